@@ -1,0 +1,66 @@
+"""The tensors that a model is fed.
+
+Shape legend of the whole package (a suffix names the axes, ``q_BHQd``):
+B sentences in a batch, S source length, T target length, N a length of either kind,
+H heads, Q queries, K keys, d a width (``d_model``, ``d_k``), V vocabulary, R rows of a search (hypotheses).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Sentences to read: ids padded on the right, and the true lengths."""
+
+    ids_BS: Tensor
+    lengths_B: Tensor
+
+    def to(self, device: torch.device) -> "Source":
+        """Return the same sentences on ``device``."""
+        return Source(self.ids_BS.to(device), self.lengths_B.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """Sentence pairs for teacher forcing.
+
+    The source ends with the end symbol. ``target_BT`` holds begin symbol, tokens, end symbol: the
+    decoder reads ``target_in`` and is asked for ``target_out``, the same sequence one place further.
+
+    Attributes:
+        source: the B source sentences.
+        target_BT: ids, padded on the right.
+        target_lengths_B: how many tokens of each row are to be predicted (the end symbol included,
+            the begin symbol not), at most T - 1.
+        tokens: the sum of ``target_lengths_B``, known here so that nobody has to ask the device.
+    """
+
+    source: Source
+    target_BT: Tensor
+    target_lengths_B: Tensor
+    tokens: int
+
+    @property
+    def target_in(self) -> Tensor:
+        """What the decoder reads: everything but the last column, (B, T - 1)."""
+        return self.target_BT[:, :-1]
+
+    @property
+    def target_out(self) -> Tensor:
+        """What the decoder shall say: everything but the first column, (B, T - 1)."""
+        return self.target_BT[:, 1:]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the terms of a loss are divided by; known before the forward pass."""
+        return {"tokens": self.tokens, "sentences": self.target_BT.shape[0]}
+
+    def to(self, device: torch.device) -> "PairBatch":
+        """Return the same pairs on ``device``."""
+        return PairBatch(
+            self.source.to(device), self.target_BT.to(device), self.target_lengths_B.to(device), self.tokens
+        )

@@ -1,0 +1,51 @@
+"""What search knows of a model: two methods, and two of its state.
+
+Rows are hypotheses. A state holds the same number of rows, k, for every sentence still searched,
+ordered by sentence: row ``r`` belongs to sentence ``r // k``.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, Self, TypeVar
+
+from torch import Tensor
+
+from multihead.batch import Source
+
+
+class State(Protocol):
+    """What a model remembers between two steps. A method returns the state to go on with;
+    the old one must not be used again (a model may reuse its memory)."""
+
+    def select(self, rows: Tensor) -> Self:
+        """Go on with these rows (R' indices, repeats allowed, k' for every sentence, sentences in order).
+
+        Only what the target side wrote is moved; what was read of the source is shared by a sentence's rows.
+        """
+        ...
+
+    def keep(self, sentences: Tensor) -> Self:
+        """Go on with these sentences only (ascending indices), with all their rows."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+
+
+class Stepper(Protocol[S]):
+    """A model as seen by search. Everything runs under ``torch.inference_mode``."""
+
+    def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> S:
+        """Read the sources and all of each prefix but its last token; one row a sentence.
+
+        Args:
+            source: B sentences.
+            prefixes: B non-empty token sequences of any lengths, usually just the begin symbol.
+        """
+        ...
+
+    def step(self, tokens_R: Tensor, state: S) -> tuple[Tensor, S]:
+        """Append one token to every row; return the scores of the next one, logits (R, V), and the state.
+
+        Softmax over a row of the scores is the model's probability of each next token.
+        """
+        ...
