@@ -1,0 +1,32 @@
+"""The parts of attention models, usable alone: tensors in, tensors out.
+
+Shapes are named by suffixes, see ``multihead.batch``. Masks have one polarity: True = may attend.
+"""
+
+from multihead.nn.attention import DotProductAttention, attention
+from multihead.nn.embeddings import TokenEmbedding
+from multihead.nn.feed_forward import FeedForward
+from multihead.nn.layers import DecoderLayer, EncoderLayer
+from multihead.nn.losses import Loss, Term
+from multihead.nn.multi_head import MultiHeadAttention
+from multihead.nn.positions import LearnedPositions, SinusoidalPositions
+from multihead.nn.residual import PostNorm, PreNorm
+from multihead.nn.stacks import TransformerDecoder, TransformerEncoder
+
+__all__ = [
+    "DecoderLayer",
+    "DotProductAttention",
+    "EncoderLayer",
+    "FeedForward",
+    "LearnedPositions",
+    "Loss",
+    "MultiHeadAttention",
+    "PostNorm",
+    "PreNorm",
+    "SinusoidalPositions",
+    "Term",
+    "TokenEmbedding",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "attention",
+]

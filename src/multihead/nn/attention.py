@@ -1,0 +1,52 @@
+"""Scaled dot-product attention, softmax(QK^T / sqrt(d_k)) V (Vaswani et al. 2017, sec. 3.2.1, eq. 1)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from multihead.nn.kernels import best_attention
+
+
+def attention_weights(q_BHQd: Tensor, k_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
+    """softmax(QK^T / sqrt(d_k)): how much each query takes from each key; (B, H, Q, K), rows sum to 1."""
+    scores_BHQK = q_BHQd @ k_BHKd.mT / math.sqrt(q_BHQd.shape[-1])
+    if allowed is not None:
+        # The smallest finite number and not -inf: a row without any allowed key must not become NaN.
+        scores_BHQK = scores_BHQK.masked_fill(~allowed, torch.finfo(scores_BHQK.dtype).min)
+    return scores_BHQK.softmax(dim=-1)
+
+
+def attention(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
+    """softmax(QK^T / sqrt(d_k)) V, equation 1 as it stands in the paper; the oracle of every fast path.
+
+    Args:
+        q_BHQd: queries.
+        k_BHKd: keys, as wide as the queries.
+        v_BHKd: values, of any width d_v.
+        allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
+
+    Returns:
+        (B, H, Q, d_v).
+    """
+    return attention_weights(q_BHQd, k_BHKd, allowed) @ v_BHKd
+
+
+class DotProductAttention(nn.Module):
+    """Equation 1 with dropout on the weights, by the fastest kernel for what it is given.
+
+    Inspection finds modules by their ``weights`` method and recomputes from the recorded q and k what
+    ``forward`` used; nothing is kept here.
+    """
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = dropout
+
+    def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """The paper's equation; see :func:`attention_weights`."""
+        return attention_weights(q, k, allowed)
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """As :func:`attention`; same shapes."""
+        return best_attention(q, k, v, allowed, self.dropout if self.training else 0.0)

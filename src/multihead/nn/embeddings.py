@@ -1,0 +1,25 @@
+"""Token embeddings, times sqrt(d_model) (Vaswani et al. 2017, sec. 3.4)."""
+
+import math
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class TokenEmbedding(nn.Embedding):
+    """Embeddings drawn from N(0, 1 / d_model) and multiplied by sqrt(d_model), so that they start at unit size.
+
+    The same matrix can serve as the output layer's (tied weights, sec. 3.4; Press and Wolf 2017).
+    """
+
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        super().__init__(vocab_size, d_model)
+        nn.init.normal_(self.weight, std=d_model**-0.5)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(..., N) ids to (..., N, d_model)."""
+        return super().forward(ids) * math.sqrt(self.embedding_dim)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Use the embeddings as the output layer: (..., d_model) to (..., V)."""
+        return F.linear(x, self.weight)

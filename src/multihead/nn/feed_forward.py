@@ -1,0 +1,33 @@
+"""Position-wise feed-forward network, max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, sec. 3.3, eq. 2)."""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from multihead.nn.dropout import Dropout
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+class FeedForward(nn.Module):
+    """max(0, x W_1 + b_1) W_2 + b_2, the same at every position (eq. 2); or with GELU for the ReLU.
+
+    Args:
+        d_model: width of input and output.
+        d_ff: width in between.
+        activation: "relu" (the paper) or "gelu".
+        dropout: chance that an inner unit is dropped (the paper: 0).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_2 = nn.Linear(d_ff, d_model)
+        self.dropout = Dropout(dropout)
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply equation 2 to the last axis; (..., d_model)."""
+        transformed: Tensor = self.w_2(self.dropout(self.activation(self.w_1(x))))
+        return transformed

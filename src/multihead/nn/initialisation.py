@@ -1,0 +1,23 @@
+"""How matrices begin."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+METHODS: dict[str, Callable[[Tensor], Tensor]] = {
+    # Glorot and Bengio 2010, eq. 16: uniform, variance 2 / (fan_in + fan_out).
+    "xavier": nn.init.xavier_uniform_,
+    # LeCun et al. 1998, sec. 4.6: variance 1 / fan_in.
+    "lecun": lambda weight: nn.init.normal_(weight, std=weight.shape[1] ** -0.5),
+    # Radford et al. 2018: one small width for all.
+    "normal": lambda weight: nn.init.normal_(weight, std=0.02),
+}
+
+
+def initialise(module: nn.Module, method: str) -> None:
+    """Fill every linear layer inside ``module``: matrices by the method, biases with 0."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            METHODS[method](part.weight)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)

@@ -1,0 +1,99 @@
+"""One layer of the encoder and of the decoder (Vaswani et al. 2017, sec. 3.1, figure 1).
+
+A layer is put together from its parts; which residual (pre- or post-norm) and which attention it has is
+the caller's choice, not a flag.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from multihead.nn.cache import LayerCache
+from multihead.nn.feed_forward import FeedForward
+from multihead.nn.multi_head import MultiHeadAttention
+
+Residual = Callable[[], nn.Module]
+"""Makes the residual connection of one sublayer, ``residual(x, sublayer)``."""
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward, each with its residual connection (figure 1, left)."""
+
+    def __init__(
+        self, self_attention: MultiHeadAttention, feed_forward: FeedForward, residual: Residual
+    ) -> None:
+        super().__init__()
+        self.self_attention = self_attention
+        self.feed_forward = feed_forward
+        self.around_attention, self.around_feed_forward = residual(), residual()
+
+    def forward(self, x_BNd: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """(B, N, d_model) to the same; ``allowed`` broadcastable to (B, H, N, N)."""
+        x_BNd = self.around_attention(x_BNd, lambda y: self.self_attention(y, y, allowed))
+        out: Tensor = self.around_feed_forward(x_BNd, self.feed_forward)
+        return out
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention over the encoder's output, feed-forward (figure 1, right)."""
+
+    def __init__(
+        self,
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        residual: Residual,
+    ) -> None:
+        super().__init__()
+        self.self_attention = self_attention
+        self.cross_attention = cross_attention
+        self.feed_forward = feed_forward
+        self.around_self, self.around_cross, self.around_feed_forward = residual(), residual(), residual()
+
+    def forward(
+        self,
+        x_BTd: Tensor,
+        memory_BSd: Tensor,
+        allowed: Tensor | None = None,
+        memory_allowed: Tensor | None = None,
+    ) -> Tensor:
+        """Whole sequences at once, as in training.
+
+        Args:
+            x_BTd: the target side, (B, T, d_model).
+            memory_BSd: the encoder's output, (B, S, d_model).
+            allowed: which target positions may attend to which, broadcastable to (B, H, T, T).
+            memory_allowed: which source positions may be attended to, broadcastable to (B, H, T, S).
+        """
+        x_BTd = self.around_self(x_BTd, lambda y: self.self_attention(y, y, allowed))
+        x_BTd = self.around_cross(x_BTd, lambda y: self.cross_attention(y, memory_BSd, memory_allowed))
+        out: Tensor = self.around_feed_forward(x_BTd, self.feed_forward)
+        return out
+
+    def step(
+        self, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None, memory_allowed: Tensor | None
+    ) -> Tensor:
+        """The next Q positions of R hypotheses; their keys and values are appended to the cache.
+
+        The same computation as :meth:`forward`, with what was computed before taken from the cache.
+        """
+
+        def look_back(y: Tensor) -> Tensor:
+            k, v = cache.append(*self.self_attention.keys_values(y))
+            return self.self_attention.attend(self.self_attention.queries(y), k, v, allowed)
+
+        def look_at_source(y: Tensor) -> Tensor:
+            # A sentence's hypotheses share its keys: to the source they are just more queries.
+            y_NQd = y.reshape(cache.sentences, -1, y.shape[-1])
+            q = self.cross_attention.queries(y_NQd)
+            seen = self.cross_attention.attend(q, cache.source_keys, cache.source_values, memory_allowed)
+            return seen.reshape(y.shape)
+
+        x_RQd = self.around_self(x_RQd, look_back)
+        x_RQd = self.around_cross(x_RQd, look_at_source)
+        out: Tensor = self.around_feed_forward(x_RQd, self.feed_forward)
+        return out
+
+    def begin(self, memory_BSd: Tensor) -> LayerCache:
+        """The cache before the first step: the source's keys and values, nothing of the target's."""
+        return LayerCache(*self.cross_attention.keys_values(memory_BSd))

@@ -1,0 +1,52 @@
+"""A loss is a sum and a count: the sum comes from the model, the count from the batch.
+
+Because the counts are known before the forward pass, every micro-batch and every rank divides by the
+same global count, and gradient accumulation and data parallelism are exact.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One named part of a loss.
+
+    Attributes:
+        weight: its factor in what is minimised; 0 makes it a metric.
+        sum: a scalar, summed over the batch; carries gradients if the weight is not 0.
+        per: which of ``batch.counts`` it is divided by, e.g. "tokens".
+    """
+
+    weight: float
+    sum: Tensor
+    per: str
+
+
+Loss = Mapping[str, Term]
+
+
+def objective(loss: Loss, totals: Mapping[str, int]) -> Tensor:
+    """Return what is minimised: the weighted sums, each over its total count, a scalar."""
+    parts = [term.weight * term.sum / totals[term.per] for term in loss.values() if term.weight]
+    return torch.stack(parts).sum()
+
+
+def smoothed_cross_entropy(
+    logits_NV: Tensor, targets_N: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Cross-entropy against ``(1 - smoothing) * one_hot + smoothing / V`` (Szegedy et al. 2016, sec. 7).
+
+    Returns:
+        Three scalars, summed over N: the smoothed loss (with gradients), the negative log-likelihood,
+        and the number of targets that have the highest logit.
+    """
+    log_p_NV = F.log_softmax(logits_NV.float(), dim=-1)
+    nll = -log_p_NV.gather(1, targets_N[:, None]).sum()
+    smoothed = (1 - smoothing) * nll - smoothing * log_p_NV.mean(dim=-1).sum()
+    correct = (logits_NV.detach().argmax(dim=-1) == targets_N).sum()
+    return smoothed, nll.detach(), correct

@@ -1,0 +1,78 @@
+"""Where a token stands: positional encodings (Vaswani et al. 2017, sec. 3.5)."""
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoids(length: int, d_model: int, *, interleaved: bool = True) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i+1) = cos(...); (length, d_model).
+
+    Interleaved as in the paper; otherwise all sines, then all cosines, with the wavelengths spread over
+    d_model / 2 - 1 steps, as in the authors' code (tensor2tensor, ``get_timing_signal_1d``).
+    """
+    half = (d_model + 1) // 2
+    steps = torch.arange(half, dtype=torch.float64)
+    exponent = 2 * steps / d_model if interleaved else steps / max(half - 1, 1)
+    angle = torch.arange(length, dtype=torch.float64)[:, None] / 10_000**exponent
+    waves = (angle.sin(), angle.cos())
+    table = torch.stack(waves, dim=-1).flatten(1) if interleaved else torch.cat(waves, dim=1)
+    return table[:, :d_model].float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Add the sinusoids of section 3.5; any length, nothing to learn."""
+
+    def __init__(self, d_model: int, *, interleaved: bool = True) -> None:
+        super().__init__()
+        self.d_model, self.interleaved = d_model, interleaved
+        self.table: Tensor
+        self.register_buffer("table", sinusoids(512, d_model, interleaved=interleaved), persistent=False)
+
+    def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
+        """Add the encodings of positions start, start + 1, ...; see :func:`_rows`."""
+        end = start + x_BNd.shape[1]
+        if end > len(self.table):
+            longer = sinusoids(2 * end, self.d_model, interleaved=self.interleaved)
+            self.table = longer.to(self.table)
+        return x_BNd + _rows(self.table, start, end, shift_B).to(x_BNd.dtype)
+
+
+class LearnedPositions(nn.Module):
+    """Add a learned vector for each position (Table 3, row E; Gehring et al. 2017).
+
+    Args:
+        limit: how many positions there are.
+        d_model: their width.
+    """
+
+    def __init__(self, limit: int, d_model: int) -> None:
+        super().__init__()
+        self.limit = limit
+        self.weight = nn.Parameter(torch.randn(limit, d_model) * 0.02)
+
+    def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
+        """Add the vectors of positions start, start + 1, ...; see :func:`_rows`.
+
+        Raises:
+            ValueError: a position is beyond the limit.
+        """
+        end = start + x_BNd.shape[1]
+        if end > self.limit:
+            raise ValueError(f"position {end} is beyond the {self.limit} that were learned")
+        return x_BNd + _rows(self.weight, start, end, shift_B)
+
+
+class NoPositions(nn.Module):
+    """Add nothing: a causal model can tell positions by itself (Irie et al. 2019)."""
+
+    def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
+        """Return x."""
+        return x_BNd
+
+
+def _rows(table: Tensor, start: int, end: int, shift_B: Tensor | None) -> Tensor:
+    """Rows start..end of the table, (N, d); or, where sentence b began ``shift_B[b]`` places later, (B, N, d)."""
+    if shift_B is None:
+        return table[start:end]
+    places = torch.arange(start, end, device=table.device) - shift_B[:, None]
+    return table[places.clamp_min(0)]

@@ -1,0 +1,44 @@
+"""The residual connection around a sublayer, with its dropout and layer norm (Vaswani et al. 2017, sec. 3.1, 5.4)."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from multihead.nn.dropout import Dropout
+
+Sublayer = Callable[[Tensor], Tensor]
+
+
+class PostNorm(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x))), as published (sec. 3.1 and 5.4)."""
+
+    ends_normalised = True
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Same shape as x."""
+        out: Tensor = self.norm(x + self.dropout(sublayer(x)))
+        return out
+
+
+class PreNorm(nn.Module):
+    """x + Dropout(Sublayer(LayerNorm(x))): trains deep stacks without warm-up (Xiong et al. 2020).
+
+    The stack needs one more norm at its end.
+    """
+
+    ends_normalised = False
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Same shape as x."""
+        out: Tensor = x + self.dropout(sublayer(self.norm(x)))
+        return out
