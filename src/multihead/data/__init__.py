@@ -1,0 +1,1 @@
+"""Sentence pairs on disk as ids, and the batches made of them."""

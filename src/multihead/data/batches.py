@@ -1,0 +1,206 @@
+"""From stored pairs to the tensors of a batch, in an order that a position is enough to go on from."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from multihead.batch import PairBatch, Source
+from multihead.data.plan import Indices, Lengths, cut, epoch_plan
+
+__all__ = [
+    "BatchStream",
+    "PairList",
+    "Pairs",
+    "Position",
+    "Reencode",
+    "collate",
+    "epoch_plan",
+    "sequential_batches",
+]
+
+Ids = Sequence[int] | NDArray[np.integer]
+Reencode = Callable[[Ids, int, int], Sequence[int]]
+"""(ids, epoch, pair index) -> other ids of the same text, always the same ones for the same arguments."""
+
+
+class Pairs(Protocol):
+    """Encoded sentence pairs, without special symbols; a ``TokenStore`` is one."""
+
+    def __len__(self) -> int: ...
+    def source(self, index: int) -> Ids:
+        """Return the ids of one source sentence."""
+
+    def target(self, index: int) -> Ids:
+        """Return the ids of one target sentence."""
+
+    @property
+    def source_lengths(self) -> Lengths:
+        """Pieces of each source, (N,)."""
+
+    @property
+    def target_lengths(self) -> Lengths:
+        """Pieces of each target, (N,)."""
+
+
+class PairList:
+    """Pairs held in memory."""
+
+    def __init__(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> None:
+        assert len(sources) == len(targets)
+        self.source = sources.__getitem__
+        self.target = targets.__getitem__
+        self.source_lengths = np.array([len(ids) for ids in sources], dtype=np.int32)
+        self.target_lengths = np.array([len(ids) for ids in targets], dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self.source_lengths)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in the endless stream: the next batch to come."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+def collate(
+    sources: Sequence[Ids],
+    targets: Sequence[Ids],
+    *,
+    pad_id: int,
+    bos_id: int,
+    eos_id: int,
+    multiple: int = 1,
+) -> PairBatch:
+    """Return B pairs as tensors: source EOS, BOS target EOS, padded on the right.
+
+    The widths that the model computes with, S and T - 1, are rounded up to a multiple of ``multiple``.
+    """
+    ids_BS, lengths_B = _padded(sources, pad_id, eos_id, multiple)
+    out_BT, target_lengths_B = _padded(targets, pad_id, eos_id, multiple)
+    begin_B1 = torch.full((len(targets), 1), bos_id)
+    return PairBatch(
+        source=Source(ids_BS, lengths_B),
+        target_BT=torch.cat([begin_B1, out_BT], dim=1),
+        target_lengths_B=target_lengths_B,
+        tokens=int(target_lengths_B.sum()),
+    )
+
+
+def _padded(sequences: Sequence[Ids], pad_id: int, eos_id: int, multiple: int) -> tuple[Tensor, Tensor]:
+    """Return ids with the end symbol (B, N), and lengths that count it (B,)."""
+    lengths_B = np.array([len(ids) + 1 for ids in sequences], dtype=np.int64)
+    width = -(-int(lengths_B.max()) // multiple) * multiple
+    ids_BN = np.full((len(sequences), width), pad_id, dtype=np.int64)
+    for row, ids in zip(ids_BN, sequences, strict=True):
+        row[: len(ids)] = ids
+        row[len(ids)] = eos_id
+    return torch.from_numpy(ids_BN), torch.from_numpy(lengths_B)
+
+
+class BatchStream:
+    """The endless stream of training batches, each with the position after it.
+
+    A stream that starts at a position gives exactly what a stream from the beginning gives from there
+    on, so a position is all that a resumed run needs to know.
+
+    With ``world`` > 1 every rank walks through the same plan and takes its own share of each batch; the
+    shares are disjoint and together are the batch. A rank for which no pair is left gets a row without
+    tokens to predict, which adds nothing to any sum or count of tokens.
+    """
+
+    def __init__(
+        self,
+        store: Pairs,
+        *,
+        batch_tokens: int,
+        seed: int,
+        pad_id: int,
+        bos_id: int,
+        eos_id: int,
+        position: Position = Position(),
+        source_encode: Reencode | None = None,
+        target_encode: Reencode | None = None,
+        rank: int = 0,
+        world: int = 1,
+        multiple: int = 1,
+    ) -> None:
+        assert 0 <= rank < world
+        assert len(store) > 0, "no pairs to train on"
+        self.store = store
+        self.position = position
+        self._batch_tokens, self._seed = batch_tokens, seed
+        self._rank, self._world = rank, world
+        self._source_encode, self._target_encode = source_encode, target_encode
+        self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, multiple=multiple)
+        self._blank = PairBatch(
+            self._collate([[]], [[]]).source,
+            torch.tensor([[bos_id] + [pad_id] * multiple]),
+            torch.tensor([0]),
+            tokens=0,
+        )
+
+    def __iter__(self) -> Iterator[tuple[PairBatch, Position]]:
+        while True:
+            epoch = self.position.epoch
+            plan = self.plan(epoch)
+            assert self.position.batch < len(plan), f"{self.position} is not a position of this stream"
+            for number in range(self.position.batch, len(plan)):
+                last = number + 1 == len(plan)
+                self.position = Position(epoch + 1) if last else Position(epoch, number + 1)
+                yield self.batch(plan[number], epoch), self.position
+
+    def plan(self, epoch: int) -> list[Indices]:
+        """Return the batches of an epoch as pair indices (all ranks together)."""
+        store = self.store
+        return epoch_plan(store.source_lengths, store.target_lengths, self._batch_tokens, self._seed, epoch)
+
+    def batch(self, indices: Indices, epoch: int) -> PairBatch:
+        """Return this rank's share of a batch."""
+        share = indices[self._rank :: self._world].tolist()
+        if not share:
+            return self._blank
+        return self._collate(
+            [_encoded(self.store.source(i), self._source_encode, epoch, i) for i in share],
+            [_encoded(self.store.target(i), self._target_encode, epoch, i) for i in share],
+        )
+
+    def largest(self) -> PairBatch:
+        """Return the first epoch's batch with most places, padding included: the one to try memory with."""
+        source, target = self.store.source_lengths, self.store.target_lengths
+        plan = self.plan(0)
+        places = [len(rows) * (int(source[rows].max()) + int(target[rows].max()) + 2) for rows in plan]
+        return self.batch(plan[int(np.argmax(places))], 0)
+
+
+def _encoded(ids: Ids, encode: Reencode | None, epoch: int, index: int) -> Ids:
+    return ids if encode is None else encode(ids, epoch, index)
+
+
+def sequential_batches(
+    pairs: Pairs, *, batch_tokens: int, pad_id: int, bos_id: int, eos_id: int, multiple: int = 1
+) -> Iterator[tuple[Indices, PairBatch]]:
+    """Yield every pair once, sorted by length, as (indices of the pairs, batch): to validate and to score.
+
+    Results go back into order by ``out[indices] = result``.
+    """
+    for indices in cut(np.arange(len(pairs)), pairs.source_lengths, pairs.target_lengths, batch_tokens):
+        rows = indices.tolist()
+        yield (
+            indices,
+            collate(
+                [pairs.source(i) for i in rows],
+                [pairs.target(i) for i in rows],
+                pad_id=pad_id,
+                bos_id=bos_id,
+                eos_id=eos_id,
+                multiple=multiple,
+            ),
+        )
