@@ -7,6 +7,7 @@ settings.
 from collections.abc import Sequence
 from typing import Literal
 
+import torch
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
@@ -79,7 +80,8 @@ class Settings(settings.Settings):
     def _consistent(self) -> "Settings":
         if not self.d_k and self.d_model % self.num_heads:
             raise ValueError(
-                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}; change one or set d_k"
+                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}; "
+                "change one or set d_k"
             )
         if self.tied == "all" and self.source_vocab != self.target_vocab:
             raise ValueError(
@@ -133,8 +135,8 @@ class Transformer(nn.Module):
     @property
     def limit(self) -> int | None:
         """The longest sequence that the model can read or write, its end symbol included; None: any."""
-        limit: int | None = self.source_positions.limit
-        return limit
+        s = self.settings
+        return s.max_positions if s.positions == "learned" else None
 
     def forward(self, source_BS: Tensor, target_BT: Tensor, source_lengths_B: Tensor | None = None) -> Tensor:
         """Logits of the token after each target token, (B, T, V).
@@ -149,9 +151,9 @@ class Transformer(nn.Module):
 
     def hidden(self, source_BS: Tensor, target_BT: Tensor, source_lengths_B: Tensor | None = None) -> Tensor:
         """The decoder's output before the output layer, (B, T, d_model); arguments as :meth:`forward`."""
-        source_allowed = (
-            None if source_lengths_B is None else masks.padding(source_lengths_B, source_BS.shape[1])
-        )
+        source_allowed = None
+        if source_lengths_B is not None:
+            source_allowed = masks.padding(source_lengths_B, source_BS.shape[1])
         memory_BSd = self.encode(source_BS, source_allowed)
         x_BTd = self.dropout(self.target_positions(self.target_embedding(target_BT)))
         allowed = masks.causal(target_BT.shape[1], target_BT.device)
@@ -186,7 +188,7 @@ class Transformer(nn.Module):
         logits_BTV = self(batch.source.ids_BS, batch.target_in, batch.source.lengths_B)
         log_p_BT = logits_BTV.float().log_softmax(-1).gather(2, batch.target_out[..., None])[..., 0]
         real_BT = masks.padding(batch.target_lengths_B, log_p_BT.shape[1])[:, 0, 0]
-        return log_p_BT.where(real_BT, 0.0)
+        return torch.where(real_BT, log_p_BT, 0.0)
 
     # --- search ---------------------------------------------------------------------------------
 

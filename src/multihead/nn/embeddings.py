@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class TokenEmbedding(nn.Embedding):
-    """Embeddings drawn from N(0, 1 / d_model) and multiplied by sqrt(d_model), so that they start at unit size.
+    """Embeddings drawn from N(0, 1 / d_model), times sqrt(d_model), so that they start at unit size.
 
     The same matrix can serve as the output layer's (tied weights, sec. 3.4; Press and Wolf 2017).
     """

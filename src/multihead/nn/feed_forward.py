@@ -1,4 +1,4 @@
-"""Position-wise feed-forward network, max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, sec. 3.3, eq. 2)."""
+"""Position-wise feed-forward network, max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, eq. 2)."""
 
 from collections.abc import Callable
 

@@ -68,4 +68,5 @@ class MultiHeadAttention(nn.Module):
         return mixed
 
     def _split(self, x_BNd: Tensor) -> Tensor:
-        return x_BNd.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        B, N, _ = x_BNd.shape
+        return x_BNd.view(B, N, self.num_heads, -1).transpose(1, 2)

@@ -71,7 +71,7 @@ class NoPositions(nn.Module):
 
 
 def _rows(table: Tensor, start: int, end: int, shift_B: Tensor | None) -> Tensor:
-    """Rows start..end of the table, (N, d); or, where sentence b began ``shift_B[b]`` places later, (B, N, d)."""
+    """Rows start..end, (N, d); or, where sentence b began ``shift_B[b]`` places later, (B, N, d)."""
     if shift_B is None:
         return table[start:end]
     places = torch.arange(start, end, device=table.device) - shift_B[:, None]

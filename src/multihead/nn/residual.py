@@ -1,4 +1,4 @@
-"""The residual connection around a sublayer, with its dropout and layer norm (Vaswani et al. 2017, sec. 3.1, 5.4)."""
+"""The residual connection around a sublayer, with dropout and layer norm (Vaswani et al. 2017, sec. 3.1)."""
 
 from collections.abc import Callable
 

@@ -12,13 +12,13 @@ from torch import Tensor
 class _ByteDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dropped_of_256: int) -> Tensor:
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(
-            torch.iinfo(torch.int64).min, None
-        )
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
+        words.random_(torch.iinfo(torch.int64).min, None)
         keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped_of_256
         ctx.save_for_backward(keep)
         ctx.scale = 256 / (256 - dropped_of_256)
-        return x * keep * ctx.scale
+        dropped: Tensor = x * keep * ctx.scale
+        return dropped
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
@@ -28,5 +28,5 @@ class _ByteDropout(torch.autograd.Function):
 
 def byte_dropout(x: Tensor, p: float) -> Tensor:
     """Dropout of chance round(256 p) / 256 on a CPU tensor of any shape."""
-    dropped: Tensor = _ByteDropout.apply(x, min(255, round(p * 256)))
+    dropped: Tensor = _ByteDropout.apply(x, min(255, round(p * 256)))  # type: ignore[no-untyped-call]
     return dropped
