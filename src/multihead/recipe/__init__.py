@@ -1,0 +1,20 @@
+"""Recipes: every setting of a run, read from TOML, changed on the command line, written back explained."""
+
+from multihead.recipe.changes import Difference, differences, recipe_hash, resumed, with_horizon
+from multihead.recipe.loading import from_toml, load
+from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe
+from multihead.recipe.writing import to_toml
+
+__all__ = [
+    "DEFAULT_KIND",
+    "SECTION_NAMES",
+    "Difference",
+    "Recipe",
+    "differences",
+    "from_toml",
+    "load",
+    "recipe_hash",
+    "resumed",
+    "to_toml",
+    "with_horizon",
+]

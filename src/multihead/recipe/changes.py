@@ -1,0 +1,108 @@
+"""What may change between two starts of the same run, and what makes a run another one."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from multihead.errors import UserError
+from multihead.recipe.sections import Recipe
+from multihead.settings import Settings
+
+FREE = (
+    "name",
+    "data.dir",  # the run compares the data's contents itself
+    "data.cache",
+    "data.tests",
+    "model.source_vocab",  # follow from the tokenizer
+    "model.target_vocab",
+    "data.source_language",
+    "data.target_language",
+    "training.log_every",
+    "training.save_minutes",
+    "training.device",
+    "training.threads",
+    "validation.samples",
+    "search.*",
+)
+"""Keys that may have another value when a run is continued."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A key that has two values; ``None`` where one model does not have the key."""
+
+    key: str
+    old: object
+    new: object
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.old} -> {self.new}"
+
+    @property
+    def allowed(self) -> bool:
+        """Whether a run may be continued with the new value."""
+        if self.key == "training.steps":
+            assert isinstance(self.old, int)
+            assert isinstance(self.new, int)
+            return self.new >= self.old
+        return _is_free(self.key)
+
+
+def _is_free(key: str) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in FREE)
+
+
+def differences(old: Recipe[Settings], new: Recipe[Settings]) -> list[Difference]:
+    """Return the keys whose values differ, in the order of the recipe."""
+    before, after = old.values(), new.values()
+    keys = dict.fromkeys([*before, *after])
+    found = [Difference(key, before.get(key), after.get(key)) for key in keys]
+    return [difference for difference in found if difference.old != difference.new]
+
+
+def with_horizon(recipe: Recipe[Settings]) -> Recipe[Settings]:
+    """Return the recipe of a first start: its schedule is laid out for its steps, also when they grow."""
+    horizon = recipe.training.horizon or recipe.training.steps
+    return replace(recipe, training=recipe.training.model_copy(update={"horizon": horizon}))
+
+
+def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None = None) -> Recipe[Settings]:
+    """Return the recipe to go on with: the new one, the schedule laid out as it was.
+
+    Args:
+        old: the run's recipe.
+        new: the recipe of this start.
+        place: the run folder, for the error message.
+
+    Raises:
+        UserError: a setting differs that may not change; all such are named.
+    """
+    if new.training.horizon == 0:
+        new = replace(new, training=new.training.model_copy(update={"horizon": old.training.horizon}))
+    refused = [difference for difference in differences(old, new) if not difference.allowed]
+    if refused:
+        raise UserError(
+            f"this run was started with other settings ({told(refused)})",
+            place=place,
+            remedy="Start with the same settings to go on, or give another --run folder.",
+        )
+    return new
+
+
+def told(found: Sequence[Difference]) -> str:
+    """Return differences as one line."""
+    return "; ".join(map(str, found))
+
+
+def recipe_hash(recipe: Recipe[Settings]) -> str:
+    """Return 8 hexadecimal digits that stand for all settings which make the result another one.
+
+    Number of steps left out: a run with more of them is the same run, continued.
+    """
+    values = recipe.values()
+    decisive = {key: value for key, value in values.items() if not _is_free(key) or key == "data.dir"}
+    del decisive["training.steps"]
+    text = json.dumps(decisive, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

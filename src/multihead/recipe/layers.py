@@ -1,0 +1,122 @@
+"""Where the values of a recipe come from: its file, the recipes it extends, the command line."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from multihead import recipes
+from multihead.errors import UserError
+from multihead.recipe.sections import SECTION_NAMES
+
+LINES_SEARCHED = 1000
+"""An error names the line in files up to this length; the search for it takes quadratic time."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The values of one origin.
+
+    Attributes:
+        place: the file, or "" for the command line.
+        values: ``{section: {key: value}}``.
+        text: the file's text.
+    """
+
+    place: str
+    values: Mapping[str, Mapping[str, object]]
+    text: str = field(default="", repr=False)
+
+    def where(self, *keys: str) -> str:
+        """Return the place of a key for an error message: ``my.toml:12``, or ``--training.steps``."""
+        if not self.place:
+            return "--" + ".".join(keys)
+        line = _line_of(keys, self.text)
+        return f"{self.place}:{line}" if line else self.place
+
+
+def _line_of(keys: tuple[str, ...], text: str) -> int | None:
+    """Return the line that completes the value of ``keys``: the first n lines of the text contain it."""
+    lines = text.split("\n")[:LINES_SEARCHED]
+    for number in range(1, len(lines) + 1):
+        try:
+            found: object = tomllib.loads("\n".join(lines[:number]) + "\n")
+        except tomllib.TOMLDecodeError:
+            continue
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        if found is not None:
+            return number
+    return None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A recipe's name and its layers, the most general first."""
+
+    name: str
+    layers: tuple[Layer, ...]
+
+
+def read(name_or_path: str | Path) -> Origin:
+    """Read a built-in recipe or a TOML file, and the recipes that it extends.
+
+    Raises:
+        UserError: no such recipe, not TOML, a circle of ``extends``.
+    """
+    place = _find(str(name_or_path), beside=Path())
+    return _extended(_text(place), place, seen=())
+
+
+def parse(text: str, place: str) -> Origin:
+    """Read a recipe from its text; ``place`` is what errors call it."""
+    return _extended(text, Path(place), seen=())
+
+
+def _find(name: str, *, beside: Path) -> Path:
+    """Return the file of a recipe: a path that ends with .toml or has a folder, or a built-in's name."""
+    if name.endswith(".toml") or "/" in name:
+        return beside / name
+    found = recipes.path(name)
+    if found is None:
+        if (beside / name).is_file():
+            return beside / name
+        raise UserError(f'there is no recipe "{name}"', remedy=recipes.suggestion(name))
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise UserError("no such file", place=str(path), remedy=recipes.suggestion(path.stem)) from None
+    except IsADirectoryError:
+        raise UserError("a folder, but a recipe is a TOML file", place=str(path)) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise UserError("not UTF-8", place=f"{path}:{line}", remedy="A recipe is UTF-8 text.") from None
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", place=str(path)) from None
+
+
+def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"not TOML: {error}", place=str(path)) from None
+    name = document.pop("name", path.stem)
+    base = document.pop("extends", None)
+    layer = Layer(str(path), document, text)
+    for key, value in (("name", name), ("extends", base)):
+        if value is not None and not (isinstance(value, str) and value):
+            raise UserError(f"{key} must be a text", place=layer.where(key))
+    for section, values in document.items():
+        if section in SECTION_NAMES and not isinstance(values, dict):
+            raise UserError(f"{section} is a section, not a value", place=layer.where(section))
+    if base is None:
+        return Origin(name, (layer,))
+    place = _find(base, beside=path.parent)
+    trail = (*seen, path.resolve())
+    if place.resolve() in trail:
+        raise UserError("this recipe extends itself", place=layer.where("extends"))
+    return Origin(name, (*_extended(_text(place), place, trail).layers, layer))

@@ -1,0 +1,58 @@
+"""A recipe as TOML that explains itself: the help text of each key stands above it."""
+
+from typing import Any
+
+import tomlkit
+from tomlkit.items import Table
+
+from multihead.recipe.sections import SECTION_NAMES, Recipe
+from multihead.settings import Settings
+
+
+def to_toml(recipe: Recipe[Settings]) -> str:
+    """Return every setting of a recipe, resolved, with its meaning as a comment; ``from_toml`` reads it."""
+    document = tomlkit.document()
+    document.add(
+        tomlkit.comment("Every setting of this run. `multihead train` with this file gives the same run.")
+    )
+    document.add("name", tomlkit.item(recipe.name))
+    for name in SECTION_NAMES:
+        document.add(tomlkit.nl())
+        document.add(name, _section(recipe, name))
+    return tomlkit.dumps(document)
+
+
+def _section(recipe: Recipe[Settings], name: str) -> Table:
+    section, table = recipe.section(name), tomlkit.table()
+    _comment(table, (type(section).__doc__ or "").split("\n\n")[0])
+    if name == "model":
+        table.add(tomlkit.nl())
+        _comment(table, "Which model.")
+        table.add("kind", recipe.kind)
+    fields = type(section).model_fields
+    # TOML wants the tables of a section after its plain values.
+    for key in sorted(fields, key=lambda key: isinstance(getattr(section, key), dict)):
+        value = getattr(section, key)
+        table.add(tomlkit.nl())
+        _comment(table, fields[key].description or "")
+        if value is None:
+            assert fields[key].default is None, "TOML has no null: a key can be None only by default"
+            table.add(tomlkit.comment(f"{key} is not set"))
+        else:
+            table.add(key, _item(value))
+    return table
+
+
+def _comment(table: Table, text: str) -> None:
+    for line in text.split("\n"):
+        if line.strip():
+            table.add(tomlkit.comment(line.strip()))
+
+
+def _item(value: Any) -> Any:
+    if isinstance(value, dict):
+        table = tomlkit.table()
+        for key, entry in value.items():
+            table.add(key, _item(entry))
+        return table
+    return tomlkit.item(list(value) if isinstance(value, tuple) else value)

@@ -1,0 +1,36 @@
+"""The recipes that ship with the package: TOML files in this folder, found by their names."""
+
+import difflib
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """Return the names of the built-in recipes, in alphabetical order."""
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
+
+
+def path(name: str) -> Path | None:
+    """Return the file of a built-in recipe, None if there is none of this name."""
+    return FOLDER / f"{name}.toml" if name in names() else None
+
+
+def suggestion(name: str) -> str:
+    """Say what may have been meant by a name that is not one of a recipe."""
+    near = difflib.get_close_matches(name, names(), n=1)
+    return f'Did you mean "{near[0]}"?' if near else "`multihead recipes` lists the built-in ones."
+
+
+def describe() -> dict[str, str]:
+    """Return what each recipe is, by its name: the comment that its file begins with, in one line."""
+    return {name: _first_comment((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in names()}
+
+
+def _first_comment(text: str) -> str:
+    lines = []
+    for line in text.split("\n"):
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").strip())
+    return " ".join(lines)

@@ -1,0 +1,70 @@
+"""What a run was made with: versions, machine, data. No names of users, machines or folders."""
+
+import hashlib
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
+FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")
+"""Abilities of a processor that change speed or rounding."""
+
+
+def environment(data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what belongs in environment.json.
+
+    Args:
+        data: what is known of the data, e.g. ``{"files": file_hashes(...), "fingerprint": "..."}``.
+    """
+    return {"versions": _versions(), "machine": _machine(), "data": dict(data or {})}
+
+
+def file_hashes(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return name (without folder), size in bytes and SHA-256 of each file."""
+    found = []
+    for path in paths:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found.append({"name": path.name, "bytes": path.stat().st_size, "sha256": digest})
+    return found
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
+
+
+def _machine() -> dict[str, Any]:
+    flags = set(_cpu_line("flags", "Features").split())
+    machine: dict[str, Any] = {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "cpu": _cpu_line("model name", "Model") or platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "memory_gib": _memory_gib(),
+        "flags": [flag for flag in FLAGS if flag in flags],
+    }
+    if torch.cuda.is_available():
+        machine["gpus"] = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    return machine
+
+
+def _cpu_line(*names: str) -> str:
+    """Return the first line of one of these names in Linux's list of processors, "" elsewhere."""
+    listed = Path("/proc/cpuinfo")
+    for line in listed.read_text().split("\n") if listed.exists() else []:
+        name, _, value = line.partition(":")
+        if name.strip() in names:
+            return value.strip()
+    return ""
+
+
+def _memory_gib() -> float | None:
+    if "SC_PHYS_PAGES" not in os.sysconf_names:
+        return None
+    return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)

@@ -1,0 +1,78 @@
+"""Files that are there as a whole or not at all, whatever happens while they are written."""
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from multihead.errors import UserError
+
+TEMPORARY = ".partial"
+"""Ending of the name of a file that is still being written."""
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace ``path`` by a UTF-8 file with this text; see :func:`write`."""
+    write(path, lambda partial: partial.write_bytes(text.encode()))
+
+
+def write(path: Path, fill: Callable[[Path], object]) -> None:
+    """Replace ``path`` by the file that ``fill`` writes under a temporary name beside it.
+
+    Written, synced, renamed, and the folder synced: at any moment, also after a power cut, ``path`` is
+    the old file or the new one.
+
+    Raises:
+        UserError: the disk is full or the folder cannot be written; the old file is untouched.
+    """
+    partial = path.with_name(path.name + TEMPORARY)
+    with disk_errors_told(path):
+        try:
+            fill(partial)
+            sync(partial)
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's content, or a folder's list of names, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it. Raises ``UserError`` where that is impossible."""
+    with disk_errors_told(path):
+        path.mkdir(parents=True, exist_ok=True)
+        sync(path.parent)
+
+
+def remove(path: Path) -> None:
+    """Remove a file if it is there. Raises ``UserError`` where the disk refuses."""
+    with disk_errors_told(path):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def disk_errors_told(path: Path) -> Iterator[None]:
+    """Turn a disk's refusal inside the block into a ``UserError`` about ``path``."""
+    try:
+        yield
+    except OSError as error:
+        remedy = None
+        if error.errno in NO_ROOM:
+            remedy = "Make room and start the same command again: what was saved before is intact."
+        elif error.errno in REFUSED:
+            remedy = "Name a folder that you may write to."
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot be written ({reason})", place=str(path), remedy=remedy) from error

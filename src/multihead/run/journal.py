@@ -1,0 +1,106 @@
+"""Files that grow by a piece an event: metrics.jsonl (a JSON line) and samples.txt (a block of text).
+
+A piece is on the disk before the next one begins, so only the last can be torn, by a power cut or a kill;
+readers pass over a torn one, and the next writer takes it away.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from multihead.run import files
+
+HEADING = "# step "
+"""Begins a block of samples; the lines of the block are indented, so that no sample looks like one."""
+
+
+def append(path: Path, text: str) -> None:
+    """Add whole lines to a file that ends with a whole line. Raises ``UserError`` where the disk refuses."""
+    with files.disk_errors_told(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            before = os.fstat(descriptor).st_size
+            try:
+                _write_all(descriptor, text.encode())
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, before)
+                raise
+        finally:
+            os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+def to_line(event: Mapping[str, Any]) -> str:
+    """Return an event as a JSON line; a number that is infinite or NaN, which JSON lacks, becomes null."""
+    return json.dumps(_finite(event), ensure_ascii=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+def events(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the events of a file in order; what is torn or not an event is passed over."""
+    for line in _lines(path):
+        event = _event(line)
+        if event is not None:
+            yield event
+
+
+def _event(line: str) -> dict[str, Any] | None:
+    try:
+        read = json.loads(line)
+    except ValueError:
+        return None
+    return read if isinstance(read, dict) else None
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the whole lines of a file, none if there is no file."""
+    if not path.exists():
+        return []
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    return text.split("\n")[:-1]
+
+
+def truncate_events(path: Path, step: int) -> None:
+    """Take away the events after a step, and a torn last line."""
+    kept = [line for line in _lines(path) if (event := _event(line)) and event.get("step", 0) <= step]
+    _replace(path, kept)
+
+
+def to_block(step: int, text: str) -> str:
+    """Return the samples of a step as a block of text."""
+    lines = text.rstrip("\n").split("\n")
+    return "".join([f"{HEADING}{step}\n", *(f"  {line}".rstrip() + "\n" for line in lines), "\n"])
+
+
+def truncate_blocks(path: Path, step: int) -> None:
+    """Take away the blocks of samples after a step, and a torn last line."""
+    lines = _lines(path)
+    late = (
+        number
+        for number, line in enumerate(lines)
+        if line.startswith(HEADING) and int(line.removeprefix(HEADING)) > step
+    )
+    _replace(path, lines[: next(late, len(lines))])
+
+
+def _replace(path: Path, lines: list[str]) -> None:
+    text = "".join(line + "\n" for line in lines)
+    if path.exists() and path.read_bytes() != text.encode():
+        files.write_text(path, text)

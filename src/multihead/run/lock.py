@@ -1,0 +1,37 @@
+"""One writer a run folder: a lock that the system lets go of when its holder ends, however it ends."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from multihead.errors import UserError
+from multihead.run import files
+
+NAME = ".lock"
+
+
+class Lock:
+    """The right to write in a run folder.
+
+    Raises:
+        UserError: another process, or another ``Run`` of this one, is writing there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        with files.disk_errors_told(folder):
+            self._descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+            raise UserError(
+                "another training is writing to this run",
+                place=str(folder),
+                remedy="Wait until it ends, or name another run folder.",
+            ) from None
+
+    def release(self) -> None:
+        """Let others write. A second call does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
