@@ -28,6 +28,8 @@ class Symbols(TypedDict):
 
 SYMBOLS: Symbols = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS}
 
+START = Position()
+
 lengths = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=200)
 
 
@@ -156,7 +158,7 @@ def test_widths_are_the_least_multiple_that_fits(rows: list[list[int]], multiple
 def test_a_stream_from_any_position_goes_on_as_if_never_interrupted(cut: int, world: int, seed: int) -> None:
     pairs = some_pairs(71)
 
-    def stream(position: Position = Position(), rank: int = 0) -> BatchStream:
+    def stream(position: Position = START, rank: int = 0) -> BatchStream:
         return BatchStream(
             pairs, batch_tokens=61, seed=seed, **SYMBOLS, position=position, rank=rank, world=world
         )

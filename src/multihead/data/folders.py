@@ -1,0 +1,78 @@
+"""Folders that are there whole or not at all, whoever else builds the same one at the same time."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ABANDONED_AFTER = 24 * 3600.0
+"""Seconds without a write after which a temporary folder counts as left over from a crash."""
+
+
+@contextmanager
+def built_whole(folder: Path, *, usable: Callable[[Path], bool]) -> Iterator[Path]:
+    """Give a temporary folder to fill; sync it and rename it to ``folder`` at the end.
+
+    After an exception nothing remains. Of two processes that build the same folder, the first one to
+    finish wins, and the other one throws its own away. What is in the way and not ``usable`` is replaced.
+
+    Raises:
+        OSError: the disk is full, or the place cannot be written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(folder)
+    with _temporary_folder(folder) as temporary:
+        building = temporary / "building"
+        building.mkdir()
+        yield building
+        assert usable(building)
+        for path in [*building.rglob("*"), building]:
+            sync(path)
+        while not usable(folder):
+            if folder.exists():
+                _move(folder, temporary / "unusable")
+            _move(building, folder)
+    sync(folder.parent)
+
+
+@contextmanager
+def _temporary_folder(beside: Path) -> Iterator[Path]:
+    temporary = Path(tempfile.mkdtemp(prefix=f"{beside.name}.", suffix=".tmp", dir=beside.parent))
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _move(folder: Path, to: Path) -> None:
+    """Rename a folder, unless somebody else has just done something of the kind."""
+    try:
+        folder.rename(to)
+    except OSError:
+        if folder.exists() and not to.exists():
+            raise
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if path.is_dir() and os.name != "posix":
+        return  # such systems cannot open a folder
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what builders of this folder that were killed have left behind."""
+    for left in folder.parent.glob(f"{folder.name}.*.tmp"):
+        try:
+            newest = max(path.stat().st_mtime for path in [left, *left.rglob("*")])
+        except FileNotFoundError:
+            continue  # its builder has finished meanwhile
+        if time.time() - newest > ABANDONED_AFTER:
+            shutil.rmtree(left, ignore_errors=True)
