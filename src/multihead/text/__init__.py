@@ -1,0 +1,1 @@
+"""Text: corpus readers, cleaning, tokenizers. Knows no torch."""

@@ -1,0 +1,145 @@
+"""Sentence pairs from files: two aligned files (Moses), TSV or JSONL."""
+
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Literal
+
+from multihead.errors import UserError
+from multihead.settings import DataSettings
+from multihead.text.alignment import first_suspicious_line
+from multihead.text.lines import STDIN, file_kind, read_lines
+
+__all__ = ["read_lines", "read_pairs"]
+
+Pair = tuple[str, str]
+Format = Literal["lines", "tsv", "jsonl"]
+
+
+def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Pair]:
+    """Yield the (source, target) pairs of files, one file after the other.
+
+    Args:
+        data: the folder, format, columns and encoding of the files.
+        sources: the source side; or TSV / JSONL files that hold both sides. "-" is standard input.
+        targets: the target side, file by file and line by line with the source; empty for TSV and JSONL.
+
+    Raises:
+        UserError: files that are missing, empty, unreadable or of different length; a row without its fields.
+    """
+    if (*sources, *targets).count(STDIN) > 1:
+        raise UserError("standard input named twice", place="data", remedy="It can be read only once.")
+    if targets:
+        if len(sources) != len(targets):
+            fact = f"{len(sources)} source files but {len(targets)} target files"
+            raise UserError(fact, place="data", remedy="Name them in pairs, in the same order.")
+        for source, target in zip(sources, targets, strict=True):
+            if "lines" not in (found := {_format(data, source), _format(data, target)}) or len(found) > 1:
+                remedy = "Name it as the source only, or set data.format to lines."
+                raise UserError("holds both sides by itself", place=f"{source}, {target}", remedy=remedy)
+            yield from _lines(_path(data, source), _path(data, target), data.encoding)
+    else:
+        for source in sources:
+            yield from _rows(data, source)
+
+
+def _path(data: DataSettings, name: str) -> str:
+    return name if name == STDIN else str(Path(data.dir) / name)
+
+
+def _format(data: DataSettings, name: str) -> Format:
+    if data.format != "auto":
+        return data.format
+    kinds: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl"}
+    return kinds.get(file_kind(name), "lines")
+
+
+def _lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
+    """Yield line by line from two files."""
+    lengths = array("I"), array("I")
+    for left, right in zip_longest(read_lines(source, encoding), read_lines(target, encoding)):
+        if left is not None:
+            lengths[0].append(len(left))
+        if right is not None:
+            lengths[1].append(len(right))
+        if left is not None and right is not None:
+            yield left, right
+    for place, counted in zip((source, target), lengths, strict=True):
+        if not counted:
+            raise _empty(place)
+    if len(lengths[0]) != len(lengths[1]):
+        line = first_suspicious_line(*lengths)
+        fact = f"{len(lengths[0])} lines, but {target} has {len(lengths[1])}"
+        remedy = f"Look at line {line} first: there the sentences' lengths stop to agree."
+        raise UserError(fact, place=source, remedy=remedy)
+
+
+def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
+    """Yield the pairs of a file that holds both sides. A blank line is an empty pair: cleaning counts it."""
+    path, kind = _path(data, name), _format(data, name)
+    if kind == "lines":
+        remedy = "Name the target files too, or set data.format to tsv or jsonl if both sides are in it."
+        raise UserError("one side only", place=path, remedy=remedy)
+    if kind == "tsv":
+        columns = _column(data.source_field, "source", 1), _column(data.target_field, "target", 2)
+        parse = partial(_cells, columns=columns)
+    else:
+        parse = partial(_values, keys=(data.source_field or "source", data.target_field or "target"))
+    number = 0
+    for number, line in enumerate(read_lines(path, data.encoding), start=1):
+        yield parse(line, place=f"{path}:{number}") if line.strip() else ("", "")
+    if number == 0:
+        raise _empty(path)
+
+
+def _empty(place: str) -> UserError:
+    return UserError("the file is empty", place=place, remedy="Is it the right one, and whole?")
+
+
+def _column(field: str, side: str, default: int) -> int:
+    """Return a TSV column's index from 0."""
+    if not field:
+        return default - 1
+    if field.isascii() and field.isdigit() and int(field) > 0:
+        return int(field) - 1
+    remedy = "TSV columns are named by number, from 1."
+    raise UserError(f"{field!r} is no column", place=f"data.{side}_field", remedy=remedy)
+
+
+def _cells(line: str, *, columns: tuple[int, int], place: str) -> Pair:
+    cells = line.split("\t")
+    if max(columns) >= len(cells):
+        fact = f"column {max(columns) + 1} wanted, but there are {len(cells)}"
+        remedy = "Mend the line, or set data.source_field and data.target_field."
+        raise UserError(fact, place=place, remedy=remedy)
+    return cells[columns[0]], cells[columns[1]]
+
+
+def _values(line: str, *, keys: tuple[str, str], place: str) -> Pair:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        remedy = 'One object a line is expected: {"source": "...", "target": "..."}.'
+        raise UserError(f"not JSON ({error})", place=place, remedy=remedy) from None
+    if not isinstance(row, dict):
+        raise UserError("no JSON object", place=place, remedy='Expected: {"source": "...", "target": "..."}.')
+    return _value(row, keys[0], place), _value(row, keys[1], place)
+
+
+def _value(row: dict[str, object], key: str, place: str) -> str:
+    """Return the text under a key, on one line: a line feed inside it becomes a space."""
+    if key not in row:
+        found = ", ".join(map(repr, sorted(row))) or "none"
+        remedy = f"Set data.source_field and data.target_field (keys here: {found})."
+        raise UserError(f"no key {key!r}", place=place, remedy=remedy)
+    text = row[key]
+    if not isinstance(text, str):
+        fact = f"{key!r} is not text but {json.dumps(text)[:40]}"
+        raise UserError(fact, place=place, remedy="Put it in quotes, or leave the line out.")
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        fact = f"{key!r} holds a NUL character or half a surrogate pair"
+        raise UserError(fact, place=place, remedy="Remove it, or leave the line out.")
+    return text.replace("\r\n", " ").replace("\n", " ")

@@ -1,0 +1,179 @@
+"""Lines of a text file, plain or compressed, or of standard input; every fault is named with its place."""
+
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import zstandard
+
+from multihead.errors import UserError
+
+STDIN = "-"
+LONGEST_LINE = 1 << 26
+"""A line beyond this many bytes (64 MiB) is no text; reading stops before memory does."""
+
+_MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+
+class _Lines(Protocol):
+    """What is read of an opened file, compressed or not."""
+
+    def readline(self, size: int, /) -> bytes: ...
+
+
+def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
+    """Yield the lines of a file, without their ends.
+
+    Lines end with LF alone; a CR before it and a byte-order mark at the start are stripped. Everything
+    else stays in its line, U+2028 and U+0085 too, so that two files stay aligned.
+
+    Args:
+        path: a file, plain or compressed by gzip, xz or zstandard (told by content); "-" is standard input.
+        encoding: its text encoding.
+
+    Raises:
+        UserError: file missing, unreadable or damaged; encoding unknown; invalid bytes; a NUL byte.
+    """
+    _check_encoding(encoding)
+    place = "standard input" if path == STDIN else path
+    with _opened(path) as binary:
+        first = True
+        for number, raw in enumerate(_raw_lines(binary, place), start=1):
+            yield _decoded(raw, encoding, f"{place}:{number}", first)
+            first = False
+
+
+def file_kind(path: str) -> str:
+    """Return the extension that says what is in a file, lower-case, that of a compression left off.
+
+    >>> file_kind("corpus/train.TSV.gz")
+    '.tsv'
+    """
+    name = Path(path)
+    return (Path(name.stem) if name.suffix.lower() in _MAGIC else name).suffix.lower()
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[_Lines]:
+    """Open for reading, decompressing; what the system refuses becomes a UserError."""
+    if path == STDIN:
+        yield _decompressed(sys.stdin.buffer, path)
+        return
+    try:
+        with Path(path).open("rb") as binary:
+            yield _decompressed(binary, path)
+    except FileNotFoundError:
+        raise UserError("no such file", place=path, remedy=_nearby(path)) from None
+    except IsADirectoryError:
+        raise UserError("is a directory", place=path, remedy="Name a file in it.") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot be read ({reason})", place=path, remedy="Check the file.") from error
+
+
+def _nearby(path: str) -> str:
+    """Return a remedy for a missing file, with the same file under another compression where there is one."""
+    here = Path(path)
+    stem = here.with_suffix("") if here.suffix in _MAGIC else here
+    for suffix in ("", *_MAGIC):
+        other = stem.with_name(stem.name + suffix)
+        if other.is_file():
+            return f"There is {other}."
+    return "Check the name and the folder it is looked for in."
+
+
+def _decompressed(binary: IO[bytes], path: str) -> _Lines:
+    """Wrap a stream by what its first bytes say it is."""
+    buffered = binary if isinstance(binary, io.BufferedReader) else io.BufferedReader(binary)  # type: ignore[type-var]
+    head = buffered.peek(8)[:8]
+    kind = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), "")
+    named = Path(path).suffix.lower()
+    if head and named in _MAGIC and kind != named:
+        raise UserError(f"not a {named} file in spite of its name", place=path, remedy="Rename or repack it.")
+    if kind == ".gz":
+        return gzip.open(buffered)
+    if kind == ".xz":
+        return lzma.open(buffered)
+    if kind == ".zst":
+        return io.BufferedReader(_Zstandard(buffered), 1 << 20)
+    return buffered
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames of a .zst file, one after the other. The library's own reader takes a cut file for a whole."""
+
+    def __init__(self, binary: IO[bytes]) -> None:
+        super().__init__()
+        self._binary = binary
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._inside = False
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer)
+        while not self._ready:
+            raw = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+                self._inside = False
+            raw = raw or self._binary.read(1 << 16)
+            if not raw:
+                if self._inside:
+                    raise EOFError("the last frame has no end")
+                return 0
+            self._inside = True
+            self._ready = self._frame.decompress(raw)
+        count = min(len(view), len(self._ready))
+        view[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+
+def _raw_lines(binary: _Lines, place: str) -> Iterator[bytes]:
+    """Yield lines as bytes, their ends included."""
+    number = 0
+    try:
+        while raw := binary.readline(LONGEST_LINE):
+            number += 1
+            if len(raw) == LONGEST_LINE:
+                fact = f"a line of more than {LONGEST_LINE >> 20} MiB"
+                raise UserError(fact, place=f"{place}:{number}", remedy="Is this a text file?")
+            yield raw
+    except _DAMAGE as error:
+        fact = f"the compressed file is damaged or cut off ({error})"
+        raise UserError(fact, place=f"{place}:{number + 1}", remedy="Fetch or pack it again.") from error
+
+
+def _decoded(raw: bytes, encoding: str, place: str, first: bool) -> str:
+    """Return a line as text, its end and a byte-order mark at the very start stripped."""
+    if b"\0" in raw:
+        remedy = "Is this a text file, in an encoding like UTF-8? Remove the byte or convert the file."
+        raise UserError("a NUL byte", place=place, remedy=remedy)
+    try:
+        line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{raw[error.start]:02X} at column {error.start + 1}"
+        remedy = "Convert the file to UTF-8, or set data.encoding to the file's own (e.g. latin-1)."
+        raise UserError(f"not {encoding.upper()} ({found})", place=place, remedy=remedy) from None
+    return line.removeprefix("\ufeff") if first else line
+
+
+def _check_encoding(encoding: str) -> None:
+    """Refuse names that Python does not know, and encodings whose line end is more than the byte LF."""
+    try:
+        plain = "\n".encode(encoding) == b"\n"
+    except (LookupError, ValueError):
+        fact = f"unknown text encoding {encoding!r}"
+        raise UserError(fact, place="data.encoding", remedy="Usual ones: utf-8, latin-1, euc-kr.") from None
+    if not plain:
+        remedy = "Convert the files to UTF-8 first, e.g. with iconv."
+        raise UserError(f"{encoding} cannot be read line by line", place="data.encoding", remedy=remedy)
