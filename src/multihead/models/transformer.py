@@ -30,7 +30,7 @@ from multihead.nn import (
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
-from multihead.nn.losses import smoothed_cross_entropy
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.positions import NoPositions
 
 
@@ -173,9 +173,8 @@ class Transformer(nn.Module):
         real_BT = masks.padding(batch.target_lengths_B, batch.target_in.shape[1])[:, 0, 0]
         hidden_BTd = self.hidden(batch.source.ids_BS, batch.target_in, batch.source.lengths_B)
         # Padding is taken out before the output layer, the widest of all.
-        logits_NV = self.output.logits(hidden_BTd[real_BT])
-        smoothed, nll, correct = smoothed_cross_entropy(
-            logits_NV, batch.target_out[real_BT], self.settings.label_smoothing
+        smoothed, nll, correct = linear_cross_entropy(
+            hidden_BTd[real_BT], self.output.weight, batch.target_out[real_BT], self.settings.label_smoothing
         )
         return {
             "loss": Term(1.0, smoothed, per="tokens"),

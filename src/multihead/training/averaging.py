@@ -1,0 +1,44 @@
+"""Means of weights: over the last checkpoints, and exponentially over all updates."""
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+Weights = Mapping[str, Tensor]
+
+
+def mean(checkpoints: Iterable[Weights]) -> dict[str, Tensor]:
+    """Return the element-wise mean of the weights, summed in float64 (Vaswani et al. 2017, sec. 6.1)."""
+    total: dict[str, Tensor] = {}
+    dtypes: dict[str, torch.dtype] = {}
+    count = 0
+    for count, weights in enumerate(checkpoints, start=1):  # noqa: B007
+        for name, weight in weights.items():
+            dtypes[name] = weight.dtype
+            total[name] = total[name] + weight if name in total else weight.double()
+    return {name: (value / count).to(dtypes[name]) for name, value in total.items()}
+
+
+class MovingAverage:
+    """ema = decay * ema + (1 - decay) * weights, after every update (Polyak and Juditsky 1992).
+
+    Early on the decay is (1 + step) / (10 + step), so that the random beginning is soon forgotten.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.weights = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Take in the weights after update ``step``."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        averages, weights = [], []
+        for name, weight in model.state_dict().items():
+            if weight.is_floating_point():
+                averages.append(self.weights[name])
+                weights.append(weight)
+            else:
+                self.weights[name].copy_(weight)
+        torch._foreach_lerp_(averages, weights, 1 - decay)

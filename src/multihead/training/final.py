@@ -1,0 +1,53 @@
+"""Which weights a run ends with."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from torch import Tensor
+
+from multihead.settings import TrainingSettings
+from multihead.training import averaging
+
+Weights = Mapping[str, Tensor]
+LOWER_IS_BETTER = {"loss"}
+
+
+def is_better(value: float, than: float, metric: str) -> bool:
+    """Tell whether a value of the metric is better than another; NaN never is."""
+    return value < than if metric in LOWER_IS_BETTER else value > than
+
+
+def best_of(values: Mapping[str, float], metric: str) -> str:
+    """Return the name with the best value; of equals the first."""
+    names = list(values)
+    best = names[0]
+    for name in names[1:]:
+        if is_better(values[name], values[best], metric):
+            best = name
+    return best
+
+
+def candidates(
+    settings: TrainingSettings,
+    *,
+    last: Callable[[], Weights],
+    best: Callable[[], Weights],
+    scheduled: Sequence[Callable[[], Weights]],
+    ema: Weights | None,
+) -> dict[str, Callable[[], Weights]]:
+    """Return the weights that may become the model, each to be loaded when it is looked at.
+
+    With ``training.final`` = "auto" everything there is; otherwise what was asked for, or the last
+    weights where a run was too short to have it.
+    """
+    offered: dict[str, Callable[[], Weights]] = {}
+    if len(scheduled) > 1:
+        offered["average"] = lambda: averaging.mean(load() for load in scheduled)
+    if scheduled:
+        offered["best"] = best
+    if ema is not None:
+        offered["ema"] = lambda: ema
+    if settings.final == "auto":
+        return offered or {"last": last}
+    offered["last"] = last
+    wanted = settings.final if settings.final in offered else "last"
+    return {wanted: offered[wanted]}
