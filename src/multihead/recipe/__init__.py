@@ -1,7 +1,7 @@
 """Recipes: every setting of a run, read from TOML, changed on the command line, written back explained."""
 
 from multihead.recipe.changes import Difference, differences, recipe_hash, resumed, with_horizon
-from multihead.recipe.loading import from_toml, load
+from multihead.recipe.loading import from_toml, load, with_vocabularies
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe
 from multihead.recipe.writing import to_toml
 
@@ -17,4 +17,5 @@ __all__ = [
     "resumed",
     "to_toml",
     "with_horizon",
+    "with_vocabularies",
 ]

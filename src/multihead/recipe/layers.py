@@ -18,21 +18,23 @@ class Layer:
     """The values of one origin.
 
     Attributes:
-        place: the file, or "" for the command line.
+        place: the file, "" if it is none.
         values: ``{section: {key: value}}``.
         text: the file's text.
+        typed_in: whether the values were typed on the command line.
     """
 
     place: str
     values: Mapping[str, Mapping[str, object]]
     text: str = field(default="", repr=False)
+    typed_in: bool = False
 
     def where(self, *keys: str) -> str:
         """Return the place of a key for an error message: ``my.toml:12``, or ``--training.steps``."""
-        if not self.place:
+        if self.typed_in:
             return "--" + ".".join(keys)
         line = _line_of(keys, self.text)
-        return f"{self.place}:{line}" if line else self.place
+        return f"{self.place}:{line}" if line else self.place or ".".join(keys)
 
 
 def _line_of(keys: tuple[str, ...], text: str) -> int | None:

@@ -24,7 +24,7 @@ def fit(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
     if origin is Annotated:
         return fit(value, inner[0], typed_in=typed_in)
     if typed_in and isinstance(value, str) and not _takes_text(wanted):
-        value = _spelled(value, wanted)
+        value = _typed(value, wanted)
     if origin in (Union, UnionType):
         forms = [form for form in inner if form is not NoneType]
         return fit(value, forms[0], typed_in=typed_in) if len(forms) == 1 and value is not None else value
@@ -45,14 +45,17 @@ def _takes_text(wanted: Any) -> bool:
     return wanted is str
 
 
-def _spelled(text: str, wanted: Any) -> Any:
+def _typed(text: str, wanted: Any) -> Any:
     if text.lower() == "none" and NoneType in get_args(wanted):
         return None
     try:
         read = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
-    return read["value"] if len(read) == 1 else text
+    value = read["value"]
+    # One word where a list is wanted is a file's name, even if it looks like a number or a date.
+    takes_list = get_origin(wanted) is tuple and not isinstance(value, list)
+    return text if takes_list or len(read) > 1 else value
 
 
 def is_finite(value: Any) -> bool:
@@ -60,6 +63,19 @@ def is_finite(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(is_finite, value))
     return not isinstance(value, float) or math.isfinite(value)
+
+
+def spelled(value: object) -> str:
+    """Return a value as a recipe would spell it, for an error message."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(spelled, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {spelled(item)}' for key, item in value.items())}}}"
+    return str(value)
 
 
 def in_words(field: FieldInfo) -> str:
@@ -74,9 +90,7 @@ def _form(wanted: Any, limits: tuple[Any, ...] = ()) -> str:
     if origin in (Union, UnionType):
         return " or ".join("none" if form is NoneType else _form(form, limits) for form in inner)
     if origin is Literal:
-        return "one of " + ", ".join(
-            f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in inner
-        )
+        return f"one of {', '.join(map(spelled, inner))}"
     if origin is tuple:
         kind = {str: "texts", int: "whole numbers", float: "numbers"}.get(inner[0], "values")
         return f"a list of {kind}" if inner[-1] is Ellipsis else f"a list of {len(inner)} {kind}"

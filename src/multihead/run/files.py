@@ -2,14 +2,15 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from multihead.errors import UserError
 
-TEMPORARY = ".partial"
-"""Ending of the name of a file that is still being written."""
+PARTIAL = ".partial"
+"""Ending of the name of a folder in which a file is being written."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -21,24 +22,33 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write(path: Path, fill: Callable[[Path], object]) -> None:
-    """Replace ``path`` by the file that ``fill`` writes under a temporary name beside it.
+    """Replace ``path`` by the file that ``fill`` writes at the path it is given, in a folder beside it.
 
     Written, synced, renamed, and the folder synced: at any moment, also after a power cut, ``path`` is
-    the old file or the new one.
+    the old file or the new one. A folder of its own, because what fills may make temporary files too.
 
     Raises:
         UserError: the disk is full or the folder cannot be written; the old file is untouched.
     """
-    partial = path.with_name(path.name + TEMPORARY)
+    folder = path.with_name(path.name + PARTIAL)
+    partial = folder / path.name
     with disk_errors_told(path):
+        shutil.rmtree(folder, ignore_errors=True)
         try:
+            folder.mkdir()
             fill(partial)
+            partial.chmod(folder.stat().st_mode & 0o666)  # what fills may be stricter than the user's umask
             sync(partial)
             partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
         sync(path.parent)
+
+
+def clear(folder: Path) -> None:
+    """Remove what writers that were killed have left in a folder."""
+    for partial in folder.glob(f"*{PARTIAL}"):
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def sync(path: Path) -> None:

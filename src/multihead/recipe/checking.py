@@ -1,0 +1,66 @@
+"""From the values of a section to its settings, or to an error that the user can act on."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from multihead.errors import UserError
+from multihead.recipe.layers import Layer
+from multihead.recipe.values import fit, in_words, is_finite, spelled
+from multihead.settings import Settings
+
+Given = Mapping[str, tuple[Any, Layer]]
+"""The values of one section by key, and where each comes from."""
+
+Types = Mapping[str, type[Settings]]
+"""The settings class of each section."""
+
+
+def checked(section: str, types: Types, given: Given) -> Settings:
+    """Return the settings of a section.
+
+    Raises:
+        UserError: an unknown key (the nearest one is named), a value of the wrong kind or out of range,
+            values that contradict each other.
+    """
+    wanted = types[section]
+    values = {}
+    for key, (value, layer) in given.items():
+        if key not in wanted.model_fields:
+            raise _unknown_key(section, key, layer, types)
+        values[key] = fit(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
+        if not is_finite(values[key]):
+            raise _refused(section, key, wanted, given)
+    try:
+        return wanted.model_validate(values, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "value_error":
+            raise _contradiction(section, str(first["ctx"]["error"]), given) from None
+        raise _refused(section, str(first["loc"][0]), wanted, given) from None
+
+
+def _refused(section: str, key: str, wanted: type[Settings], given: Given) -> UserError:
+    must = f"must be {in_words(wanted.model_fields[key])}"
+    if key not in given:
+        return UserError(f"{section}.{key} is missing; it {must}")
+    value, layer = given[key]
+    return UserError(f"{section}.{key} = {spelled(value)}, but it {must}", place=layer.where(section, key))
+
+
+def _contradiction(section: str, fact: str, given: Given) -> UserError:
+    """Return the error of a check across keys, placed at a key that it names, the command line's first."""
+    named = [(layer.typed_in, layer.where(section, key)) for key, (_, layer) in given.items() if key in fact]
+    return UserError(f"[{section}] {fact}", place=max(named)[1] if named else None)
+
+
+def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserError:
+    keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
+    elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
+    near = [f"{section}.{name}" for name in difflib.get_close_matches(key, keys, n=1)]
+    remedy = f"Keys of [{section}]: {', '.join(keys)}."
+    for meant in [*elsewhere, *near][:1]:
+        remedy = f'Did you mean "{meant}"?'
+    return UserError(f'unknown key "{section}.{key}"', place=layer.where(section, key), remedy=remedy)

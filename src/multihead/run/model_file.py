@@ -1,0 +1,99 @@
+"""model.json and model.safetensors: which model a run has, and its weights."""
+
+import json
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from multihead import models
+from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.recipe.checking import checked
+from multihead.recipe.layers import Layer
+from multihead.run import tensors
+from multihead.settings import Settings
+
+FORMAT = 1
+"""Version of the run folder's layout; a newer one is refused."""
+
+
+def description(recipe: Recipe[Settings]) -> dict[str, Any]:
+    """Return the content of model.json; the vocabulary sizes are filled in already."""
+    return {
+        "format": FORMAT,
+        "versions": {name: metadata.version(name) for name in ("multihead", "torch")},
+        "kind": recipe.kind,
+        "settings": recipe.model.model_dump(mode="json"),
+    }
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the content of a model.json.
+
+    Raises:
+        UserError: it cannot be read, is of a newer version, or something is missing.
+    """
+    found = read_json(path)
+    for key, kind in {"format": int, "kind": str, "settings": dict}.items():
+        if not isinstance(found.get(key), kind):
+            raise UserError(f'"{key}" is missing or of the wrong kind', place=str(path))
+    if found["format"] > FORMAT:
+        raise UserError(
+            f"made by a newer multihead (folder format {found['format']}, this version knows {FORMAT})",
+            place=str(path.parent),
+            remedy="Update multihead.",
+        )
+    return found
+
+
+def load(description_file: Path, weights_file: Path, device: torch.device | str) -> nn.Module:
+    """Return the model with its weights, in evaluation mode.
+
+    Raises:
+        UserError: a damaged file; a setting out of range; weights that are not this model's.
+    """
+    described = read(description_file)
+    module = models.load(described["kind"])
+    layer = Layer(str(description_file), {})
+    given = {key: (value, layer) for key, value in described["settings"].items()}
+    settings = checked("model", {"model": module.Settings}, given)
+    weights, _ = tensors.load(weights_file)
+    # Compared before memory is taken for the real one: sizes may be absurd.
+    with torch.device("meta"):
+        expected = module.Model(settings).state_dict()
+    _compare(expected, weights, weights_file)
+    model: nn.Module = module.Model(settings)
+    model.load_state_dict(weights)
+    return model.to(device).eval()
+
+
+def _compare(expected: dict[str, Tensor], weights: dict[str, Tensor], path: Path) -> None:
+    missing, foreign = expected.keys() - weights.keys(), weights.keys() - expected.keys()
+    faults = [f"no {name}" for name in sorted(missing)] + [f"{name} is unknown" for name in sorted(foreign)]
+    for name in sorted(expected.keys() & weights.keys()):
+        wanted, found = tuple(expected[name].shape), tuple(weights[name].shape)
+        if wanted != found:
+            faults.append(f"{name} has shape {found}, not {wanted}")
+    if faults:
+        more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
+        raise UserError(
+            f"these weights are not of the model that model.json describes: {'; '.join(faults[:3])}{more}",
+            place=str(path),
+            remedy="Copy the run folder again as a whole.",
+        )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return a JSON object from a file. Raises ``UserError`` where there is none."""
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"not JSON ({error})", place=str(path)) from None
+    if not isinstance(found, dict):
+        raise UserError("not a JSON object", place=str(path))
+    return found
