@@ -1,7 +1,7 @@
 """Checkpoints of a run: tensors and what belongs to them, each one file that is whole or not there."""
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,7 @@ STATES_KEPT = 2
 """Training states on disk: the newest, and the one before it should the newest be unreadable."""
 
 
-@dataclass(frozen=True)
-class State:
-    """What a training goes on from.
-
-    Attributes:
-        tensors: weights, optimiser moments and whatever else was saved.
-        meta: counters, position in the data and whatever else was saved.
-        damaged: newer states that cannot be read, as errors to be told.
-    """
-
-    tensors: dict[str, Tensor]
-    meta: dict[str, Any]
-    damaged: tuple[UserError, ...] = ()
+LOG = logging.getLogger(__name__)
 
 
 class Checkpoints:
@@ -72,8 +60,10 @@ class Checkpoints:
     def _states(self) -> list[str]:
         return [name for name in self.checkpoints() if name.startswith("state-")]
 
-    def load_state(self) -> State | None:
-        """Return the newest training state that can be read, None before the first.
+    def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Return tensors and meta of the newest training state that can be read, None before the first.
+
+        A newer one that cannot be read is told in the log.
 
         Raises:
             UserError: there are states, and none of them can be read.
@@ -81,9 +71,13 @@ class Checkpoints:
         damaged: list[UserError] = []
         for name in reversed(self._states()):
             try:
-                return State(*self.load_tensors(name), tuple(damaged))
+                state = self.load_tensors(name)
             except UserError as error:
                 damaged.append(error)
+                continue
+            for error in damaged:
+                LOG.warning("%s. Going on from %s.", error, name)
+            return state
         if damaged:
             remedy = "Remove the run folder and train again, or copy the checkpoints from a backup."
             raise UserError(damaged[0].fact, place=damaged[0].place, remedy=remedy)
