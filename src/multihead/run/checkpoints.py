@@ -75,8 +75,8 @@ class Checkpoints:
             except UserError as error:
                 damaged.append(error)
                 continue
-            for error in damaged:
-                LOG.warning("%s. Going on from %s.", error, name)
+            for unreadable in damaged:
+                LOG.warning("%s. Going on from %s.", unreadable, name)
             return state
         if damaged:
             remedy = "Remove the run folder and train again, or copy the checkpoints from a backup."
