@@ -1,0 +1,1 @@
+"""Greedy, beam and sampling search over anything that implements ``Stepper``."""

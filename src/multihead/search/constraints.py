@@ -1,0 +1,67 @@
+"""What must not come next.
+
+A constraint is a pure function of the histories: it names the forbidden continuations, and search sets
+their scores to -infinity. The probabilities of what remains stay the model's own.
+
+``history_RT`` holds what every row has written: the begin symbol, forced prefix, tokens; set flush right,
+with -1 in the columns before a shorter one.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+Forbidden = tuple[Tensor, Tensor]
+"""Rows and tokens, index tensors that broadcast against each other."""
+
+Constraint = Callable[[Tensor], Forbidden]
+"""history_RT -> what may not follow."""
+
+
+def written(history_RT: Tensor) -> Tensor:
+    """How many tokens each row has written, the begin symbol not counted, (R,)."""
+    return (history_RT >= 0).sum(1) - 1
+
+
+def banned(tokens: Sequence[int]) -> Constraint:
+    """Never these tokens (padding, the begin symbol, the unknown piece)."""
+
+    def forbid(history_RT: Tensor) -> Forbidden:
+        rows_R = torch.arange(len(history_RT), device=history_RT.device)
+        return rows_R[:, None], torch.tensor(tokens, dtype=torch.long, device=history_RT.device)[None]
+
+    return forbid
+
+
+def at_least(length: int, eos_id: int) -> Constraint:
+    """No end symbol before ``length`` tokens."""
+
+    def forbid(history_RT: Tensor) -> Forbidden:
+        (rows_X,) = (written(history_RT) < length).nonzero(as_tuple=True)
+        return rows_X, torch.full_like(rows_X, eos_id)
+
+    return forbid
+
+
+def no_repeated_ngram(size: int) -> Constraint:
+    """No n-gram of this size twice in a row's output (Paulus et al. 2017, sec. 2.5, n = 3)."""
+
+    def forbid(history_RT: Tensor) -> Forbidden:
+        # windows_RWN are the n-grams so far; one that begins like the last n - 1 tokens forbids its end.
+        windows_RWN = history_RT.unfold(1, size, 1) if history_RT.shape[1] >= size else None
+        if windows_RWN is None:
+            nothing = history_RT.new_empty(0)
+            return nothing, nothing
+        beginning_R1N = history_RT[:, None, history_RT.shape[1] - (size - 1) :]
+        repeats_RW = ((windows_RWN[..., :-1] == beginning_R1N) & (beginning_R1N >= 0)).all(2)
+        rows_X, windows_X = (repeats_RW & (windows_RWN[..., -1] >= 0)).nonzero(as_tuple=True)
+        return rows_X, windows_RWN[rows_X, windows_X, -1]
+
+    return forbid
+
+
+def forbid_(logits_RV: Tensor, history_RT: Tensor, constraints: Iterable[Constraint]) -> None:
+    """Set what the constraints forbid to -infinity, in place: search owns the scores it was given."""
+    for constraint in constraints:
+        logits_RV[constraint(history_RT)] = -torch.inf

@@ -1,0 +1,52 @@
+"""A row of scores as a distribution: its normaliser and its largest entries, found fast."""
+
+import torch
+from torch import Tensor
+
+from multihead.errors import UserError
+
+BLOCK = 2**18
+CHUNK = 64
+
+
+def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
+    """``log sum exp`` of every row, (R,): ``logits - normaliser`` are the model's log-probabilities.
+
+    Raises:
+        UserError: if a row is no distribution: NaN, +infinity, or nothing but -infinity.
+    """
+    # A fresh output as large as the logits costs more in page faults than in arithmetic, so the rows
+    # are taken in blocks that stay in the cache; log_softmax is torch's fastest way to this sum.
+    rows = max(1, BLOCK // logits_RV.shape[1]) if logits_RV.device.type == "cpu" else len(logits_RV)
+    normaliser_R = logits_RV.amax(1)
+    normaliser_R -= torch.cat([block.log_softmax(1).amax(1) for block in torch.split(logits_RV, rows)])
+    if not bool(normaliser_R.isfinite().all()):
+        raise UserError(
+            "the model's scores are not finite numbers",
+            place=f"search, step {step + 1}",
+            remedy="Its training has diverged, or the precision is too low: "
+            "use an earlier checkpoint, or fp32.",
+        )
+    return normaliser_R
+
+
+def largest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest entries of every row, descending, and where they are: two of (R, min(k, V)).
+
+    A row's k largest lie in the k chunks of columns with the largest maxima, and a maximum over a chunk
+    is several times faster than ``topk`` over a vocabulary. Equal entries are taken in an order that
+    depends on their row alone.
+    """
+    rows, vocabulary = logits_RV.shape
+    chunks = vocabulary // CHUNK
+    if chunks <= k:
+        values_RK, columns_RK = logits_RV.topk(min(k, vocabulary), dim=1)
+        return values_RK, columns_RK
+    maxima_RC = logits_RV[:, : chunks * CHUNK].view(rows, chunks, CHUNK).amax(2)
+    chunks_RK = maxima_RC.topk(k, dim=1).indices
+    columns_RX = (chunks_RK[..., None] * CHUNK + torch.arange(CHUNK, device=logits_RV.device)).flatten(1)
+    if rest := vocabulary % CHUNK:
+        tail = torch.arange(vocabulary - rest, vocabulary, device=logits_RV.device)
+        columns_RX = torch.cat([columns_RX, tail.expand(rows, rest)], dim=1)
+    values_RK, places_RK = logits_RV.gather(1, columns_RX).topk(k, dim=1)
+    return values_RK, columns_RX.gather(1, places_RK)

@@ -1,0 +1,53 @@
+"""Greedy search: always the likeliest token."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from multihead.batch import Source
+from multihead.search.constraints import Constraint
+from multihead.search.distribution import largest
+from multihead.search.hypothesis import Hypothesis
+from multihead.search.limits import DEFAULT, Limits
+from multihead.search.observer import Observer
+from multihead.search.rollout import rollout
+from multihead.search.stepper import State, Stepper
+
+S = TypeVar("S", bound=State)
+
+
+@torch.inference_mode()
+def greedy(
+    stepper: Stepper[S],
+    source: Source,
+    prefixes: Sequence[Sequence[int]],
+    *,
+    eos_id: int,
+    alpha: float = 0.6,
+    limits: Limits = DEFAULT,
+    constraints: Sequence[Constraint] = (),
+    observer: Observer | None = None,
+) -> list[list[Hypothesis]]:
+    """Return one hypothesis for each sentence, in a list of its own; arguments as for ``beam``.
+
+    ``alpha`` decides nothing here; it makes the scores comparable with those of a beam search.
+    """
+
+    def likeliest(logits_RV: Tensor, sentences_B: Tensor, step: int) -> Tensor:
+        return largest(logits_RV, 1)[1][:, 0]
+
+    harvest = rollout(
+        stepper,
+        source,
+        prefixes,
+        likeliest,
+        eos_id=eos_id,
+        copies=1,
+        alpha=alpha,
+        limits=limits,
+        constraints=constraints,
+        observer=observer,
+    )
+    return harvest.hypotheses(1)

@@ -1,0 +1,90 @@
+"""Searches whose rows never branch: at each step every row is given one token."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+from multihead.batch import Source
+from multihead.search.branching import continuations
+from multihead.search.constraints import Constraint, at_least
+from multihead.search.limits import Limits
+from multihead.search.live import Harvest, Live, to_drop
+from multihead.search.observer import Branches, Fate, Observer
+from multihead.search.stepper import State, Stepper
+
+S = TypeVar("S", bound=State)
+
+
+class Choose(Protocol):
+    """Which token comes next: (logits (R, V), sentences (B,), step) -> tokens (R,), each an allowed one."""
+
+    def __call__(self, logits_RV: Tensor, sentences_B: Tensor, step: int) -> Tensor:
+        """Choose a token for each row."""
+        ...
+
+
+def rollout(
+    stepper: Stepper[S],
+    source: Source,
+    prefixes: Sequence[Sequence[int]],
+    choose: Choose,
+    *,
+    eos_id: int,
+    copies: int,
+    alpha: float,
+    limits: Limits,
+    constraints: Sequence[Constraint],
+    observer: Observer | None,
+) -> Harvest:
+    """Follow ``copies`` rows of each sentence until each has ended or been cut; arguments as ``beam``'s."""
+    harvest = Harvest(len(prefixes), alpha)
+    if not prefixes:
+        return harvest
+    if limits.min_length:
+        constraints = (*constraints, at_least(limits.min_length, eos_id))
+    live = Live.begin(prefixes, limits.longest(source.lengths_B))
+    state = stepper.start(source, prefixes)
+    if copies > 1:
+        rows = torch.arange(len(prefixes), device=live.history.device).repeat_interleave(copies)
+        live, state = live.copied(copies), state.select(rows)
+    own_BK = torch.arange(copies, device=live.sums.device).expand_as(live.sums)
+    step = 0
+    while True:
+        logits_RV, state = stepper.step(live.last, state)
+        following = continuations(live, logits_RV, constraints, eos_id, step)
+        tokens_R1 = choose(following.logits, live.sentences, step)[:, None]
+        gains_R = following.logits.gather(1, tokens_R1)[:, 0] - following.normaliser
+        sums_BK = live.sums + gains_R.view_as(live.sums)
+        tokens_BK, cut_BK = tokens_R1.view_as(live.sums), following.cut.view_as(live.sums)
+        ends_BK = (tokens_BK == eos_id) & (sums_BK > -torch.inf)
+        if observer is not None:
+            observer(_branches(step, live, own_BK, tokens_BK, sums_BK, ends_BK, cut_BK))
+        harvest.add(live, ends_BK, own_BK, sums_BK, cut_BK)
+
+        sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)
+        going = to_drop(live, (sums_BK == -torch.inf).all(1), step)
+        if going is not None:
+            if not len(going):
+                return harvest
+            state, live, own_BK = state.keep(going), live.keep(going), own_BK[going]
+            tokens_BK, sums_BK = tokens_BK[going], sums_BK[going]
+        live = live.extended(None, tokens_BK, sums_BK)
+        step += 1
+
+
+def _branches(
+    step: int, live: Live, own_BK: Tensor, tokens_BK: Tensor, sums_BK: Tensor, ends_BK: Tensor, cut_BK: Tensor
+) -> Branches:
+    lives_BK = ~ends_BK & (sums_BK > -torch.inf)
+    ended_BK = torch.where(cut_BK, Fate.CUT, Fate.FINISHED)
+    return Branches(
+        step=step,
+        sentences=live.sentences,
+        parents=own_BK,
+        tokens=tokens_BK,
+        log_probabilities=sums_BK,
+        fates=torch.where(ends_BK, ended_BK, lives_BK * Fate.KEPT),
+        rows=torch.where(lives_BK, own_BK, -1),
+    )

@@ -1,0 +1,122 @@
+"""Random samples from the model (temperature; top-k, Fan et al. 2018; nucleus, Holtzman et al. 2020).
+
+The sample is a function of (seed, the sentence's number, the sample's number) and the model's scores,
+so it does not depend on which sentences share a batch.
+"""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from multihead import randomness
+from multihead.batch import Source
+from multihead.search.constraints import Constraint
+from multihead.search.distribution import largest
+from multihead.search.hypothesis import Hypothesis
+from multihead.search.limits import DEFAULT, Limits
+from multihead.search.observer import Observer
+from multihead.search.rollout import rollout
+from multihead.search.stepper import State, Stepper
+
+S = TypeVar("S", bound=State)
+
+
+@torch.inference_mode()
+def sample(
+    stepper: Stepper[S],
+    source: Source,
+    prefixes: Sequence[Sequence[int]],
+    *,
+    eos_id: int,
+    seed: int,
+    numbers: Sequence[int] | None = None,
+    samples: int = 1,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    distinct: bool = True,
+    alpha: float = 0.6,
+    limits: Limits = DEFAULT,
+    constraints: Sequence[Constraint] = (),
+    observer: Observer | None = None,
+) -> list[list[Hypothesis]]:
+    """Return random outputs of each sentence, best score first; other arguments as for ``beam``.
+
+    Args:
+        seed: the same seed gives the same samples.
+        numbers: B numbers that tell the sentences apart, e.g. their lines in a file; default: 0 to B - 1.
+        samples: how many are drawn for each sentence.
+        temperature: the model's scores are divided by it.
+        top_k: only the k likeliest tokens; 0: all.
+        top_p: of these, only the likeliest that together have this probability (at least one).
+        distinct: leave out a sample that was drawn before (fewer than ``samples`` may come back).
+            Estimates of an expectation need them all.
+    """
+    numbers = range(len(prefixes)) if numbers is None else numbers
+    keys = [[randomness.derive(seed, "sample", n, copy) for copy in range(samples)] for n in numbers]
+    keys_BK = torch.tensor(keys, dtype=torch.long, device=source.ids_BS.device)
+
+    def drawn(logits_RV: Tensor, sentences_B: Tensor, step: int) -> Tensor:
+        uniform_R = uniform(keys_BK[sentences_B].flatten(), step)
+        values_RC, columns_RC = _allowed(logits_RV / temperature, top_k, top_p)
+        choice_R1 = _inverse(values_RC.softmax(1), uniform_R)[:, None]
+        return (choice_R1 if columns_RC is None else columns_RC.gather(1, choice_R1))[:, 0]
+
+    harvest = rollout(
+        stepper,
+        source,
+        prefixes,
+        drawn,
+        eos_id=eos_id,
+        copies=samples,
+        alpha=alpha,
+        limits=limits,
+        constraints=constraints,
+        observer=observer,
+    )
+    return harvest.hypotheses(samples, distinct=distinct)
+
+
+def _allowed(logits_RV: Tensor, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
+    """The scores to draw from, and their columns (None: all columns as they are)."""
+    if not top_k and top_p >= 1:
+        return logits_RV, None
+    values_RC, columns_RC = largest(logits_RV, top_k or logits_RV.shape[1])
+    probabilities_RC = values_RC.softmax(1)
+    before_RC = probabilities_RC.cumsum(1) - probabilities_RC
+    beyond_RC = before_RC >= top_p
+    beyond_RC[:, 0] = False
+    return values_RC.masked_fill(beyond_RC, -torch.inf), columns_RC
+
+
+def _inverse(probabilities_RC: Tensor, uniform_R: Tensor) -> Tensor:
+    """The first place where the cumulative probability exceeds ``uniform``; never one of probability 0."""
+    cumulative_RC = probabilities_RC.cumsum(1)
+    total_R = cumulative_RC[:, -1]
+    below_total_R = total_R.nextafter(torch.zeros_like(total_R))
+    threshold_R = torch.minimum(uniform_R * total_R, below_total_R)
+    return torch.searchsorted(cumulative_RC, threshold_R[:, None], right=True)[:, 0]
+
+
+def uniform(keys_R: Tensor, step: int) -> Tensor:
+    """Numbers in [0, 1), one for each key: SplitMix64 (Steele et al. 2014, fig. 17) at place ``step``.
+
+    Integers only, so they are the same on every device.
+    """
+    z = keys_R + _signed((step + 1) * 0x9E3779B97F4A7C15)
+    z = (z ^ _shifted(z, 30)) * _signed(0xBF58476D1CE4E5B9)
+    z = (z ^ _shifted(z, 27)) * _signed(0x94D049BB133111EB)
+    bits_R = _shifted(z ^ _shifted(z, 31), 40)
+    return bits_R / float(2**24)
+
+
+def _signed(number: int) -> int:
+    """The number modulo 2^64 as a signed 64-bit integer."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _shifted(z: Tensor, places: int) -> Tensor:
+    """Right shift that fills with zeros."""
+    return torch.bitwise_and(z >> places, 2 ** (64 - places) - 1)
