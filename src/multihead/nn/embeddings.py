@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -18,7 +19,10 @@ class TokenEmbedding(nn.Embedding):
 
     def forward(self, ids: Tensor) -> Tensor:
         """(..., N) ids to (..., N, d_model)."""
-        return super().forward(ids) * math.sqrt(self.embedding_dim)
+        x = super().forward(ids) * math.sqrt(self.embedding_dim)
+        # Under autocast the residual stream is in the product's format from the start: converting it to
+        # and fro around every product would cost a CPU more than the products of a small model.
+        return x.to(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else x
 
     def logits(self, x: Tensor) -> Tensor:
         """Use the embeddings as the output layer: (..., d_model) to (..., V)."""
