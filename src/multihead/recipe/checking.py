@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from multihead.errors import UserError
 from multihead.recipe.layers import Layer
-from multihead.recipe.values import fit, in_words, is_finite, spelled
+from multihead.recipe.values import fit, in_words, is_sound, spelled
 from multihead.settings import Settings
 
 Given = Mapping[str, tuple[Any, Layer]]
@@ -31,7 +31,7 @@ def checked(section: str, types: Types, given: Given) -> Settings:
         if key not in wanted.model_fields:
             raise _unknown_key(section, key, layer, types)
         values[key] = fit(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
-        if not is_finite(values[key]):
+        if not is_sound(values[key]):
             raise _refused(section, key, wanted, given)
     try:
         return wanted.model_validate(values, strict=True)

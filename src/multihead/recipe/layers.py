@@ -1,5 +1,6 @@
 """Where the values of a recipe come from: its file, the recipes it extends, the command line."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ class Layer:
 
 
 def _line_of(keys: tuple[str, ...], text: str) -> int | None:
-    """Return the line that completes the value of ``keys``: the first n lines of the text contain it."""
+    """Return the first line with which the text has something at ``keys``."""
     lines = text.split("\n")[:LINES_SEARCHED]
     for number in range(1, len(lines) + 1):
         try:
@@ -105,7 +106,8 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"not TOML: {error}", place=str(path)) from None
+        fact, line, _ = re.split(r" \(at line (\d+), .*|$", str(error), maxsplit=1)
+        raise UserError(f"not TOML: {fact}", place=f"{path}:{line}" if line else str(path)) from None
     name = document.pop("name", path.stem)
     base = document.pop("extends", None)
     layer = Layer(str(path), document, text)

@@ -58,17 +58,21 @@ def _typed(text: str, wanted: Any) -> Any:
     return text if takes_list or len(read) > 1 else value
 
 
-def is_finite(value: Any) -> bool:
-    """Tell whether no number in a value is infinite or NaN."""
+def is_sound(value: Any) -> bool:
+    """Tell whether a value has no infinite or undefined number in it, and no text that is not Unicode."""
     if isinstance(value, tuple):
-        return all(map(is_finite, value))
+        return all(map(is_sound, value))
+    if isinstance(value, dict):
+        return is_sound((*value, *value.values()))
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
     return not isinstance(value, float) or math.isfinite(value)
 
 
 def spelled(value: object) -> str:
     """Return a value as a recipe would spell it, for an error message."""
     if isinstance(value, str):
-        return f'"{value}"'
+        return f'"{value.encode(errors="backslashreplace").decode()}"'
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
@@ -95,7 +99,7 @@ def _form(wanted: Any, limits: tuple[Any, ...] = ()) -> str:
         kind = {str: "texts", int: "whole numbers", float: "numbers"}.get(inner[0], "values")
         return f"a list of {kind}" if inner[-1] is Ellipsis else f"a list of {len(inner)} {kind}"
     if origin is dict:
-        return "a table of " + _form(inner[1]).removeprefix("a ")
+        return f"a table, each entry {_form(inner[1])}"
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     return names.get(wanted, str(wanted)) + _range(limits, whole=wanted is int)
 

@@ -18,7 +18,8 @@ def path(name: str) -> Path | None:
 
 def suggestion(name: str) -> str:
     """Say what may have been meant by a name that is not one of a recipe."""
-    near = difflib.get_close_matches(name, names(), n=1)
+    begin_so = [known for known in names() if name and known.startswith(name)]
+    near = begin_so or difflib.get_close_matches(name, names(), n=1)
     return f'Did you mean "{near[0]}"?' if near else "`multihead recipes` lists the built-in ones."
 
 

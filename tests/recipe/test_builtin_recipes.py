@@ -1,0 +1,79 @@
+"""The recipes that ship with the package, and the discovery of models."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from multihead import models, recipes
+from multihead.errors import UserError
+from multihead.recipe import load
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+PROMISED = {
+    "quickstart",
+    "multi30k-de-en",
+    "multi30k-en-de",
+    "multi30k-en-fr",
+    "ko-en",
+    "en-ko",
+    "tatoeba-de-en",
+    "transformer-base",
+    "transformer-big",
+}
+
+
+def test_every_promised_recipe_is_there() -> None:
+    assert set(recipes.names()) >= PROMISED
+
+
+@pytest.mark.parametrize("name", recipes.names())
+def test_a_recipe_loads_and_says_what_it_is(name: str) -> None:
+    assert load(name).name == name
+    assert len(recipes.describe()[name]) > 20
+
+
+@pytest.mark.parametrize("name", sorted(PROMISED - {"quickstart", "transformer-base", "transformer-big"}))
+def test_the_files_of_a_recipe_are_there_and_in_its_languages(name: str) -> None:
+    data = load(name).data
+    folder = DATA / Path(data.dir).name
+    if not folder.is_dir():
+        pytest.skip(f"no {folder.name} beside the repository")
+    sets = [(data.source, data.target), (data.valid_source, data.valid_target)]
+    sets += [(pair[:1], pair[1:]) for pair in data.tests.values()]
+    for sources, targets in sets:
+        for files, language in ((sources, data.source_language), (targets, data.target_language)):
+            for file in files:
+                assert (folder / file).is_file(), file
+                assert data.format == "tsv" or f".{language}." in file
+
+
+def test_the_two_directions_are_mirror_images() -> None:
+    for there, back in (("multi30k-de-en", "multi30k-en-de"), ("ko-en", "en-ko")):
+        one, other = load(there).data, load(back).data
+        assert (one.source, one.target) == (other.target, other.source)
+        assert (one.valid_source, one.valid_target) == (other.valid_target, other.valid_source)
+        assert {name: pair[::-1] for name, pair in one.tests.items()} == other.tests
+
+
+def test_all_models_are_found_by_their_file_names() -> None:
+    assert "transformer" in models.kinds()
+    module = models.load("transformer")
+    assert module.Model.__module__ == "multihead.models.transformer"
+
+
+def test_an_unknown_model_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UserError, match=r'no model "transfomer"\. Did you mean "transformer"\?'):
+        models.load("transfomer")
+    with pytest.raises(UserError, match=r'no model "\.\./x"\. Known models: .*transformer'):
+        models.load("../x")
+
+
+def test_models_and_recipes_are_listed_without_importing_torch() -> None:
+    code = (
+        "import sys; from multihead import models, recipes; models.kinds(); recipes.describe(); "
+        "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,109 @@
+"""What may change when a run is continued, and what makes it another run."""
+
+import re
+
+import pytest
+
+from multihead.errors import UserError
+from multihead.recipe import Difference, differences, load, recipe_hash, resumed, with_horizon
+
+BASE = load("multi30k-de-en")
+
+
+def changed(key: str, value: object) -> list[Difference]:
+    return differences(BASE, load("multi30k-de-en", {key: value}))
+
+
+def test_equal_recipes_have_no_differences() -> None:
+    assert differences(BASE, load("multi30k-de-en")) == []
+
+
+def test_a_difference_names_key_and_both_values() -> None:
+    assert changed("training.seed", 7) == [Difference("training.seed", 1, 7)]
+    assert str(changed("training.seed", 7)[0]) == "training.seed: 1 -> 7"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("training.steps", 8001, True),
+        ("training.steps", 7999, False),
+        ("training.log_every", 7, True),
+        ("training.save_minutes", 0.5, True),
+        ("training.device", "cpu", True),
+        ("training.threads", 1, True),
+        ("validation.samples", 3, True),
+        ("validation.every", 3, False),
+        ("search.beam_size", 3, True),
+        ("search.length_penalty", 1.0, True),
+        ("data.dir", "elsewhere", True),
+        ("data.cache", "elsewhere", True),
+        ("data.tests.news", "news.tsv", True),
+        ("data.source", "other.de", False),
+        ("data.lowercase", True, False),
+        ("tokenizer.vocab_size", 97, False),
+        ("model.d_ff", 97, False),
+        ("model.source_vocab", 37_000, True),
+        ("training.learning_rate", 1e-4, False),
+        ("training.precision", "fp32", False),
+        ("training.seed", 7, False),
+        ("name", "other", True),
+    ],
+)
+def test_only_what_leaves_the_result_alone_may_change(key: str, value: object, allowed: bool) -> None:
+    assert all(difference.allowed for difference in changed(key, value)) == allowed
+
+
+def test_another_model_is_a_difference_in_every_key_that_one_of_them_lacks() -> None:
+    difference = Difference("model.width", None, 13)
+    assert not difference.allowed
+
+
+def test_the_schedule_of_a_first_start_is_laid_out_for_its_steps() -> None:
+    assert with_horizon(BASE).training.horizon == 8000
+    assert with_horizon(load("multi30k-de-en", {"training.horizon": 97})).training.horizon == 97
+
+
+def test_more_steps_leave_the_schedule_as_it_was_laid_out() -> None:
+    old = with_horizon(BASE)
+    new = resumed(old, load("multi30k-de-en", {"training.steps": 9001, "search.beam_size": 3}))
+    assert (new.training.steps, new.training.horizon, new.search.beam_size) == (9001, 8000, 3)
+
+
+def test_the_same_command_goes_on_with_the_same_recipe() -> None:
+    old = with_horizon(BASE)
+    assert resumed(old, BASE) == old
+
+
+def test_another_horizon_is_refused() -> None:
+    with pytest.raises(UserError, match=re.escape("(training.horizon: 8000 -> 97)")):
+        resumed(with_horizon(BASE), load("multi30k-de-en", {"training.horizon": 97}))
+
+
+def test_all_refused_differences_are_named_and_only_those() -> None:
+    new = load("multi30k-de-en", {"training.seed": 7, "model.d_ff": 97, "training.threads": 1})
+    with pytest.raises(UserError) as caught:
+        resumed(with_horizon(BASE), new, place="runs/a")
+    assert str(caught.value) == (
+        "runs/a: this run was started with other settings (model.d_ff: 512 -> 97; training.seed: 1 -> 7). "
+        "Start with the same settings to go on, or give another --run folder."
+    )
+
+
+@pytest.mark.parametrize(
+    "key", ["training.steps", "training.threads", "search.beam_size", "model.source_vocab"]
+)
+def test_the_hash_does_not_see_what_may_change(key: str) -> None:
+    assert recipe_hash(load("multi30k-de-en", {key: 9001})) == recipe_hash(BASE)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("training.seed", 7), ("model.d_ff", 97), ("data.dir", "x"), ("tokenizer.dropout", 0)]
+)
+def test_the_hash_sees_what_makes_the_result_another_one(key: str, value: object) -> None:
+    assert recipe_hash(load("multi30k-de-en", {key: value})) != recipe_hash(BASE)
+
+
+def test_the_hash_is_eight_hexadecimal_digits_and_the_same_in_every_process() -> None:
+    assert re.fullmatch("[0-9a-f]{8}", recipe_hash(BASE))
+    assert recipe_hash(BASE) == recipe_hash(load("multi30k-de-en"))

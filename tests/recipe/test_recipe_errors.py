@@ -1,0 +1,145 @@
+"""Recipes that are wrong: what is said, where, and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from multihead.errors import UserError
+from multihead.recipe import from_toml, load
+
+
+def message(text: str) -> str:
+    with pytest.raises(UserError) as caught:
+        from_toml(text, "my.toml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[training]\nstps = 1\n", 'my.toml:2: unknown key "training.stps". Did you mean "training.steps"?'),
+        ("[trainin]\nsteps = 1\n", 'my.toml:1: unknown section "trainin". Did you mean "training"?'),
+        ("\n[nowhere]\n", 'my.toml:2: unknown section "nowhere". Sections are data, tokenizer, model, '),
+        ("steps = 1\n", 'my.toml:1: unknown section "steps"'),
+        ("training = 5\n", "my.toml:1: training is a section, not a value"),
+        ("name = 5\n", "my.toml:1: name must be a text"),
+        (
+            "[training]\n\nbeam_size = 3\n",
+            'my.toml:3: unknown key "training.beam_size". Did you mean "search.beam_size"?',
+        ),
+        ("[model]\nd_modle = 3\n", 'my.toml:2: unknown key "model.d_modle". Did you mean "model.d_model"?'),
+        ("[model]\nkin = 3\n", 'my.toml:2: unknown key "model.kin". Did you mean "model.kind"?'),
+        (
+            "[search]\nqqqq = 3\n",
+            'my.toml:2: unknown key "search.qqqq". Keys of [search]: method, beam_size, ',
+        ),
+        (
+            "[training]\nsteps = 0\n",
+            "my.toml:2: training.steps = 0, but it must be a whole number of at least 1",
+        ),
+        ("[training]\nsteps = 1.5\n", "training.steps = 1.5, but it must be a whole number of at least 1"),
+        ("[training]\nsteps = true\n", "training.steps = true, but it must be a whole number of at least 1"),
+        ('[training]\nsteps = "9"\n', 'training.steps = "9", but it must be a whole number of at least 1'),
+        ("[training]\nema = 1\n", "training.ema = 1, but it must be a number of at least 0 and below 1"),
+        ("[training]\nlearning_rate = 0\n", "learning_rate = 0, but it must be a number above 0"),
+        ("[training]\nlearning_rate = inf\n", "learning_rate = inf, but it must be a number above 0"),
+        ("[search]\ntemperature = nan\n", "temperature = nan, but it must be a number above 0"),
+        ("[training]\nbetas = [0.9]\n", "training.betas = [0.9], but it must be a list of 2 numbers"),
+        (
+            "[training]\nbetas = [nan, 0.9]\n",
+            "training.betas = [nan, 0.9], but it must be a list of 2 numbers",
+        ),
+        ("[training]\ncompile = 1\n", "training.compile = 1, but it must be true or false"),
+        (
+            '[training]\nschedule = "linear"\n',
+            'schedule = "linear", but it must be one of "noam", "inverse_sqrt", ',
+        ),
+        ("[data]\nsource = 3\n", "data.source = 3, but it must be a list of texts"),
+        ("[data]\ndir = 3\n", "data.dir = 3, but it must be a text"),
+        ("[data]\ntests = 3\n", "data.tests = 3, but it must be a table, each entry a list of texts"),
+        (
+            "[data.tests]\nnews = [3]\n",
+            "my.toml:1: data.tests = {news = [3]}, but it must be a table, each entry",
+        ),
+        ("[data]\ndir = 2024-11-21\n", "data.dir = 2024-11-21, but it must be a text"),
+        (
+            "[model]\nd_model = 7\nnum_heads = 3\n",
+            "my.toml:3: [model] d_model 7 is not a multiple of num_heads 3",
+        ),
+        ('[model]\nkind = "transfromer"\n', 'there is no model "transfromer". Did you mean "transformer"?'),
+        ("[model]\nkind = 3\n", "my.toml:2: model.kind = 3, but it must be a text"),
+        ("[training\n", "my.toml:1: not TOML"),
+        ("[training]\nsteps = 1\nsteps = 2\n", "my.toml:3: not TOML"),
+        ('extends = "multi30k-de"\n', 'there is no recipe "multi30k-de". Did you mean "multi30k-de-en"?'),
+    ],
+)
+def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> None:
+    said = message(text)
+    assert expected in said
+    assert "pydantic" not in said
+    assert "http" not in said
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        (
+            "training.steps",
+            "many",
+            '--training.steps: training.steps = "many", but it must be a whole number',
+        ),
+        (
+            "training.stps",
+            "1",
+            '--training.stps: unknown key "training.stps". Did you mean "training.steps"?',
+        ),
+        ("steps", "1", '--steps: unknown key "steps". Did you mean "training.steps"?'),
+        ("nonsense", "1", '--nonsense: unknown key "nonsense". A key follows its section'),
+        ("trainin.steps", "1", 'unknown section "trainin". Did you mean "training"?'),
+        ("data.dir.x", "1", '--data.dir: data.dir = {x = "1"}, but it must be a text'),
+        ("model.num_heads", "7", "--model.num_heads: [model] d_model 512 is not a multiple of num_heads 7"),
+        ("name", "a/b", 'name = "a/b", but it must be a text that can name a folder'),
+        ("name", "", 'name = "", but it must be a text that can name a folder'),
+        ("name", "..", 'name = "..", but it must be a text that can name a folder'),
+        ("data.dir", "caf\udce9", 'data.dir = "caf\\udce9", but it must be a text'),
+        ("data.tests.news", "caf\udce9", "but it must be a table, each entry a list of texts"),
+    ],
+)
+def test_an_error_on_the_command_line_names_the_option(key: str, value: str, expected: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load("transformer-base", {key: value})
+    assert expected in str(caught.value)
+
+
+def test_a_wrong_value_is_placed_in_the_file_that_has_it(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("# one\n\n[training]\nsteps = -1\n")
+    (tmp_path / "b.toml").write_text('extends = "a.toml"\n[training]\nseed = 3\n')
+    with pytest.raises(UserError, match=r"a\.toml:4: training\.steps = -1"):
+        load(tmp_path / "b.toml")
+
+
+def test_a_value_after_a_long_text_has_the_right_line(tmp_path: Path) -> None:
+    text = '[data]\ndir = """\n[training]\nsteps = -1\n"""\n[training]\nsteps = -2\n'
+    assert "my.toml:7: training.steps = -2" in message(text)
+
+
+def test_an_unknown_name_suggests_the_nearest_recipe() -> None:
+    with pytest.raises(UserError, match=r'no recipe "quikstart"\. Did you mean "quickstart"'):
+        load("quikstart")
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"missing\.toml: no such file"):
+        load(tmp_path / "missing.toml")
+
+
+def test_a_folder_is_not_a_recipe(tmp_path: Path) -> None:
+    (tmp_path / "folder.toml").mkdir()
+    with pytest.raises(UserError, match="a folder, but a recipe is a TOML file"):
+        load(tmp_path / "folder.toml")
+
+
+def test_a_file_in_another_encoding_is_placed(tmp_path: Path) -> None:
+    (tmp_path / "latin.toml").write_bytes('name = "a"\n# für\n'.encode("latin-1"))
+    with pytest.raises(UserError, match=r"latin\.toml:2: not UTF-8"):
+        load(tmp_path / "latin.toml")

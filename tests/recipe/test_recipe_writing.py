@@ -1,0 +1,115 @@
+"""A written recipe explains itself and reads back as the same recipe."""
+
+import tomllib
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multihead import recipes
+from multihead.models.transformer import Settings as TransformerSettings
+from multihead.recipe import SECTION_NAMES, Recipe, from_toml, load, to_toml
+from multihead.settings import (
+    DataSettings,
+    SearchSettings,
+    Settings,
+    TokenizerSettings,
+    TrainingSettings,
+    ValidationSettings,
+)
+
+text = st.text(st.characters(codec="utf-8"), max_size=13)
+names = st.lists(text, max_size=3).map(tuple)
+positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+whole = st.integers(min_value=1, max_value=2**63 - 1)
+recipe_names = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1, max_size=7)
+
+data = st.builds(
+    DataSettings,
+    dir=text,
+    source=names,
+    target=names,
+    tests=st.dictionaries(text, names, max_size=3),
+    source_language=text,
+    format=st.sampled_from(["auto", "lines", "tsv", "jsonl"]),
+    encoding=text,
+    lowercase=st.booleans(),
+    valid_fraction=st.floats(0, 1, exclude_min=True, exclude_max=True),
+    max_chars=whole,
+)
+training = st.builds(
+    TrainingSettings,
+    steps=whole,
+    betas=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    eps=positive,
+    learning_rate=positive,
+    schedule=st.sampled_from(["noam", "cosine"]),
+    seed=st.integers(-(2**63), 2**63 - 1),
+    device=text,
+)
+model = st.builds(TransformerSettings, dropout=st.floats(0, 1, exclude_max=True), d_ff=whole)
+
+
+@st.composite
+def any_recipe(draw: st.DrawFn) -> Recipe[Settings]:
+    return Recipe(
+        name=draw(recipe_names),
+        kind="transformer",
+        data=draw(data),
+        tokenizer=draw(st.builds(TokenizerSettings, vocab_size=whole, file=text)),
+        model=draw(model),
+        training=draw(training),
+        validation=draw(st.builds(ValidationSettings, every=whole)),
+        search=draw(
+            st.builds(SearchSettings, length_penalty=st.floats(allow_nan=False, allow_infinity=False))
+        ),
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(any_recipe())
+def test_every_recipe_reads_back_as_it_was(recipe: Recipe[Settings]) -> None:
+    written = to_toml(recipe)
+    assert from_toml(written) == recipe
+    assert to_toml(from_toml(written)) == written
+
+
+def test_every_builtin_recipe_reads_back_as_it_was() -> None:
+    for name in recipes.names():
+        recipe = load(name)
+        assert from_toml(to_toml(recipe)) == recipe
+
+
+def test_every_setting_is_written_with_its_help_text_above_it() -> None:
+    recipe = load("multi30k-de-en")
+    written = to_toml(recipe)
+    read: dict[str, Any] = tomllib.loads(written)
+    for name in SECTION_NAMES:
+        section = recipe.section(name)
+        fields = type(section).model_fields
+        assert set(read[name]) - {"kind"} == set(fields) - {"kind"}
+        for field in fields.values():
+            assert field.description
+            for line in field.description.split("\n"):
+                assert f"# {line.strip()}\n" in written
+
+
+def test_the_help_text_stands_right_above_its_key() -> None:
+    lines = to_toml(load("quickstart")).split("\n")
+    at = lines.index("warmup_steps = 200")
+    assert lines[at - 1] == "# Updates of linear warm-up."
+    assert lines[at - 2] == ""
+
+
+def test_a_value_that_is_none_is_left_out_and_said() -> None:
+    class Optional(Settings):
+        width: int | None = None
+        """Width, if any."""
+
+    base = load("quickstart")
+    recipe: Recipe[Settings] = Recipe(
+        "x", "x", base.data, base.tokenizer, Optional(), base.training, base.validation, base.search
+    )
+    written = to_toml(recipe)
+    assert "# Width, if any.\n# width is not set\n" in written
+    assert tomllib.loads(written)["model"] == {"kind": "x"}
