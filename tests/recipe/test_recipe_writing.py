@@ -50,6 +50,9 @@ training = st.builds(
 model = st.builds(TransformerSettings, dropout=st.floats(0, 1, exclude_max=True), d_ff=whole)
 
 
+search = st.builds(SearchSettings, length_penalty=st.floats(allow_nan=False, allow_infinity=False))
+
+
 @st.composite
 def any_recipe(draw: st.DrawFn) -> Recipe[Settings]:
     return Recipe(
@@ -60,9 +63,7 @@ def any_recipe(draw: st.DrawFn) -> Recipe[Settings]:
         model=draw(model),
         training=draw(training),
         validation=draw(st.builds(ValidationSettings, every=whole)),
-        search=draw(
-            st.builds(SearchSettings, length_penalty=st.floats(allow_nan=False, allow_infinity=False))
-        ),
+        search=draw(search),
     )
 
 

@@ -18,7 +18,7 @@ VOCABULARIES = (36_000, 37_000, 41_000)
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: recipe, what changes, parameters (millions), perplexity, BLEU; the paper's numbers."""
+    """A recipe, what it changes, and the paper's numbers for it; parameters in millions."""
 
     recipe: str
     change: str
@@ -59,8 +59,8 @@ def settings(row: Row, vocabulary: int) -> Settings:
 
 
 def formula(s: Settings) -> int:
-    """The number of parameters, counted by hand: biases everywhere, two or three norms a layer, no final norm,
-    one matrix for both embeddings and the output."""
+    """The number of parameters, counted by hand: biases everywhere, two or three norms a layer,
+    no final norm, one matrix for both embeddings and the output."""
     d_k = s.d_k or s.d_model // s.num_heads
     d_v = s.d_v or d_k
     queries_keys = 2 * (s.d_model + 1) * s.num_heads * d_k
@@ -86,14 +86,14 @@ def table() -> str:
     lines = [
         '# Table 3 of "Attention Is All You Need"',
         "",
-        "Every row is a built-in recipe. Parameters in millions, counted on our models at three sizes of the joint",
-        "vocabulary; parameters, perplexity (a word piece) and BLEU of the paper are those of its Table 3",
-        "(English-German, newstest2013).",
+        "Every row is a built-in recipe. Parameters in millions, counted on our models at three sizes of",
+        "the joint vocabulary; parameters, perplexity (a word piece) and BLEU of the paper are those of its",
+        "Table 3 (English-German, newstest2013).",
         "",
-        "The paper says that its vocabulary had about 37,000 entries. By arithmetic its column fits 41,000, where all",
-        "rows but the last agree within 0.6 M; at 37,000 they are all about 2 M below it (half of that where d_model",
-        "is 256, twice where it is 1024). Only the big model fits near 36,000, so that no single vocabulary gives",
-        "the whole column.",
+        "The paper says that its vocabulary had about 37,000 entries. By arithmetic its column fits 41,000,",
+        "where all rows but the last agree within 0.6 M; at 37,000 they are about 2 M below it (half of that",
+        "where d_model is 256, twice where it is 1024). Only the big model fits near 36,000, so no single",
+        "vocabulary gives the whole column.",
         "",
         f"| recipe | change | paper | {head} | perplexity | BLEU |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
