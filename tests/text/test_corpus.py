@@ -35,7 +35,7 @@ def write(folder: Path, name: str, content: bytes | str) -> str:
 
 def pairs(folder: Path, source: str, target: str = "", **data: str) -> list[tuple[str, str]]:
     targets = [target] if target else []
-    return list(read_pairs(DataSettings(dir=str(folder), **data), [source], targets))  # type: ignore[arg-type]
+    return list(read_pairs(DataSettings.model_validate({"dir": str(folder), **data}), [source], targets))
 
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESS])
@@ -177,7 +177,9 @@ def test_moses_files_are_paired_and_chained(tmp_path: Path) -> None:
         "b.en": "three\n",
     }.items():
         write(tmp_path, name, content)
-    found = read_pairs(DataSettings(dir=str(tmp_path)), ["a.de", "b.de"], ["a.en", "b.en"])
+    found = read_pairs(
+        DataSettings.model_validate({"dir": str(tmp_path)}), ["a.de", "b.de"], ["a.en", "b.en"]
+    )
     assert list(found) == [("eins", "one"), ("zwei", "two"), ("drei", "three")]
 
 
@@ -282,7 +284,7 @@ def test_bad_jsonl_is_refused_with_its_line(tmp_path: Path, line: str, fact: str
 def test_files_must_be_named_so_that_both_sides_are_known(tmp_path: Path) -> None:
     write(tmp_path, "a.de", "eins\n")
     write(tmp_path, "a.tsv", "a\tb\n")
-    data = DataSettings(dir=str(tmp_path))
+    data = DataSettings.model_validate({"dir": str(tmp_path)})
     with pytest.raises(UserError, match=r"a\.de: one side only"):
         list(read_pairs(data, ["a.de"], []))
     with pytest.raises(UserError, match="2 source files but 1 target files"):
