@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 BLOCK_ELEMENTS = 1 << 20
 """Logits a block: 4 MiB in float32, so that they stay in the second-level caches."""
@@ -18,19 +19,20 @@ BLOCK_ELEMENTS = 1 << 20
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden_Nd: Tensor, weight_Vd: Tensor, targets_N: Tensor, smoothing: float
+        ctx: Any, hidden_Nd: Tensor, weight_Vd: Tensor, targets_N: Tensor, smoothing: float, recorded: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         dtype = _product_dtype(hidden_Nd)
+        exact = torch.promote_types(dtype, torch.float32)
         h_Nd, w_Vd = hidden_Nd.to(dtype), weight_Vd.to(dtype)
         N, V = h_Nd.shape[0], w_Vd.shape[0]
-        wanted = any(ctx.needs_input_grad[:2])
+        wanted = recorded and any(ctx.needs_input_grad[:2])
         gradient_NV = h_Nd.new_empty(N, V) if wanted else None
-        nll, uniform, correct = (torch.zeros((), dtype=torch.float64, device=h_Nd.device) for _ in range(3))
+        nll, uniform, correct = (h_Nd.new_zeros((), dtype=exact) for _ in range(3))
 
-        rows = max(1, BLOCK_ELEMENTS // V) if h_Nd.device.type == "cpu" else N
+        rows = max(1, BLOCK_ELEMENTS // V) if h_Nd.device.type == "cpu" else max(1, N)
         for start in range(0, N, rows):
             block = slice(start, start + rows)
-            logits_nV = (h_Nd[block] @ w_Vd.T).float()
+            logits_nV = (h_Nd[block] @ w_Vd.T).to(exact)
             target_n1 = targets_N[block, None]
             highest_n1 = logits_nV.amax(1, keepdim=True)
             said_n1 = logits_nV.gather(1, target_n1)
@@ -50,15 +52,22 @@ class _LinearCrossEntropy(torch.autograd.Function):
             ctx.save_for_backward(gradient_NV @ w_Vd, gradient_NV.T @ h_Nd)
             ctx.dtypes = hidden_Nd.dtype, weight_Vd.dtype
         smoothed = (1 - smoothing) * nll + smoothing * uniform
-        ctx.mark_non_differentiable(correct)
-        return smoothed.float(), nll.float(), correct
+        ctx.mark_non_differentiable(nll, correct)
+        return smoothed, nll, correct
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors
         hidden_dtype, weight_dtype = ctx.dtypes
         scale = gradients[0]
-        return hidden_gradient.to(hidden_dtype) * scale, weight_gradient.to(weight_dtype) * scale, None, None
+        return (
+            hidden_gradient.to(hidden_dtype) * scale,
+            weight_gradient.to(weight_dtype) * scale,
+            None,
+            None,
+            None,
+        )
 
 
 def _product_dtype(x: Tensor) -> torch.dtype:
@@ -71,11 +80,18 @@ def linear_cross_entropy(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Smoothed loss (with gradients), negative log-likelihood and correct first guesses, summed over N.
 
+    A target that shares the highest logit with others counts as correct. The sums are in float32, or in
+    float64 for inputs in float64.
+
     Args:
         hidden_Nd: what the output layer reads.
         weight_Vd: its matrix.
         targets_N: the right ids.
         smoothing: s, from 0 to 1.
     """
-    smoothed, nll, correct = _LinearCrossEntropy.apply(hidden_Nd, weight_Vd, targets_N, smoothing)  # type: ignore[no-untyped-call]
-    return smoothed, nll.detach(), correct
+    # An autograd function cannot see by itself that nothing is recorded.
+    recorded = torch.is_grad_enabled()
+    sums: tuple[Tensor, Tensor, Tensor] = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        hidden_Nd, weight_Vd, targets_N, smoothing, recorded
+    )
+    return sums
