@@ -57,9 +57,10 @@ class LearnedPositions(nn.Module):
             ValueError: a position is beyond the limit.
         """
         end = start + x_BNd.shape[1]
-        if end > self.limit:
-            raise ValueError(f"position {end} is beyond the {self.limit} that were learned")
-        return x_BNd + _rows(self.weight, start, end, shift_B)
+        furthest = end if shift_B is None else end - int(shift_B.min())
+        if furthest > self.limit:
+            raise ValueError(f"position {furthest} is beyond the {self.limit} that were learned")
+        return x_BNd + _rows(self.weight, start, end, shift_B).to(x_BNd.dtype)
 
 
 class NoPositions(nn.Module):

@@ -1,0 +1,23 @@
+"""A loss is a sum and a count."""
+
+import torch
+from torch.testing import assert_close
+
+from multihead.nn.losses import Term, objective
+
+
+def test_the_objective_is_the_weighted_sum_of_means() -> None:
+    loss = {
+        "words": Term(2.0, torch.tensor(10.0), per="tokens"),
+        "lengths": Term(0.5, torch.tensor(6.0), per="sentences"),
+    }
+    assert_close(objective(loss, {"tokens": 5, "sentences": 3}), torch.tensor(2 * 10 / 5 + 0.5 * 6 / 3))
+
+
+def test_a_term_of_weight_zero_is_a_metric_and_may_be_anything() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    loss = {"loss": Term(1.0, x, per="tokens"), "metric": Term(0.0, x * torch.nan, per="pictures")}
+    found = objective(loss, {"tokens": 2})
+    found.backward()  # type: ignore[no-untyped-call]
+    assert_close(found.detach(), torch.tensor(1.5))
+    assert_close(x.grad, torch.tensor(0.5))
