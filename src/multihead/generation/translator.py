@@ -177,6 +177,8 @@ class Translator:
         notes = [self._too_long(s, t) for s, t in zip(sources, targets, strict=True)]
         found = [PairScore(math.nan, (), note) for note in notes]
         scored = [i for i, note in enumerate(notes) if note is None]
+        if not scored:
+            return found
         done = len(pairs) - len(scored)
         target = self.target_tokenizer
         with self._ready(), torch.inference_mode():
