@@ -1,0 +1,328 @@
+"""Recorded attention is what the model did."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from multihead.attention_maps import AttentionRecord, record
+from multihead.batch import PairBatch
+from multihead.data.batches import collate
+from multihead.models.transformer import Settings, Transformer
+from multihead.nn import DecoderLayer, DotProductAttention, MultiHeadAttention
+from support.gru import Gru
+
+SOURCE_VOCAB, TARGET_VOCAB = 41, 43
+SOURCES = [[5, 7, 11, 13, 17], [19, 23], [29, 31, 37]]
+TARGETS = [[4, 6, 8, 10, 12, 14, 16], [18, 20, 22], [24]]
+Floats = NDArray[np.float32]
+
+
+def a_batch(
+    sources: list[list[int]] = SOURCES, targets: list[list[int]] = TARGETS, multiple: int = 1
+) -> PairBatch:
+    return collate(sources, targets, pad_id=0, bos_id=2, eos_id=3, multiple=multiple)
+
+
+def a_transformer(**changed: Any) -> Transformer:
+    torch.manual_seed(1)
+    given: dict[str, Any] = {"num_layers": 2, "decoder_layers": 3, "d_k": 5, "d_v": 7, "tied": "decoder"}
+    sizes = {"source_vocab": SOURCE_VOCAB, "target_vocab": TARGET_VOCAB, "d_model": 30, "d_ff": 47}
+    return Transformer(Settings(num_heads=3, **sizes, **given, **changed)).eval()
+
+
+def a_gru() -> Gru:
+    torch.manual_seed(1)
+    return Gru(SOURCE_VOCAB, TARGET_VOCAB).eval()
+
+
+class StepwiseGru(Gru):
+    """Attends once a target position, as a decoder does that feeds the context back."""
+
+    def _logits(self, hidden_BTd: Tensor, memory_BSd: Tensor, allowed: Tensor) -> Tensor:
+        steps = [
+            super(StepwiseGru, self)._logits(h, memory_BSd, allowed)
+            for h in torch.split(hidden_BTd, 1, dim=1)
+        ]
+        return torch.cat(steps, dim=1)
+
+
+def outputs_of(model: nn.Module, kind: type[nn.Module], run: Callable[[], object]) -> dict[str, Tensor]:
+    found: dict[str, Tensor] = {}
+
+    def remember(name: str) -> Any:
+        return lambda module, args, output: found.__setitem__(name, output)
+
+    hooks = [
+        module.register_forward_hook(remember(name))
+        for name, module in model.named_modules()
+        if isinstance(module, kind)
+    ]
+    with torch.no_grad():
+        run()
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+def inputs(one: AttentionRecord) -> tuple[Floats, Floats, Floats]:
+    """q, k and v."""
+    assert one.q_BHQd is not None
+    assert one.k_BHKd is not None
+    assert one.v_BHKd is not None
+    return one.q_BHQd, one.k_BHKd, one.v_BHKd
+
+
+def by_name(records: list[AttentionRecord]) -> dict[str, AttentionRecord]:
+    return {one.module: one for one in records}
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_recorded_weights_times_values_are_what_each_module_put_out(norm: str, positions: str) -> None:
+    model, batch = a_transformer(norm=norm, positions=positions), a_batch()
+    outputs = outputs_of(model, MultiHeadAttention, lambda: model.score(batch))
+    records = record(model, batch, keep_inputs=True)
+    assert {one.module.removesuffix(".score") for one in records} == set(outputs)
+    assert len(outputs) == 2 + 3 + 3
+    for one in records:
+        attention = model.get_submodule(one.module.removesuffix(".score"))
+        assert isinstance(attention, MultiHeadAttention)
+        heads_BHQd = torch.from_numpy(one.weights_BHQK @ inputs(one)[2])
+        with torch.no_grad():
+            mixed_BQd = attention.w_o(heads_BHQd.transpose(1, 2).flatten(2))
+        expected = outputs[one.module.removesuffix(".score")]
+        for b, queries in enumerate(one.query_lengths_B):
+            torch.testing.assert_close(mixed_BQd[b, :queries], expected[b, :queries], atol=1e-5, rtol=1e-5)
+
+
+def test_a_recurrent_models_recorded_weights_times_values_are_its_context_vectors() -> None:
+    model, batch = a_gru(), a_batch()
+    (context_B1Td,) = outputs_of(model, DotProductAttention, lambda: model.score(batch)).values()
+    (one,) = record(model, batch, keep_inputs=True)
+    assert (one.kind, one.layer, one.num_heads) == ("cross", 1, 1)
+    seen = torch.from_numpy(one.weights_BHQK @ inputs(one)[2])
+    for b, queries in enumerate(one.query_lengths_B):
+        torch.testing.assert_close(seen[b, :, :queries], context_B1Td[b, :, :queries], atol=1e-5, rtol=1e-5)
+
+
+def test_kinds_and_layers_are_told_from_the_model_itself() -> None:
+    told = [(one.kind, one.layer, one.module) for one in record(a_transformer(), a_batch())]
+    assert told == [
+        ("encoder self", 1, "encoder.layers.0.self_attention.score"),
+        ("encoder self", 2, "encoder.layers.1.self_attention.score"),
+        ("decoder self", 1, "decoder.layers.0.self_attention.score"),
+        ("cross", 1, "decoder.layers.0.cross_attention.score"),
+        ("decoder self", 2, "decoder.layers.1.self_attention.score"),
+        ("cross", 2, "decoder.layers.1.cross_attention.score"),
+        ("decoder self", 3, "decoder.layers.2.self_attention.score"),
+        ("cross", 3, "decoder.layers.2.cross_attention.score"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(0, 0), (1, 1), (0, 1), (1, 0), (4, 4), (0, 4), (4, 0), (6, 3)]
+)
+def test_kinds_are_told_apart_whatever_the_lengths(source: int, target: int) -> None:
+    kinds = [one.kind for one in record(a_transformer(), a_batch([[5] * source], [[7] * target]))]
+    assert kinds == ["encoder self"] * 2 + ["decoder self", "cross"] * 3
+
+
+@pytest.mark.parametrize("multiple", [1, 8])
+def test_records_are_trimmed_to_the_true_lengths(multiple: int) -> None:
+    records = by_name(record(a_transformer(), a_batch(multiple=multiple), keep_inputs=True))
+    encoder = records["encoder.layers.1.self_attention.score"]
+    decoder = records["decoder.layers.1.self_attention.score"]
+    cross = records["decoder.layers.1.cross_attention.score"]
+    assert encoder.weights_BHQK.shape == (3, 3, 6, 6)
+    assert decoder.weights_BHQK.shape == (3, 3, 8, 8)
+    assert cross.weights_BHQK.shape == (3, 3, 8, 6)
+    assert [x.shape for x in inputs(cross)] == [(3, 3, 8, 5), (3, 3, 6, 5), (3, 3, 6, 7)]
+    assert [cross.sentence(b).shape for b in range(3)] == [(3, 8, 6), (3, 4, 3), (3, 2, 4)]
+    for one in records.values():
+        assert one.weights_BHQK.dtype == np.float32
+        for b in range(3):
+            np.testing.assert_allclose(one.sentence(b).sum(-1), 1, atol=1e-6)
+
+
+def test_a_sentence_is_recorded_the_same_alone_and_in_a_batch() -> None:
+    together = record(a_transformer(), a_batch(multiple=8))
+    for b in range(3):
+        alone = record(a_transformer(), a_batch(SOURCES[b : b + 1], TARGETS[b : b + 1]))
+        for ours, theirs in zip(together, alone, strict=True):
+            np.testing.assert_allclose(ours.sentence(b), theirs.sentence(0), atol=1e-6)
+
+
+def test_what_was_not_allowed_is_told_and_has_no_weight() -> None:
+    records = by_name(record(a_transformer(), a_batch()))
+    decoder = records["decoder.layers.0.self_attention.score"]
+    assert decoder.allowed_BHQK is not None
+    causal = np.tril(np.ones((8, 8), dtype=bool))
+    assert (decoder.allowed_BHQK == causal).all()
+    assert (decoder.weights_BHQK[~decoder.allowed_BHQK] == 0).all()
+    assert (decoder.weights_BHQK[decoder.allowed_BHQK] > 0).all()
+    cross = records["decoder.layers.0.cross_attention.score"]
+    assert cross.allowed_BHQK is not None
+    assert cross.allowed_BHQK[1, 0, 0].tolist() == [True] * 3 + [False] * 3
+
+
+def test_attention_that_takes_one_query_at_a_time_gives_one_record() -> None:
+    torch.manual_seed(1)
+    stepwise = StepwiseGru(SOURCE_VOCAB, TARGET_VOCAB)
+    (one,) = record(stepwise, a_batch(), keep_inputs=True)
+    (whole,) = record(a_gru(), a_batch(), keep_inputs=True)
+    np.testing.assert_allclose(one.weights_BHQK, whole.weights_BHQK, atol=1e-6)
+    assert one.allowed_BHQK is not None
+    assert whole.allowed_BHQK is not None
+    np.testing.assert_array_equal(one.allowed_BHQK, whole.allowed_BHQK)
+    for ours, theirs in zip(inputs(one), inputs(whole), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def test_a_module_that_layers_share_gives_a_record_a_layer() -> None:
+    model = a_transformer()
+    shared = DotProductAttention()
+    for layer in model.decoder.layers:
+        assert isinstance(layer, DecoderLayer)
+        layer.cross_attention.score = shared
+    found = record(model, a_batch())
+    cross = [(one.layer, one.module) for one in found if one.kind == "cross"]
+    assert cross == [(n, "decoder.layers.0.cross_attention.score") for n in (1, 2, 3)]
+    separate = [one for one in record(a_transformer(), a_batch()) if one.kind == "cross"]
+    for ours, theirs in zip((one for one in found if one.kind == "cross"), separate, strict=True):
+        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
+
+
+def test_a_module_may_name_its_kind() -> None:
+    class Named(DotProductAttention):
+        kind = "decoder self"
+
+    model = a_gru()
+    model.attention = Named()
+    (one,) = record(model, a_batch())
+    assert one.kind == "decoder self"
+
+
+def test_a_module_whose_shapes_say_nothing_is_asked_to_name_its_kind() -> None:
+    class Odd(Gru):
+        def _read(self, source: Any) -> tuple[Tensor, Tensor, Tensor]:
+            memory, allowed, last = super()._read(source)
+            return torch.cat([memory, memory], 1), torch.cat([allowed, allowed], 3), last
+
+    with pytest.raises(ValueError, match="attention takes 8 queries and 12 keys"):
+        record(Odd(SOURCE_VOCAB, TARGET_VOCAB), a_batch())
+
+
+def test_a_model_without_attention_gives_no_records() -> None:
+    class Plain(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(2, 3)
+
+        def score(self, batch: PairBatch) -> Tensor:
+            scored: Tensor = self.linear(torch.zeros(2))
+            return scored
+
+    assert record(Plain(), a_batch()) == []
+
+
+def hooks_left(model: nn.Module) -> int:
+    return sum(len(module._forward_pre_hooks) + len(module._forward_hooks) for module in model.modules())
+
+
+def test_the_model_is_left_as_it_was_found() -> None:
+    model = a_transformer(dropout=0.3)
+    model.train()
+    model.encoder.layers[1].eval()
+    modes = [module.training for module in model.modules()]
+    weights = {name: weight.clone() for name, weight in model.state_dict().items()}
+    quiet = record(model, a_batch())
+    assert hooks_left(model) == 0
+    assert [module.training for module in model.modules()] == modes
+    assert all(torch.equal(weight, weights[name]) for name, weight in model.state_dict().items())
+    assert all(weight.grad is None for weight in model.parameters())
+    for ours, theirs in zip(quiet, record(model.eval(), a_batch()), strict=True):
+        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
+
+
+def test_no_hook_is_left_when_the_model_fails() -> None:
+    class Failing(Gru):
+        def score(self, batch: PairBatch) -> Tensor:
+            super().score(batch)
+            raise RuntimeError("in the middle")
+
+    model = Failing(SOURCE_VOCAB, TARGET_VOCAB).train()
+    with pytest.raises(RuntimeError, match="in the middle"):
+        record(model, a_batch())
+    assert hooks_left(model) == 0
+    assert model.training
+
+
+def test_the_batch_is_not_changed() -> None:
+    batch = a_batch([[5, 7]], [[11, 13]])
+    record(a_transformer(), batch)
+    assert batch.source.ids_BS.tolist() == [[5, 7, 3]]
+    assert batch.target_BT.tolist() == [[2, 11, 13, 3]]
+
+
+def test_recording_is_in_fp32_whatever_the_model_is_used_in() -> None:
+    model = a_transformer()
+    expected = record(model, a_batch())
+    with torch.autocast("cpu", torch.bfloat16):
+        within_autocast = record(model, a_batch())
+    halved = model.bfloat16()
+    for ours, theirs in zip(within_autocast, expected, strict=True):
+        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
+    of_halved = record(halved, a_batch())
+    assert {weight.dtype for weight in halved.parameters()} == {torch.bfloat16}
+    for ours, theirs in zip(of_halved, record(halved.float(), a_batch()), strict=True):
+        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
+
+
+def test_weights_of_a_bf16_run_deviate_by_less_than_two_hundredths() -> None:
+    """What is shown for a model used in bf16: its fp32 weights. This is how far they are from those used."""
+    model, batch = a_transformer(), a_batch()
+    used: dict[str, Floats] = {}
+
+    def remember(name: str) -> Any:
+        def hook(module: Any, args: tuple[Any, ...]) -> None:
+            used[name] = module.weights(args[0], args[1], args[3]).float().numpy()
+
+        return hook
+
+    for name, module in model.named_modules():
+        if isinstance(module, DotProductAttention):
+            module.register_forward_pre_hook(remember(name))
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        model.score(batch)
+    for module in model.modules():
+        module._forward_pre_hooks.clear()
+    deviations = [
+        np.abs(
+            one.weights_BHQK
+            - used[one.module][:, :, : one.weights_BHQK.shape[2], : one.weights_BHQK.shape[3]]
+        )
+        for one in record(model, batch)
+    ]
+    largest = max(float(d.max()) for d in deviations)
+    assert 0 < largest < 0.02
+
+
+def test_a_compiled_model_is_recorded_eager() -> None:
+    model = a_transformer()
+    expected = record(model, a_batch())
+    calls = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        calls.append(graph)
+        return graph.forward
+
+    model.compile(backend=backend)
+    found = record(model, a_batch())
+    assert calls == []
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)

@@ -1,0 +1,74 @@
+"""Pieces and words as they are shown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multihead.attention_maps import sentence
+from multihead.settings import TokenizerSettings
+from multihead.text.tokenizer import Tokenizer
+from multihead.text.training import train
+
+LINES = [
+    "ein und zwanzig Hunde laufen",
+    "안녕하세요 세계",
+    "twenty-three dogs run",
+    "zwei und vierzig Katzen",
+]
+
+
+@pytest.fixture(scope="module")
+def bpe() -> Tokenizer:
+    return train(LINES, TokenizerSettings(kind="bpe", vocab_size=330))
+
+
+def test_pieces_are_shown_without_marks_and_know_their_words(bpe: Tokenizer) -> None:
+    ids = bpe.encode("zwei Hunde")
+    shown = sentence(bpe, [bpe.bos_id, *ids, bpe.eos_id])
+    assert not any("▁" in token.text for token in shown.pieces)
+    assert [token.text for token in shown.words] == ["<s>", "zwei", "Hunde", "</s>"]
+    assert [token.special for token in shown.words] == [True, False, False, True]
+    assert [token.word for token in shown.words] == [0, 1, 2, 3]
+    assert shown.pieces[0].special
+    assert shown.pieces[-1].special
+    assert "".join(token.text for token in shown.pieces if token.word == 2) == "Hunde"
+
+
+def test_a_character_that_is_spelt_in_bytes_is_a_character_in_its_word(bpe: Tokenizer) -> None:
+    shown = sentence(bpe, bpe.encode("Zürich 😀"))
+    assert [token.text for token in shown.words] == ["Zürich", "😀"]
+    assert "<0xF0>" in [token.text for token in shown.pieces]
+
+
+def test_a_piece_that_is_only_a_mark_is_shown() -> None:
+    characters = train(LINES, TokenizerSettings(kind="chars", vocab_size=330))
+    shown = sentence(characters, characters.encode("ein Hund"))
+    assert [token.text for token in shown.pieces] == ["▁", "e", "i", "n", "▁", "H", "u", "n", "d"]
+    assert [token.text for token in shown.words] == ["ein", "Hund"]
+
+
+def test_an_unknown_word_is_a_word() -> None:
+    whole = train(LINES, TokenizerSettings(kind="words", vocab_size=330))
+    shown = sentence(whole, whole.encode("zwei Kraken laufen"))
+    assert [token.text for token in shown.words] == ["zwei", "<unk>", "laufen"]
+
+
+def test_a_special_symbol_ends_a_word_even_where_the_next_piece_says_it_goes_on(bpe: Tokenizer) -> None:
+    goes_on = next(id for id in bpe.encode("zwanzig") if not bpe.word_starts[id])
+    shown = sentence(bpe, [bpe.eos_id, goes_on, bpe.eos_id])
+    assert [token.word for token in shown.pieces] == [0, 1, 2]
+
+
+def test_nothing_is_nothing(bpe: Tokenizer) -> None:
+    assert sentence(bpe, []).pieces == ()
+    assert sentence(bpe, []).words == ()
+
+
+@given(text=st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "), max_size=30))
+def test_words_number_the_pieces_without_gaps_and_make_the_text(bpe: Tokenizer, text: str) -> None:
+    ids = bpe.encode(text)
+    shown = sentence(bpe, ids)
+    assert len(shown.pieces) == len(ids)
+    assert sorted({token.word for token in shown.pieces}) == [token.word for token in shown.words]
+    assert [token.word for token in shown.words] == list(range(len(shown.words)))
+    assert "".join(token.text for token in shown.words).replace(" ", "") == bpe.decode(ids).replace(" ", "")
