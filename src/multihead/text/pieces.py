@@ -114,14 +114,9 @@ def merged(
 def complete_merges(pieces: Sequence[str]) -> list[tuple[str, str]]:
     """Return all pairs of pieces that make a piece, in the order of the pieces they make.
 
-    A trainer knows one pair for each piece, the one it saw most often. With all of them the rule is
-    SentencePiece's: merge whatever makes the earliest piece, leftmost first. Where two ways to make one
-    piece overlap ("ab" "aba" "ba"), the left one cuts it at a period of it, so these cuts come first.
+    A trainer notes one pair for each piece, the one it met most often. With all of them the rule is that
+    of SentencePiece: whatever two neighbours make the earliest piece are merged.
     """
     known = set(pieces)
-    merges = []
-    for piece in pieces:
-        cuts = [cut for cut in range(1, len(piece)) if piece[:cut] in known and piece[cut:] in known]
-        cuts.sort(key=lambda cut: not piece.startswith(piece[cut:]))
-        merges += [(piece[:cut], piece[cut:]) for cut in cuts]
-    return merges
+    cuts = ((piece[:cut], piece[cut:]) for piece in pieces for cut in range(1, len(piece)))
+    return [(left, right) for left, right in cuts if left in known and right in known]

@@ -99,7 +99,7 @@ class Tokenizer:
 
     def to_json(self) -> str:
         """Return the contents of a ``tokenizer.json``: the same bytes for the same tokenizer."""
-        return json.dumps(json.loads(self._library.to_str()), ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(self.content, ensure_ascii=False, indent=1) + "\n"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -159,7 +159,7 @@ class Tokenizer:
     @cached_property
     def word_starts(self) -> npt.NDArray[np.bool_]:
         """For each id of the vocabulary, whether a word starts with it, (V,). Control symbols are words."""
-        prefix = self.model.get("continuing_subword_prefix")
+        prefix = self.content["model"].get("continuing_subword_prefix")
         if prefix:
             return np.array([not piece.startswith(prefix) for piece in self._pieces])
         controls = {*self._silent, self.unk_id}
@@ -167,10 +167,10 @@ class Tokenizer:
         return np.fromiter(starts, dtype=np.bool_, count=self.vocab_size)
 
     @cached_property
-    def model(self) -> dict[str, Any]:
-        """The part of the ``tokenizer.json`` that holds pieces and merges."""
-        model: dict[str, Any] = json.loads(self._library.to_str())["model"]
-        return model
+    def content(self) -> dict[str, Any]:
+        """What stands in the ``tokenizer.json``; not to be changed."""
+        content: dict[str, Any] = json.loads(self._library.to_str())
+        return content
 
     def words(self, text: str) -> list[str]:
         """Return the normalised text cut into the words within which pieces are looked for."""

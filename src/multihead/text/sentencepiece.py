@@ -1,0 +1,95 @@
+"""A BPE tokenizer as a SentencePiece model, for the many programs that read those.
+
+The file is a protocol buffer (``sentencepiece_model.proto``) of which we need strings, whole numbers
+and floats, so it is written here by hand; no package is needed.
+"""
+
+import struct
+
+from multihead.errors import UserError
+from multihead.text.pieces import BYTES, complete_merges
+from multihead.text.tokenizer import Tokenizer
+
+_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
+"""ModelProto.SentencePiece.Type"""
+_BPE = 2
+"""TrainerSpec.ModelType"""
+
+
+def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
+    """Return the contents of a ``.model`` file that gives the same ids.
+
+    SentencePiece is given text as ``tokenizer.normalize`` returns it: it handles spaces by itself, but
+    not NFC and lower case (its own charts of characters know neither without compatibility forms).
+
+    Raises:
+        UserError: not a BPE tokenizer with byte pieces, as trained here.
+    """
+    _check(tokenizer)
+    kinds = {tokenizer.unk_id: _UNKNOWN}
+    kinds |= dict.fromkeys((tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id), _CONTROL)
+    pieces = b""
+    for number in range(tokenizer.vocab_size):
+        piece = tokenizer.piece(number)
+        kind = kinds.get(number, _BYTE if piece in BYTES else _NORMAL)
+        # Higher scores are merged first: minus the id.
+        score = -float(number) if kind == _NORMAL else 0.0
+        pieces += _message(1, _text(1, piece) + _float(2, score) + _number(3, kind))
+    trainer = (
+        _number(3, _BPE)
+        + _number(4, tokenizer.vocab_size)
+        + _number(35, True)  # byte_fallback
+        + _number(40, tokenizer.unk_id)
+        + _number(41, tokenizer.bos_id)
+        + _number(42, tokenizer.eos_id)
+        + _number(43, tokenizer.pad_id)
+        + _text(45, tokenizer.piece(tokenizer.unk_id))
+        + _text(46, tokenizer.piece(tokenizer.bos_id))
+        + _text(47, tokenizer.piece(tokenizer.eos_id))
+        + _text(48, tokenizer.piece(tokenizer.pad_id))
+    )
+    # add_dummy_prefix, remove_extra_whitespaces and escape_whitespaces are on by default.
+    normalizer = _text(1, "identity")
+    return pieces + _message(2, trainer) + _message(3, normalizer)
+
+
+def _check(tokenizer: Tokenizer) -> None:
+    """Refuse what SentencePiece would cut in other ways."""
+    model, cutter = tokenizer.content["model"], tokenizer.content["pre_tokenizer"] or {}
+    names = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
+    controls = {tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id}
+    normal = [name for number, name in enumerate(names) if number not in controls and name not in BYTES]
+    if not (
+        model["type"] == "BPE"
+        and model["byte_fallback"]
+        and set(BYTES) <= set(names)
+        and cutter.get("type") == "Metaspace"
+        and [tuple(pair) for pair in model["merges"]] == complete_merges(normal)
+    ):
+        fact = "only a BPE tokenizer trained by multihead can be written as a SentencePiece model"
+        raise UserError(fact, place="tokenizer", remedy='Train one with tokenizer.kind = "bpe" (or "chars").')
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _float(field: int, value: float) -> bytes:
+    return _varint(field << 3 | 5) + struct.pack("<f", value)
+
+
+def _text(field: int, value: str) -> bytes:
+    return _message(field, value.encode())
+
+
+def _message(field: int, content: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    """Return a whole number in groups of seven bits, the lowest first; an eighth says whether more follow."""
+    groups = bytearray()
+    while value > 127:
+        groups.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*groups, value])
