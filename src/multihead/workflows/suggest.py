@@ -1,0 +1,88 @@
+"""Sensible settings for a corpus that comes without a recipe.
+
+The sizes follow what works on public corpora of each order of magnitude: the smaller the corpus, the
+smaller the vocabulary and the model, and the more dropout (Sennrich and Zhang 2019; Araabi and Monz 2020).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from multihead.settings import DataSettings
+from multihead.text.corpus import read_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Settings for corpora of up to ``pairs`` pairs."""
+
+    pairs: float
+    vocab_size: int
+    bpe_dropout: float
+    d_model: int
+    d_ff: int
+    num_layers: int
+    num_heads: int
+    dropout: float
+    learning_rate: float
+    epochs: int
+
+
+SIZES = (
+    Size(10_000, 2_000, 0.1, 128, 256, 3, 4, 0.3, 3e-3, 80),
+    Size(80_000, 6_000, 0.1, 128, 256, 4, 4, 0.2, 4e-3, 60),
+    Size(400_000, 8_000, 0.1, 256, 1024, 4, 4, 0.2, 2e-3, 25),
+    Size(3_000_000, 16_000, 0.0, 512, 1024, 6, 8, 0.1, 1e-3, 12),
+    Size(float("inf"), 32_000, 0.0, 512, 2048, 6, 8, 0.1, 1e-3, 8),
+)
+
+CHARACTERS_A_PIECE = 4.0
+"""Of alphabetic scripts, at these vocabulary sizes; only the number of steps hangs on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """How large a corpus is: its pairs, and the characters of its target side."""
+
+    pairs: int
+    target_characters: int
+
+
+def measure(data: DataSettings) -> Corpus:
+    """Read the training files once and count.
+
+    Raises:
+        UserError: see ``text.corpus.read_pairs``.
+    """
+    pairs = characters = 0
+    for _, target in read_pairs(data, data.source, data.target):
+        pairs += 1
+        characters += len(target)
+    return Corpus(pairs, characters)
+
+
+def suggest(corpus: Corpus) -> Mapping[str, object]:
+    """Return settings, by dotted key, that suit a corpus of this size."""
+    size = next(size for size in SIZES if corpus.pairs <= size.pairs)
+    batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
+    tokens = corpus.pairs + corpus.target_characters / CHARACTERS_A_PIECE
+    epoch = max(1, round(tokens / batch_tokens))
+    steps = max(500, round(size.epochs * epoch, -2))
+    every = max(50, min(2 * epoch, steps // 10))
+    return {
+        "tokenizer.vocab_size": size.vocab_size,
+        "tokenizer.dropout": size.bpe_dropout,
+        "model.d_model": size.d_model,
+        "model.d_ff": size.d_ff,
+        "model.num_layers": size.num_layers,
+        "model.num_heads": size.num_heads,
+        "model.dropout": size.dropout,
+        "model.norm": "pre",
+        "training.steps": steps,
+        "training.batch_tokens": batch_tokens,
+        "training.schedule": "cosine",
+        "training.learning_rate": size.learning_rate,
+        "training.warmup_steps": min(1000, steps // 10),
+        "training.average": 5,
+        "validation.every": every,
+        "validation.patience": 10,
+    }

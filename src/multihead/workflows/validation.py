@@ -1,0 +1,81 @@
+"""How a model in training is looked at: likelihood, BLEU, chrF, and some of its translations."""
+
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+from multihead import hardware
+from multihead.data.batches import PairList, sequential_batches
+from multihead.data.prepare import Prepared
+from multihead.generation import Translator
+from multihead.recipe import Recipe
+from multihead.scores import bleu, chrf
+from multihead.settings import Settings
+from multihead.training import Validation
+
+
+class Validator:
+    """Validates a model on the prepared validation pairs, at most ``validation.max_pairs`` of them.
+
+    Translations are made by greedy search: quick, and it ranks checkpoints as beam search does.
+    """
+
+    def __init__(self, prepared: Prepared, recipe: Recipe[Settings], device: torch.device) -> None:
+        self.prepared, self.device = prepared, device
+        self.precision = recipe.training.precision
+        self.batch_tokens = recipe.training.batch_tokens
+        self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
+        self.lowercase = recipe.data.lowercase
+        count = len(prepared.valid)
+        chosen = np.linspace(0, count - 1, min(count, recipe.validation.max_pairs)).round().astype(int)
+        self.text = [prepared.valid_pairs[i] for i in chosen]
+        self.pairs = PairList(
+            [prepared.valid.source(i) for i in chosen], [prepared.valid.target(i) for i in chosen]
+        )
+        shown = min(len(chosen), recipe.validation.samples)
+        self.shown = np.linspace(0, len(chosen) - 1, shown).round().astype(int).tolist()
+
+    def __call__(self, model: nn.Module, step: int) -> Validation:
+        """Return loss (a token, unsmoothed), perplexity, accuracy, BLEU, chrF; and samples as text."""
+        metrics = self._likelihood(model, step)
+        sources, references = zip(*self.text, strict=True)
+        translator = Translator(
+            [model],
+            self.prepared.source_tokenizer,
+            self.prepared.target_tokenizer,
+            device=self.device,
+            precision=self.precision,
+        )
+        outputs = [translation.text for translation in translator.translate(sources, self.search)]
+        metrics["bleu"] = bleu(outputs, references, lowercase=self.lowercase).value
+        metrics["chrf"] = chrf(outputs, references, lowercase=self.lowercase).value
+        samples = [
+            f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i]}" for i in self.shown
+        ]
+        return Validation(metrics, "\n\n".join(samples))
+
+    def _likelihood(self, model: nn.Module, step: int) -> dict[str, float]:
+        dtype = hardware.pick_dtype(self.precision, self.device)
+        target = self.prepared.target_tokenizer
+        sums = {"nll": 0.0, "accuracy": 0.0}
+        tokens = 0
+        for _, batch in sequential_batches(
+            self.pairs,
+            batch_tokens=self.batch_tokens,
+            pad_id=target.pad_id,
+            bos_id=target.bos_id,
+            eos_id=target.eos_id,
+        ):
+            with hardware.autocast(self.device, dtype):
+                loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
+            for name in sums:
+                sums[name] += loss[name].sum.item()
+            tokens += batch.tokens
+        nll = sums["nll"] / tokens
+        return {
+            "loss": nll,
+            "perplexity": math.exp(min(nll, 700)),
+            "accuracy": sums["accuracy"] / tokens,
+        }
