@@ -1,8 +1,11 @@
 """Which pairs go into which batch: a plan for an epoch, a function of (lengths, budget, seed, epoch) alone.
 
-Pairs are shuffled, sorted by length within large chunks (so that a batch needs little padding, while
-chance decides who meets whom), cut by a budget of target tokens, and the batches shuffled.
+Pairs are shuffled, parted by length within large chunks (so that a batch needs little padding, while
+chance decides who meets whom) down to a budget of target tokens, and the batches shuffled.
 """
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 from multihead import randomness
 
 CHUNK = 1 << 17
-"""Pairs sorted together. About 600 batches of 4,096 tokens: padding stays small, and so does memory."""
+"""Pairs parted together. About 600 batches of 4,096 tokens: padding stays small, and so does memory."""
 
 Lengths = NDArray[np.int32]
 Indices = NDArray[np.int64]
@@ -49,32 +52,60 @@ def shuffled(count: int, seed: int, *keys: int | str) -> Indices:
 def cut(
     indices: Indices, source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int
 ) -> list[Indices]:
-    """Sort the pairs at ``indices`` by length, shortest target first, and cut them into even batches.
+    """Cut the pairs at ``indices`` into batches of similar lengths and of nearly the same size.
 
-    Limits as in :func:`epoch_plan`. Pairs of the same lengths keep their order.
+    The pairs are points in the plane of source and target lengths. A set that is too large for a batch
+    is parted along one of the two lengths, at that place among a few which leaves least padding. On
+    Multi30k with 4,096 tokens a batch 3.5 % of all places are padding; sorting by target length and then
+    by source length leaves 6 %.
+
+    Limits as in :func:`epoch_plan`. Pairs of the same lengths are told apart by their order in ``indices``.
     """
-    source = source_lengths[indices].astype(np.int64) + 1  # the end symbol
-    target = target_lengths[indices].astype(np.int64) + 1
-    # Sources rise with one target length and fall with the next: neighbours stay alike where it changes.
-    in_order = np.lexsort((np.where(target % 2 == 0, source, -source), target))
-    indices, source, target = indices[in_order], source[in_order], target[in_order]
-    written = np.concatenate([[0], np.cumsum(target)])  # target tokens before each pair
-
-    batches = []
-    start = 0
-    while start < len(indices):
-        left = int(written[-1] - written[start])
-        parts = -(-left // batch_tokens)
-        even_share = -(-left // parts)  # rather two half batches at the end than a tiny one
-        end = int(np.searchsorted(written, written[start] + even_share, side="right")) - 1
-        within = slice(start, max(end, start + 1))
-        fitting = min(_fitting(side[within], 2 * batch_tokens) for side in (source, target))
-        batches.append(indices[start : start + fitting])
-        start += fitting
-    return batches
+    lengths_2N = np.stack([source_lengths[indices], target_lengths[indices]]) + 1  # the end symbols
+    spare = min(2 * int(lengths_2N[1].mean()), batch_tokens // 2)  # cuts fall between pairs: leave some room
+    parts = -(-int(lengths_2N[1].sum()) // (batch_tokens - spare))
+    return list(_parted(indices, lengths_2N, batch_tokens, parts))
 
 
-def _fitting(lengths: NDArray[np.int64], most: int) -> int:
-    """Return how many of the sequences, at least one, fill no more than ``most`` places when padded."""
-    padded = np.maximum.accumulate(lengths) * np.arange(1, len(lengths) + 1)
-    return max(1, int(np.searchsorted(padded, most, side="right")))
+def _parted(indices: Indices, lengths_2N: Lengths, batch_tokens: int, parts: int) -> Iterator[Indices]:
+    """Part the pairs into about so many batches."""
+    if len(indices) == 1 or (parts == 1 and _fit(lengths_2N, batch_tokens)):
+        yield indices
+        return
+    tried = [_best_cut(lengths_2N, side, max(parts, 2)) for side in (0, 1)]
+    best = min(tried, key=lambda cut: cut.places)
+    indices, lengths_2N = indices[best.order], lengths_2N[:, best.order]
+    yield from _parted(indices[: best.at], lengths_2N[:, : best.at], batch_tokens, best.left)
+    yield from _parted(indices[best.at :], lengths_2N[:, best.at :], batch_tokens, best.right)
+
+
+def _fit(lengths_2N: Lengths, batch_tokens: int) -> bool:
+    """Return whether pairs keep to the limits of one batch."""
+    padded = lengths_2N.shape[1] * int(lengths_2N.max())
+    return int(lengths_2N[1].sum()) <= batch_tokens and padded <= 2 * batch_tokens
+
+
+class _Cut(NamedTuple):
+    places: int  # that both halves would fill, padding included, were each one batch
+    order: Indices
+    at: int
+    left: int  # batches that the left half shall become
+    right: int
+
+
+def _best_cut(lengths_2N: Lengths, side: int, parts: int) -> _Cut:
+    """Return the best cut into whole numbers of equal parts, about the middle, along one side's lengths."""
+    key = lengths_2N[side]
+    order = np.argsort(np.minimum(key, 65_535).astype(np.uint16), kind="stable")  # 16 bits: radix sort
+    key, other = key[order], lengths_2N[1 - side][order]
+    written = np.cumsum(key if side == 1 else other)
+    left = np.arange(max(1, parts // 4), min(parts - 1, -(-3 * parts // 4)) + 1)
+    at = np.searchsorted(written, written[-1] * left // parts).clip(1, len(order) - 1)
+    new = np.diff(at, prepend=0) > 0  # where pairs are long, several parts may end at one place
+    at, left = at[new], left[new]
+    spans = np.maximum.reduceat(other, np.concatenate([[0], at]))
+    longest_left = key[at - 1] + np.maximum.accumulate(spans[:-1])
+    longest_right = key[-1] + np.maximum.accumulate(spans[:0:-1])[::-1]
+    places = longest_left * at + longest_right * (len(order) - at)
+    best = int(places.argmin())
+    return _Cut(int(places[best]), order, int(at[best]), int(left[best]), parts - int(left[best]))

@@ -1,0 +1,129 @@
+"""The passes over a corpus that prepare it: choose, learn the vocabulary, encode."""
+
+import json
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress, islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from multihead.data import vocabularies
+from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
+from multihead.data.selection import TRAIN, VALID, reasons, select
+from multihead.data.store import StoreWriter
+from multihead.data.vocabularies import Tokenizers
+from multihead.errors import UserError
+from multihead.settings import DataSettings, TokenizerSettings
+from multihead.text.cleaning import CleaningReport
+from multihead.text.corpus import read_pairs
+from multihead.text.tokenizer import Tokenizer
+
+TRAIN_STORE, VALID_STORE, VALID_PAIRS = "train", "valid", "valid.jsonl"
+BLOCK = 2048
+"""Pairs encoded at once."""
+
+Pair = tuple[str, str]
+Numbered = tuple[int, Pair]
+"""A pair and its place in the files, from 1."""
+Progress = Callable[[str, int, int | None], None]
+"""(stage, pairs done, pairs in all if known)"""
+T = TypeVar("T")
+
+
+def build(
+    folder: Path,
+    files: DataSettings,
+    settings: TokenizerSettings,
+    known: list[Tokenizer | None],
+    seed: int,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Fill a folder with all that ``prepare`` returns but the summary, which is returned, for JSON.
+
+    Raises:
+        UserError: see ``prepare``.
+    """
+
+    def corpus() -> Iterator[Pair]:
+        return read_pairs(files, files.source, files.target)
+
+    hold_out = not files.valid_source
+    reading = _watched(corpus(), "reading", None, progress)
+    chosen = select(reading, files, hold_out=hold_out, seed=seed)
+    total = chosen.count(TRAIN)
+
+    def training_pairs() -> Iterator[Pair]:
+        return compress(corpus(), chosen.mask(TRAIN))
+
+    progress("learning the vocabulary", 0, None)
+    tokenizers = vocabularies.trained(known, training_pairs, total, settings, lowercase=files.lowercase)
+    vocabularies.save(tokenizers, folder)
+
+    numbered = compress(enumerate(corpus(), start=1), chosen.mask(TRAIN))
+    encoding = _watched(numbered, "encoding", total, progress)
+    kept = _stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report)
+    hashes = array("Q", (sentence_hash(source) for source, _ in kept))
+    _check(len(hashes), "training", chosen.report)
+    save_training_sources(folder, as_hashes(hashes))
+
+    valid: Iterator[Numbered]
+    if hold_out:
+        valid = compress(enumerate(corpus(), start=1), chosen.mask(VALID))
+        valid_report = chosen.report
+    else:
+        valid_report = CleaningReport()
+        valid = _seen(read_pairs(files, files.valid_source, files.valid_target), valid_report)
+    valid_pairs = list(_stored(folder / VALID_STORE, valid, tokenizers, files.max_length, valid_report))
+    _check(len(valid_pairs), "validation", valid_report)
+    lines = "".join(json.dumps(pair) + "\n" for pair in valid_pairs)
+    (folder / VALID_PAIRS).write_text(lines, encoding="utf-8")
+    return {
+        "train": len(hashes),
+        "valid": len(valid_pairs),
+        "shared": chosen.shared,
+        "cleaning": chosen.report.to_dict(),
+        "valid_cleaning": None if hold_out else valid_report.to_dict(),
+    }
+
+
+def _stored(
+    folder: Path, pairs: Iterable[Numbered], tokenizers: Tokenizers, max_length: int, report: CleaningReport
+) -> Iterator[Pair]:
+    """Encode and store pairs, and yield those that were short enough."""
+    pairs = iter(pairs)
+    with StoreWriter(folder, (tokenizers[0].vocab_size, tokenizers[1].vocab_size)) as writer:
+        while block := list(islice(pairs, BLOCK)):
+            sources = tokenizers[0].encode_batch([source for _, (source, _) in block])
+            targets = tokenizers[1].encode_batch([target for _, (_, target) in block])
+            for (number, pair), source, target in zip(block, sources, targets, strict=True):
+                if not source or not target:
+                    report.drop("empty", number)
+                elif max(len(source), len(target)) > max_length:
+                    report.drop("too many pieces", number)
+                else:
+                    writer.add(source, target)
+                    yield pair
+
+
+def _seen(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
+    """Count validation pairs. They are cleaned of nothing but what the model cannot take."""
+    for number, pair in enumerate(pairs, start=1):
+        report.see(None)
+        yield number, pair
+
+
+def _check(count: int, what: str, report: CleaningReport) -> None:
+    if not count:
+        remedy = "Look at data.max_length, and whether the tokenizer goes with the text."
+        fact = f"no {what} pair is left of the {report.read:,} read (dropped: {reasons(report)})"
+        raise UserError(fact, place="data", remedy=remedy)
+
+
+def _watched(items: Iterable[T], stage: str, total: int | None, progress: Progress) -> Iterator[T]:
+    """Pass items on, and tell how many they were every thousand."""
+    count = 0
+    for count, item in enumerate(items, start=1):
+        if count % 1000 == 0:
+            progress(stage, count, total)
+        yield item
+    progress(stage, count, count)

@@ -1,0 +1,64 @@
+"""The files a corpus is read from: found, readable more than once, and told apart by their content."""
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from multihead.data.known import remedy_for_missing
+from multihead.errors import UserError
+from multihead.settings import DataSettings
+from multihead.text.corpus import read_lines
+from multihead.text.lines import STDIN, file_kind
+
+FILE_KEYS = ("source", "target", "valid_source", "valid_target")
+
+
+@contextmanager
+def reread(data: DataSettings) -> Iterator[DataSettings]:
+    """Check that all files are there; give settings with whole paths, standard input spooled to a file.
+
+    A corpus is read several times over, and a pipe can be read but once.
+
+    Raises:
+        UserError: no files named, or one is missing, a directory, unreadable, or standard input named twice.
+    """
+    names = [name for key in FILE_KEYS for name in getattr(data, key)]
+    if not data.source:
+        remedy = "Name them: data.source and data.target, or --src and --tgt."
+        raise UserError("no training files are named", place="data", remedy=remedy)
+    if names.count(STDIN) > 1:
+        raise UserError("standard input is named twice", place="data", remedy="It can be read only once.")
+    for path in [Path(data.dir) / name for name in names if name != STDIN]:
+        if not path.exists():
+            raise UserError("no such file", place=str(path), remedy=remedy_for_missing(path.name))
+        next(read_lines(str(path), data.encoding), None)  # says what else is wrong with it
+    with tempfile.TemporaryDirectory(prefix="multihead.") as folder:
+        spooled = Path(folder) / "standard input"
+        if STDIN in names:
+            with spooled.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        paths = {
+            key: tuple(
+                str(spooled if name == STDIN else Path(data.dir) / name) for name in getattr(data, key)
+            )
+            for key in FILE_KEYS
+        }
+        try:
+            yield data.model_copy(update={"dir": "", **paths})
+        except UserError as error:
+            place = error.place and error.place.replace(str(spooled), "standard input")
+            raise UserError(error.fact, place=place, remedy=error.remedy) from error
+
+
+def contents(data: DataSettings) -> dict[str, list[tuple[str, str]]]:
+    """Return the kind (by extension) and the SHA-256 of each file, for each setting that names files."""
+    return {key: [(file_kind(path), _sha256(path)) for path in getattr(data, key)] for key in FILE_KEYS}
+
+
+def _sha256(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,156 @@
+"""From corpus files to what training reads: cleaned, cut into pieces, stored; done once, then found again.
+
+The corpus is read in passes, and no pass holds more of it than hashes: one to clean and choose, one or
+two to train the tokenizers on a sample, one to encode. What comes out is kept in a folder whose name is
+a hash of everything it depends on: the bytes of the files, the settings, the tokenizers.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from multihead.data import store, vocabularies
+from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, Progress, build
+from multihead.data.folders import built_whole
+from multihead.data.inputs import contents, reread
+from multihead.data.store import BrokenStoreError, TokenStore
+from multihead.data.vocabularies import Tokenizers
+from multihead.errors import UserError
+from multihead.settings import DataSettings, TokenizerSettings
+from multihead.text.cleaning import CleaningReport
+from multihead.text.tokenizer import Tokenizer
+
+VERSION = 1
+"""Goes up when the same corpus would be prepared in another way."""
+SUMMARY = "report.json"
+
+_ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction"}
+_WITHOUT_EFFECT = {"tests", "cache", "source_language", "target_language"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A corpus, ready for training.
+
+    Attributes:
+        train: pairs to train on.
+        valid: pairs to validate on; ``valid.source(i)`` is ``valid_pairs[i][0]`` in pieces.
+        valid_pairs: the validation text as it is in its files.
+        source_tokenizer: cuts the source side.
+        target_tokenizer: cuts the target side; the same object where the vocabulary is joint.
+        report: what was dropped from the training files, and why. Held-out pairs count as kept.
+        valid_report: the same of the validation files; None where validation pairs were held out.
+        shared: pairs left out of training because they share a sentence with a held-out one.
+        fingerprint: hash of everything that the preparation depends on.
+        folder: where it is kept; ``hashes.contamination`` asks for it.
+    """
+
+    train: TokenStore
+    valid: TokenStore
+    valid_pairs: list[Pair]
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+    report: CleaningReport
+    valid_report: CleaningReport | None
+    shared: int
+    fingerprint: str
+    folder: Path
+
+    @property
+    def held_out(self) -> bool:
+        """Whether the validation pairs were taken from the training files."""
+        return self.valid_report is None
+
+
+def prepare(
+    data: DataSettings,
+    tokenizer: TokenizerSettings,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+    init_tokenizers: Tokenizers | None = None,
+) -> Prepared:
+    """Clean, hold out, learn the vocabulary, encode and store; or find all that done by an earlier call.
+
+    Args:
+        data: the files, and which of their pairs are fit.
+        tokenizer: how text is cut into pieces.
+        seed: chooses the pairs that are held out.
+        progress: is told how far each stage has come.
+        init_tokenizers: (source, target) of a trained model to go on with, instead of learning any.
+
+    Raises:
+        UserError: bad files (see ``text.corpus``), no pair left, a vocabulary that the corpus does not
+            support, or a cache that cannot be written.
+    """
+    with reread(data) as files:
+        known = vocabularies.from_files(tokenizer, init_tokenizers)
+        basis = _basis(files, tokenizer, known, seed)
+        key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
+        folder = cache_folder(data) / key[:32]
+        while (found := _found(folder, key)) is None:
+            try:
+                with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
+                    summary = build(building, files, tokenizer, known, seed, progress or _silent)
+                    text = json.dumps({"key": key, "basis": basis, **summary}, indent=2)
+                    (building / SUMMARY).write_text(text + "\n", encoding="utf-8")
+            except OSError as error:
+                remedy = "Make room, or name another folder: data.cache."
+                fact = f"cannot be written ({error.strerror or error})"
+                raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
+    return found
+
+
+def cache_folder(data: DataSettings) -> Path:
+    """Return the folder of prepared corpora: ``data.cache``, or the user's own cache."""
+    if data.cache:
+        return Path(data.cache)
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "multihead"
+
+
+def _basis(
+    files: DataSettings, settings: TokenizerSettings, known: list[Tokenizer | None], seed: int
+) -> dict[str, Any]:
+    """Return all that the result depends on, as JSON."""
+    learned = None in known
+    return {
+        "version": [VERSION, store.VERSION],
+        "files": contents(files),
+        "data": files.model_dump(mode="json", exclude=_ELSEWHERE | _WITHOUT_EFFECT),
+        "held_out": None if files.valid_source else [files.valid_fraction, seed],
+        "tokenizer": settings.model_dump(exclude={"dropout", "file", "target_file"}) if learned else None,
+        "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in known],
+    }
+
+
+def _found(folder: Path, key: str) -> Prepared | None:
+    """Open what is prepared; None where there is nothing, or nothing whole."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        lines = (folder / VALID_PAIRS).read_text(encoding="utf-8").split("\n")[:-1]
+        source_tokenizer, target_tokenizer = vocabularies.load(folder)
+        checked = summary["valid_cleaning"]
+        prepared = Prepared(
+            train=TokenStore(folder / TRAIN_STORE),
+            valid=TokenStore(folder / VALID_STORE),
+            valid_pairs=[(source, target) for source, target in map(json.loads, lines)],
+            source_tokenizer=source_tokenizer,
+            target_tokenizer=target_tokenizer,
+            report=CleaningReport.from_dict(summary["cleaning"]),
+            valid_report=checked and CleaningReport.from_dict(checked),
+            shared=summary["shared"],
+            fingerprint=summary["key"],
+            folder=folder,
+        )
+    except (OSError, ValueError, KeyError, TypeError, UserError, BrokenStoreError):
+        return None
+    whole = prepared.fingerprint == key and len(prepared.valid) == len(prepared.valid_pairs)
+    return prepared if whole else None
+
+
+def _silent(stage: str, done: int, total: int | None) -> None:
+    """Tell nobody."""

@@ -1,0 +1,126 @@
+"""The first look at a corpus: which pairs are trained on, which are held out, and which are dropped."""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.data.hashes import Hashes, are_in, as_hashes, count_in, first_occurrences, sentence_hash
+from multihead.data.plan import shuffled
+from multihead.errors import UserError
+from multihead.settings import DataSettings
+from multihead.text.cleaning import CleaningReport, fault, pair_hash
+
+DROPPED, TRAIN, VALID = 0, 1, 2
+FEWEST_HELD_OUT, MOST_HELD_OUT = 50, 2000
+TRIED = 20
+"""Candidates for each pair that is held out."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What becomes of each pair of a corpus.
+
+    Attributes:
+        roles: DROPPED, TRAIN or VALID for each pair read, (N,).
+        report: what was dropped by cleaning, and why.
+        shared: pairs left out of training because they share a sentence with a held-out pair.
+    """
+
+    roles: NDArray[np.uint8]
+    report: CleaningReport
+    shared: int
+
+    def mask(self, role: int) -> bytes:
+        """Return 1 for each pair of a role and 0 for the others, for ``itertools.compress``."""
+        return bytes(self.roles == role)
+
+    def count(self, role: int) -> int:
+        """Return how many pairs have a role."""
+        return int(np.count_nonzero(self.roles == role))
+
+
+def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bool, seed: int) -> Selection:
+    """Read a corpus once; keep 25 bytes a pair (9 when nothing is held out), and no text.
+
+    Raises:
+        UserError: too few pairs are left.
+    """
+    report = CleaningReport()
+    kept = bytearray()
+    whole, sources, targets = array("Q"), array("Q"), array("Q")
+    for source, target in pairs:
+        reason = fault(source, target, data)
+        report.see(reason)
+        kept.append(reason is None)
+        if reason is None:
+            if data.drop_duplicates:
+                whole.append(pair_hash(source, target))
+            if hold_out:
+                sources.append(sentence_hash(source))
+                targets.append(sentence_hash(target))
+
+    roles = np.frombuffer(kept, dtype=np.uint8)
+    if data.drop_duplicates:
+        first = first_occurrences(as_hashes(whole))
+        del whole
+        for index in np.flatnonzero(roles)[~first]:
+            report.drop("duplicate", int(index) + 1)
+        roles[roles == TRAIN] = np.where(first, TRAIN, DROPPED)
+    _check_left(roles, report)
+    shared = 0
+    if hold_out:
+        unlike = first if data.drop_duplicates else slice(None)
+        split = held_out(as_hashes(sources)[unlike], as_hashes(targets)[unlike], data.valid_fraction, seed)
+        roles[roles == TRAIN] = split
+        shared = int(np.count_nonzero(split == DROPPED))
+        _check_left(roles, report)
+    return Selection(roles, report, shared)
+
+
+def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
+    """Choose pairs to validate on, so that no sentence of either side is shared with training.
+
+    Among candidates in an order that depends on the seed alone, those are chosen whose sentences occur
+    least often elsewhere: as a rule in no other pair. Where such are too few, the training pairs that
+    share a sentence with a chosen one are dropped.
+
+    Args:
+        sources: hashes of the source sentences, (N,).
+        targets: hashes of the target sentences, (N,).
+        fraction: part of the pairs to hold out, within 50 to 2,000 pairs and at most half of all.
+        seed: chooses the candidates.
+
+    Returns:
+        TRAIN, VALID or DROPPED for each pair, (N,).
+    """
+    total = len(sources)
+    count = max(FEWEST_HELD_OUT, min(round(fraction * total), MOST_HELD_OUT))
+    count = max(1, min(count, total // 2))
+    candidates = shuffled(total, seed, "held out")[: TRIED * count]
+    frequency = sum(count_in(np.sort(side), side[candidates]) for side in (sources, targets))
+    chosen = candidates[np.argsort(frequency, kind="stable")[:count]]
+    touched = are_in(np.sort(sources[chosen]), sources) | are_in(np.sort(targets[chosen]), targets)
+    roles = np.where(touched, DROPPED, TRAIN).astype(np.uint8)
+    roles[chosen] = VALID
+    return roles
+
+
+def _check_left(roles: NDArray[np.uint8], report: CleaningReport) -> None:
+    """Refuse a selection that leaves nothing to train on."""
+    if np.any(roles == TRAIN):
+        return
+    if report.kept == 0:
+        fact = f"no pair is left of the {report.read:,} read (dropped: {reasons(report)})"
+        remedy = "Check that the files belong together, and the limits under [data]."
+    else:
+        fact = f"{report.kept:,} pairs are too few, or too alike, to hold some out for validation"
+        remedy = "Name validation files: data.valid_source and data.valid_target."
+    raise UserError(fact, place="data", remedy=remedy)
+
+
+def reasons(report: CleaningReport) -> str:
+    """Return how many pairs were dropped for which reason, on one line."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in report.to_dict()["dropped"].items())

@@ -1,0 +1,225 @@
+"""Known corpora: downloads that break off and go on; a server on this machine is the publisher."""
+
+import errno
+import hashlib
+import http.server
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from multihead.data import download
+from multihead.data.download import get
+from multihead.data.known import KNOWN, KnownData, KnownFile, known, remedy_for_missing
+from multihead.errors import UserError
+
+CONTENT = {"train.de.gz": bytes(range(251)) * 1009, "train.en.gz": b"Ein kleines Haus.\n" * 7}
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "multi30k"
+
+
+class Publisher(http.server.ThreadingHTTPServer):
+    """Serves CONTENT, and misbehaves as told."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = dict(CONTENT)
+        self.break_off_after: list[int] = []
+        """Bytes after which the next answers break off."""
+        self.ranges = True
+        self.asked: list[str | None] = []
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Publisher
+
+    def do_GET(self) -> None:
+        wanted = self.headers["Range"]
+        self.server.asked.append(wanted)
+        body = self.server.content.get(self.path.removeprefix("/"))
+        if body is None:
+            self.send_error(404)
+            return
+        start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and self.server.ranges else 0
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(body) - start))
+        self.end_headers()
+        limit = self.server.break_off_after.pop(0) if self.server.break_off_after else len(body)
+        self.wfile.write(body[start : start + limit])
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
+    monkeypatch.setattr(download, "PAUSE", 0.0)
+    with Publisher() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def corpus(publisher: Publisher) -> KnownData:
+    files = tuple(
+        KnownFile(name, len(body), hashlib.sha256(body).hexdigest()) for name, body in CONTENT.items()
+    )
+    address = f"http://127.0.0.1:{publisher.server_port}/"
+    return KnownData("toy", "about", "origin", "licence", files, url=address)
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_files_arrive_whole_and_are_not_fetched_twice(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher
+) -> None:
+    told: list[tuple[str, int, int]] = []
+    get(corpus, tmp_path / "to", progress=lambda *news: told.append(news))
+    assert held(tmp_path / "to") == CONTENT
+    for name, body in CONTENT.items():
+        done = [done for told_name, done, total in told if told_name == name and total == len(body)]
+        assert done == sorted(done)
+        assert done[-1] == len(body)
+    get(corpus, tmp_path / "to")
+    assert len(publisher.asked) == len(CONTENT)
+
+
+def test_a_transfer_that_breaks_off_goes_on_where_it_stopped(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher
+) -> None:
+    publisher.break_off_after = [70_001, 30_011]
+    get(corpus, tmp_path)
+    assert held(tmp_path) == CONTENT
+    assert publisher.asked[:3] == [None, "bytes=70001-", "bytes=100012-"]
+
+
+def test_a_later_call_takes_a_broken_transfer_up(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher
+) -> None:
+    publisher.break_off_after = [1009] * download.ATTEMPTS
+    with pytest.raises(UserError, match=r"broke off after 4,036 of 253,259 bytes .* again"):
+        get(corpus, tmp_path)
+    assert set(held(tmp_path)) == {"train.de.gz.part"}
+    get(corpus, tmp_path)
+    assert held(tmp_path) == CONTENT
+    assert publisher.asked[download.ATTEMPTS] == "bytes=4036-"
+
+
+def test_a_server_without_ranges_starts_anew(tmp_path: Path, corpus: KnownData, publisher: Publisher) -> None:
+    publisher.ranges = False
+    publisher.break_off_after = [70_001]
+    get(corpus, tmp_path)
+    assert held(tmp_path) == CONTENT
+
+
+def test_a_stale_part_is_thrown_away_and_fetched_again(tmp_path: Path, corpus: KnownData) -> None:
+    (tmp_path / "train.de.gz.part").write_bytes(b"of another version")
+    get(corpus, tmp_path)
+    assert held(tmp_path) == CONTENT
+
+
+@pytest.mark.parametrize("wrong", [b"x" * len(CONTENT["train.en.gz"]), CONTENT["train.en.gz"] + b"more"])
+def test_wrong_bytes_are_refused_and_not_kept(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher, wrong: bytes
+) -> None:
+    publisher.content["train.en.gz"] = wrong
+    with pytest.raises(UserError, match="SHA-256"):
+        get(corpus, tmp_path)
+    assert set(held(tmp_path)) == {"train.de.gz"}
+
+
+def test_a_missing_page_is_told_with_its_address(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher
+) -> None:
+    del publisher.content["train.de.gz"]
+    with pytest.raises(UserError, match=r"http://127.0.0.1:\d+/train.de.gz: cannot be fetched \(Not Found\)"):
+        get(corpus, tmp_path)
+    assert not held(tmp_path)
+
+
+def test_no_network_is_told_with_a_way_round_it(tmp_path: Path, corpus: KnownData) -> None:
+    nobody = replace(corpus, url="http://127.0.0.1:1/")
+    with pytest.raises(UserError, match=r"Connection refused.*--from FOLDER"):
+        get(nobody, tmp_path)
+    assert not held(tmp_path)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(
+    tmp_path: Path, corpus: KnownData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(download, "sync", full)
+    with pytest.raises(UserError, match=r"No space left on device.*--to"):
+        get(corpus, tmp_path)
+    assert not held(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, corpus: KnownData) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        get(corpus, tmp_path / "file" / "to")
+
+
+def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path, corpus: KnownData) -> None:
+    (tmp_path / "train.de.gz").write_bytes(b"mine")
+    with pytest.raises(UserError, match="is not the file that toy means"):
+        get(corpus, tmp_path)
+    assert held(tmp_path) == {"train.de.gz": b"mine"}
+
+
+def test_files_are_taken_from_a_folder_and_checked(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher
+) -> None:
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    for name, body in CONTENT.items():
+        (shelf / name).write_bytes(body)
+    get(corpus, tmp_path / "to", source=shelf)
+    assert held(tmp_path / "to") == CONTENT
+    (shelf / "train.en.gz").write_bytes(b"another")
+    with pytest.raises(UserError, match="other bytes than expected"):
+        get(corpus, tmp_path / "to2", source=shelf)
+    (shelf / "train.en.gz").unlink()
+    with pytest.raises(UserError, match="no such file"):
+        get(corpus, tmp_path / "to2", source=shelf)
+    assert set(held(tmp_path / "to2")) == {"train.de.gz"}
+    assert not publisher.asked
+
+
+def test_a_corpus_without_an_address_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"tatoeba-de-en: .* manythings.org/anki.*--from FOLDER"):
+        get(known("tatoeba-de-en"), tmp_path)
+
+
+def test_an_unknown_corpus_names_the_known_ones() -> None:
+    with pytest.raises(UserError, match="multi30k, tatoeba-de-en, ko-en"):
+        known("multi31k")
+
+
+def test_every_known_corpus_can_be_got_one_way_or_the_other() -> None:
+    for data in KNOWN.values():
+        assert data.url or data.by_hand
+        assert data.files
+        for file in data.files:
+            assert len(bytes.fromhex(file.sha256)) == 32
+            assert file.size > 0
+
+
+def test_a_missing_file_of_a_known_corpus_names_the_command() -> None:
+    assert "multihead data get multi30k --to DIR" in remedy_for_missing("some/where/train.de.gz")
+    assert "--data.dir" in remedy_for_missing("train.de.gz")
+    assert "data get" not in remedy_for_missing("my.txt")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data/multi30k")
+def test_multi30k_is_taken_from_the_shared_folder(tmp_path: Path) -> None:
+    get(known("multi30k"), tmp_path, source=SHARED)
+    assert {path.name for path in tmp_path.iterdir()} == {file.name for file in known("multi30k").files}
