@@ -33,9 +33,11 @@ def load(name_or_path: str | Path, overrides: Mapping[str, object] | None = None
     return _resolve(layers.read(name_or_path), overrides or {})
 
 
-def from_toml(text: str, place: str = "recipe.toml") -> Recipe[Settings]:
-    """Return the recipe that a TOML text spells; errors call it ``place``. Raises as ``load`` does."""
-    return _resolve(layers.parse(text, place), {})
+def from_toml(
+    text: str, place: str = "recipe.toml", overrides: Mapping[str, object] | None = None
+) -> Recipe[Settings]:
+    """Return the recipe that a TOML text spells; errors call it ``place``. Otherwise as ``load``."""
+    return _resolve(layers.parse(text, place), overrides or {})
 
 
 def with_vocabularies(recipe: Recipe[Settings], source: int, target: int) -> Recipe[Settings]:

@@ -64,10 +64,11 @@ class Run(Checkpoints):
             UserError: there is a run or something else in the folder; it cannot be written.
         """
         source, target = tokenizers
-        named = {"": source} if source is target else {".source": source, ".target": target}
+        joint = source.fingerprint == target.fingerprint
+        named = {"": source} if joint else {".source": source, ".target": target}
         contents = {f"tokenizer{side}.json": tokenizer.to_json() for side, tokenizer in named.items()}
         contents[ENVIRONMENT] = _to_json(environment)
-        contents[MODEL] = _to_json(model_file.description(recipe))
+        contents[MODEL] = _to_json(model_file.description(recipe, (source.vocab_size, target.vocab_size)))
         # The recipe comes last: a folder that has one is complete.
         contents[RECIPE] = recipes.to_toml(recipe)
         path = Path(folder)
@@ -106,7 +107,7 @@ class Run(Checkpoints):
             if not (path / name).is_file():
                 remedy = "Name the folder that `multihead train` wrote."
                 raise UserError(f"not a run folder (no {name} in it)", place=str(path), remedy=remedy)
-        model_file.read(path / MODEL)
+        model_file.read(path / MODEL)  # refuses a newer format
         return cls(path)
 
     def lock(self) -> Self:
@@ -149,13 +150,23 @@ class Run(Checkpoints):
         return model_file.read_json(self.folder / ENVIRONMENT)
 
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """Return the tokenizers of source and target, the same object where they share a vocabulary."""
+        """Return the tokenizers of source and target, the same object where they share a vocabulary.
+
+        Raises:
+            UserError: a tokenizer is missing, damaged, or not the one that the model was made for.
+        """
         joint = self.folder / "tokenizer.json"
         if joint.exists():
-            both = Tokenizer.load(str(joint))
-            return both, both
-        source, target = (self.folder / f"tokenizer.{side}.json" for side in ("source", "target"))
-        return Tokenizer.load(str(source)), Tokenizer.load(str(target))
+            source = target = Tokenizer.load(joint)
+        else:
+            source = Tokenizer.load(self.folder / "tokenizer.source.json")
+            target = Tokenizer.load(self.folder / "tokenizer.target.json")
+        sizes = [source.vocab_size, target.vocab_size]
+        wanted = model_file.read(self.folder / MODEL)["vocabularies"]
+        if sizes != wanted:
+            fact = f"tokenizers of {sizes} pieces, but the model was made for {wanted}"
+            raise UserError(fact, place=str(self.folder), remedy="Copy the run folder again as a whole.")
+        return source, target
 
     def load_model(self, device: torch.device | str = "cpu") -> nn.Module:
         """Return the trained model, in evaluation mode.

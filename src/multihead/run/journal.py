@@ -4,38 +4,44 @@ A piece is on the disk before the next one begins, so only the last can be torn,
 readers pass over a torn one, and the next writer takes it away.
 """
 
+import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from multihead.run import files
 
-HEADING = "# step "
+HEADING = re.compile(r"# step (\d+)")
 """Begins a block of samples; the lines of the block are indented, so that no sample looks like one."""
 
 
 def append(path: Path, text: str) -> None:
-    """Add whole lines to a file that ends with a whole line. Raises ``UserError`` where the disk refuses."""
-    with files.disk_errors_told(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """Add whole lines to a file, all of them or none. Raises ``UserError`` where the disk refuses."""
+    with files.disk_errors_told(path), path.open("a+b", buffering=0) as file:
+        before = file.seek(0, os.SEEK_END)
         try:
-            before = os.fstat(descriptor).st_size
-            try:
-                _write_all(descriptor, text.encode())
-                os.fsync(descriptor)
-            except OSError:
-                os.ftruncate(descriptor, before)
-                raise
-        finally:
-            os.close(descriptor)
+            _write_all(file, _line_end(file) + text.encode())
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(before)
+            raise
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
+def _line_end(file: io.FileIO) -> bytes:
+    """Return what ends a torn last line, nothing where there is none."""
+    if file.tell() == 0:
+        return b""
+    file.seek(-1, os.SEEK_END)
+    return b"" if file.read(1) == b"\n" else b"\n"
+
+
+def _write_all(file: io.FileIO, content: bytes) -> None:
     while content:
-        content = content[os.write(descriptor, content) :]
+        content = content[file.write(content) :]
 
 
 def to_line(event: Mapping[str, Any]) -> str:
@@ -64,9 +70,9 @@ def events(path: Path) -> Iterator[dict[str, Any]]:
 def _event(line: str) -> dict[str, Any] | None:
     try:
         read = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return read if isinstance(read, dict) else None
+    return read if isinstance(read, dict) and isinstance(read.get("step", 0), int) else None
 
 
 def _lines(path: Path) -> list[str]:
@@ -86,17 +92,14 @@ def truncate_events(path: Path, step: int) -> None:
 def to_block(step: int, text: str) -> str:
     """Return the samples of a step as a block of text."""
     lines = text.rstrip("\n").split("\n")
-    return "".join([f"{HEADING}{step}\n", *(f"  {line}".rstrip() + "\n" for line in lines), "\n"])
+    return "".join([f"# step {step}\n", *(f"  {line}".rstrip() + "\n" for line in lines), "\n"])
 
 
 def truncate_blocks(path: Path, step: int) -> None:
     """Take away the blocks of samples after a step, and a torn last line."""
     lines = _lines(path)
-    late = (
-        number
-        for number, line in enumerate(lines)
-        if line.startswith(HEADING) and int(line.removeprefix(HEADING)) > step
-    )
+    headings = ((number, HEADING.fullmatch(line)) for number, line in enumerate(lines))
+    late = (number for number, heading in headings if heading and int(heading[1]) > step)
     _replace(path, lines[: next(late, len(lines))])
 
 

@@ -20,13 +20,19 @@ FORMAT = 1
 """Version of the run folder's layout; a newer one is refused."""
 
 
-def description(recipe: Recipe[Settings]) -> dict[str, Any]:
-    """Return the content of model.json; the vocabulary sizes are filled in already."""
+def description(recipe: Recipe[Settings], vocabularies: tuple[int, int]) -> dict[str, Any]:
+    """Return the content of model.json.
+
+    Args:
+        recipe: with the model's vocabulary sizes filled in.
+        vocabularies: the sizes of the source and target tokenizers that the model goes with.
+    """
     return {
         "format": FORMAT,
         "versions": {name: metadata.version(name) for name in ("multihead", "torch")},
         "kind": recipe.kind,
         "settings": recipe.model.model_dump(mode="json"),
+        "vocabularies": list(vocabularies),
     }
 
 
@@ -37,15 +43,13 @@ def read(path: Path) -> dict[str, Any]:
         UserError: it cannot be read, is of a newer version, or something is missing.
     """
     found = read_json(path)
-    for key, kind in {"format": int, "kind": str, "settings": dict}.items():
+    version = found.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        fact = f"made by a newer multihead (folder format {version}, this one knows {FORMAT})"
+        raise UserError(fact, place=str(path.parent), remedy="Update multihead.")
+    for key, kind in {"format": int, "kind": str, "settings": dict, "vocabularies": list}.items():
         if not isinstance(found.get(key), kind):
             raise UserError(f'"{key}" is missing or of the wrong kind', place=str(path))
-    if found["format"] > FORMAT:
-        raise UserError(
-            f"made by a newer multihead (folder format {found['format']}, this version knows {FORMAT})",
-            place=str(path.parent),
-            remedy="Update multihead.",
-        )
     return found
 
 

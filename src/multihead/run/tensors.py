@@ -75,8 +75,8 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tens
         tensors.update({name: tensors[same] for name, same in tied.items()})
     except FileNotFoundError:
         raise UserError("no such file", place=str(path)) from None
-    except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise UserError(f"not a readable safetensors file ({error})", place=str(path)) from None
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(f"damaged, or not a safetensors file ({error})", place=str(path)) from None
     return tensors, meta
 
 
@@ -84,4 +84,7 @@ def _description(metadata: Mapping[str, str] | None) -> tuple[dict[str, str], di
     if not metadata or KEY not in metadata:
         return {}, {}
     described = json.loads(metadata[KEY])
-    return described["tied"], described["meta"]
+    tied, meta = described["tied"], described["meta"]
+    if not isinstance(tied, dict) or not isinstance(meta, dict):
+        raise TypeError(f"{KEY} in its header is not as it should be")
+    return tied, meta

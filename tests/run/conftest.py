@@ -1,0 +1,39 @@
+"""A small run to try things on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from multihead.models.transformer import Settings as TransformerSettings
+from multihead.recipe import Recipe, load, with_horizon
+from multihead.run import Run
+from multihead.settings import Settings, TokenizerSettings
+from multihead.text.tokenizer import Tokenizer
+from multihead.text.training import train
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    return train(["ein Hund und eine Katze", "a dog and a cat"] * 3, TokenizerSettings(vocab_size=300))
+
+
+@pytest.fixture(scope="session")
+def recipe(tokenizer: Tokenizer) -> Recipe[Settings]:
+    size = tokenizer.vocab_size
+    model = TransformerSettings(
+        source_vocab=size, target_vocab=size, d_model=6, d_ff=7, num_layers=1, num_heads=2
+    )
+    return with_horizon(replace(load("quickstart"), model=model))
+
+
+@pytest.fixture
+def make(tmp_path: Path, recipe: Recipe[Settings], tokenizer: Tokenizer) -> Callable[[], Run]:
+    """Makes the run; the lock is let go."""
+
+    def made() -> Run:
+        with Run.create(tmp_path / "run", recipe, (tokenizer, tokenizer), {"data": {}}) as run:
+            return run
+
+    return made

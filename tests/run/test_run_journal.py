@@ -1,0 +1,112 @@
+"""metrics.jsonl and samples.txt: nothing is told twice, and a torn piece spoils nothing."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from multihead.errors import UserError
+from multihead.run import journal
+
+text = st.text(st.characters(codec="utf-8"), max_size=20)
+
+
+def write(path: Path, steps: range) -> None:
+    for step in steps:
+        journal.append(path, journal.to_line({"step": step, "event": "train"}))
+
+
+def steps(path: Path) -> list[int]:
+    return [event["step"] for event in journal.events(path)]
+
+
+def test_events_come_back_in_order(tmp_path: Path) -> None:
+    write(tmp_path / "m", range(1, 8))
+    assert steps(tmp_path / "m") == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_file_that_is_not_there_has_no_events(tmp_path: Path) -> None:
+    assert steps(tmp_path / "m") == []
+    journal.truncate_events(tmp_path / "m", 3)
+    journal.truncate_blocks(tmp_path / "m", 3)
+    assert not (tmp_path / "m").exists()
+
+
+@given(st.dictionaries(text, text | st.integers() | st.lists(text)))
+def test_an_event_is_one_line_of_json(event: dict[str, object]) -> None:
+    line = journal.to_line(event)
+    assert line.endswith("\n")
+    assert line.count("\n") == 1
+    assert json.loads(line) == event
+
+
+def test_numbers_that_json_lacks_become_null() -> None:
+    line = journal.to_line({"loss": float("nan"), "more": {"a": [float("inf"), 1.5]}})
+    assert json.loads(line) == {"loss": None, "more": {"a": [None, 1.5]}}
+    assert "NaN" not in line
+
+
+def test_later_events_are_forgotten_and_earlier_ones_stay_as_they_were(tmp_path: Path) -> None:
+    write(tmp_path / "m", range(1, 8))
+    before = (tmp_path / "m").read_bytes()
+    journal.truncate_events(tmp_path / "m", 5)
+    assert steps(tmp_path / "m") == [1, 2, 3, 4, 5]
+    assert before.startswith((tmp_path / "m").read_bytes())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 200))
+def test_a_file_torn_anywhere_loses_only_what_was_torn(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "m"
+    path.unlink(missing_ok=True)
+    write(path, range(1, 8))
+    content = path.read_bytes()[:length]
+    path.write_bytes(content)
+    whole = content.count(b"\n")
+    assert steps(path) == list(range(1, whole + 1))
+    journal.append(path, journal.to_line({"step": 11}))
+    assert steps(path)[-1] == 11
+    assert steps(path)[:whole] == list(range(1, whole + 1))
+    journal.truncate_events(path, 7)
+    assert all(json.loads(line) for line in path.read_text().split("\n") if line)
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[1]", "7", '{"step": "7"}', '{"step": nul', "[" * 100_000])
+def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path, line: str) -> None:
+    (tmp_path / "m").write_text('{"step": 2}\n' + line + '\n{"step": 3}\n')
+    assert steps(tmp_path / "m") == [2, 3]
+
+
+def test_samples_of_later_steps_are_forgotten(tmp_path: Path) -> None:
+    for step in (100, 200, 300):
+        journal.append(tmp_path / "s", journal.to_block(step, f"source {step}\ntarget {step}"))
+    journal.truncate_blocks(tmp_path / "s", 200)
+    assert (tmp_path / "s").read_text() == (
+        "# step 100\n  source 100\n  target 100\n\n# step 200\n  source 200\n  target 200\n\n"
+    )
+
+
+def test_a_sample_that_looks_like_a_heading_is_none(tmp_path: Path) -> None:
+    journal.append(tmp_path / "s", journal.to_block(100, "# step 900\nafter"))
+    journal.truncate_blocks(tmp_path / "s", 100)
+    assert "after" in (tmp_path / "s").read_text()
+
+
+def test_odd_separators_in_a_sample_do_not_end_its_line() -> None:
+    assert journal.to_block(5, "a\u2028# step 9\x85b") == "# step 5\n  a\u2028# step 9\x85b\n\n"
+
+
+def test_a_full_disk_takes_a_half_written_line_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "m", range(1, 4))
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        write(tmp_path / "m", range(4, 5))
+    assert (tmp_path / "m").read_bytes().count(b"\n") == 3
