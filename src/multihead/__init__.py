@@ -1,0 +1,29 @@
+"""multihead: attention models, from seq2seq to the Transformer. Train a translator, use it, look inside it.
+
+>>> import multihead
+>>> translator = multihead.load("runs/de-en")  # doctest: +SKIP
+>>> translator.translate(["Guten Tag."])  # doctest: +SKIP
+
+The command line (``multihead --help``) does the same and more. Nothing heavy is imported until it is used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multihead.api import load
+
+    __version__: str
+
+__all__ = ["__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load":
+        from multihead.api import load  # noqa: PLC0415 (torch takes a second, `multihead --help` must not)
+
+        return load
+    if name == "__version__":
+        import importlib.metadata  # noqa: PLC0415 (the same)
+
+        return importlib.metadata.version("multihead")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

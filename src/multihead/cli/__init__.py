@@ -1,0 +1,106 @@
+"""The command line: a file in this folder is a command, its first line the command's help.
+
+Choosing a command needs nothing but the standard library, so that ``multihead --help`` answers at once;
+only the chosen command is imported. Files that begin with an underscore are no commands.
+"""
+
+import ast
+import difflib
+import importlib
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from multihead.errors import UserError
+
+INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
+"""Exit codes: as a shell reports SIGINT and SIGPIPE; something that the user can put right."""
+
+USAGE = """\
+usage: multihead COMMAND [options]
+
+{commands}
+
+  multihead COMMAND --help    options of a command
+  multihead --version         version
+  --debug                     with any command: show the traceback of an error
+
+New here? `multihead quickstart` trains a translator in a few minutes,
+without a network."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name, by default those of this process; return the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    _survive_odd_terminals()
+    try:
+        code = _dispatch([argument for argument in given if argument != "--debug"])
+        sys.stdout.flush()
+        return code
+    except UserError as error:
+        if debug:
+            traceback.print_exc()
+        else:
+            _tell(error)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # What reads our output has gone (`| head`). Nothing is wrong, and nobody is left to be told:
+        # not even by Python, which flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def commands() -> dict[str, str]:
+    """Return what each command does, by its name, without importing any."""
+    files = sorted(Path(__file__).parent.glob("[!_]*.py"))
+    return {file.stem: _first_line(file) for file in files}
+
+
+def _first_line(file: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    assert docstring, f"{file.name} has a docstring"
+    return docstring.split("\n")[0].rstrip(".")
+
+
+def _dispatch(given: list[str]) -> int:
+    if not given or given[0] in ("--help", "-h", "help"):
+        print(_usage())
+        return 0
+    if given[0] == "--version":
+        print(f"multihead {_version()}")
+        return 0
+    name, *rest = given
+    if name not in commands():
+        near = difflib.get_close_matches(name, commands(), n=1)
+        remedy = f'Did you mean "{near[0]}"?' if near else "`multihead --help` lists the commands."
+        raise UserError(f'there is no command "{name}"', remedy=remedy)
+    command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
+    return command(rest)
+
+
+def _usage() -> str:
+    width = max(map(len, commands())) + 4
+    return USAGE.format(commands="\n".join(f"  {name:{width}}{does}" for name, does in commands().items()))
+
+
+def _version() -> str:
+    version: str = importlib.import_module("multihead").__version__
+    return version
+
+
+def _tell(error: UserError) -> None:
+    console: Callable[[UserError], None] = importlib.import_module(f"{__name__}._console").tell_error
+    console(error)
+
+
+def _survive_odd_terminals() -> None:
+    """Let a terminal that cannot show a character show its number, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

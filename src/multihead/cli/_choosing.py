@@ -1,0 +1,111 @@
+"""From what was typed after ``multihead train`` to a recipe."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from multihead import recipe as recipes
+from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.settings import DataSettings, Settings
+from multihead.workflows.suggest import measure, suggest
+
+Files = Mapping[str, tuple[str, ...]]
+"""Corpus files by key of [data]: source, target, valid_source, valid_target."""
+
+FINE_TUNING = ("training.steps", "training.warmup_steps", "validation.every")
+"""What follows from the new corpus where an old run is gone on with; all else stays the old run's."""
+
+
+def chosen(
+    name: str | None, files: Files, given: Mapping[str, str], *, run: Path | None, init: Path | None
+) -> Recipe[Settings]:
+    """Return the recipe that is meant.
+
+    That is, in this order: the recipe that is named; the one of the run to go on with; the one of the run to
+    begin with, on the new corpus; settings that suit the size of the corpus.
+
+    Args:
+        name: of a built-in recipe, or a file.
+        files: corpus files that were named; those that were not are empty.
+        given: keys of a recipe and their values, as typed.
+        run: the run folder.
+        init: the run whose weights are begun with.
+
+    Raises:
+        UserError: nothing of this is there; bad settings; bad files.
+    """
+    named = {key: value for key, value in files.items() if value}
+    if name is None and "source" not in named and run is not None and (run / "recipe.toml").is_file():
+        name = str(run / "recipe.toml")
+    if name is not None:
+        base = recipes.load(name, given)
+        return recipes.load(name, {**_placed(base, named), **given})
+    if "source" not in named and "data.source" not in given:
+        raise UserError(
+            "nothing to train on",
+            remedy="Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE.",
+        )
+    if init is not None:
+        return _fine_tuning(init / "recipe.toml", named, given)
+    return _suited(named, given)
+
+
+def _placed(base: Recipe[Settings], named: Files) -> dict[str, object]:
+    """Return overrides for files that are named from the working folder, whatever the recipe's folder is."""
+    if base.data.dir == ".":
+        return {f"data.{key}": paths for key, paths in named.items()}
+    return {
+        f"data.{key}": tuple(path if path == "-" else str(Path(path).absolute()) for path in paths)
+        for key, paths in named.items()
+    }
+
+
+def _fine_tuning(place: Path, named: Files, given: Mapping[str, str]) -> Recipe[Settings]:
+    base = recipes.load(place)
+    corpus = {"valid_source": (), "valid_target": (), **named}
+    overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
+    overrides |= _placed(base, corpus)
+    fresh = suggest(measure(recipes.load(place, {**overrides, **given}).data))
+    return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
+
+
+def _suited(named: Files, given: Mapping[str, str]) -> Recipe[Settings]:
+    overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
+    data = recipes.from_toml("", overrides={**overrides, **given}).data
+    fresh = suggest(measure(_told_once(data)))
+    named_after = {"name": _name(data), **_languages(data)}
+    return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **given})
+
+
+def _told_once(data: DataSettings) -> DataSettings:
+    if "-" in (*data.source, *data.target):
+        raise UserError(
+            "a corpus from standard input can be read only once",
+            place="--src",
+            remedy="Name a recipe, so that it need not be measured first.",
+        )
+    return data
+
+
+def _name(data: DataSettings) -> str:
+    """Return a name for a corpus: ``de-en`` of ``train.de`` and ``train.en``, else the first file's."""
+    languages = _languages(data)
+    if len(languages) == 2:
+        return "-".join(map(str, languages.values()))
+    return Path(data.source[0]).name.partition(".")[0] or "corpus"
+
+
+def _languages(data: DataSettings) -> dict[str, object]:
+    """Return the languages that the endings of two files name, as ``.de`` does."""
+    if not data.target:
+        return {}
+    endings = {"source": _ending(data.source[0]), "target": _ending(data.target[0])}
+    plain = all(2 <= len(ending) <= 3 and ending.isalpha() and ending != "txt" for ending in endings.values())
+    return {f"data.{side}_language": ending for side, ending in endings.items()} if plain else {}
+
+
+def _ending(path: str) -> str:
+    name = Path(path).name
+    for packed in (".gz", ".xz", ".zst"):
+        name = name.removesuffix(packed)
+    return name.rpartition(".")[2]

@@ -1,0 +1,41 @@
+"""Where the command line writes: results to standard output, messages to standard error.
+
+Coloured and animated only on a terminal, and not where ``NO_COLOR`` or ``CI`` is set.
+"""
+
+import os
+
+from rich.console import Console
+from rich.text import Text
+
+from multihead.errors import UserError
+
+
+def output() -> Console:
+    """Return the console on standard output."""
+    return _console(stderr=False)
+
+
+def messages() -> Console:
+    """Return the console on standard error."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    # In CI a log is read, not a terminal. Markup is off: brackets in sentences are brackets.
+    plain = False if os.environ.get("CI") else None
+    return Console(
+        stderr=stderr, force_terminal=plain, markup=False, highlight=False, emoji=False, soft_wrap=True
+    )
+
+
+def tell_error(error: UserError) -> None:
+    """Print one line about what the user can put right."""
+    messages().print(Text.assemble(("multihead: ", "bold red"), str(error)))
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people read it: ``0:42``, ``12:03``, ``3:04:05``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,107 @@
+"""The keys of recipes on the command line: ``--section.key value``, and their help."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from multihead import models
+from multihead.cli import _console
+from multihead.recipe import DEFAULT_KIND
+from multihead.recipe.sections import SECTIONS
+from multihead.recipe.values import spelled
+from multihead.settings import Settings
+
+
+def split(
+    arguments: Sequence[str], *, sections: Sequence[str], short: str = ""
+) -> tuple[list[str], dict[str, str]]:
+    """Return the other arguments, and the keys with their values as texts; the last of a key counts.
+
+    An option with a dot in its name is a key. Dashes in it stand for underscores. A key without a value
+    means "true", as is natural for a switch; the recipe refuses it where that is no value.
+
+    >>> split(["my", "--training.steps", "80", "--training.compile"], sections=["training"])
+    (['my'], {'training.steps': '80', 'training.compile': 'true'})
+    >>> split(["run", "--beam-size=4"], sections=["search"], short="search")
+    (['run'], {'search.beam_size': '4'})
+    """
+    rest: list[str] = []
+    given: dict[str, str] = {}
+    waiting = iter(enumerate(arguments))
+    for place, argument in waiting:
+        name, equals, value = argument.partition("=")
+        key = _key(name, sections, short)
+        if key is None:
+            rest.append(argument)
+            continue
+        following = arguments[place + 1] if place + 1 < len(arguments) else "--"
+        if not equals and not following.startswith("--"):
+            _, value = next(waiting)
+            equals = "="
+        given[key] = value if equals else "true"
+    return rest, given
+
+
+def _key(name: str, sections: Sequence[str], short: str) -> str | None:
+    """Return the dotted key that an option's name means, None if it is another option."""
+    key = name.removeprefix("--").replace("-", "_")
+    if not name.startswith("--") or not sections:
+        return None
+    if short and key in SECTIONS[short].model_fields:
+        return f"{short}.{key}"
+    return key if "." in key else None
+
+
+def spellings(sections: Sequence[str]) -> list[str]:
+    """Return all keys as they are typed: ``--training.steps``."""
+    return [f"--{name}.{key}" for name, kind in _types(sections).items() for key in kind.model_fields]
+
+
+def _types(sections: Sequence[str], model: str | None = None) -> dict[str, type[Settings]]:
+    """Return the settings class of each section; the model's needs the module of that model."""
+    types: dict[str, type[Settings]] = {}
+    for name in sections:
+        types[name] = models.load(model or DEFAULT_KIND).Settings if name == "model" else SECTIONS[name]
+    return types
+
+
+def show(sections: Sequence[str], *, short: str = "", model: str | None = None) -> None:
+    """Print every key with its meaning and default, section by section."""
+    console = _console.output()
+    for name, kind in _types(sections, model).items():
+        heading = f"{name}: {(kind.__doc__ or '').split(chr(10))[0]}"
+        table = Table.grid(padding=(0, 2))
+        table.add_column(width=32, no_wrap=True)
+        table.add_column()
+        for row in _rows(name, kind, bare=name == short):
+            table.add_row(*row)
+        block = Group(Text(heading, style="bold"), Padding(table, (0, 0, 1, 2)))
+        console.print(block, soft_wrap=False)
+
+
+def _rows(section: str, kind: type[Settings], *, bare: bool) -> Iterator[tuple[Text, str]]:
+    if section == "model":
+        yield Text("--model.kind"), f"Which model: {', '.join(models.kinds())}. [{DEFAULT_KIND}]"
+    for key, field in kind.model_fields.items():
+        name = key.replace("_", "-") if bare else f"{section}.{key}"
+        yield Text(f"--{name}"), " ".join([*_meaning(field), f"[{_default(field)}]"])
+
+
+def _meaning(field: FieldInfo) -> Iterator[str]:
+    yield " ".join((field.description or "").split())
+    if get_origin(field.annotation) is Literal:
+        yield f"One of {', '.join(map(str, get_args(field.annotation)))}."
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default is PydanticUndefined:
+        return "needed"
+    if isinstance(field.default, str | Mapping | tuple) and not field.default:
+        return "none"
+    return field.default if isinstance(field.default, str) else spelled(field.default)

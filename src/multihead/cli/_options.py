@@ -1,0 +1,83 @@
+"""Options of a command: typed dataclasses read by tyro, and the keys of recipes beside them."""
+
+import difflib
+import sys
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
+
+import tyro
+
+from multihead.cli import _keys
+from multihead.errors import UserError
+
+Options = TypeVar("Options")
+
+File = Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+Files = Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE [FILE ...]", help_behavior_hint="")]
+Folder = Annotated[str | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")]
+Name = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
+Text = Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="")]
+Word = Annotated[str, tyro.conf.arg(metavar="NAME")]
+RunFolders = Annotated[
+    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]", help_behavior_hint="")
+]
+Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
+
+CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.HelptextFromCommentsOff)
+
+
+def read(kind: type[Options], arguments: Sequence[str]) -> Options:
+    """Return the options of the command in whose file the dataclass ``kind`` stands.
+
+    Raises:
+        UserError: an unknown option (the nearest one is named).
+        SystemExit: help was asked for (0), or a value cannot be read (2).
+    """
+    options, _ = read_with_keys(kind, arguments, sections=())
+    return options
+
+
+def read_with_keys(
+    kind: type[Options], arguments: Sequence[str], *, sections: Sequence[str], short: str = ""
+) -> tuple[Options, dict[str, str]]:
+    """Return the options, and the keys of a recipe among the arguments (``--training.steps 8000``).
+
+    Args:
+        kind: a dataclass; the docstring below a field is its help.
+        arguments: what follows the command's name.
+        sections: whose keys are taken.
+        short: a section whose keys are also taken without its name and with dashes (``--beam-size 4``).
+    """
+    command = kind.__module__.rpartition(".")[2]
+    rest, given = _keys.split(arguments, sections=sections, short=short)
+    try:
+        options, unknown = tyro.cli(
+            kind,
+            prog=f"multihead {command}",
+            description=sys.modules[kind.__module__].__doc__,
+            args=rest,
+            config=CONFIG,
+            return_unknown_args=True,
+        )
+    except SystemExit as end:
+        if not end.code and sections:
+            _keys.show(sections, short=short, model=given.get("model.kind"))
+        raise
+    if unknown:
+        raise _unknown(unknown[0], kind, command, sections)
+    return options, given
+
+
+def _unknown(argument: str, kind: type[object], command: str, sections: Sequence[str]) -> UserError:
+    named = argument.partition("=")[0]
+    remedy = f"`multihead {command} --help` lists the options."
+    if not named.startswith("-"):
+        return UserError(f'one argument too many: "{argument}"', remedy=remedy)
+    options = [f"--{name.replace('_', '-')}" for name in kind.__annotations__]
+    keys = _keys.spellings(sections)
+    # `--steps` is most likely the key of that name, in its section.
+    meant = [key for key in keys if key.rpartition(".")[2] == named.lstrip("-").replace("-", "_")]
+    meant += difflib.get_close_matches(named, [*options, *keys], n=1)
+    if meant:
+        remedy = f'Did you mean "{meant[0]}"?'
+    return UserError(f'unknown option "{named}"', remedy=remedy)

@@ -1,0 +1,154 @@
+"""What a training tells while it runs: bars on a terminal, one plain line an interval elsewhere."""
+
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.text import Text
+from torch import nn
+
+from multihead import hardware
+from multihead.cli._console import duration
+from multihead.data.prepare import Prepared
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+
+PATIENCE = 10.0
+"""Seconds between two plain lines about one stage of preparation."""
+
+
+class Watcher:
+    """Watches a training from the corpus on; an ``Observer`` of ``workflows.train``.
+
+    The bars are there inside a ``with`` block.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._bars = _Bars(console)
+        self._spoke = time.monotonic()
+        self._steps = 0
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    # --- preparation --------------------------------------------------------------------------------
+
+    def preparing(self, stage: str, done: int, total: int | None) -> None:
+        """Show how far a stage has come."""
+        self._bars.show(stage, done, total, f"{done:,} pairs" if done else "")
+        at_ends = not done or done == total
+        if not self.console.is_terminal and (at_ends or time.monotonic() - self._spoke > PATIENCE):
+            self._spoke = time.monotonic()
+            self.console.print(f"{stage}: {done:,} pairs" if done else stage)
+
+    def prepared(self, prepared: Prepared) -> None:
+        """Say what the corpus has turned out to be."""
+        self.console.print(str(prepared.report))
+        self.console.print(_validation_pairs(prepared))
+        sizes = [prepared.source_tokenizer.vocab_size, prepared.target_tokenizer.vocab_size]
+        joint = prepared.source_tokenizer is prepared.target_tokenizer
+        told = f"{sizes[0]:,} pieces for both sides" if joint else f"{sizes[0]:,} and {sizes[1]:,} pieces"
+        self.console.print(f"vocabulary: {told}")
+
+    # --- training -----------------------------------------------------------------------------------
+
+    def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
+        """Say what is trained on what."""
+        self._steps = recipe.training.steps
+        size = sum(parameter.numel() for parameter in model.parameters())
+        dtype = hardware.pick_dtype(recipe.training.precision, device)
+        machine = f"{device.type}, {'bf16' if dtype == torch.bfloat16 else 'fp32'}"
+        if device.type == "cpu":
+            machine += f", {torch.get_num_threads()} threads"
+        self.console.print(f"{recipe.kind}: {size:,} parameters, on {machine}")
+        if step:
+            self.console.print(f"going on after step {step:,} of {self._steps:,}")
+        self._bars.show("training", step, self._steps, "")
+
+    def updated(self, event: dict[str, Any]) -> None:
+        """Show where the training stands."""
+        step, left = event["step"], duration(event["eta_seconds"])
+        facts = [
+            f"loss {number(event['loss'])}",
+            f"rate {event['rate']:.1e}",
+            f"gradient norm {number(event['norm'])}",
+            f"{event['tokens_per_second']:,.0f} tokens/s",
+        ]
+        self._bars.show("training", step, self._steps, f"{step:,}/{self._steps:,}  {left} left", facts)
+        if not self.console.is_terminal:
+            self.console.print("  ".join([f"step {step}/{self._steps}", *facts, f"{left} left"]))
+
+    def validated(self, event: dict[str, Any], samples: str) -> None:
+        """Print what validation gave, and the sample translations."""
+        heading = Text(f"step {event['step']:,}", style="bold")
+        heading.append(f"  {told(event)}", style="not bold")
+        if event["best"]:
+            heading.append("  best so far", style="green")
+        self.console.print(heading)
+        self.say(samples)
+
+    def say(self, text: str) -> None:
+        """Print some lines, set in; on a terminal also where they are too long for it."""
+        block = Padding(Text(text), (0, 0, 1, 2), expand=False)
+        self.console.print(block, soft_wrap=not self.console.is_terminal)
+
+
+class _Bars(Progress):
+    """One bar for what is going on now, and a line of facts below it. Nothing where there is no terminal."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[stand]}", markup=False),
+        )
+        self._task: TaskID | None = None
+        self._facts = ""
+        super().__init__(
+            *columns, console=console, transient=True, expand=True, disable=not console.is_terminal
+        )
+
+    def show(self, what: str, done: int, total: int | None, stand: str, facts: Sequence[str] = ()) -> None:
+        """Show another stand."""
+        if self._task is None:
+            self._task = self.add_task(what, total=total, stand=stand)
+        self._facts = "   ".join(facts)
+        self.update(self._task, description=what, completed=done, total=total, stand=stand)
+
+    def get_renderables(self) -> Any:
+        """Give the bar, and the facts below it."""
+        yield from super().get_renderables()
+        if self._facts:
+            facts: RenderableType = Text(self._facts, style="dim", no_wrap=True, overflow="ellipsis")
+            yield facts
+
+
+def told(metrics: Mapping[str, Any]) -> str:
+    """Return metrics in one line; steps and flags are left out."""
+    return "  ".join(f"{name} {number(value)}" for name, value in metrics.items() if isinstance(value, float))
+
+
+def number(value: float) -> str:
+    """Return a measured number with as many digits as one wants to read."""
+    return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.3f}"
+
+
+def _validation_pairs(prepared: Prepared) -> str:
+    told = f"{len(prepared.valid):,} pairs for validation"
+    if prepared.held_out:
+        told += ", held out of the training data"
+    if prepared.shared:
+        told += f"; {prepared.shared:,} pairs that share a sentence with them are left out"
+    return told

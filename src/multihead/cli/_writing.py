@@ -1,0 +1,40 @@
+"""Lines written: at once to standard output, or to a file that appears when it is complete."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from multihead.run import files
+
+STANDARD = "-"
+Blocks = Iterable[Iterable[str]]
+"""Lines without their ends, in blocks; what has been written of one is soon seen by who reads it."""
+
+
+def write(blocks: Blocks, path: str | None) -> None:
+    """Write lines as UTF-8 to a file; None or "-": to standard output.
+
+    Raises:
+        UserError: the file cannot be written. What was there before is untouched.
+    """
+    if path is None or path == STANDARD:
+        _write(blocks, sys.stdout.buffer)
+        return
+    place = Path(path)
+    if place.exists() and not place.is_file():  # a device or a pipe: nothing that could be replaced
+        with files.disk_errors_told(place), place.open("wb") as file:
+            _write(blocks, file)
+    else:
+        files.write(place, lambda partial: _write_new(blocks, partial))
+
+
+def _write_new(blocks: Blocks, path: Path) -> None:
+    with path.open("wb") as file:
+        _write(blocks, file)
+
+
+def _write(blocks: Blocks, file: IO[bytes]) -> None:
+    for lines in blocks:
+        file.write("".join(f"{line}\n" for line in lines).encode())
+        file.flush()

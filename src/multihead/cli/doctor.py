@@ -1,0 +1,58 @@
+"""Look at this machine: versions, device, what is missing."""
+
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+
+import torch
+from rich.table import Table
+
+from multihead import hardware
+from multihead.cli import _console, _options
+from multihead.run.environment import PACKAGES
+
+OPTIONAL = {
+    "sentencepiece": "writing tokenizers as SentencePiece models: pip install 'multihead[sentencepiece]'",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Nothing can be said."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    _options.read(Options, arguments)
+    table = Table.grid(padding=(0, 2))
+    for name, value in _findings():
+        table.add_row(name, value)
+    _console.output().print(table, soft_wrap=False)
+    return 0
+
+
+def _findings() -> Iterator[tuple[str, str]]:
+    yield "python", platform.python_version()
+    for name in PACKAGES:
+        yield name, metadata.version(name)
+    device = hardware.pick_device()
+    yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    yield "cores", f"{hardware.usable_cores()} usable"
+    fast = hardware.has_fast_bf16(device)
+    yield (
+        "bf16",
+        "computed by the hardware: used in training" if fast else "not in the hardware: fp32 is used",
+    )
+    if device.type == "cpu":
+        features = {name for name, there in torch.cpu.get_capabilities().items() if there is True}
+        known = sorted(features & {"avx2", "avx512_f", "avx512_bf16", "amx_bf16", "sve", "sve_bf16", "bf16"})
+        yield "processor", ", ".join(known) or "no vector units that torch knows of"
+        if not fast:
+            yield "hint", "training in fp32 takes two to eight times as long as with bf16 units"
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    yield "compiler", compiler or "none found: training.compile needs one on a CPU"
+    for name, use in OPTIONAL.items():
+        yield name, metadata.version(name) if find_spec(name) else f"not there; for {use}"

@@ -1,0 +1,133 @@
+"""Measure a trained run: BLEU, chrF, perplexity, speed.
+
+    multihead evaluate runs/de-en
+    multihead evaluate runs/de-en --src test.de --tgt test.en --json
+    multihead evaluate runs/de-en runs/de-en-large
+
+Without files the test sets of the run's recipe. Of two runs it is told whether they differ by more than
+chance (paired bootstrap).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from multihead import recipe as recipes
+from multihead.cli import _console, _options
+from multihead.cli._counting import counted
+from multihead.errors import UserError
+from multihead.generation import Translator
+from multihead.run import Run
+from multihead.scores import Comparison
+from multihead.settings import DataSettings
+from multihead.workflows.evaluate import Evaluation, TestSet, compare, evaluate, read_test_set, test_sets
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said besides keys of a recipe."""
+
+    runs: _options.RunFolders
+    """Run folder; or two, to be compared."""
+    src: _options.File = None
+    """Source side of the test set; or a TSV / JSONL file with both sides."""
+    tgt: _options.File = None
+    """Target side of the test set."""
+    json: _options.Flag = False
+    """Print JSON."""
+    device: _options.Word = "auto"
+    """cuda, mps, cpu, or auto: the first of these that there is."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
+    if not 1 <= len(options.runs) <= 2:
+        raise UserError(f"{len(options.runs)} runs are named", remedy="Name one, or two to be compared.")
+    sets: list[TestSet] = []
+    found: dict[str, list[Evaluation]] = {}
+    for folder in options.runs:
+        run = Run.open(folder)
+        recipe = recipes.load(run.folder / "recipe.toml", given)
+        sets = sets or _test_sets(options, recipe.data)
+        translator = Translator.load(folder, device=options.device)
+        with counted(f"translating with {folder}") as progress:
+            found[folder] = [
+                evaluate(translator, test, recipe.search, run=run, progress=progress) for test in sets
+            ]
+    console = _console.output()
+    if options.json:
+        console.print(_json(found), end="")
+    else:
+        _show(found, console)
+    for evaluation in (evaluation for evaluations in found.values() for evaluation in evaluations):
+        for note in evaluation.notes:
+            _console.messages().print(note)
+    return 0
+
+
+def _test_sets(options: Options, data: DataSettings) -> list[TestSet]:
+    if options.src is None:
+        return test_sets(data)
+    files = [file for file in (options.src, options.tgt) if file is not None]
+    return [read_test_set(Path(options.src).name, data.model_copy(update={"dir": "."}), files)]
+
+
+def _compared(found: Mapping[str, Sequence[Evaluation]]) -> dict[str, Mapping[str, Comparison]]:
+    """Return the comparison on each test set, none where there is but one run."""
+    if len(found) < 2:
+        return {}
+    one, other = found.values()
+    return {a.test_set.name: compare(a, b) for a, b in zip(one, other, strict=True)}
+
+
+def _json(found: Mapping[str, Sequence[Evaluation]]) -> str:
+    runs = {run: {e.test_set.name: e.to_dict() for e in evaluations} for run, evaluations in found.items()}
+    compared = {
+        test: {metric: asdict(comparison) for metric, comparison in comparisons.items()}
+        for test, comparisons in _compared(found).items()
+    }
+    told = {"runs": runs, "comparison": compared} if compared else next(iter(runs.values()))
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
+    for run, evaluations in found.items():
+        for evaluation in evaluations:
+            show(run, evaluation, console)
+    for test, comparisons in _compared(found).items():
+        one, other = found
+        console.print(f"{test}: {other} against {one}")
+        for metric, comparison in comparisons.items():
+            console.print(f"  {metric:6}{_verdict(comparison)}")
+
+
+def show(run: str, evaluation: Evaluation, console: Console) -> None:
+    """Print what was measured on a test set."""
+    e = evaluation
+    table = Table.grid(padding=(0, 2))
+    for name, score in {"BLEU": e.bleu, "BLEU, lower-cased": e.bleu_lowercase, "chrF2": e.chrf}.items():
+        table.add_row(f"  {name}", f"{score.value:.2f}", score.signature)
+    table.add_row("  exactly right", f"{100 * e.exact:.2f} %")
+    table.add_row("  perplexity", f"{e.perplexity:.3f}", f"a piece; {e.perplexity_character:.4f} a character")
+    table.add_row("  speed", f"{e.sentences_per_second:,.1f}", "sentences/s")
+    console.print(f"{run} on {e.test_set.name}: {len(e.outputs):,} pairs")
+    console.print(table, soft_wrap=False)
+    if e.contaminated:
+        console.print(
+            f"  caution: {e.contaminated:,} of these sentences occur in the training data", style="yellow"
+        )
+    console.print()
+
+
+def _verdict(comparison: Comparison) -> str:
+    one, other = comparison.baseline, comparison.system
+    verdict = "significant" if comparison.significant else "may be chance"
+    return (
+        f"{other.score - one.score:+.2f}  ({one.score:.2f} ± {one.half_width:.2f} -> "
+        f"{other.score:.2f} ± {other.half_width:.2f}; p = {comparison.p_value:.3f}: {verdict})"
+    )

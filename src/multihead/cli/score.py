@@ -1,0 +1,102 @@
+"""Tell how likely given translations are.
+
+Prints the log-probability of each pair, one a line.
+
+    multihead score runs/de-en --src test.de --tgt test.en > log-probabilities.txt
+
+Natural logarithm, of the whole target with its end symbol. A pair that is too long for the model gets "nan".
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated
+
+import tyro
+
+from multihead.cli import _console, _options
+from multihead.cli._writing import write
+from multihead.errors import UserError
+from multihead.generation import PairScore, Translator
+from multihead.settings import DataSettings
+from multihead.text.corpus import read_pairs
+
+CHUNK = 4096
+"""Pairs scored together."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said."""
+
+    runs: _options.RunFolders
+    """Run folder(s); several are an ensemble."""
+    src: _options.Files = ()
+    """File(s) of the source side; or TSV / JSONL files with both sides."""
+    tgt: _options.Files = ()
+    """File(s) of the target side, line by line with the source."""
+    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    """Where the numbers go; the file appears when it is complete. [standard output]"""
+    per_token: _options.Flag = False
+    """Divide by the number of target pieces, the end symbol included."""
+    encoding: _options.Word = "utf-8"
+    """Text encoding of the files."""
+    device: _options.Word = "auto"
+    """cuda, mps, cpu, or auto: the first of these that there is."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    if not options.runs or not options.src:
+        remedy = "multihead score RUN --src FILE --tgt FILE"
+        raise UserError("no pairs to score" if options.runs else "no run folder is named", remedy=remedy)
+    translator = Translator.load(*options.runs, device=options.device)
+    total = Total()
+    write(_blocks(translator, total, options), options.output)
+    _console.messages().print(str(total))
+    return 0
+
+
+@dataclass
+class Total:
+    """Sums over the pairs that were scored."""
+
+    pairs: int = 0
+    tokens: int = 0
+    log_probability: float = 0.0
+
+    def add(self, score: PairScore) -> None:
+        """Count a pair, if it was scored."""
+        if score.note is None:
+            self.pairs += 1
+            self.tokens += len(score.token_log_probabilities)
+            self.log_probability += score.log_probability
+
+    def __str__(self) -> str:
+        if not self.tokens:
+            return "no pair was scored"
+        perplexity = math.exp(min(700.0, -self.log_probability / self.tokens))
+        return (
+            f"{self.pairs:,} pairs, {self.tokens:,} pieces, log-probability {self.log_probability:.2f}, "
+            f"perplexity {perplexity:.3f} a piece"
+        )
+
+
+def _blocks(translator: Translator, total: Total, options: Options) -> Iterator[list[str]]:
+    pairs = read_pairs(DataSettings(encoding=options.encoding), options.src, options.tgt)
+    number = 0
+    while chunk := list(islice(pairs, CHUNK)):
+        scores = translator.score(chunk)
+        for place, score in enumerate(scores, start=number + 1):
+            total.add(score)
+            if score.note:
+                _console.messages().print(f"pair {place:,}: {score.note}")
+        yield [_spelled(score, per_token=options.per_token) for score in scores]
+        number += len(chunk)
+
+
+def _spelled(score: PairScore, *, per_token: bool) -> str:
+    count = len(score.token_log_probabilities) if per_token else 1
+    return f"{score.log_probability / max(1, count):.4f}"

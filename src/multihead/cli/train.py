@@ -1,0 +1,85 @@
+"""Train a model by a recipe, or on your own corpus.
+
+    multihead train multi30k-de-en --data.dir data/multi30k
+    multihead train --src train.de --tgt train.en
+
+The same command on the same run folder goes on where it was cut off.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from multihead.cli import INTERRUPTED, _console, _options
+from multihead.cli._choosing import chosen
+from multihead.cli._dry_run import show
+from multihead.cli._progress import Watcher, told
+from multihead.recipe import SECTION_NAMES, recipe_hash
+from multihead.training import Outcome
+from multihead.workflows.dry_run import dry_run
+from multihead.workflows.train import train
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said besides the keys of a recipe."""
+
+    recipe: Annotated[_options.Name, tyro.conf.arg(metavar="RECIPE")] = None
+    """A built-in recipe (`multihead recipes`) or a TOML file. Without it settings suit the corpus's size."""
+    src: _options.Files = ()
+    """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""
+    tgt: _options.Files = ()
+    """Training file(s), target side, line by line with the source."""
+    valid_src: _options.Files = ()
+    """Validation file(s), source side. Without them a part of the training data is held out."""
+    valid_tgt: _options.Files = ()
+    """Validation file(s), target side."""
+    run: _options.Folder = None
+    """Run folder; by default runs/RECIPE-HASH. A run that is there already is gone on with."""
+    init: _options.Folder = None
+    """Begin with the weights and the vocabulary of this run (fine-tuning)."""
+    dry_run: _options.Flag = False
+    """Read the data, try the largest batch, estimate the time; train nothing."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    files = {
+        "source": options.src,
+        "target": options.tgt,
+        "valid_source": options.valid_src,
+        "valid_target": options.valid_tgt,
+    }
+    run, init = (Path(name) if name else None for name in (options.run, options.init))
+    recipe = chosen(options.recipe, files, given, run=run, init=init)
+    console = _console.output()
+    with Watcher(console) as watcher:
+        if options.dry_run:
+            found = dry_run(recipe, watcher)
+        else:
+            folder = run or Path("runs") / f"{recipe.name}-{recipe_hash(recipe)}"
+            console.print(f"run folder: {folder}")
+            outcome = train(recipe, folder, watcher, init=init)
+    if options.dry_run:
+        show(found, console)
+        return 0
+    console.print(_ending(outcome, folder, f"multihead train {shlex.join(arguments)}"))
+    return INTERRUPTED if outcome.how == "interrupted" else 0
+
+
+def _ending(outcome: Outcome, folder: Path, command: str) -> str:
+    progress = outcome.progress
+    if outcome.how == "interrupted":
+        return f"interrupted after step {progress.step:,}; the same command goes on:\n  {command}"
+    why = f" ({progress.stopped})" if progress.stopped else ""
+    spent = _console.duration(progress.seconds)
+    return (
+        f"finished after {progress.step:,} steps{why}, {spent} of training\n"
+        f"{outcome.chosen} weights: {told(outcome.metrics or {})}\n"
+        f"to use it: multihead translate {shlex.quote(str(folder))}"
+    )

@@ -1,0 +1,107 @@
+"""Translate lines of text with a trained run.
+
+Standard input to standard output by default, one line for each line, in order.
+
+    echo "Guten Tag." | multihead translate runs/de-en
+    multihead translate runs/de-en -i test.de -o test.en --beam-size 8
+
+Several runs of one vocabulary are an ensemble. An empty line stays an empty line.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, repeat
+from typing import Annotated
+
+import tyro
+
+from multihead.cli import _console, _options
+from multihead.cli._searching import search_settings
+from multihead.cli._writing import write
+from multihead.errors import UserError
+from multihead.generation import Output, Translation, Translator
+from multihead.settings import SearchSettings
+from multihead.text.corpus import read_lines
+
+CHUNK = 1024
+"""Lines searched together: enough to sort them by length, few enough that output soon begins."""
+STANDARD = "-"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said besides how to search."""
+
+    runs: _options.RunFolders
+    """Run folder(s)."""
+    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
+    """Text to translate, a sentence a line, plain or compressed. [standard input]"""
+    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    """Where the translations go; the file appears when it is complete. [standard output]"""
+    prefix: _options.Text = None
+    """What every translation has to begin with (whole words)."""
+    prefixes: _options.File = None
+    """What each translation has to begin with, line by line with the input."""
+    scores: _options.Flag = False
+    """Write SCORE TAB TRANSLATION: log-probability over length penalty. With --n-best above 1 every
+    translation found is written anyway as LINE NUMBER TAB SCORE TAB TRANSLATION."""
+    encoding: _options.Word = "utf-8"
+    """Text encoding of what is read; UTF-8 is written."""
+    device: _options.Word = "auto"
+    """cuda, mps, cpu, or auto: the first of these that there is."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
+    if not options.runs:
+        raise UserError("no run folder is named", remedy="multihead translate RUN < text")
+    search = search_settings(options.runs[0], given)
+    translator = Translator.load(*options.runs, device=options.device)
+    write(_blocks(translator, search, options), options.output)
+    return 0
+
+
+def _blocks(translator: Translator, search: SearchSettings, options: Options) -> Iterator[list[str]]:
+    """Yield what is to be written, chunk by chunk."""
+    console = _console.messages()
+    by_hand = options.input in (None, STANDARD) and sys.stdin.isatty()
+    if by_hand:
+        console.print("A sentence a line; Ctrl-D ends.")
+    size = 1 if by_hand else CHUNK
+    lines = read_lines(options.input or STANDARD, options.encoding)
+    prefixes = read_lines(options.prefixes, options.encoding) if options.prefixes else repeat(options.prefix)
+    number = 0
+    while chunk := list(islice(lines, size)):
+        forced = [prefix or "" for prefix in islice(prefixes, len(chunk))]
+        if len(forced) != len(chunk):
+            fact = f"{number + len(forced):,} lines, but more to translate"
+            raise UserError(fact, place=str(options.prefixes), remedy="A prefix a line, empty for none.")
+        found = translator.translate(chunk, search, prefixes=forced, first_number=number)
+        for place, translation in enumerate(found, start=number + 1):
+            if translation.note:
+                console.print(f"line {place:,}: {translation.note}")
+        yield [
+            line
+            for place, translation in enumerate(found, start=number + 1)
+            for line in _spelled(place, translation, search, scores=options.scores)
+        ]
+        number += len(chunk)
+
+
+def _spelled(number: int, translation: Translation, search: SearchSettings, *, scores: bool) -> Iterator[str]:
+    """Yield the lines that are written for one line."""
+    if search.n_best > 1:
+        for output in translation.hypotheses:
+            yield f"{number}\t{output.score:.4f}\t{_on_one_line(output.text)}"
+    elif scores:
+        best: Output | None = next(iter(translation.hypotheses), None)
+        yield f"{best.score if best else 0:.4f}\t{_on_one_line(translation.text)}"
+    else:
+        yield _on_one_line(translation.text)
+
+
+def _on_one_line(text: str) -> str:
+    # A model that writes bytes can write a line feed; a line of output belongs to one line of input.
+    return text.replace("\n", " ")

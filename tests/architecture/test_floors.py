@@ -1,0 +1,206 @@
+"""The house stands: a file imports only from lower floors, and rooms on one floor do not know each other."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "multihead"
+
+FLOORS = (
+    ("errors", "settings", "hardware", "randomness", "batch"),
+    ("text", "nn", "search", "scores"),
+    ("data", "models", "recipes", "recipe"),
+    ("run", "attention_maps"),
+    ("generation",),
+    ("training", "inspect", "export", "serve"),
+    ("workflows",),
+    ("cli", "api"),
+)
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+NEIGHBOURS = {("recipe", "models"), ("recipe", "recipes"), ("hardware", "errors")}
+"""Who may know a room of its own floor: a recipe is read from a built-in one, and checked by its model."""
+
+UNKNOWN = {
+    "nn": ("multihead.settings", "multihead.text"),
+    "search": ("multihead.settings", "multihead.nn", "multihead.models"),
+    "text": ("torch",),
+    "scores": ("torch",),
+    "training": ("multihead.models",),
+}
+"""What a room must not know although the floors would allow it."""
+
+HIDDEN = {
+    "__init__.py": ("multihead.api", "importlib.metadata"),
+}
+"""Imports inside functions that have a reason: optional dependencies, and answering fast."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import: by which file, of which module, on which line, inside a function or not."""
+
+    file: str
+    module: str
+    line: int
+    hidden: bool
+
+    @property
+    def importer(self) -> str:
+        return _room("multihead." + self.file.removesuffix(".py").replace("/", "."))
+
+    @property
+    def imported(self) -> str:
+        return _room(self.module)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} imports {self.module}"
+
+
+def _room(module: str) -> str:
+    """Return the room of a module of ours, "" for the package itself and for other packages."""
+    package, _, rest = module.partition(".")
+    return rest.partition(".")[0] if package == "multihead" else ""
+
+
+def imports_of(text: str, file: str, modules: frozenset[str]) -> Iterator[Import]:
+    """Yield what a file imports; ``from multihead import x`` names ``multihead.x`` if that is a module."""
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        hidden = id(node) in inside
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(file, alias.name, node.lineno, hidden)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{file}:{node.lineno}: a relative import"
+            assert node.module
+            for alias in node.names:
+                module = f"{node.module}.{alias.name}"
+                yield Import(file, module if module in modules else node.module, node.lineno, hidden)
+
+
+def sources() -> dict[str, str]:
+    """Return the text of every file of the package, by its path in it."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {file.relative_to(PACKAGE).as_posix(): file.read_text(encoding="utf-8") for file in files}
+
+
+def all_imports(files: Mapping[str, str]) -> list[Import]:
+    names = frozenset(_module(file) for file in files)
+    return [found for file, text in files.items() for found in imports_of(text, file, names)]
+
+
+def _module(file: str) -> str:
+    return "multihead." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def upward(found: Import) -> bool:
+    """Whether an import goes up a floor, or to a neighbour's room."""
+    inside, outside = found.importer, found.imported
+    if not outside or inside == outside or inside not in FLOOR or (inside, outside) in NEIGHBOURS:
+        return False
+    if FLOOR[inside] == 0 == FLOOR[outside]:
+        return False  # The ground floor is one room of single files; circles are looked for below.
+    return FLOOR[outside] >= FLOOR[inside]
+
+
+def forbidden(found: Import) -> bool:
+    """Whether a room imports what it must not know."""
+    unknown = UNKNOWN.get(found.importer, ())
+    return any(found.module == name or found.module.startswith(name + ".") for name in unknown)
+
+
+def unexplained(found: Import) -> bool:
+    """Whether an import hides inside a function without being a named exception."""
+    return found.hidden and not any(
+        fnmatchcase(found.file, file) and found.module in modules for file, modules in HIDDEN.items()
+    )
+
+
+def circle(edges: Mapping[str, set[str]]) -> list[str]:
+    """Return the modules of a circle, none if there is none (depth-first search with a trail)."""
+    done: set[str] = set()
+
+    def walk(module: str, trail: tuple[str, ...]) -> list[str]:
+        if module in trail:
+            return [*trail[trail.index(module) :], module]
+        if module not in done:
+            for imported in sorted(edges.get(module, ())):
+                if found := walk(imported, (*trail, module)):
+                    return found
+            done.add(module)
+        return []
+
+    return next((found for module in sorted(edges) if (found := walk(module, ()))), [])
+
+
+IMPORTS = all_imports(sources())
+
+
+def test_every_room_stands_on_a_floor() -> None:
+    rooms = {file.partition("/")[0].removesuffix(".py") for file in sources()}
+    assert rooms - FLOOR.keys() <= {"__init__", "__main__"}
+
+
+def test_imports_go_downwards() -> None:
+    assert [str(found) for found in IMPORTS if upward(found)] == []
+
+
+def test_rooms_do_not_know_what_they_must_not() -> None:
+    assert [str(found) for found in IMPORTS if forbidden(found)] == []
+
+
+def test_no_import_hides_inside_a_function() -> None:
+    assert [str(found) for found in IMPORTS if unexplained(found)] == []
+
+
+def test_modules_are_looked_up_by_name_only_where_files_are_discovered() -> None:
+    lookers = {file for file, text in sources().items() if "import_module" in text or "__import__" in text}
+    assert lookers <= {"cli/__init__.py", "models/__init__.py"}
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    edges: dict[str, set[str]] = {}
+    for found in IMPORTS:
+        if found.module.startswith("multihead") and not found.hidden:
+            edges.setdefault(_module(found.file), set()).add(found.module)
+    assert circle(edges) == []
+
+
+@pytest.mark.parametrize("room", ["text", "scores", "recipes", "settings", "errors"])
+def test_rooms_of_text_load_no_torch(room: str) -> None:
+    """What the imports say, seen in a process: not even another package brings torch in."""
+    modules = [_module(file) for file in sources() if file.removesuffix(".py").partition("/")[0] == room]
+    assert modules
+    lines = ["import sys", *(f"import {module}" for module in modules), "sys.exit('torch' in sys.modules)"]
+    assert subprocess.run([sys.executable, "-c", "\n".join(lines)], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "fault"),
+    [
+        ("nn/attention.py", "from multihead.run import Run", upward),
+        ("training/loop.py", "import multihead.export.onnx", upward),
+        ("text/corpus.py", "from multihead.scores import bleu", upward),
+        ("text/corpus.py", "import torch.nn", forbidden),
+        ("search/beam.py", "from multihead.nn import masks", forbidden),
+        ("run/folder.py", "def f():\n    import json", unexplained),
+        ("run/folder.py", "class A:\n    async def f():\n        from json import loads", unexplained),
+    ],
+)
+def test_a_fault_is_seen(file: str, line: str, fault: object) -> None:
+    assert callable(fault)
+    assert [fault(found) for found in imports_of(line, file, frozenset())] == [True]
+
+
+def test_a_circle_is_seen() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}}) == []

@@ -1,0 +1,155 @@
+"""Choosing a command, and what becomes of errors."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import cast
+
+import pytest
+
+import multihead
+from multihead import cli
+from multihead.cli import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, main
+from multihead.errors import UserError
+
+RUN = [sys.executable, "-m", "multihead"]
+
+
+def command(monkeypatch: pytest.MonkeyPatch, behaviour: object) -> None:
+    """Let the command ``recipes`` behave in some way."""
+    monkeypatch.setitem(
+        sys.modules, "multihead.cli.recipes", cast(ModuleType, SimpleNamespace(main=behaviour))
+    )
+
+
+def test_help_lists_every_command_with_its_first_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    told = capsys.readouterr().out
+    files = [file.stem for file in Path(cli.__file__).parent.glob("*.py") if not file.stem.startswith("_")]
+    assert {"train", "translate", "recipes"} <= set(files)
+    for name in files:
+        assert re.search(rf"^  {name} +[A-Z]", told, re.MULTILINE)
+
+
+def test_help_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    main([])
+    assert max(map(len, capsys.readouterr().out.split("\n"))) <= 80
+
+
+def test_help_imports_neither_torch_nor_a_library() -> None:
+    code = (
+        "import sys; from multihead.cli import main; main(['--help']); "
+        "sys.exit(bool({'torch', 'tyro', 'pydantic', 'rich', 'numpy'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_help_answers_within_three_tenths_of_a_second() -> None:
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run([*RUN, "--help"], capture_output=True, check=True)
+        took.append(time.perf_counter() - began)
+    assert min(took) <= 0.3
+
+
+def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"multihead {multihead.__version__}\n"
+
+
+def test_an_unknown_command_names_the_nearest_and_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trian"]) == BAD_INPUT == 2
+    captured = capsys.readouterr()
+    assert captured.err == 'multihead: there is no command "trian". Did you mean "train"?\n'
+    assert captured.out == ""
+
+
+def test_private_files_are_no_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["_console"]) == BAD_INPUT
+    assert main(["__init__"]) == BAD_INPUT
+    assert "no command" in capsys.readouterr().err
+
+
+def test_a_user_error_is_one_line_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise UserError(
+            "not UTF-8 [byte 0xE4]", place="train.de:4711", remedy="Convert the file." + " x" * 60
+        )
+
+    command(monkeypatch, fail)
+    assert main(["recipes"]) == BAD_INPUT
+    line, nothing = capsys.readouterr().err.split("\n")
+    assert line.startswith("multihead: train.de:4711: not UTF-8 [byte 0xE4]. Convert the file. x x")
+    assert nothing == ""
+
+
+def test_debug_shows_the_traceback_and_is_no_argument_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise UserError(f"got {arguments}")
+
+    command(monkeypatch, fail)
+    assert main(["recipes", "seven", "--debug"]) == BAD_INPUT
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert "got ['seven']" in told
+
+
+def test_a_bug_is_not_dressed_up_as_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise ZeroDivisionError
+
+    command(monkeypatch, fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["recipes"])
+
+
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    command(monkeypatch, fail)
+    assert main(["recipes"]) == INTERRUPTED == 130
+
+
+def test_a_reader_that_has_gone_before_anything_is_written_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*RUN, "--help"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
+
+
+@pytest.mark.parametrize("variable", ["NO_COLOR", "CI"])
+def test_errors_are_plain_where_colour_is_not_wanted(variable: str) -> None:
+    shell = f"{variable}=1 TERM=xterm script -qec '{sys.executable} -m multihead recipes nothing' /dev/null"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert "there is no recipe" in done.stdout
+    assert "\033[1;31m" not in done.stdout
+
+
+def test_errors_are_coloured_on_a_terminal() -> None:
+    shell = f"env -u CI -u NO_COLOR TERM=xterm script -qec '{sys.executable} -m multihead foo' /dev/null"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert "\033[1;31mmultihead: " in done.stdout
+
+
+def test_a_terminal_without_unicode_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def greet(arguments: list[str]) -> int:
+        print("안녕 ü")
+        return 0
+
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    command(monkeypatch, greet)
+    assert main(["recipes"]) == 0
+    assert terminal.buffer.getvalue() == b"\\uc548\\ub155 \\xfc\n"

@@ -1,0 +1,75 @@
+"""Keys of recipes as options."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multihead.cli import _keys
+from multihead.settings import SearchSettings, TrainingSettings
+
+ALL = ("data", "tokenizer", "model", "training", "validation", "search")
+
+
+@pytest.mark.parametrize(
+    ("typed", "rest", "keys"),
+    [
+        (["--training.steps", "80"], [], {"training.steps": "80"}),
+        (["--training.steps=80", "my.toml"], ["my.toml"], {"training.steps": "80"}),
+        (["--training.warmup-steps", "7"], [], {"training.warmup_steps": "7"}),
+        (["--training.compile", "--run", "r"], ["--run", "r"], {"training.compile": "true"}),
+        (["--training.compile"], [], {"training.compile": "true"}),
+        (["--search.length_penalty", "-0.5"], [], {"search.length_penalty": "-0.5"}),
+        (["--data.source="], [], {"data.source": ""}),
+        (["--data.tests.news", '["a.de", "b=c"]'], [], {"data.tests.news": '["a.de", "b=c"]'}),
+        (["--model.d_ff=1", "--model.d_ff", "2"], [], {"model.d_ff": "2"}),
+        (["--run", "a.b/c", "x.y", "-i", "f.txt"], ["--run", "a.b/c", "x.y", "-i", "f.txt"], {}),
+    ],
+)
+def test_keys_are_told_from_other_arguments(typed: list[str], rest: list[str], keys: dict[str, str]) -> None:
+    assert _keys.split(typed, sections=ALL) == (rest, keys)
+
+
+def test_a_short_section_is_taken_without_its_name() -> None:
+    typed = ["run", "--beam-size", "4", "--n_best=2", "--search.top-k", "3", "--input", "f"]
+    rest, keys = _keys.split(typed, sections=("search",), short="search")
+    assert rest == ["run", "--input", "f"]
+    assert keys == {"search.beam_size": "4", "search.n_best": "2", "search.top_k": "3"}
+
+
+def test_without_sections_nothing_is_a_key() -> None:
+    assert _keys.split(["--training.steps", "80"], sections=()) == (["--training.steps", "80"], {})
+
+
+@given(st.dictionaries(st.sampled_from(sorted(TrainingSettings.model_fields)), st.text(), max_size=5))
+def test_whatever_is_typed_arrives(values: dict[str, str]) -> None:
+    typed = [f"--training.{key}={value}" for key, value in values.items()]
+    assert _keys.split(typed, sections=ALL) == (
+        [],
+        {f"training.{key}": value for key, value in values.items()},
+    )
+
+
+def test_help_lists_every_key_with_meaning_and_default(capsys: pytest.CaptureFixture[str]) -> None:
+    _keys.show(ALL)
+    told = capsys.readouterr().out
+    for key in _keys.spellings(ALL):
+        assert f"  {key} " in told
+    words = " ".join(told.split())
+    assert "Updates of the weights in all. May grow when a run is continued. [10000]" in words
+    assert "One of bpe, unigram, wordpiece, chars, words. [bpe]" in words
+
+
+def test_help_of_a_short_section_shows_what_is_to_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    _keys.show(("search",), short="search")
+    told = capsys.readouterr().out
+    for key in SearchSettings.model_fields:
+        assert f"  --{key.replace('_', '-')} " in told
+
+
+def test_help_stays_inside_its_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        _keys.show(ALL)
+        assert max(map(len, capsys.readouterr().out.split("\n"))) <= width
