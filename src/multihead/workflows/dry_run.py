@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multihead import hardware
-from multihead.data.batches import BatchStream, Position
+from multihead.data.batches import Position
 from multihead.data.prepare import Prepared, prepare
 from multihead.recipe import Recipe
 from multihead.settings import Settings

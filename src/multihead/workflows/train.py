@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from multihead import hardware, models, randomness
-from multihead.data.batches import BatchStream, Position
+from multihead.data.batches import BatchStream, Position, Reencode
 from multihead.data.prepare import Prepared, prepare
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
@@ -19,8 +19,8 @@ from multihead.run.environment import environment
 from multihead.settings import Settings
 from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
-from multihead.training import Outcome, Training
 from multihead.training import Observer as TrainingObserver
+from multihead.training import Outcome, Training
 from multihead.workflows.validation import Validator
 
 MULTIPLE = 4
@@ -43,9 +43,7 @@ class Observer(TrainingObserver, Protocol):
         ...
 
 
-def train(
-    recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: Path | None = None
-) -> Outcome:
+def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: Path | None = None) -> Outcome:
     """Train, or go on training, the recipe's model in a run folder.
 
     Args:
@@ -113,7 +111,7 @@ def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | N
             raise UserError(
                 "its model has other sizes than this recipe's",
                 place=str(beginning.folder),
-                remedy="Give the same [model] settings, or leave the recipe out: they are then taken from the run.",
+                remedy="Give the same [model] settings, or no recipe: the run's own are then taken.",
             )
         model.load_state_dict(trained)
     return model.to(device)
@@ -137,11 +135,10 @@ def batches(recipe: Recipe[Settings], prepared: Prepared, position: Position) ->
     )
 
 
-def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Any:
+def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
     if not dropout:
         return None
-    sampler = BPEDropout(tokenizer, dropout, seed)
-    return lambda ids, epoch, index: sampler.encode(tokenizer.decode(ids), epoch, index)
+    return BPEDropout(tokenizer, dropout, seed).reencode
 
 
 def _opened(folder: Path, recipe: Recipe[Settings], prepared: Prepared) -> Run:

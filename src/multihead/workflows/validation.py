@@ -52,7 +52,8 @@ class Validator:
         metrics["bleu"] = bleu(outputs, references, lowercase=self.lowercase).value
         metrics["chrf"] = chrf(outputs, references, lowercase=self.lowercase).value
         samples = [
-            f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i]}" for i in self.shown
+            f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i]}"
+            for i in self.shown
         ]
         return Validation(metrics, "\n\n".join(samples))
 

@@ -1,0 +1,178 @@
+"""How good a trained run is, on test sets."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from multihead.data.hashes import contamination
+from multihead.data.prepare import cache_folder
+from multihead.errors import UserError
+from multihead.generation import Translator
+from multihead.run import Run
+from multihead.scores import Comparison, Score, bleu, chrf, exact_match, paired_bootstrap, perplexity
+from multihead.settings import DataSettings, SearchSettings
+from multihead.text.corpus import read_pairs
+
+Tokenise = Callable[[Sequence[str]], list[str]]
+"""Cuts lines into words, set apart by spaces, as a publisher of a figure did."""
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Sentence pairs to measure on."""
+
+    name: str
+    sources: list[str]
+    references: list[str]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured on a test set.
+
+    Attributes:
+        bleu: sacreBLEU, cased, 13a.
+        bleu_lowercase: the same without case.
+        bleu_tokenised_lowercase: lower-cased text tokenised by somebody's rules, no further tokenising;
+            None where no rules were given.
+        chrf: chrF2, cased.
+        exact: share of outputs equal to their reference.
+        perplexity: of a target piece, end symbols included.
+        perplexity_character: of a reference character, ends of lines included; comparable between
+            vocabularies.
+        contaminated: test sentences whose source is in the training data; None: not known (the store of
+            the training data is not on this machine).
+        notes: lines that were cut or not translated, with the reason.
+    """
+
+    test_set: TestSet
+    outputs: list[str]
+    bleu: Score
+    bleu_lowercase: Score
+    bleu_tokenised_lowercase: Score | None
+    chrf: Score
+    exact: float
+    perplexity: float
+    perplexity_character: float
+    sentences_per_second: float
+    contaminated: int | None
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, for JSON."""
+        tokenised = self.bleu_tokenised_lowercase
+        return {
+            "pairs": len(self.outputs),
+            "bleu": round(self.bleu.value, 2),
+            "bleu_lowercase": round(self.bleu_lowercase.value, 2),
+            **({"bleu_tokenised_lowercase": round(tokenised.value, 2)} if tokenised else {}),
+            "chrf": round(self.chrf.value, 2),
+            "exact": round(self.exact, 4),
+            "perplexity": round(self.perplexity, 3),
+            "perplexity_character": round(self.perplexity_character, 4),
+            "sentences_per_second": round(self.sentences_per_second, 1),
+            "contaminated": self.contaminated,
+            "signature": self.bleu.signature,
+            "signature_lowercase": self.bleu_lowercase.signature,
+            **({"signature_tokenised": tokenised.signature} if tokenised else {}),
+            "signature_chrf": self.chrf.signature,
+        }
+
+
+def read_test_set(name: str, data: DataSettings, files: Sequence[str]) -> TestSet:
+    """Read a test set: a source and a target file, or one file with both.
+
+    Raises:
+        UserError: see ``text.corpus.read_pairs``; more than two files.
+    """
+    if not 1 <= len(files) <= 2:
+        raise UserError(
+            f"{len(files)} files", place=f"test set {name}", remedy="Name a source and a target file."
+        )
+    pairs = list(read_pairs(data, files[:1], files[1:]))
+    return TestSet(name, [source for source, _ in pairs], [target for _, target in pairs])
+
+
+def test_sets(data: DataSettings) -> list[TestSet]:
+    """Read all test sets of a recipe. Raises ``UserError`` where it names none."""
+    if not data.tests:
+        raise UserError(
+            "this run's recipe names no test sets", remedy="Name the files: --src FILE --tgt FILE."
+        )
+    return [read_test_set(name, data, files) for name, files in data.tests.items()]
+
+
+def evaluate(
+    translator: Translator,
+    test_set: TestSet,
+    search: SearchSettings,
+    *,
+    run: Run | None = None,
+    tokenise: Tokenise | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluation:
+    """Translate a test set and score the outputs, and score the references.
+
+    Args:
+        translator: of one run, or an ensemble.
+        test_set: what to translate.
+        search: how.
+        run: the run, to tell whether test sentences were trained on.
+        tokenise: see :attr:`Evaluation.bleu_tokenised_lowercase`.
+        progress: is told how many lines are translated.
+    """
+    sources, references = test_set.sources, test_set.references
+    began = time.perf_counter()
+    translations = translator.translate(sources, search, progress=progress)
+    seconds = time.perf_counter() - began
+    outputs = [translation.text for translation in translations]
+    scored = translator.score(list(zip(sources, references, strict=True)))
+    known = [score for score in scored if score.note is None]
+    nll = -sum(score.log_probability for score in known)
+    tokens = sum(len(score.token_log_probabilities) for score in known)
+    characters = sum(
+        len(reference) + 1 for reference, score in zip(references, scored, strict=True) if score.note is None
+    )
+    tokenised = None
+    if tokenise is not None:
+        lowered = ([text.lower() for text in texts] for texts in (outputs, references))
+        tokenised = bleu(*(tokenise(texts) for texts in lowered), lowercase=True, tokenize="none")
+    return Evaluation(
+        test_set=test_set,
+        outputs=outputs,
+        bleu=bleu(outputs, references),
+        bleu_lowercase=bleu(outputs, references, lowercase=True),
+        bleu_tokenised_lowercase=tokenised,
+        chrf=chrf(outputs, references),
+        exact=exact_match(outputs, references),
+        perplexity=perplexity(nll, tokens),
+        perplexity_character=perplexity(nll, characters),
+        sentences_per_second=len(sources) / seconds,
+        contaminated=_contaminated(run, sources) if run else None,
+        notes=[
+            f"{test_set.name}:{number}: {translation.note}"
+            for number, translation in enumerate(translations, start=1)
+            if translation.note
+        ],
+    )
+
+
+def compare(one: Evaluation, other: Evaluation) -> Mapping[str, Comparison]:
+    """Tell whether two systems' BLEU and chrF differ by more than chance (paired bootstrap)."""
+    return paired_bootstrap(one.outputs, other.outputs, one.test_set.references)
+
+
+def _contaminated(run: Run, sources: Sequence[str]) -> int | None:
+    data = run.recipe.data
+    store: Path = cache_folder(data) / str(run.environment["data"].get("fingerprint", ""))[:32]
+    if not store.is_dir():
+        return None
+    return contamination(store, sources)
+
+
+def to_json(evaluations: Sequence[Evaluation]) -> str:
+    """Return the numbers of all test sets as JSON."""
+    return json.dumps({e.test_set.name: e.to_dict() for e in evaluations}, indent=2) + "\n"
