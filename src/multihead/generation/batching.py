@@ -1,30 +1,52 @@
 """Lines of similar length, searched together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 
 from multihead.batch import Source
 
 
-def by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Cut the numbers 0 to N - 1 into batches by the lengths of what they number, longest first.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A line to translate.
 
-    Each batch fills at most ``budget`` places, padding included; a longer line is a batch of its own.
+    Attributes:
+        line: its text.
+        source: its pieces, without the end symbol.
+        prefix: the pieces that the output has to begin with.
+        number: its place among the lines.
     """
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    batches: list[list[int]] = []
-    for i in order:
-        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= budget:
-            batches[-1].append(i)
+
+    line: str
+    source: Sequence[int]
+    prefix: Sequence[int]
+    number: int
+
+
+def by_length(lines: Iterable[Asked], budget: int) -> list[list[Asked]]:
+    """Cut lines into batches, longest sources first, so that memory is short at the start or never.
+
+    Each batch fills at most ``budget`` source places, end symbols and padding included; a line that is
+    longer is a batch of its own.
+    """
+    batches: list[list[Asked]] = []
+    for one in sorted(lines, key=lambda line: -len(line.source)):
+        width = len(batches[-1][0].source) + 1 if batches else 0
+        if batches and (len(batches[-1]) + 1) * width <= budget:
+            batches[-1].append(one)
         else:
-            batches.append([i])
+            batches.append([one])
     return batches
 
 
-def to_source(sentences: Sequence[Sequence[int]], *, pad_id: int, eos_id: int) -> Source:
-    """Sentences as tensors, each with the end symbol after it."""
-    lengths = [len(ids) + 1 for ids in sentences]
+def to_source(lines: Sequence[Asked], *, pad_id: int, eos_id: int) -> Source:
+    """The sources as tensors, each with the end symbol after it."""
+    lengths = [len(one.source) + 1 for one in lines]
     width = max(lengths)
-    rows = [[*ids, eos_id] + [pad_id] * (width - 1 - len(ids)) for ids in sentences]
+    rows = [
+        [*one.source, eos_id] + [pad_id] * (width - length)
+        for one, length in zip(lines, lengths, strict=True)
+    ]
     return Source(torch.tensor(rows), torch.tensor(lengths))

@@ -1,5 +1,6 @@
 """What a translator hands back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from multihead.search.hypothesis import Hypothesis
@@ -45,6 +46,13 @@ class Translation:
     source: str
     hypotheses: tuple[Output, ...] = ()
     note: str | None = None
+
+    @classmethod
+    def of(cls, line: str, outputs: Sequence[Output]) -> "Translation":
+        """Return a line with the outputs found for it, best first."""
+        best = outputs[0]
+        note = f"the translation was cut after {len(best.tokens):,} pieces" if best.cut else None
+        return cls(best.text, line, tuple(outputs), note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,26 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from multihead import hardware
-from multihead.batch import PairBatch
-from multihead.data.batches import PairList, sequential_batches
+from multihead.attention_maps.calls import evaluating
 from multihead.errors import UserError
-from multihead.generation.batching import by_length, to_source
+from multihead.generation.batching import Asked, by_length, to_source
+from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import search
 from multihead.generation.translation import Output, PairScore, Translation
+from multihead.generation.unknown import stand_ins
 from multihead.hardware import Precision
 from multihead.run import Run
 from multihead.search.ensemble import Ensemble
+from multihead.search.hypothesis import Hypothesis
 from multihead.search.stepper import Stepper
 from multihead.settings import SearchSettings
 from multihead.text.tokenizer import Tokenizer
@@ -116,38 +118,47 @@ class Translator:
         forced = self.target_tokenizer.encode_batch(prefixes if prefixes is not None else [""] * len(lines))
         if len(forced) != len(lines):
             raise UserError(f"{len(lines):,} lines, but {len(forced):,} prefixes")
-        found: list[Translation] = []
-        searched: list[int] = []
-        for i, (line, ids, prefix) in enumerate(zip(lines, sources, forced, strict=True)):
-            note = self._too_long(ids, prefix)
-            found.append(Translation("", line, note=note))
-            if ids and note is None:
-                searched.append(i)
-        done = len(lines) - len(searched)
+        notes = [self._too_long(ids, prefix) for ids, prefix in zip(sources, forced, strict=True)]
+        found = [Translation("", line, note=note) for line, note in zip(lines, notes, strict=True)]
+        asked = [
+            Asked(line, ids, prefix, number)
+            for number, (line, ids, prefix) in enumerate(zip(lines, sources, forced, strict=True))
+            if ids and notes[number] is None
+        ]
+        done = len(lines) - len(asked)
         with self._ready():
-            for batch in by_length([len(sources[i]) + 1 for i in searched], settings.batch_tokens):
-                places = [searched[k] for k in batch]
-                source = to_source(
-                    [sources[i] for i in places],
-                    pad_id=self.source_tokenizer.pad_id,
-                    eos_id=self.source_tokenizer.eos_id,
-                )
-                hypotheses = search(
-                    self._stepper,
-                    source.to(self.device),
-                    [[self.target_tokenizer.bos_id, *forced[i]] for i in places],
-                    settings,
-                    target=self.target_tokenizer,
-                    capacity=None if self.limit is None else self.limit - 1,
-                    numbers=[first_number + i for i in places],
-                )
-                for i, best in zip(places, hypotheses, strict=True):
-                    outputs = tuple(Output.of(h, self.target_tokenizer.decode(h.tokens)) for h in best)
-                    found[i] = Translation(outputs[0].text, lines[i], outputs, _cut_note(outputs[0]))
-                done += len(places)
+            for batch in by_length(asked, settings.batch_tokens):
+                for one, translation in zip(batch, self._search(batch, settings, first_number), strict=True):
+                    found[one.number] = translation
+                done += len(batch)
                 if progress:
                     progress(done, len(lines))
         return found
+
+    def _search(
+        self, batch: Sequence[Asked], settings: SearchSettings, first_number: int
+    ) -> list[Translation]:
+        source, target = self.source_tokenizer, self.target_tokenizer
+        hypotheses = search(
+            self._stepper,
+            to_source(batch, pad_id=source.pad_id, eos_id=source.eos_id).to(self.device),
+            [[target.bos_id, *one.prefix] for one in batch],
+            settings,
+            target=target,
+            capacity=None if self.limit is None else self.limit - 1,
+            numbers=[first_number + one.number for one in batch],
+        )
+        pairs = [(one.line, h.tokens) for one, found in zip(batch, hypotheses, strict=True) for h in found]
+        unknown = [pair for pair in pairs if settings.replace_unknown and target.unk_id in pair[1]]
+        words = dict(zip(unknown, stand_ins(self.models[0], unknown, source, target), strict=True))
+
+        def output(line: str, h: Hypothesis) -> Output:
+            return Output.of(h, target.decode(h.tokens, words.get((line, h.tokens), ())))
+
+        return [
+            Translation.of(one.line, [output(one.line, h) for h in found])
+            for one, found in zip(batch, hypotheses, strict=True)
+        ]
 
     def translate_stream(
         self, lines: Iterable[str], settings: SearchSettings | None = None, *, chunk: int = 4096
@@ -174,34 +185,23 @@ class Translator:
         """
         sources = self.source_tokenizer.encode_batch([source for source, _ in pairs])
         targets = self.target_tokenizer.encode_batch([target for _, target in pairs])
-        notes = [self._too_long(s, t) for s, t in zip(sources, targets, strict=True)]
+        notes = [self._too_long(source, target) for source, target in zip(sources, targets, strict=True)]
         found = [PairScore(math.nan, (), note) for note in notes]
-        scored = [i for i, note in enumerate(notes) if note is None]
-        if not scored:
-            return found
-        done = len(pairs) - len(scored)
-        target = self.target_tokenizer
-        with self._ready(), torch.inference_mode():
-            for indices, batch in sequential_batches(
-                PairList([sources[i] for i in scored], [targets[i] for i in scored]),
+        scored = [number for number, note in enumerate(notes) if note is None]
+        with self._ready():
+            rows = token_log_probabilities(
+                self.models,
+                [sources[number] for number in scored],
+                [targets[number] for number in scored],
+                self.target_tokenizer,
                 batch_tokens=batch_tokens,
-                pad_id=target.pad_id,
-                bos_id=target.bos_id,
-                eos_id=target.eos_id,
-            ):
-                rows = self._log_probabilities(batch.to(self.device)).tolist()
-                for k, row, length in zip(indices, rows, batch.target_lengths_B.tolist(), strict=True):
-                    found[scored[k]] = PairScore(math.fsum(row[:length]), tuple(row[:length]))
-                done += len(rows)
+                device=self.device,
+            )
+            for done, (place, row) in enumerate(rows, start=1 + len(pairs) - len(scored)):
+                found[scored[place]] = PairScore(math.fsum(row), row)
                 if progress:
                     progress(done, len(pairs))
         return found
-
-    def _log_probabilities(self, batch: PairBatch) -> Tensor:
-        """Log-probability of each target token under the mean of the models' probabilities, (B, T - 1)."""
-        log_p_MBT = torch.stack([model.score(batch) for model in self.models])  # type: ignore[operator]
-        mean_BT: Tensor = log_p_MBT.double().logsumexp(0) - math.log(len(self.models))
-        return mean_BT
 
     def _too_long(self, source: Sequence[int], target: Sequence[int]) -> str | None:
         """Say what is longer than the models can take, if anything is."""
@@ -214,17 +214,9 @@ class Translator:
     @contextmanager
     def _ready(self) -> Iterator[None]:
         """Evaluation mode and the chosen precision inside the block; the models are left as they were."""
-        modes = [(module, module.training) for model in self.models for module in model.modules()]
-        for model in self.models:
-            model.eval()
-        try:
+        with ExitStack() as stack:
+            for model in self.models:
+                stack.enter_context(evaluating(model))
             # One context for all batches: what it casts to bf16, it casts once.
-            with hardware.autocast(self.device, self._dtype):
-                yield
-        finally:
-            for module, mode in modes:
-                module.training = mode
-
-
-def _cut_note(best: Output) -> str | None:
-    return f"the translation was cut after {len(best.tokens):,} pieces" if best.cut else None
+            stack.enter_context(hardware.autocast(self.device, self._dtype))
+            yield
