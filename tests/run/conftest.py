@@ -1,5 +1,7 @@
-"""A small run to try things on."""
+"""A small run to try things on, and copies of this process to kill."""
 
+import os
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -37,3 +39,21 @@ def make(tmp_path: Path, recipe: Recipe[Settings], tokenizer: Tokenizer) -> Call
             return run
 
     return made
+
+
+@pytest.fixture
+def fork() -> Callable[[Callable[[], None]], int]:
+    """Runs something in a copy of this process, which needs no start; returns the copy's number."""
+
+    def forked(work: Callable[[], None]) -> int:
+        number = os.fork()
+        if number == 0:
+            try:
+                work()
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        return number
+
+    return forked

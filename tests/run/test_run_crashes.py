@@ -5,7 +5,6 @@ import random
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -20,21 +19,8 @@ from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 
 Make = Callable[[], Run]
+Fork = Callable[[Callable[[], None]], int]
 KILLS = 40
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-
-
-def child(work: Callable[[], None]) -> int:
-    """Run ``work`` in a copy of this process; return its number."""
-    number = os.fork()
-    if number == 0:
-        try:
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    return number
 
 
 def train(run: Run, told: int) -> None:
@@ -76,11 +62,11 @@ def check(folder: Path, at_least: int) -> int:
     return step
 
 
-def test_a_training_killed_at_random_moments_goes_on_from_a_whole_state(make: Make) -> None:
+def test_a_training_killed_at_random_moments_goes_on_from_a_whole_state(make: Make, fork: Fork) -> None:
     folder, chance, step = make().folder, random.Random(7), 0
     for kill in range(KILLS):
         reader, writer = os.pipe()
-        number = child(lambda writer=writer: train(Run.open(folder).lock(), writer))  # type: ignore[misc]
+        number = fork(lambda writer=writer: train(Run.open(folder).lock(), writer))  # type: ignore[misc]
         os.close(writer)
         if kill % 2:  # on a busy machine, too, some get past their start
             step = int.from_bytes(os.read(reader, 8), "little")
@@ -116,26 +102,26 @@ def watch(operate: Callable[[], None]) -> None:
     sys.addaudithook(lambda event, _: operate() if event in audited else None)
 
 
-def killed_at(operation: int, work: Callable[[], None]) -> bool:
+def killed_at(operation: int, work: Callable[[], None], fork: Fork) -> bool:
     """Run ``work`` in a child that dies at an operation; False if it had fewer of them."""
 
     def watched() -> None:
         watch(die_at(operation))
         work()
 
-    _, status = os.waitpid(child(watched), 0)
+    _, status = os.waitpid(fork(watched), 0)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
     return os.WIFSIGNALED(status)
 
 
-def test_saving_a_state_can_be_killed_at_each_operation(make: Make) -> None:
+def test_saving_a_state_can_be_killed_at_each_operation(make: Make, fork: Fork) -> None:
     run = make()
     for step in (1, 2):
         run.save_state(step, {"w": torch.full((3,), float(step))}, {"step": step})
     new = {"w": torch.full((3,), 3.0)}
     seen = []
     for operation in count():
-        killed = killed_at(operation, lambda: run.save_state(3, new, {"step": 3}))
+        killed = killed_at(operation, lambda: run.save_state(3, new, {"step": 3}), fork)
         with Run.open(run.folder).lock() as opened:
             state = opened.load_state()
             assert state is not None
@@ -152,7 +138,7 @@ def test_saving_a_state_can_be_killed_at_each_operation(make: Make) -> None:
 
 
 def test_making_a_run_can_be_killed_at_each_operation(
-    make: Make, tmp_path: Path, recipe: Recipe[Settings], tokenizer: Tokenizer
+    tmp_path: Path, fork: Fork, recipe: Recipe[Settings], tokenizer: Tokenizer
 ) -> None:
     operations = 0
     for operation in range(0, 1000, 3):
@@ -161,7 +147,7 @@ def test_making_a_run_can_be_killed_at_each_operation(
         def create(folder: Path = folder) -> None:
             Run.create(folder, recipe, (tokenizer, tokenizer), {"data": {}})
 
-        killed = killed_at(operation, create)
+        killed = killed_at(operation, create, fork)
         if Run.exists(folder):
             Run.open(folder).lock().close()
         else:
@@ -174,7 +160,7 @@ def test_making_a_run_can_be_killed_at_each_operation(
     assert 5 < operations < 300
 
 
-def test_a_lock_is_let_go_by_a_killed_process_and_held_by_a_living_one(make: Make) -> None:
+def test_a_lock_is_let_go_by_a_killed_process_and_held_by_a_living_one(make: Make, fork: Fork) -> None:
     folder = make().folder
     reader, writer = os.pipe()
 
@@ -183,7 +169,7 @@ def test_a_lock_is_let_go_by_a_killed_process_and_held_by_a_living_one(make: Mak
         os.write(writer, b"x")
         time.sleep(60)
 
-    number = child(hold)
+    number = fork(hold)
     assert os.read(reader, 1) == b"x"
     with pytest.raises(UserError, match="another training is writing to this run"):
         Run.open(folder).lock()

@@ -2,8 +2,11 @@
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -146,27 +149,19 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
         tensors.load(tmp_path / "nowhere")
 
 
-def test_a_disk_without_room_loses_nothing(tmp_path: Path) -> None:
-    code = """
-import resource, signal, sys, torch
-from pathlib import Path
-from multihead.errors import UserError
-from multihead.run import tensors
-path = Path(sys.argv[1])
-tensors.save(path, {"a": torch.ones(3)}, {"step": 7})
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # the system refuses longer files
-try:
-    tensors.save(path, {"a": torch.ones(30_000)}, {"step": 11})
-except UserError as error:
-    print(error)
-assert tensors.load(path)[1] == {"step": 7}
-assert [name.name for name in path.parent.iterdir()] == [path.name]
-"""
+def test_a_disk_without_room_loses_nothing(tmp_path: Path, fork: Callable[[Callable[[], None]], int]) -> None:
     path = tmp_path / "state.safetensors"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "state.safetensors: cannot be written (" in done.stdout
-    assert "Make room and start the same command again" in done.stdout
+    tensors.save(path, {"a": torch.ones(3)}, {"step": 7})
+
+    def save_more() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # the system refuses longer files
+        with pytest.raises(UserError) as caught:
+            tensors.save(path, {"a": torch.ones(30_000)}, {"step": 11})
+        assert "state.safetensors: cannot be written (" in str(caught.value)
+        assert "Make room and start the same command again" in str(caught.value)
+
+    _, status = os.waitpid(fork(save_more), 0)
+    assert status == 0
+    assert tensors.load(path)[1] == {"step": 7}
+    assert [left.name for left in tmp_path.iterdir()] == ["state.safetensors"]

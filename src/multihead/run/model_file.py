@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import init
+from torch.overrides import TorchFunctionMode
 
 from multihead import models
 from multihead.errors import UserError
@@ -65,13 +67,30 @@ def load(description_file: Path, weights_file: Path, device: torch.device | str)
     given = {key: (value, layer) for key, value in described["settings"].items()}
     settings = checked("model", {"model": module.Settings}, given)
     weights, _ = tensors.load(weights_file)
-    # Compared before memory is taken for the real one: sizes may be absurd.
-    with torch.device("meta"):
-        expected = module.Model(settings).state_dict()
-    _compare(expected, weights, weights_file)
-    model: nn.Module = module.Model(settings)
+    try:
+        with _Unfilled():
+            model: nn.Module = module.Model(settings)
+    except (RuntimeError, MemoryError) as error:
+        fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
+        raise UserError(fact, place=str(description_file)) from None
+    _compare(model.state_dict(), weights, weights_file)
     model.load_state_dict(weights)
     return model.to(device).eval()
+
+
+_FILLING = (Tensor.uniform_, Tensor.normal_, init.uniform_, init.normal_, init.kaiming_uniform_)
+
+
+class _Unfilled(TorchFunctionMode):
+    """Modules made inside it are not given random weights, which takes longest: theirs are about to come."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if function in _FILLING:
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **kwargs)
 
 
 def _compare(expected: dict[str, Tensor], weights: dict[str, Tensor], path: Path) -> None:
