@@ -1,5 +1,6 @@
 """Which weights a run ends with."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor
@@ -12,7 +13,9 @@ LOWER_IS_BETTER = {"loss"}
 
 
 def is_better(value: float, than: float, metric: str) -> bool:
-    """Tell whether a value of the metric is better than another; NaN never is."""
+    """Tell whether a value of the metric is better than another; any number is better than NaN."""
+    if math.isnan(than):
+        return not math.isnan(value)
     return value < than if metric in LOWER_IS_BETTER else value > than
 
 

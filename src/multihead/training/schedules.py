@@ -15,7 +15,7 @@ def learning_rate(step: int, settings: TrainingSettings, d_model: int) -> float:
     """
     peak, warmup = settings.learning_rate, max(1, settings.warmup_steps)
     if settings.schedule == "noam":
-        return peak / math.sqrt(d_model) * min(1 / math.sqrt(step), step / warmup**1.5)
+        return peak / math.sqrt(d_model) * min(1 / math.sqrt(step), step / (warmup * math.sqrt(warmup)))
     if step < warmup:
         return peak * step / warmup
     if settings.schedule == "inverse_sqrt":

@@ -28,7 +28,7 @@ class Interval:
         self._seconds += seconds
 
     def event(self, progress: Progress, steps: int) -> dict[str, Any]:
-        """Return the line for metrics.jsonl: means, the last rate, speed, the time that ``steps`` will take."""
+        """Return the line for metrics.jsonl: means, the last rate, speed, the time left until ``steps``."""
         return {
             "event": "update",
             "step": progress.step,

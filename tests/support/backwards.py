@@ -1,0 +1,117 @@
+"""A task that is learned in seconds: write a string backwards. And a training of it in a folder."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from multihead.batch import PairBatch
+from multihead.data.batches import BatchStream, PairList, Position, sequential_batches
+from multihead.models.transformer import Settings, Transformer
+from multihead.run import Run
+from multihead.settings import TrainingSettings, ValidationSettings
+from multihead.training import Training, Validation
+
+PAD, BOS, EOS, FIRST = 0, 2, 3, 4
+"""Ids of the special symbols, and of the first letter."""
+LETTERS = 7
+V = FIRST + LETTERS
+
+
+def strings(count: int, longest: int, seed: int) -> list[list[int]]:
+    """Different strings of 1 to ``longest`` letters, each length equally often as far as there are any."""
+    chance, found = random.Random(seed), dict[tuple[int, ...], None]()
+    while len(found) < count:
+        length = chance.randint(1, longest)
+        found[tuple(chance.randrange(FIRST, V) for _ in range(length))] = None
+    return [list(string) for string in found]
+
+
+def pairs_of(sources: list[list[int]]) -> PairList:
+    """Each string with itself written backwards."""
+    return PairList(sources, [string[::-1] for string in sources])
+
+
+def small_transformer(**changed: object) -> Transformer:
+    """A Transformer that is the same at every call."""
+    given: dict[str, object] = {"d_model": 24, "d_ff": 37, "num_layers": 1, "num_heads": 3, "dropout": 0.1}
+    settings = Settings.model_validate({"source_vocab": V, "target_vocab": V} | given | changed)
+    torch.manual_seed(5)
+    return Transformer(settings)
+
+
+def mean_loss(model: nn.Module, pairs: PairList) -> float:
+    """The negative log-likelihood a token, in fp32."""
+    total, tokens = 0.0, 0
+    loss: Callable[[PairBatch, int], Any] = model.loss  # type: ignore[assignment]
+    for _, batch in sequential_batches(pairs, batch_tokens=997, pad_id=PAD, bos_id=BOS, eos_id=EOS):
+        total += float(loss(batch, 0)["nll"].sum)
+        tokens += batch.tokens
+    return total / tokens
+
+
+class Silent:
+    """An observer that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.updates: list[dict[str, Any]] = []
+        self.validations: list[dict[str, Any]] = []
+        self.samples: list[str] = []
+
+    def updated(self, event: dict[str, Any]) -> None:
+        self.updates.append(event)
+
+    def validated(self, event: dict[str, Any], samples: str) -> None:
+        self.validations.append(event)
+        self.samples.append(samples)
+
+
+def training_in(
+    folder: Path,
+    model: nn.Module | None = None,
+    pairs: PairList | None = None,
+    *,
+    validate: Callable[[nn.Module, int], Validation] | None = None,
+    observer: Silent | None = None,
+    settings: dict[str, object] | None = None,
+    validation: dict[str, object] | None = None,
+) -> Training:
+    """A training in a folder; what was saved there goes on. Without further words: 20 steps of fp32."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = model or small_transformer()
+    data = pairs or pairs_of(strings(211, 9, seed=1))
+    held_out = pairs_of(strings(31, 9, seed=2))
+    made = TrainingSettings.model_validate(
+        {"steps": 20, "batch_tokens": 101, "warmup_steps": 7, "log_every": 3, "precision": "fp32"}
+        | {"horizon": 20, "average": 2, "device": "cpu"}
+        | (settings or {})
+    )
+
+    def stream(position: Position) -> Any:
+        return iter(
+            BatchStream(
+                data,
+                batch_tokens=made.batch_tokens,
+                seed=made.seed,
+                pad_id=PAD,
+                bos_id=BOS,
+                eos_id=EOS,
+                position=position,
+            )
+        )
+
+    return Training(
+        run=Run(folder).lock(),
+        model=model,
+        stream=stream,
+        validate=validate
+        or (lambda model, step: Validation({"loss": mean_loss(model, held_out)}, f"at {step}")),
+        observer=observer or Silent(),
+        settings=made,
+        validation=ValidationSettings.model_validate({"every": 5, "metric": "loss"} | (validation or {})),
+        d_model=24,
+        device=torch.device("cpu"),
+    )

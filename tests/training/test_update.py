@@ -1,0 +1,175 @@
+"""One update: exact in parts, clipped, seeded, and refused where the numbers are gone."""
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from backwards import BOS, EOS, PAD, small_transformer, strings
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from multihead.batch import PairBatch
+from multihead.data.batches import collate
+from multihead.errors import UserError
+from multihead.nn.losses import Loss, Term
+from multihead.settings import TrainingSettings
+from multihead.training import optimizers
+from multihead.training.update import Told, Updater
+
+STRINGS = strings(23, 11, seed=3)
+
+
+def batch_of(sources: list[list[int]]) -> PairBatch:
+    return collate(sources, [string[::-1] for string in sources], pad_id=PAD, bos_id=BOS, eos_id=EOS)
+
+
+def updater_of(model: nn.Module, *, rate: float = 0.01, **given: object) -> Updater:
+    settings = TrainingSettings.model_validate({"precision": "fp32"} | given)
+    optimizer = optimizers.make_optimizer(model, settings)
+    optimizers.set_rate(optimizer, rate)
+    return Updater(model, optimizer, settings, torch.device("cpu"))
+
+
+def assert_same_weights(one: nn.Module, other: nn.Module) -> None:
+    assert_close(one.state_dict(), other.state_dict(), atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("cuts", [[11], [2], [1, 7, 15]])
+def test_parts_of_any_size_are_exactly_one_large_batch(cuts: list[int]) -> None:
+    whole, parted = (small_transformer(dropout=0.0).double() for _ in range(2))
+    one, other = updater_of(whole), updater_of(parted)
+    parts = [batch_of(STRINGS[a:b]) for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+    for step in (1, 2, 3):
+        told, told_in_parts = one.update(step, [batch_of(STRINGS)]), other.update(step, parts)
+        assert told_in_parts.sums == pytest.approx(told.sums, rel=1e-9)
+        assert told_in_parts.counts == told.counts
+        assert told_in_parts.norm == pytest.approx(told.norm, rel=1e-9)
+    assert_same_weights(parted, whole)
+
+
+def test_it_tells_sums_and_counts_over_all_parts() -> None:
+    model = small_transformer(dropout=0.0)
+    batches = [batch_of(STRINGS[:5]), batch_of(STRINGS[5:])]
+    before = [model.loss(batch, 1) for batch in batches]
+    told = updater_of(model).update(1, batches)
+    tokens = sum(len(string) + 1 for string in STRINGS)
+    assert told.counts == {"loss": tokens, "nll": tokens, "accuracy": tokens}
+    assert told.sums["nll"] == pytest.approx(sum(loss["nll"].sum.item() for loss in before), rel=1e-5)
+
+
+class Line(nn.Module):
+    """A loss with a known gradient: sum of the weights times the given slope."""
+
+    def __init__(self, slope: Sequence[float] = (3.0, 4.0)) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(len(slope)))
+        self.slope = torch.tensor(slope)
+
+    def loss(self, batch: PairBatch, step: int) -> Loss:
+        return {"loss": Term(1.0, (self.weight * self.slope).sum() * batch.tokens, per="tokens")}
+
+
+def plain_descent(model: Line, clip_norm: float) -> tuple[Told, Tensor]:
+    updater = updater_of(model, clip_norm=clip_norm)
+    updater.optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    told = updater.update(1, [batch_of(STRINGS[:2])])
+    return told, model.weight.detach()
+
+
+@pytest.mark.parametrize(
+    ("clip_norm", "weight"), [(0.0, [-3.0, -4.0]), (1.0, [-0.6, -0.8]), (10.0, [-3.0, -4.0])]
+)
+def test_the_gradient_is_clipped_to_a_norm_and_the_norm_before_is_told(
+    clip_norm: float, weight: list[float]
+) -> None:
+    told, found = plain_descent(Line(), clip_norm)
+    assert told.norm == pytest.approx(5.0)
+    assert_close(found, torch.tensor(weight), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("slope", [float("nan"), float("inf")])
+def test_a_gradient_that_is_not_finite_is_refused_and_changes_nothing(slope: float) -> None:
+    model = Line((1.0, slope))
+    with pytest.raises(UserError, match=r"gradient of update 7 is not finite.*Lower training\.learning_rate"):
+        updater_of(model).update(7, [batch_of(STRINGS[:2])])
+    assert not model.weight.any()
+
+
+def test_gradients_do_not_pile_up() -> None:
+    model = Line()
+    updater = updater_of(model, clip_norm=0.0)
+    norms = [updater.update(step, [batch_of(STRINGS[:2])]).norm for step in (1, 2, 3)]
+    assert norms == pytest.approx([5.0, 5.0, 5.0])
+
+
+class Noise(nn.Module):
+    """Keeps the random numbers that its loss draws."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1))
+        self.drawn: list[float] = []
+
+    def loss(self, batch: PairBatch, step: int) -> Loss:
+        self.drawn.append(torch.rand(()).item())
+        return {"loss": Term(1.0, self.weight.sum(), per="tokens")}
+
+
+def test_randomness_is_a_function_of_seed_step_and_part() -> None:
+    def drawn(seed: int, step: int) -> list[float]:
+        model = Noise()
+        updater_of(model, seed=seed).update(step, [batch_of(STRINGS[:2]), batch_of(STRINGS[2:4])])
+        return model.drawn
+
+    assert drawn(1, 5) == drawn(1, 5)
+    assert len({*drawn(1, 5), *drawn(1, 6), *drawn(2, 5)}) == 6
+
+
+# --- the optimiser --------------------------------------------------------------------------------
+
+
+def test_only_matrices_decay() -> None:
+    model = nn.Linear(3, 5)
+    nn.init.ones_(model.weight)
+    nn.init.ones_(model.bias)
+    settings = TrainingSettings(optimizer="adamw", weight_decay=0.5)
+    optimizer = optimizers.make_optimizer(model, settings)
+    optimizers.set_rate(optimizer, 0.1)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    assert_close(model.weight.detach(), torch.full((5, 3), 0.95))
+    assert_close(model.bias.detach(), torch.ones(5))
+
+
+def test_adam_is_the_papers() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    optimizer = optimizers.make_optimizer(model, TrainingSettings())
+    optimizers.set_rate(optimizer, 0.1)
+    weight, m, v = model.weight.item(), 0.0, 0.0
+    for step, gradient in enumerate((0.5, -2.0, 0.25), start=1):
+        model.weight.grad = torch.full((1, 1), gradient)
+        optimizer.step()
+        m, v = 0.9 * m + 0.1 * gradient, 0.98 * v + 0.02 * gradient**2
+        weight -= 0.1 * (m / (1 - 0.9**step)) / ((v / (1 - 0.98**step)) ** 0.5 + 1e-9)
+        assert model.weight.item() == pytest.approx(weight, rel=1e-5)
+
+
+def test_frozen_weights_are_left_out() -> None:
+    model = nn.Linear(3, 5)
+    model.bias.requires_grad_(False)
+    optimizer = optimizers.make_optimizer(model, TrainingSettings())
+    assert [len(group["params"]) for group in optimizer.param_groups] == [1, 0]
+
+
+def test_the_optimisers_memory_goes_to_tensors_and_back() -> None:
+    one, other = small_transformer(dropout=0.0), small_transformer(dropout=0.0)
+    first, second = updater_of(one), updater_of(other)
+    first.update(1, [batch_of(STRINGS)])
+    saved = optimizers.state_tensors(first.optimizer, one)
+    assert {name.split(".")[1] for name in saved} == {"step", "exp_avg", "exp_avg_sq"}
+    other.load_state_dict(one.state_dict())
+    optimizers.load_state_tensors(second.optimizer, other, saved)
+    for updater in (first, second):
+        updater.update(2, [batch_of(STRINGS[:7])])
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
