@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gru import Gru
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -14,7 +15,6 @@ from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer, DotProductAttention, MultiHeadAttention
-from support.gru import Gru
 
 SOURCE_VOCAB, TARGET_VOCAB = 41, 43
 SOURCES = [[5, 7, 11, 13, 17], [19, 23], [29, 31, 37]]

@@ -4,7 +4,6 @@ from multihead.attention_maps.alignment import Alignment, Choice, align
 from multihead.attention_maps.calls import Kind
 from multihead.attention_maps.record import AttentionRecord, record
 from multihead.attention_maps.tokens import Sentence, Token, sentence
-from multihead.attention_maps.unknown import replace_unknown, words_for_unknown
 
 __all__ = [
     "Alignment",
@@ -15,7 +14,5 @@ __all__ = [
     "Token",
     "align",
     "record",
-    "replace_unknown",
     "sentence",
-    "words_for_unknown",
 ]

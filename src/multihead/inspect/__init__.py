@@ -1,0 +1,16 @@
+"""Pictures of what a run has learned: what it attends to, how it learned."""
+
+from multihead.inspect.curves import draw_curves
+from multihead.inspect.heatmap import heatmap
+from multihead.inspect.recording import Recording, inspect_sentence, record_sentence
+from multihead.inspect.sparklines import sparkline, terminal_curves
+
+__all__ = [
+    "Recording",
+    "draw_curves",
+    "heatmap",
+    "inspect_sentence",
+    "record_sentence",
+    "sparkline",
+    "terminal_curves",
+]

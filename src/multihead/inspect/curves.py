@@ -1,0 +1,140 @@
+"""Learning curves of a run, from the events of its metrics.jsonl."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from multihead.inspect import pictures
+from multihead.inspect.pictures import BLUE, FAINT, GREEN, ORANGE
+
+Event = Mapping[str, Any]
+Points = list[tuple[int, float]]
+"""(update, value)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A number that changes while a model learns.
+
+    Attributes:
+        event: the kind of event that tells it, "update" or "validation".
+        keys: its name there; the first that occurs.
+        label: its name here.
+        colour: of the line.
+        best: which value to mark.
+    """
+
+    event: str
+    keys: tuple[str, ...]
+    label: str
+    colour: str
+    best: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines that share a scale."""
+
+    title: str
+    lines: tuple[Line, ...]
+    from_zero: bool = True
+
+
+PANELS = (
+    Panel(
+        "loss (nats a token)",
+        (
+            # Label smoothing is left out of both, so that they can be compared.
+            Line("update", ("nll", "loss"), "training", BLUE),
+            Line("validation", ("loss",), "validation", ORANGE, best="lowest"),
+        ),
+        from_zero=False,
+    ),
+    Panel(
+        "validation score",
+        (
+            Line("validation", ("bleu",), "BLEU", ORANGE, best="highest"),
+            Line("validation", ("chrf",), "chrF", GREEN, best="highest"),
+        ),
+    ),
+    Panel("learning rate", (Line("update", ("rate",), "", BLUE),)),
+)
+
+
+def points(events: Iterable[Event], line: Line) -> Points:
+    """Return a line's points in the order of the updates; what is no finite number is left out."""
+    mine = [event for event in events if event.get("event") == line.event]
+    key = next((key for key in line.keys if any(key in event for event in mine)), line.keys[0])
+    told = [(int(event["step"]), event.get(key)) for event in mine]
+    return sorted((step, float(value)) for step, value in told if value is not None and math.isfinite(value))
+
+
+def draw_curves(events: Iterable[Event], path: str | Path) -> None:
+    """Draw a run's learning curves; the same file for the same events.
+
+    There is a panel for each of loss, validation scores and learning rate that the events tell anything of.
+
+    Args:
+        events: from ``Run.metrics``.
+        path: where to; ends with .svg, .png or .pdf.
+
+    Raises:
+        UserError: another ending, or the file cannot be written.
+    """
+    known = list(events)
+    drawn = [(panel, [points(known, line) for line in panel.lines]) for panel in PANELS]
+    drawn = [(panel, lines) for panel, lines in drawn if any(lines)]
+    last = max((step for _, lines in drawn for line in lines for step, _ in line), default=1)
+    with pictures.look():
+        figure = Figure(figsize=(3.6 * max(len(drawn), 1), 2.7), facecolor="white", layout="constrained")
+        for place, (panel, lines) in enumerate(drawn, start=1):
+            axes = figure.add_subplot(1, len(drawn), place)
+            axes.set_xlim(0, 1.02 * last)
+            _draw(axes, panel, lines)
+        if not drawn:
+            figure.text(0.5, 0.5, "nothing learned yet", ha="center", color=FAINT)
+        pictures.save(figure, path)
+
+
+def _draw(axes: Axes, panel: Panel, lines: Sequence[Points]) -> None:
+    axes.set_title(panel.title, loc="left", fontsize=10, pad=10)
+    axes.set_xlabel("updates")
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.grid(visible=False, axis="x")
+    axes.tick_params(length=0)
+    for line, known in zip(panel.lines, lines, strict=True):
+        if known:
+            steps, values = zip(*known, strict=True)
+            # A single point is no line.
+            axes.plot(
+                steps, values, color=line.colour, label=line.label, marker="o" if len(known) == 1 else ""
+            )
+            if line.best:
+                _mark(axes, line, known)
+    if panel.from_zero:
+        axes.set_ylim(bottom=0)
+    if any(line.label for line in panel.lines):
+        axes.legend(fontsize=8, labelcolor="linecolor", handlelength=1.2)
+
+
+def _mark(axes: Axes, line: Line, known: Points) -> None:
+    step, value = (min if line.best == "lowest" else max)(known, key=lambda point: point[1])
+    axes.plot(step, value, "o", color=line.colour)
+    axes.annotate(
+        f"{value:.3g}",
+        (step, value),
+        xytext=(0, 7),
+        textcoords="offset points",
+        ha="right",
+        color=line.colour,
+        fontsize=8,
+    )

@@ -1,0 +1,142 @@
+"""An alignment as a heat map: output rows by source columns (Bahdanau et al. 2015, figure 3)."""
+
+import math
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from multihead.attention_maps import Alignment, Token
+from multihead.attention_maps.alignment import CAUTION
+from multihead.errors import UserError
+from multihead.inspect import pictures
+from multihead.inspect.pictures import FAINT, visible
+
+COLOURS = LinearSegmentedColormap.from_list(
+    "ink", ["#f1f4f8", "#cfe0f0", "#8fbfe0", "#4a94c9", "#1f66a8", "#0b3c75", "#051d40"]
+)
+"""One hue, ever darker: the same to colour-blind eyes and in black and white."""
+
+_LARGE, _SMALL, _PAGE, _LIMIT = 0.42, 0.2, 10.0, 36.0
+"""Inches: cells are large until they fill a page, then smaller; then the page grows, up to a limit."""
+_MOST_SHAPES = 4000
+"""Cells above which they are drawn as one bitmap in SVG and PDF."""
+
+_BAR: dict[str, Any] = {"color": FAINT, "linewidth": 1.2, "clip_on": False, "solid_capstyle": "butt"}
+"""The line beside the pieces of a word that holds them together."""
+
+
+def heatmap(alignment: Alignment, path: str | Path) -> None:
+    """Draw an alignment.
+
+    Args:
+        alignment: from ``attention_maps.align``.
+        path: where to; ends with .svg, .png or .pdf.
+
+    Raises:
+        UserError: another ending, no tokens, or the file cannot be written.
+    """
+    if not alignment.matrix_TS.size:
+        raise UserError("there are no tokens to draw", place=str(path), remedy="Give a sentence with words.")
+    text = alignment.caption + "".join(token.text for token in (*alignment.target, *alignment.source))
+    with pictures.look(text, text_as_text=True):
+        pictures.save(_figure(alignment), path, text=text, tight=True)
+
+
+def _figure(alignment: Alignment) -> Figure:
+    """The cells fill the figure; all else stands outside and is taken in when it is saved."""
+    rows, columns = alignment.matrix_TS.shape
+    longer = max(rows, columns)
+    cell = min(_LARGE, max(_SMALL, _PAGE / longer), _LIMIT / longer)
+    figure = Figure(figsize=(columns * cell, rows * cell), facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    # The scale ends at the next tenth above the largest weight, and is shown: blurred heads stay legible.
+    top = math.ceil(10 * float(alignment.matrix_TS.max()) - 1e-4) / 10
+    mesh = axes.pcolormesh(
+        alignment.matrix_TS,
+        cmap=COLOURS,
+        vmin=0,
+        vmax=top or 1,
+        edgecolors="white",
+        linewidth=4 * cell if cell >= _SMALL else 0,
+        rasterized=rows * columns > _MOST_SHAPES,
+    )
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    _label(axes, alignment.source, alignment.target, cell)
+    _scale(figure, mesh, columns * cell, rows * cell)
+    _caption(axes, alignment.caption, columns * cell)
+    return figure
+
+
+def _label(axes: Axes, source: Sequence[Token], target: Sequence[Token], cell: float) -> None:
+    size = min(12.0, 34 * cell)
+    axes.xaxis.set_ticks_position("top")
+    axes.xaxis.set_label_position("top")
+    # A token may hold a "$", which is no formula.
+    plain: dict[str, Any] = {"fontsize": size, "parse_math": False, "rotation_mode": "anchor"}
+    axes.set_xticks(
+        [place + 0.5 for place in range(len(source))],
+        [visible(token.text) for token in source],
+        rotation=45,
+        ha="left",
+        va="center",
+        **plain,
+    )
+    axes.set_yticks(
+        [place + 0.5 for place in range(len(target))], [visible(token.text) for token in target], **plain
+    )
+    axes.tick_params(length=0, pad=5 + 4 * cell)
+    axes.set_xlabel("source token (key)", labelpad=8, fontsize=9)
+    axes.set_ylabel("output token (query)", labelpad=8, fontsize=9)
+    across, down = axes.get_xaxis_transform(), axes.get_yaxis_transform()
+    for start, end in _split_words(source):
+        axes.plot([start + 0.1, end - 0.1], [1 + 0.07 / len(target)] * 2, transform=across, **_BAR)
+    for start, end in _split_words(target):
+        axes.plot([-0.07 / len(source)] * 2, [start + 0.1, end - 0.1], transform=down, **_BAR)
+
+
+def _split_words(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """From where to where there is a word of several pieces."""
+    groups = [list(places) for _, places in groupby(range(len(tokens)), key=lambda place: tokens[place].word)]
+    return [(places[0], places[-1] + 1) for places in groups if len(places) > 1]
+
+
+def _scale(figure: Figure, mesh: QuadMesh, width: float, height: float) -> None:
+    long = min(height, 1.6)
+    axes = figure.add_axes((1 + 0.25 / width, 1 - long / height, 0.1 / width, long / height))
+    bar = figure.colorbar(mesh, cax=axes, ticks=[0, mesh.norm.vmax])
+    bar.outline.set_visible(False)
+    axes.tick_params(length=0, pad=4, labelsize=8, labelcolor=FAINT)
+    axes.set_ylabel("weight", fontsize=8, labelpad=-4)
+
+
+def _caption(axes: Axes, caption: str, width: float) -> None:
+    letters = int(max(width + 1, 5) * 16)
+    how = caption.removesuffix(CAUTION).strip()
+    lines = [line for part in (how, CAUTION) for line in _balanced(part, letters)]
+    axes.annotate(
+        "\n".join(lines),
+        xy=(0, 0),
+        xycoords="axes fraction",
+        xytext=(0, -14),
+        textcoords="offset points",
+        va="top",
+        fontsize=8,
+        color=FAINT,
+        linespacing=1.5,
+    )
+
+
+def _balanced(text: str, letters: int) -> list[str]:
+    """Lines of at most so many letters, about equally long."""
+    needed = len(textwrap.wrap(text, letters))
+    width = next(width for width in range(1, letters + 1) if len(textwrap.wrap(text, width)) == needed)
+    return textwrap.wrap(text, width)

@@ -1,0 +1,100 @@
+"""One sentence, translated, and recorded on the way."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from multihead.attention_maps import Alignment, AttentionRecord, Choice, Sentence, align, record, sentence
+from multihead.data.batches import collate
+from multihead.errors import UserError
+from multihead.generation import Translator
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A pair, and everything that the model's attention did with it.
+
+    Attributes:
+        text: what was read.
+        output: what was written.
+        source: the source's tokens, its end symbol included: what encoder and cross-attention look at.
+        read: the target's tokens as the decoder reads them, from the begin symbol: its keys.
+        target: the target's tokens as it says them, to the end symbol: its queries.
+        records: a batch of one sentence, special symbols included, queries, keys and values kept.
+    """
+
+    text: str
+    output: str
+    source: Sentence
+    read: Sentence
+    target: Sentence
+    records: tuple[AttentionRecord, ...]
+
+
+def record_sentence(translator: Translator, text: str, target: str | None = None) -> Recording:
+    """Translate a sentence, or take a given translation, and record the model's attention.
+
+    Args:
+        translator: of one run.
+        text: what to translate.
+        target: a translation to look at in place of the model's own.
+
+    Raises:
+        UserError: an ensemble; no words; more of them than the model can take.
+    """
+    if len(translator.models) > 1:
+        raise UserError("attention is looked at in one model at a time", remedy="Name one run.")
+    read, write = translator.source_tokenizer, translator.target_tokenizer
+    if not read.encode(text):
+        raise UserError("there is no word to look at", place="sentence", remedy="Give a sentence.")
+    if target is None:
+        found = translator.translate([text])[0]
+        if not found.hypotheses:
+            raise UserError(found.note or "nothing was translated", place="sentence")
+        output, ids = found.text, list(found.hypotheses[0].tokens)
+    else:
+        output, ids = target, write.encode(target)
+        note = translator.score([(text, target)])[0].note
+        if note:
+            raise UserError(note, place="sentence", remedy="Give a shorter one.")
+    source_ids = read.encode(text)
+    batch = collate([source_ids], [ids], pad_id=write.pad_id, bos_id=write.bos_id, eos_id=write.eos_id)
+    return Recording(
+        text,
+        output,
+        sentence(read, [*source_ids, read.eos_id]),
+        sentence(write, [write.bos_id, *ids]),
+        sentence(write, [*ids, write.eos_id]),
+        tuple(record(translator.models[0], batch, keep_inputs=True)),
+    )
+
+
+def inspect_sentence(
+    translator: Translator,
+    text: str,
+    target: str | None = None,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    combine: Literal["mean", "max"] = "mean",
+    words: bool = False,
+    specials: bool = False,
+) -> Alignment:
+    """Return how a sentence and its translation are aligned by attention.
+
+    Args:
+        translator: of one run.
+        text: what to translate.
+        target: a translation to look at in place of the model's own.
+        layer: counted from 1; None: the one that tells most about the source.
+        head: counted from 1; None: all of them.
+        combine: how several heads are put together.
+        words: merge pieces to words.
+        specials: show the end symbols too.
+
+    Raises:
+        UserError: as :func:`record_sentence`; a model without attention over the source; no such layer
+            or head.
+    """
+    one = record_sentence(translator, text, target)
+    choice = Choice(layer, head, combine)
+    return align(one.records, one.source, one.target, choice=choice, words=words, specials=specials)
