@@ -152,8 +152,8 @@ def test_complete_merges_are_all_ways_to_make_a_piece_in_their_order() -> None:
     assert complete_merges(["a", "b", "ab", "ba", "aba"]) == [
         ("a", "b"),
         ("b", "a"),
-        ("ab", "a"),
         ("a", "ba"),
+        ("ab", "a"),
     ]
 
 

@@ -57,8 +57,7 @@ def _check(tokenizer: Tokenizer) -> None:
     """Refuse what SentencePiece would cut in other ways."""
     model, cutter = tokenizer.content["model"], tokenizer.content["pre_tokenizer"] or {}
     names = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
-    controls = {tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id}
-    normal = [name for number, name in enumerate(names) if number not in controls and name not in BYTES]
+    normal = [name for id, name in enumerate(names) if id not in tokenizer.controls and name not in BYTES]
     if not (
         model["type"] == "BPE"
         and model["byte_fallback"]

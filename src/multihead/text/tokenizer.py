@@ -60,6 +60,7 @@ class Tokenizer:
         self.bos_id = _control(vocabulary, BEGIN, place)
         self.eos_id = _control(vocabulary, END, place)
         self._silent = {self.pad_id, self.bos_id, self.eos_id}
+        self.controls = frozenset({self.unk_id, *self._silent})
         library.no_padding()
         library.no_truncation()
         library.encode_special_tokens = True
@@ -162,8 +163,9 @@ class Tokenizer:
         prefix = self.content["model"].get("continuing_subword_prefix")
         if prefix:
             return np.array([not piece.startswith(prefix) for piece in self._pieces])
-        controls = {*self._silent, self.unk_id}
-        starts = (piece.startswith(_WORD_MARKS) or id in controls for id, piece in enumerate(self._pieces))
+        starts = (
+            piece.startswith(_WORD_MARKS) or id in self.controls for id, piece in enumerate(self._pieces)
+        )
         return np.fromiter(starts, dtype=np.bool_, count=self.vocab_size)
 
     @cached_property
