@@ -13,7 +13,7 @@ from multihead.data.batches import BatchStream, PairList, Position, sequential_b
 from multihead.models.transformer import Settings, Transformer
 from multihead.run import Run
 from multihead.settings import TrainingSettings, ValidationSettings
-from multihead.training import Training, Validation
+from multihead.training import Outcome, Training, Validation
 
 PAD, BOS, EOS, FIRST = 0, 2, 3, 4
 """Ids of the special symbols, and of the first letter."""
@@ -115,3 +115,30 @@ def training_in(
         d_model=24,
         device=torch.device("cpu"),
     )
+
+
+def fit(training: Training) -> Outcome:
+    """Train, and let the folder go however that ends, as the end of a process does."""
+    with training.run:
+        return training.fit()
+
+
+def contents(folder: Path) -> dict[str, object]:
+    """What a training left in its folder, without times: two trainings that did the same have the same."""
+    run = Run(folder)
+    found: dict[str, object] = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "metrics.jsonl" and not path.name.startswith("state-")
+    }
+    for name in run.checkpoints():
+        if name.startswith("state-"):
+            tensors, meta = run.load_tensors(name)
+            found[name] = {key: value.numpy().tobytes() for key, value in tensors.items()}
+            found[f"{name} meta"] = meta | {"seconds": 0}
+    # The means over an interval that was cut in two are those of its second part.
+    events = [event for event in run.metrics() if event["event"] != "update"]
+    updates = [
+        (e["step"], e["epoch"], e["rate"], e["tokens"]) for e in run.metrics() if e["event"] == "update"
+    ]
+    return found | {"events": events, "updates": updates}

@@ -1,0 +1,150 @@
+"""A training that was cut off and started again ends with the bytes of one that never was."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import torch
+from backwards import Silent, contents, fit, small_transformer, training_in
+from torch import nn
+
+from multihead.run import files
+from multihead.training import Training, Validation
+
+SETTINGS: dict[str, object] = {"ema": 0.9, "accumulate": 2}
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+class StopsAt(Silent):
+    """Asks for a stop, as Ctrl-C does, when it is told of a step."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self.step = step
+
+    def updated(self, event: dict[str, Any]) -> None:
+        if event["step"] == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+
+def start(folder: Path, *, observer: Silent | None = None, **changed: object) -> Training:
+    # Wide enough that products are shared out between threads.
+    model = small_transformer(d_model=48, d_ff=211, num_layers=2)
+    settings: dict[str, object] = {**SETTINGS, "batch_tokens": 401, "log_every": 1, **changed}
+    return training_in(folder, model, observer=observer, settings=settings)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_stopped_and_resumed_is_never_stopped(tmp_path: Path, threads: int, precision: str) -> None:
+    fit(start(tmp_path / "whole", precision=precision))
+    for step in (4, 10, 17):
+        stopped = fit(start(tmp_path / "parts", observer=StopsAt(step), precision=precision))
+        assert (stopped.how, stopped.progress.step) == ("interrupted", step)
+    assert fit(start(tmp_path / "parts", precision=precision)).how == "finished"
+    # The last state before the end is another one where a stop saved one more.
+    whole, parts = contents(tmp_path / "whole"), contents(tmp_path / "parts")
+    assert {name for name in parts if parts[name] != whole.get(name)} <= {
+        "state-0000000017",
+        "state-0000000017 meta",
+    }
+    assert parts["model.safetensors"] == whole["model.safetensors"]
+
+
+def test_another_seed_gives_other_bytes(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        fit(training_in(tmp_path / str(seed), settings={"seed": seed}))
+    one, other = contents(tmp_path / "1"), contents(tmp_path / "2")
+    assert one["model.safetensors"] != other["model.safetensors"]
+
+
+def test_steps_may_grow(tmp_path: Path) -> None:
+    for schedule in ("inverse_sqrt", "cosine"):
+        settings: dict[str, object] = {**SETTINGS, "schedule": schedule, "horizon": 30}
+        fit(training_in(tmp_path / f"{schedule} whole", settings=settings))
+        for steps in (10, 13, 20):
+            fit(training_in(tmp_path / f"{schedule} grown", settings=settings | {"steps": steps}))
+        whole, grown = contents(tmp_path / f"{schedule} whole"), contents(tmp_path / f"{schedule} grown")
+        for found in (whole, grown):
+            found["events"] = [e for e in found["events"] if e["step"] == 20]  # type: ignore[attr-defined]
+        assert grown == whole
+
+
+class Killed(BaseException):
+    """Stands for a power cut."""
+
+
+def test_a_crash_at_any_moment_costs_nothing(tmp_path: Path) -> None:
+    fit(training_in(tmp_path / "whole", settings=SETTINGS))
+    expected = contents(tmp_path / "whole")
+    sync, chance = files.sync, random.Random(1)
+    for number in range(5):
+        folder, left = tmp_path / str(number), chance.randint(5, 40)
+
+        def failing(path: Path) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise Killed
+            sync(path)
+
+        with mock.patch.object(files, "sync", failing), pytest.raises(Killed):
+            fit(training_in(folder, settings=SETTINGS))
+        fit(training_in(folder, settings=SETTINGS))
+        assert contents(folder) == expected
+
+
+def test_a_crash_of_the_validation_costs_nothing(tmp_path: Path) -> None:
+    whole = training_in(tmp_path / "whole", settings=SETTINGS)
+    fit(whole)
+
+    def crashing(model: nn.Module, step: int) -> Validation:
+        if step == 15:
+            raise RuntimeError("out of memory")
+        return whole._validate(model, step)
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        fit(training_in(tmp_path / "crashed", validate=crashing, settings=SETTINGS))
+    fit(training_in(tmp_path / "crashed", settings=SETTINGS))
+    assert contents(tmp_path / "crashed") == contents(tmp_path / "whole")
+
+
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+from backwards import Silent, fit, training_in
+
+class Dies(Silent):
+    def updated(self, event):
+        if event["step"] == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+fit(training_in(Path(sys.argv[1]), observer=Dies(), settings={"log_every": 1}))
+"""
+
+
+def test_a_killed_process_costs_nothing(tmp_path: Path) -> None:
+    support = str(Path(__file__).parents[1] / "support")
+    at = str(random.Random(1).randint(6, 19))
+    killed = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "killed"), at],
+        env={**os.environ, "PYTHONPATH": support},
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    for name in ("whole", "killed"):
+        fit(training_in(tmp_path / name, settings={"log_every": 1}))
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
