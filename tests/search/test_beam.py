@@ -14,7 +14,7 @@ from multihead.search.greedy import greedy
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import Limits
 
-WIDE = 4**4 * 5
+WIDE = 4**3 * 5
 
 
 def same(found: list[Hypothesis], expected: list[Output]) -> None:
@@ -26,7 +26,7 @@ def same(found: list[Hypothesis], expected: list[Output]) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0, -0.5])
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_beam_wide_enough_finds_the_n_best_of_brute_force(seed: int, alpha: float) -> None:
     table = Table(seed)
     found = beam(
@@ -37,13 +37,13 @@ def test_a_beam_wide_enough_finds_the_n_best_of_brute_force(seed: int, alpha: fl
         beam_size=WIDE,
         alpha=alpha,
         n_best=13,
-        limits=Limits(max_length=4),
+        limits=Limits(max_length=3),
     )
     for number, hypotheses in zip((7, 11), found, strict=True):
-        same(hypotheses, brute_force(table, number, [BOS], longest=4, alpha=alpha)[:13])
+        same(hypotheses, brute_force(table, number, [BOS], longest=3, alpha=alpha)[:13])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_lengths_ngrams_and_prefixes_hold_as_in_brute_force(seed: int) -> None:
     table = Table(seed)
     prefixes = [[BOS, A], [BOS], [BOS, B, B]]

@@ -1,7 +1,7 @@
 """Beam search with length normalisation (Wu et al. 2016, sec. 7; Vaswani et al. 2017, sec. 6.1)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
@@ -66,49 +66,58 @@ def beam(
     if limits.min_length:
         constraints = (*constraints, at_least(limits.min_length, eos_id))
     live = Live.begin(prefixes, limits.longest(source.lengths_B))
-    harvest = Harvest(len(prefixes), alpha)
-    kept_BN = torch.full((len(prefixes), n_best), -torch.inf, device=source.lengths_B.device)
+    ended = _Ended(live, n_best, alpha)
     state = stepper.start(source, prefixes)
     step = 0
     while True:
         logits_RV, state = stepper.step(live.last, state)
         every = _extensions(live, continuations(live, logits_RV, constraints, eos_id, step), beam_size)
-        sums_BK, places_BK = every.sums.topk(min(beam_size, every.sums.shape[1]), dim=1)
-        parents_BK, tokens_BK, cut_BK = (
-            values_BX.gather(1, places_BK) for values_BX in (every.parents, every.tokens, every.cut)
-        )
-        ends_BK = (tokens_BK == eos_id) & (sums_BK > -torch.inf)
+        places_BK = every.sums.topk(min(beam_size, every.sums.shape[1]), dim=1).indices
+        best = every.at(places_BK)
+        ends_BK = (best.tokens == eos_id) & (best.sums > -torch.inf)
         if observer is not None:
             observer(_branches(step, live, every, places_BK, ends_BK))
+        ended.add(live, best, ends_BK)
 
-        scores_BK = sums_BK / length_penalty(live.written + 1, alpha)[:, None]
-        better_BK = ends_BK & (scores_BK > kept_BN[:, -1:])
-        harvest.add(live, better_BK, parents_BK, sums_BK, cut_BK)
-        kept_BN = torch.cat([kept_BN, scores_BK.where(better_BK, -torch.inf)], dim=1)
-        kept_BN = kept_BN.topk(n_best, dim=1).values
-
-        sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)
-        done_B = _attainable(live, sums_BK, alpha) <= kept_BN[:, -1]
-        sums_BK = sums_BK.masked_fill(done_B[:, None], -torch.inf)
+        sums_BK = best.sums.masked_fill(ends_BK, -torch.inf)
+        done_B = _attainable(live, sums_BK, alpha) <= ended.worst
+        best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
         going = to_drop(live, done_B, step)
         if going is not None:
             if not len(going):
-                return harvest.hypotheses(n_best)
-            state, live, kept_BN = state.keep(going), live.keep(going), kept_BN[going]
-            parents_BK, tokens_BK, sums_BK = parents_BK[going], tokens_BK[going], sums_BK[going]
-        rows = live.rows(parents_BK)
-        state, live = state.select(rows), live.extended(rows, tokens_BK, sums_BK)
+                return ended.harvest.hypotheses(n_best)
+            state, live, best = state.keep(going), live.keep(going), best.keep(going)
+            ended.keep(going)
+        rows = live.rows(best.parents)
+        state, live = state.select(rows), live.extended(rows, best.tokens, best.sums)
         step += 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Extensions:
-    """Each row's best extensions, X = K * C for a sentence; all (B, X)."""
+    """Live hypotheses with one more symbol, X for each sentence; all (B, X).
+
+    Attributes:
+        sums: log-probabilities; -infinity marks one that is none.
+        parents: the row of its sentence that it extends.
+        tokens: the symbol.
+        cut: if the symbol is the end, whether the model would rather have gone on.
+    """
 
     sums: Tensor
     parents: Tensor
     tokens: Tensor
     cut: Tensor
+
+    def at(self, places: Tensor) -> "_Extensions":
+        """Those at these places, (B, X')."""
+        values = (self.sums, self.parents, self.tokens, self.cut)
+        return _Extensions(*(value.gather(1, places) for value in values))
+
+    def keep(self, sentences: Tensor) -> "_Extensions":
+        """Those of these sentences."""
+        values = (self.sums, self.parents, self.tokens, self.cut)
+        return _Extensions(*(value[sentences] for value in values))
 
 
 def _extensions(live: Live, following: Continuations, beam_size: int) -> _Extensions:
@@ -123,6 +132,32 @@ def _extensions(live: Live, following: Continuations, beam_size: int) -> _Extens
         tokens=tokens_RC.view(sentences, -1),
         cut=following.cut[:, None].expand_as(sums_RC).reshape(sentences, -1),
     )
+
+
+class _Ended:
+    """The hypotheses that have ended: those that were among a sentence's n best when they did."""
+
+    def __init__(self, live: Live, n_best: int, alpha: float) -> None:
+        self.harvest = Harvest(len(live.sums), alpha)
+        self._alpha = alpha
+        self._scores_BN = live.sums.new_full((len(live.sums), n_best), -torch.inf)
+
+    @property
+    def worst(self) -> Tensor:
+        """The score that a hypothesis must beat to be returned, (B,); -infinity while there are too few."""
+        return self._scores_BN[:, -1]
+
+    def add(self, live: Live, best: _Extensions, ends_BK: Tensor) -> None:
+        """Set aside those that end, if they are good enough."""
+        scores_BK = best.sums / length_penalty(live.written + 1, self._alpha)[:, None]
+        better_BK = ends_BK & (scores_BK > self.worst[:, None])
+        self.harvest.add(live, better_BK, best.parents, best.sums, best.cut)
+        rivals_BX = torch.cat([self._scores_BN, scores_BK.where(better_BK, -torch.inf)], dim=1)
+        self._scores_BN = rivals_BX.topk(self._scores_BN.shape[1], dim=1).values
+
+    def keep(self, sentences: Tensor) -> None:
+        """Go on with these sentences."""
+        self._scores_BN = self._scores_BN[sentences]
 
 
 def _attainable(live: Live, sums_BK: Tensor, alpha: float) -> Tensor:

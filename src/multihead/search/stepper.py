@@ -19,7 +19,8 @@ class State(Protocol):
     def select(self, rows: Tensor) -> Self:
         """Go on with these rows (R' indices, repeats allowed, k' for every sentence, sentences in order).
 
-        Only what the target side wrote is moved; what was read of the source is shared by a sentence's rows.
+        Also right after ``start``, before the first step. Only what the target side wrote is moved; what was
+        read of the source is shared by a sentence's rows.
         """
         ...
 
@@ -46,6 +47,7 @@ class Stepper(Protocol[S]):
     def step(self, tokens_R: Tensor, state: S) -> tuple[Tensor, S]:
         """Append one token to every row; return the scores of the next one, logits (R, V), and the state.
 
-        Softmax over a row of the scores is the model's probability of each next token.
+        Softmax over a row of the scores is the model's probability of each next token. The scores are the
+        caller's: search may write into them.
         """
         ...
