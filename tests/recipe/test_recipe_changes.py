@@ -1,29 +1,46 @@
 """What may change when a run is continued, and what makes it another run."""
 
 import re
+from collections.abc import Mapping
 
 import pytest
 
 from multihead.errors import UserError
 from multihead.recipe import (
     Difference,
+    Recipe,
     differences,
-    load,
+    from_toml,
     recipe_hash,
     resumed,
     with_horizon,
     with_vocabularies,
 )
+from multihead.settings import Settings
 
-BASE = load("multi30k-de-en")
+TEXT = """
+[data]
+source = "train.de"
+tests.old = "old.tsv"
+[model]
+d_model = 256
+d_ff = 512
+[training]
+steps = 8000
+"""
+BASE = from_toml(TEXT)
+
+
+def recipe(typed: Mapping[str, object]) -> Recipe[Settings]:
+    return from_toml(TEXT, overrides=typed)
 
 
 def changed(key: str, value: object) -> list[Difference]:
-    return differences(BASE, load("multi30k-de-en", {key: value}))
+    return differences(BASE, recipe({key: value}))
 
 
 def test_equal_recipes_have_no_differences() -> None:
-    assert differences(BASE, load("multi30k-de-en")) == []
+    assert differences(BASE, from_toml(TEXT)) == []
 
 
 def test_a_difference_names_key_and_both_values() -> None:
@@ -69,12 +86,12 @@ def test_another_model_is_a_difference_in_every_key_that_one_of_them_lacks() -> 
 
 def test_the_schedule_of_a_first_start_is_laid_out_for_its_steps() -> None:
     assert with_horizon(BASE).training.horizon == 8000
-    assert with_horizon(load("multi30k-de-en", {"training.horizon": 97})).training.horizon == 97
+    assert with_horizon(recipe({"training.horizon": 97})).training.horizon == 97
 
 
 def test_more_steps_leave_the_schedule_as_it_was_laid_out() -> None:
     old = with_horizon(BASE)
-    new = resumed(old, load("multi30k-de-en", {"training.steps": 9001, "search.beam_size": 3}))
+    new = resumed(old, recipe({"training.steps": 9001, "search.beam_size": 3}))
     assert (new.training.steps, new.training.horizon, new.search.beam_size) == (9001, 8000, 3)
 
 
@@ -91,11 +108,11 @@ def test_the_same_command_goes_on_with_the_same_recipe() -> None:
 
 def test_another_horizon_is_refused() -> None:
     with pytest.raises(UserError, match=re.escape("(training.horizon: 8000 -> 97)")):
-        resumed(with_horizon(BASE), load("multi30k-de-en", {"training.horizon": 97}))
+        resumed(with_horizon(BASE), recipe({"training.horizon": 97}))
 
 
 def test_all_refused_differences_are_named_and_only_those() -> None:
-    new = load("multi30k-de-en", {"training.seed": 7, "model.d_ff": 97, "training.threads": 1})
+    new = recipe({"training.seed": 7, "model.d_ff": 97, "training.threads": 1})
     with pytest.raises(UserError) as caught:
         resumed(with_horizon(BASE), new, place="runs/a")
     assert str(caught.value) == (
@@ -106,14 +123,14 @@ def test_all_refused_differences_are_named_and_only_those() -> None:
 
 @pytest.mark.parametrize("key", ["training.steps", "training.threads", "search.beam_size"])
 def test_the_hash_does_not_see_what_may_change(key: str) -> None:
-    assert recipe_hash(load("multi30k-de-en", {key: 9001})) == recipe_hash(BASE)
+    assert recipe_hash(recipe({key: 9001})) == recipe_hash(BASE)
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("training.seed", 7), ("model.d_ff", 97), ("data.dir", "x"), ("tokenizer.dropout", 0)]
+    ("key", "value"), [("training.seed", 7), ("model.d_ff", 97), ("data.dir", "x"), ("tokenizer.dropout", 0.1)]
 )
 def test_the_hash_sees_what_makes_the_result_another_one(key: str, value: object) -> None:
-    assert recipe_hash(load("multi30k-de-en", {key: value})) != recipe_hash(BASE)
+    assert recipe_hash(recipe({key: value})) != recipe_hash(BASE)
 
 
 def test_the_hash_does_not_see_vocabulary_sizes_which_follow_from_the_data() -> None:
@@ -122,4 +139,4 @@ def test_the_hash_does_not_see_vocabulary_sizes_which_follow_from_the_data() -> 
 
 def test_the_hash_is_eight_hexadecimal_digits_and_the_same_in_every_process() -> None:
     assert re.fullmatch("[0-9a-f]{8}", recipe_hash(BASE))
-    assert recipe_hash(BASE) == recipe_hash(load("multi30k-de-en"))
+    assert recipe_hash(BASE) == recipe_hash(from_toml(TEXT))

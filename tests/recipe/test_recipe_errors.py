@@ -68,6 +68,8 @@ def message(text: str) -> str:
         ),
         ('[model]\nkind = "transfromer"\n', 'there is no model "transfromer". Did you mean "transformer"?'),
         ("[model]\nkind = 3\n", "my.toml:2: model.kind = 3, but it must be a text"),
+        ('extends = "\\u0000.toml"\n', "cannot be read: embedded null byte"),
+        ("a = " + "[" * 3000, "my.toml: too deeply nested"),
         ("[training\n", "my.toml:1: not TOML"),
         ("[training]\nsteps = 1\nsteps = 2\n", "my.toml:3: not TOML"),
         ('extends = "multi30k-de"\n', 'there is no recipe "multi30k-de". Did you mean "multi30k-de-en"?'),

@@ -99,7 +99,7 @@ def table() -> str:
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in ROWS:
-        ours = " | ".join(f"{count(settings(row, vocabulary)) / 1e6:.1f}" for vocabulary in VOCABULARIES)
+        ours = " | ".join(f"{formula(settings(row, vocabulary)) / 1e6:.1f}" for vocabulary in VOCABULARIES)
         paper = row.millions or ""
         lines.append(
             f"| `{row.recipe}` | {row.change} | {paper} | {ours} | {row.perplexity:.2f} | {row.bleu} |"

@@ -98,13 +98,15 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise UserError("not UTF-8", place=f"{path}:{line}", remedy="A recipe is UTF-8 text.") from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", place=str(path)) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise UserError(f"cannot be read: {error}", place=str(path)) from None
 
 
 def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
     try:
         document = tomllib.loads(text)
+    except RecursionError:
+        raise UserError("too deeply nested", place=str(path)) from None
     except tomllib.TOMLDecodeError as error:
         fact, line, _ = re.split(r" \(at line (\d+), .*|$", str(error), maxsplit=1)
         raise UserError(f"not TOML: {fact}", place=f"{path}:{line}" if line else str(path)) from None
@@ -120,7 +122,7 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
     if base is None:
         return Origin(name, (layer,))
     place = _find(base, beside=path.parent)
-    trail = (*seen, path.resolve())
+    below, trail = _text(place), (*seen, path.resolve())
     if place.resolve() in trail:
         raise UserError("this recipe extends itself", place=layer.where("extends"))
-    return Origin(name, (*_extended(_text(place), place, trail).layers, layer))
+    return Origin(name, (*_extended(below, place, trail).layers, layer))
