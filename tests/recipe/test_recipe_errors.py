@@ -100,6 +100,7 @@ def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> 
         ("trainin.steps", "1", 'unknown section "trainin". Did you mean "training"?'),
         ("data.dir.x", "1", '--data.dir: data.dir = {x = "1"}, but it must be a text'),
         ("model.num_heads", "7", "--model.num_heads: [model] d_model 512 is not a multiple of num_heads 7"),
+        ("training.steps", "[" * 3000, "but it must be a whole number of at least 1"),
         ("name", "a/b", 'name = "a/b", but it must be a text that can name a folder'),
         ("name", "", 'name = "", but it must be a text that can name a folder'),
         ("name", "..", 'name = "..", but it must be a text that can name a folder'),
