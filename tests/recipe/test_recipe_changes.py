@@ -127,7 +127,8 @@ def test_the_hash_does_not_see_what_may_change(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("training.seed", 7), ("model.d_ff", 97), ("data.dir", "x"), ("tokenizer.dropout", 0.1)]
+    ("key", "value"),
+    [("training.seed", 7), ("model.d_ff", 97), ("data.dir", "x"), ("tokenizer.dropout", 0.1)],
 )
 def test_the_hash_sees_what_makes_the_result_another_one(key: str, value: object) -> None:
     assert recipe_hash(recipe({key: value})) != recipe_hash(BASE)
