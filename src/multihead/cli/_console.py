@@ -4,6 +4,10 @@ Coloured and animated only on a terminal, and not where ``NO_COLOR`` or ``CI`` i
 """
 
 import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -32,6 +36,17 @@ def _console(*, stderr: bool) -> Console:
 def tell_error(error: UserError) -> None:
     """Print one line about what the user can put right."""
     messages().print(Text.assemble(("multihead: ", "bold red"), str(error)))
+
+
+def program() -> str:
+    """Return how this program is called from a shell, so that what is printed can be pasted."""
+    called = Path(sys.argv[0])
+    if called.name != "multihead":
+        return f"{shlex.quote(sys.executable)} -m multihead"
+    on_path = shutil.which("multihead")
+    return (
+        "multihead" if on_path and called.resolve() == Path(on_path).resolve() else shlex.quote(str(called))
+    )
 
 
 def duration(seconds: float) -> str:

@@ -58,9 +58,17 @@ def _key(name: str, sections: Sequence[str], short: str) -> str | None:
     return key if "." in key else None
 
 
-def spellings(sections: Sequence[str]) -> list[str]:
-    """Return all keys as they are typed: ``--training.steps``."""
-    return [f"--{name}.{key}" for name, kind in _types(sections).items() for key in kind.model_fields]
+def spellings(sections: Sequence[str], *, short: str = "") -> list[str]:
+    """Return all keys as they are typed: ``--training.steps``, or ``--beam-size`` in a short section."""
+    return [
+        f"--{_spelled(name, key, bare=name == short)}"
+        for name, kind in _types(sections).items()
+        for key in kind.model_fields
+    ]
+
+
+def _spelled(section: str, key: str, *, bare: bool) -> str:
+    return key.replace("_", "-") if bare else f"{section}.{key}"
 
 
 def _types(sections: Sequence[str], model: str | None = None) -> dict[str, type[Settings]]:
@@ -89,7 +97,7 @@ def _rows(section: str, kind: type[Settings], *, bare: bool) -> Iterator[tuple[T
     if section == "model":
         yield Text("--model.kind"), f"Which model: {', '.join(models.kinds())}. [{DEFAULT_KIND}]"
     for key, field in kind.model_fields.items():
-        name = key.replace("_", "-") if bare else f"{section}.{key}"
+        name = _spelled(section, key, bare=bare)
         yield Text(f"--{name}"), " ".join([*_meaning(field), f"[{_default(field)}]"])
 
 

@@ -3,7 +3,7 @@
 import difflib
 import sys
 from collections.abc import Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, get_type_hints
 
 import tyro
 
@@ -17,6 +17,7 @@ Files = Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE [FILE ...]", help
 Folder = Annotated[str | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")]
 Name = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
 Text = Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="")]
+Number = Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")]
 Word = Annotated[str, tyro.conf.arg(metavar="NAME")]
 RunFolders = Annotated[
     tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]", help_behavior_hint="")
@@ -38,7 +39,12 @@ def read(kind: type[Options], arguments: Sequence[str]) -> Options:
 
 
 def read_with_keys(
-    kind: type[Options], arguments: Sequence[str], *, sections: Sequence[str], short: str = ""
+    kind: type[Options],
+    arguments: Sequence[str],
+    *,
+    sections: Sequence[str],
+    short: str = "",
+    listed: bool = True,
 ) -> tuple[Options, dict[str, str]]:
     """Return the options, and the keys of a recipe among the arguments (``--training.steps 8000``).
 
@@ -47,6 +53,7 @@ def read_with_keys(
         arguments: what follows the command's name.
         sections: whose keys are taken.
         short: a section whose keys are also taken without its name and with dashes (``--beam-size 4``).
+        listed: whether help lists the keys.
     """
     command = kind.__module__.rpartition(".")[2]
     rest, given = _keys.split(arguments, sections=sections, short=short)
@@ -60,24 +67,33 @@ def read_with_keys(
             return_unknown_args=True,
         )
     except SystemExit as end:
-        if not end.code and sections:
+        if not end.code and listed and sections:
             _keys.show(sections, short=short, model=given.get("model.kind"))
         raise
     if unknown:
-        raise _unknown(unknown[0], kind, command, sections)
+        spellings = [*_names(kind), *_keys.spellings(sections, short=short)]
+        raise _unknown(unknown[0].partition("=")[0], spellings, command)
     return options, given
 
 
-def _unknown(argument: str, kind: type[object], command: str, sections: Sequence[str]) -> UserError:
-    named = argument.partition("=")[0]
+def _unknown(argument: str, spellings: Sequence[str], command: str) -> UserError:
     remedy = f"`multihead {command} --help` lists the options."
-    if not named.startswith("-"):
+    if not argument.startswith("-"):
         return UserError(f'one argument too many: "{argument}"', remedy=remedy)
-    options = [f"--{name.replace('_', '-')}" for name in kind.__annotations__]
-    keys = _keys.spellings(sections)
     # `--steps` is most likely the key of that name, in its section.
-    meant = [key for key in keys if key.rpartition(".")[2] == named.lstrip("-").replace("-", "_")]
-    meant += difflib.get_close_matches(named, [*options, *keys], n=1)
+    ending = f".{argument.lstrip('-').replace('-', '_')}"
+    meant = [spelling for spelling in spellings if spelling.endswith(ending)]
+    meant += difflib.get_close_matches(argument, spellings, n=1)
     if meant:
         remedy = f'Did you mean "{meant[0]}"?'
-    return UserError(f'unknown option "{named}"', remedy=remedy)
+    return UserError(f'unknown option "{argument}"', remedy=remedy)
+
+
+def _names(kind: type[object]) -> list[str]:
+    """Return the options of a dataclass as they are typed, positional ones left out."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [
+        f"--{name.replace('_', '-')}"
+        for name, hint in hints.items()
+        if tyro.conf.Positional not in getattr(hint, "__metadata__", ())
+    ]

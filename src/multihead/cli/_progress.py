@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from textwrap import indent
 from types import TracebackType
 from typing import Any, Self
 
@@ -101,8 +102,10 @@ class Watcher:
 
     def say(self, text: str) -> None:
         """Print some lines, set in; on a terminal also where they are too long for it."""
-        block = Padding(Text(text), (0, 0, 1, 2), expand=False)
-        self.console.print(block, soft_wrap=not self.console.is_terminal)
+        if self.console.is_terminal:
+            self.console.print(Padding(Text(text), (0, 0, 1, 2), expand=False), soft_wrap=False)
+        else:
+            self.console.print(indent(text, "  ") + "\n")
 
 
 class _Bars(Progress):

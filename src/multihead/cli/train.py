@@ -17,9 +17,9 @@ import tyro
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._choosing import chosen
 from multihead.cli._dry_run import show
-from multihead.cli._progress import Watcher, told
+from multihead.cli._ending import ending
+from multihead.cli._progress import Watcher
 from multihead.recipe import SECTION_NAMES, recipe_hash
-from multihead.training import Outcome
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 
@@ -68,18 +68,5 @@ def main(arguments: Sequence[str]) -> int:
     if options.dry_run:
         show(found, console)
         return 0
-    console.print(_ending(outcome, folder, f"multihead train {shlex.join(arguments)}"))
+    console.print(ending(outcome, folder, f"train {shlex.join(arguments)}"))
     return INTERRUPTED if outcome.how == "interrupted" else 0
-
-
-def _ending(outcome: Outcome, folder: Path, command: str) -> str:
-    progress = outcome.progress
-    if outcome.how == "interrupted":
-        return f"interrupted after step {progress.step:,}; the same command goes on:\n  {command}"
-    why = f" ({progress.stopped})" if progress.stopped else ""
-    spent = _console.duration(progress.seconds)
-    return (
-        f"finished after {progress.step:,} steps{why}, {spent} of training\n"
-        f"{outcome.chosen} weights: {told(outcome.metrics or {})}\n"
-        f"to use it: multihead translate {shlex.quote(str(folder))}"
-    )

@@ -1,0 +1,313 @@
+"""What the commands do with a trained run."""
+
+import io
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+from multihead.cli import main
+
+Captured = pytest.CaptureFixture[bytes]
+
+
+def run(capture: Captured, *arguments: object) -> tuple[str, str]:
+    """Run a command that shall succeed; return what it wrote to standard output and to standard error."""
+    capture.readouterr()
+    assert main([str(argument) for argument in arguments]) == 0
+    out, err = capture.readouterr()
+    return out.decode(), err.decode()
+
+
+def fail(capture: Captured, *arguments: object) -> str:
+    """Run a command that shall end with an error; return it. Nothing else is written."""
+    capture.readouterr()
+    assert main([str(argument) for argument in arguments]) == 2
+    out, err = capture.readouterr()
+    assert out == b""
+    return err.decode()
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> "Typing":
+    return Typing(monkeypatch)
+
+
+class Typing:
+    """Puts text into standard input."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.patch = patch
+
+    def __call__(self, text: str) -> None:
+        self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+# --- translate ----------------------------------------------------------------------------------------
+
+
+def test_translate_writes_a_line_for_each_line_in_order(
+    trained: Path, typed: Typing, capfdbinary: Captured
+) -> None:
+    lines = ["eins", "", "zwei drei vier fünf sechs", "drei\u2028vier", "   ", "eins"]
+    typed("".join(f"{line}\n" for line in lines))
+    out, err = run(capfdbinary, "translate", trained)
+    translated = out.split("\n")
+    assert len(translated) == len(lines) + 1
+    assert translated[-1] == ""
+    assert translated[1] == translated[4] == ""
+    assert translated[0] == translated[5]
+    each = []
+    for line in lines:
+        typed(line + "\n")
+        each.append(run(capfdbinary, "translate", trained)[0].removesuffix("\n"))
+    assert translated[:-1] == each
+    assert "Traceback" not in err
+
+
+def test_translate_reads_and_writes_files(
+    trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out, _ = run(capfdbinary, "translate", trained, "-i", corpus[0], "--beam-size", 2)
+    assert (
+        run(capfdbinary, "translate", trained, "-i", corpus[0], "-o", tmp_path / "x", "--beam-size=2")[0]
+        == ""
+    )
+    assert (tmp_path / "x").read_text(encoding="utf-8") == out
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_translate_leaves_an_old_file_as_it_is_when_the_input_is_bad(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "in").write_bytes(b"eins\n\xe4\n")
+    (tmp_path / "out").write_text("old")
+    told = fail(capfdbinary, "translate", trained, "-i", tmp_path / "in", "-o", tmp_path / "out")
+    assert f"{tmp_path / 'in'}:2: not UTF-8" in told
+    assert (tmp_path / "out").read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
+
+
+def test_translate_writes_to_what_is_no_file(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+    typed("eins\n")
+    assert run(capfdbinary, "translate", trained, "-o", "/dev/null")[0] == ""
+    assert Path("/dev/null").is_char_device()
+
+
+def test_n_best_gives_the_line_number_and_the_score_best_first(
+    trained: Path, typed: Typing, capfdbinary: Captured
+) -> None:
+    typed("eins zwei\n\ndrei\n")
+    out, _ = run(capfdbinary, "translate", trained, "--n-best", 3, "--search.beam_size", 3)
+    rows = [line.split("\t") for line in out.removesuffix("\n").split("\n")]
+    assert [number for number, _, _ in rows] == ["1"] * 3 + ["3"] * 3
+    for first in (0, 3):
+        scores = [float(score) for _, score, _ in rows[first : first + 3]]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_scores_stand_before_the_translations(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+    typed("eins zwei\n\n")
+    plain, _ = run(capfdbinary, "translate", trained)
+    typed("eins zwei\n\n")
+    scored, _ = run(capfdbinary, "translate", trained, "--scores")
+    rows = [line.split("\t") for line in scored.removesuffix("\n").split("\n")]
+    assert [text for _, text in rows] == plain.removesuffix("\n").split("\n")
+    assert float(rows[0][0]) < 0
+
+
+def test_translations_begin_as_they_have_to(
+    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    typed("eins\nzwei\n")
+    out, _ = run(capfdbinary, "translate", trained, "--prefix", "six five")
+    assert all(line.startswith("six five") for line in out.removesuffix("\n").split("\n"))
+    (tmp_path / "prefixes").write_text("four\n\n")
+    typed("eins\nzwei\n")
+    out, _ = run(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert out.startswith("four")
+    typed("eins\nzwei\ndrei\n")
+    told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert "2 lines, but more to translate" in told
+
+
+def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+    typed("eins zwei drei\n")
+    one, _ = run(capfdbinary, "translate", trained)
+    typed("eins zwei drei\n")
+    assert run(capfdbinary, "translate", trained, trained)[0] == one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "no run folder is named"),
+        (["nowhere"], "nowhere: no such run folder"),
+        (["RUN", "--beam-sise", "3"], 'unknown option "--beam-sise". Did you mean "--beam-size"?'),
+        (["RUN", "--search.beam_sise", "3"], 'Did you mean "search.beam_size"?'),
+        (["RUN", "--beam-size", "none"], "it must be a whole number"),
+        (["RUN", "--beam-size", "3", "--n-best", "5"], "n_best 5 is larger than the beam, 3"),
+        (["RUN", "--device", "abacus"], 'no device "abacus" here'),
+        (["RUN", "-i", "nowhere.de"], "nowhere.de: no such file"),
+        (["RUN", "-o", "/nowhere/x"], "/nowhere/x: cannot be written"),
+    ],
+)
+def test_translate_says_what_is_wrong(
+    trained: Path, typed: Typing, capfdbinary: Captured, arguments: list[str], told: str
+) -> None:
+    typed("eins\n")
+    assert told in fail(capfdbinary, "translate", *(trained if word == "RUN" else word for word in arguments))
+
+
+# --- score, evaluate, inspect -------------------------------------------------------------------------
+
+
+def test_score_gives_a_number_for_each_pair(
+    trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out, err = run(capfdbinary, "score", trained, "--src", corpus[0], "--tgt", corpus[1])
+    numbers = [float(line) for line in out.removesuffix("\n").split("\n")]
+    assert len(numbers) == 216
+    assert all(number < 0 for number in numbers)
+    assert "216 pairs, 864 pieces" in err
+    assert f"log-probability {math.fsum(numbers):.2f}" in err
+    per_token, _ = run(
+        capfdbinary,
+        "score",
+        trained,
+        "--src",
+        corpus[0],
+        "--tgt",
+        corpus[1],
+        "--per-token",
+        "-o",
+        tmp_path / "x",
+    )
+    assert per_token == ""
+    first = float((tmp_path / "x").read_text().split("\n")[0])
+    assert first == pytest.approx(numbers[0] / 4, abs=1e-4)
+
+
+def test_score_refuses_files_of_different_length(
+    trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "short").write_text("one\n")
+    capfdbinary.readouterr()
+    out = tmp_path / "numbers"
+    arguments = ["score", trained, "--src", corpus[0], "--tgt", tmp_path / "short", "-o", out]
+    assert "216 lines, but" in fail(capfdbinary, *arguments)
+    assert not out.exists()
+
+
+def test_evaluate_measures_the_recipes_test_sets(trained: Path, capfdbinary: Captured) -> None:
+    out, _ = run(capfdbinary, "evaluate", trained)
+    assert f"{trained} on held_out: 216 pairs" in out
+    assert "nrefs:1|case:mixed" in out
+    assert "216 of these sentences occur in the training data" not in out or "caution" in out
+    told = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])
+    assert told["held_out"]["pairs"] == 216
+    assert {"bleu", "bleu_lowercase", "chrf", "perplexity", "signature"} <= told["held_out"].keys()
+
+
+def test_evaluate_compares_two_runs(
+    trained: Path, corpus: tuple[Path, Path], capfdbinary: Captured, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(trained)
+    files = ["--src", corpus[0], "--tgt", corpus[1]]
+    out, _ = run(capfdbinary, "evaluate", trained, other, *files)
+    assert f"train.de: {other} against {trained}" in out
+    assert "may be chance" in out
+    told = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
+    assert told["comparison"]["train.de"]["bleu"]["p_value"] == 1.0
+    assert told["runs"].keys() == {str(trained), str(other)}
+
+
+def test_inspect_draws_in_the_terminal_or_into_a_file(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out, _ = run(capfdbinary, "inspect", trained, "eins zwei", "--target", "two one")
+    header, *rows = out.split("\n")
+    assert header.split() == ["eins", "zwei"]
+    assert [row.split()[0] for row in rows[:2]] == ["two", "one"]
+    run(capfdbinary, "inspect", trained, "eins", "--target", "one", "-o", tmp_path / "map.svg")
+    assert "<svg" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert "there is no layer 7" in fail(
+        capfdbinary, "inspect", trained, "eins", "--target", "one", "--layer", 7
+    )
+
+
+# --- train --------------------------------------------------------------------------------------------
+
+
+def test_train_tells_what_it_does_in_plain_lines(
+    training: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder = tmp_path / "run"
+    out, err = run(capfdbinary, *training, "--run", folder)
+    lines = out.split("\n")
+    assert "Traceback" not in err
+    assert any(line.startswith("step 3/12  loss ") and line.endswith(" left") for line in lines)
+    assert any(line.startswith("step 6  loss ") and "bleu" in line for line in lines)
+    assert any(line.startswith("  source ") for line in lines)
+    assert any(line.startswith("finished after 12 steps") for line in lines)
+    assert "\033" not in out
+    for name in ("recipe.toml", "model.safetensors", "metrics.jsonl", "samples.txt", "curves.svg"):
+        assert (folder / name).stat().st_size
+
+
+def test_a_finished_run_says_so(training: list[str], trained: Path, capfdbinary: Captured) -> None:
+    weights = (trained / "model.safetensors").read_bytes()
+    out, _ = run(capfdbinary, *training, "--run", trained)
+    assert "finished" in out
+    assert (trained / "model.safetensors").read_bytes() == weights
+
+
+def test_a_run_goes_on_by_its_own_recipe(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out, _ = run(capfdbinary, "train", "--run", trained)
+    assert "finished" in out
+
+
+def test_another_setting_is_refused_by_name(
+    training: list[str], trained: Path, capfdbinary: Captured
+) -> None:
+    capfdbinary.readouterr()
+    assert main([*training, "--run", str(trained), "--model.d_ff", "29"]) == 2
+    assert "model.d_ff: 24 -> 29" in capfdbinary.readouterr().err.decode()
+
+
+def test_a_dry_run_trains_nothing(training: list[str], tmp_path: Path, capfdbinary: Captured) -> None:
+    out, _ = run(capfdbinary, *training, "--run", tmp_path / "run", "--dry-run")
+    for words in ("parameters", "peak memory", "largest batch", "12 updates"):
+        assert words in out
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "nothing to train on"),
+        (["multi30k-de-em"], 'Did you mean "multi30k-de-en"?'),
+        (["quickstart", "--steps", "10"], 'unknown option "--steps". Did you mean "--training.steps"?'),
+        (["quickstart", "--training.stepps", "10"], 'Did you mean "training.steps"?'),
+        (["quickstart", "--training.steps", "many"], "--training.steps: training.steps"),
+        (["quickstart", "--model.d_modl=3"], 'Did you mean "model.d_model"?'),
+        (["--src", "nowhere.de", "--tgt", "nowhere.en"], "nowhere.de: no such file"),
+        (["--src", "-", "--tgt", "nowhere.en"], "can be read only once"),
+    ],
+)
+def test_train_says_what_is_wrong(capfdbinary: Captured, arguments: list[str], told: str) -> None:
+    assert told in fail(capfdbinary, "train", *arguments)
+
+
+def test_help_of_train_lists_every_key(capfdbinary: Captured) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["train", "--help"])
+    assert end.value.code == 0
+    told = capfdbinary.readouterr().out.decode()
+    for words in ("--src FILE", "--dry-run", "--training.steps", "--model.d_model", "--search.beam_size"):
+        assert words in told
