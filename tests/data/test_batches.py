@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import TypedDict
 
@@ -15,7 +16,15 @@ from hypothesis import strategies as st
 
 from multihead.batch import PairBatch
 from multihead.data import plan as planning
-from multihead.data.batches import BatchStream, PairList, Position, collate, epoch_plan, sequential_batches
+from multihead.data.batches import (
+    BatchStream,
+    Ids,
+    PairList,
+    Position,
+    collate,
+    epoch_plan,
+    sequential_batches,
+)
 
 PAD, BOS, EOS = 0, 2, 3
 
@@ -202,11 +211,11 @@ def test_an_epoch_of_the_stream_holds_every_pair_once() -> None:
 
 def test_reencoding_gets_ids_epoch_and_index_of_the_pair() -> None:
     pairs = some_pairs(7)
-    calls = []
+    calls: list[tuple[Ids, int, int]] = []
 
-    def encode(ids: object, epoch: int, index: int) -> list[int]:
-        calls.append((ids, epoch, index))
-        return [1000 + epoch, index]
+    def encode(sentences: Sequence[Ids], keys: Sequence[tuple[int, int]]) -> list[Ids]:
+        calls.extend((ids, *key) for ids, key in zip(sentences, keys, strict=True))
+        return [[1000 + epoch, index] for epoch, index in keys]
 
     stream = BatchStream(pairs, batch_tokens=10_000, seed=1, **SYMBOLS, source_encode=encode)
     (batch, _), (again, _) = itertools.islice(stream, 2)

@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 Ids = Sequence[int] | NDArray[np.integer]
-Reencode = Callable[[Ids, int, int], Sequence[int]]
-"""(ids, epoch, pair index) -> other ids of the same text, always the same ones for the same arguments."""
+Reencode = Callable[[Sequence[Ids], Sequence[tuple[int, int]]], Sequence[Ids]]
+"""(sentences, their (epoch, pair index)) -> other ids of the same texts, always the same for the same keys."""
 
 
 class Pairs(Protocol):
@@ -167,9 +167,10 @@ class BatchStream:
         share = indices[self._rank :: self._world].tolist()
         if not share:
             return self._blank
+        keys = [(epoch, i) for i in share]
         return self._collate(
-            [_encoded(self.store.source(i), self._source_encode, epoch, i) for i in share],
-            [_encoded(self.store.target(i), self._target_encode, epoch, i) for i in share],
+            _encoded([self.store.source(i) for i in share], self._source_encode, keys),
+            _encoded([self.store.target(i) for i in share], self._target_encode, keys),
         )
 
     def largest(self) -> PairBatch:
@@ -180,8 +181,10 @@ class BatchStream:
         return self.batch(plan[int(np.argmax(places))], 0)
 
 
-def _encoded(ids: Ids, encode: Reencode | None, epoch: int, index: int) -> Ids:
-    return ids if encode is None else encode(ids, epoch, index)
+def _encoded(
+    sentences: Sequence[Ids], encode: Reencode | None, keys: Sequence[tuple[int, int]]
+) -> Sequence[Ids]:
+    return sentences if encode is None else encode(sentences, keys)
 
 
 def sequential_batches(

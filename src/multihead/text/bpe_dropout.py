@@ -63,7 +63,9 @@ class BPEDropout:
         ids = [np.array(encoded, _ID) for encoded in self._tokenizer.encode_batch(texts)]
         return [encoded.tolist() for encoded in self.reencode(ids, keys)]
 
-    def reencode(self, sentences: Sequence[Ids], keys: Sequence[Sequence[int]]) -> list[Ids]:
+    def reencode(
+        self, sentences: Sequence[Sequence[int] | npt.NDArray[np.integer]], keys: Sequence[Sequence[int]]
+    ) -> list[Ids]:
         """Return other ids of the same texts: what ``encode`` gives for each with its key. The fastest way.
 
         Args:
@@ -74,7 +76,7 @@ class BPEDropout:
             for each text ids of the same type, (N',).
         """
         if not self._dropout or not sum(map(len, sentences)):
-            return list(sentences)
+            return [np.asarray(sentence, _ID) for sentence in sentences]
         ids = np.concatenate(sentences, dtype=_ID)
         sizes = np.array([len(sentence) for sentence in sentences])
         bounds = np.cumsum(sizes)[:-1]

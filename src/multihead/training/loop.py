@@ -8,6 +8,7 @@ functions of (seed, step): only weights, the optimiser's moments and a position 
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Literal, Protocol
 
@@ -109,7 +110,12 @@ class Training:
         return self.progress.step >= self.settings.steps or bool(self.progress.stopped)
 
     def fit(self) -> Outcome:
-        """Train to the end, or until somebody asks to stop, and choose the final weights."""
+        """Train to the end, or until somebody asks to stop, and choose the final weights.
+
+        A training that has come to its end before is left as it is.
+        """
+        if ended := self._ended():
+            return ended
         batches = self.stream(self.progress.position)
         updater = Updater(self.model, self.optimizer, self.settings, self.device)
         progress, interval = self.progress, Interval()
@@ -208,15 +214,25 @@ class Training:
 
     # --- the end ------------------------------------------------------------------------------------
 
+    def _ended(self) -> Outcome | None:
+        """Return how an earlier start ended here, None if it did not."""
+        for event in self.run.metrics() if self.done else ():
+            if event["event"] == "end" and event["step"] == self.progress.step:
+                return Outcome("finished", self.progress, event["weights"], event["metrics"])
+        return None
+
+    def _saved(self, name: str) -> dict[str, Tensor]:
+        return self.run.load_tensors(name)[0]
+
     def _finish(self) -> tuple[str, dict[str, float]]:
         """Choose the final weights by validation and write them as the run's model."""
         trained = {name: weight.clone() for name, weight in self.model.state_dict().items()}
         candidates = final.candidates(
             self.settings,
             last=lambda: trained,
-            best=lambda: self.run.load_tensors("best")[0],
+            best=partial(self._saved, "best"),
             scheduled=[
-                lambda step=step: self.run.load_tensors(_weights(step))[0]
+                partial(self._saved, _weights(step))
                 for step in self.progress.scheduled[-self.settings.average :]
             ],
             ema=self.ema.weights if self.ema else None,
@@ -232,7 +248,15 @@ class Training:
         self.run.save_model(self.model.state_dict(), {"step": step, "weights": chosen})
         self.model.load_state_dict(trained)
         told = {name: metrics[metric] for name, metrics in results.items()}
-        self.run.log({"event": "end", "step": step, "weights": chosen, "candidates": told, **results[chosen]})
+        self.run.log(
+            {
+                "event": "end",
+                "step": step,
+                "weights": chosen,
+                "candidates": told,
+                "metrics": results[chosen],
+            }
+        )
         return chosen, results[chosen]
 
 

@@ -35,16 +35,30 @@ SIZES = (
     Size(float("inf"), 32_000, 0.0, 512, 2048, 6, 8, 0.1, 1e-3, 8),
 )
 
+MOST_WORDS = 50_000
+"""Words counted: more than the largest vocabulary below."""
+
+CONTROL_AND_BYTES = 260
+"""Pieces that every vocabulary of byte pairs has: control symbols and bytes."""
+
 CHARACTERS_A_PIECE = 4.0
 """Of alphabetic scripts, at these vocabulary sizes; only the number of steps hangs on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """How large a corpus is: its pairs, and the characters of its target side."""
+    """How large a corpus is.
+
+    Attributes:
+        pairs: its sentence pairs.
+        target_characters: the characters of its target side.
+        words: its different characters, and different words of two and more, both sides; counted up to
+            ``MOST_WORDS``.
+    """
 
     pairs: int
     target_characters: int
+    words: int
 
 
 def measure(data: DataSettings) -> Corpus:
@@ -54,10 +68,13 @@ def measure(data: DataSettings) -> Corpus:
         UserError: see ``text.corpus.read_pairs``.
     """
     pairs = characters = 0
-    for _, target in read_pairs(data, data.source, data.target):
+    words: set[str] = set()
+    for source, target in read_pairs(data, data.source, data.target):
         pairs += 1
         characters += len(target)
-    return Corpus(pairs, characters)
+        if len(words) < MOST_WORDS:
+            words.update(source, target, source.split(" "), target.split(" "))
+    return Corpus(pairs, characters, len(words - {"", " "}))
 
 
 def suggest(corpus: Corpus) -> Mapping[str, object]:
@@ -69,7 +86,8 @@ def suggest(corpus: Corpus) -> Mapping[str, object]:
     steps = max(500, round(size.epochs * epoch, -2))
     every = max(50, min(2 * epoch, steps // 10))
     return {
-        "tokenizer.vocab_size": size.vocab_size,
+        # Every character is a piece, and every word can become one: so many a corpus supports at least.
+        "tokenizer.vocab_size": min(size.vocab_size, CONTROL_AND_BYTES + corpus.words),
         "tokenizer.dropout": size.bpe_dropout,
         "model.d_model": size.d_model,
         "model.d_ff": size.d_ff,

@@ -1,0 +1,98 @@
+"""A corpus and a recipe small enough to be trained in a second or two."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import nn
+
+from multihead import recipe as recipes
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+
+WORDS = [
+    "rot",
+    "grün",
+    "blau",
+    "klein",
+    "groß",
+    "Hund",
+    "Katze",
+    "Haus",
+    "Baum",
+    "läuft",
+    "sieht",
+    "und",
+    "nicht",
+]
+
+
+class Silent:
+    """An observer that remembers what it was told, and may object."""
+
+    def __init__(self, objection: Callable[[dict[str, Any]], None] | None = None) -> None:
+        self.updates: list[dict[str, Any]] = []
+        self.validations: list[dict[str, Any]] = []
+        self.began_at: int | None = None
+        self.objection = objection or (lambda event: None)
+
+    def preparing(self, stage: str, done: int, total: int | None) -> None:
+        pass
+
+    def prepared(self, prepared: object) -> None:
+        pass
+
+    def begins(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
+        self.began_at = step
+
+    def updated(self, event: dict[str, Any]) -> None:
+        self.updates.append(event)
+        self.objection(event)
+
+    def validated(self, event: dict[str, Any], samples: str) -> None:
+        self.validations.append(event)
+        self.objection(event)
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with 257 pairs of train.de and train.en (the words backwards, in capitals)."""
+    folder = tmp_path_factory.mktemp("corpus")
+    chance = random.Random(7)
+    lines = [" ".join(chance.choices(WORDS, k=chance.randint(2, 7))) for _ in range(257)]
+    (folder / "train.de").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    backwards = [" ".join(reversed(line.upper().split())) for line in lines]
+    (folder / "train.en").write_text("".join(f"{line}\n" for line in backwards), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def small(corpus: Path) -> Callable[..., Recipe[Settings]]:
+    """Make a small recipe on the corpus; keyword arguments with "__" for "." override it."""
+
+    def make(**overrides: object) -> Recipe[Settings]:
+        settings: dict[str, object] = {
+            "name": "small",
+            "data.dir": str(corpus),
+            "data.source": "train.de",
+            "data.target": "train.en",
+            "tokenizer.kind": "chars",
+            "model.d_model": 14,
+            "model.d_ff": 22,
+            "model.num_heads": 2,
+            "model.num_layers": 1,
+            "training.steps": 6,
+            "training.batch_tokens": 523,
+            "training.warmup_steps": 3,
+            "training.log_every": 1,
+            "training.threads": 1,
+            "validation.every": 2,
+            "validation.max_pairs": 11,
+            "validation.samples": 2,
+        }
+        settings |= {key.replace("__", "."): value for key, value in overrides.items()}
+        return recipes.from_toml("", overrides=settings)
+
+    return make

@@ -1,0 +1,54 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Silent
+from multihead import recipe as recipes
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+from multihead.workflows.dry_run import dry_run
+from multihead.workflows.suggest import Corpus, measure, suggest
+from multihead.workflows.train import train
+
+Make = Callable[..., Recipe[Settings]]
+
+
+@pytest.mark.parametrize("pairs", [1, 53, 9_973, 29_000, 166_618, 1_000_003, 10_000_019])
+def test_suggestions_are_a_valid_recipe_whatever_the_size(pairs: int) -> None:
+    recipe = recipes.from_toml("", overrides=dict(suggest(Corpus(pairs, 47 * pairs, 3 * pairs))))
+    assert 1 <= recipe.validation.every <= recipe.training.steps
+    assert recipe.training.warmup_steps < recipe.training.steps
+
+
+def test_larger_corpora_get_larger_models_and_less_dropout() -> None:
+    found = [
+        suggest(Corpus(pairs, 47 * pairs, 3 * pairs))
+        for pairs in (5_003, 29_000, 166_618, 1_000_003, 10_000_019)
+    ]
+    widths = [settings["model.d_model"] for settings in found]
+    drops = [settings["model.dropout"] for settings in found]
+    assert widths == sorted(widths)  # type: ignore[type-var]
+    assert drops == sorted(drops, reverse=True)  # type: ignore[type-var]
+
+
+def test_a_tiny_corpus_trains_with_what_is_suggested(tmp_path: Path, corpus: Path) -> None:
+    files = {"data.dir": str(corpus), "data.source": "train.de", "data.target": "train.en"}
+    size = measure(recipes.from_toml("", overrides=files).data)
+    assert size.pairs == 257
+    short = {"training.steps": 2, "training.warmup_steps": 1, "validation.every": 1, "training.threads": 1}
+    recipe = recipes.from_toml("", overrides={**files, **suggest(size), **short})
+    assert train(recipe, tmp_path / "run", Silent()).how == "finished"
+
+
+def test_a_dry_run_tells_what_a_training_would_be_and_leaves_nothing(
+    tmp_path: Path, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = dry_run(small(training__steps=100), Silent())
+    assert found.parameters > 1000
+    assert found.batches_an_epoch >= 2
+    assert found.epochs == pytest.approx(100 / found.batches_an_epoch)
+    assert found.hours > 0
+    assert found.peak_memory > 50 << 20
+    assert not list(tmp_path.iterdir())
