@@ -7,12 +7,11 @@ settings.
 from collections.abc import Sequence
 from typing import Literal
 
-import torch
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import PairBatch, Source
+from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import (
     FeedForward,
     LearnedPositions,
@@ -21,8 +20,6 @@ from multihead.nn import (
     PostNorm,
     PreNorm,
     SinusoidalPositions,
-    Term,
-    TokenEmbedding,
     TransformerDecoder,
     TransformerEncoder,
     masks,
@@ -30,17 +27,13 @@ from multihead.nn import (
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
-from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.positions import NoPositions
+from multihead.nn.teacher_forcing import next_token_loss, target_log_probabilities
 
 
-class Settings(settings.Settings):
+class Settings(Vocabularies):
     """What makes a Transformer; the defaults are the paper's base model (Table 3)."""
 
-    source_vocab: PositiveInt = 37_000
-    """Size of the source vocabulary; taken from the tokenizer."""
-    target_vocab: PositiveInt = 37_000
-    """Size of the target vocabulary; taken from the tokenizer."""
     d_model: PositiveInt = 512
     """Width of embeddings and of the residual stream."""
     d_ff: PositiveInt = 2048
@@ -73,6 +66,9 @@ class Settings(settings.Settings):
     """How many positions are learned (positions = "learned")."""
     tied: Literal["all", "decoder", "none"] = "all"
     """One matrix for both embeddings and the output layer (sec. 3.4); for the decoder's two; for none."""
+    window: NonNegativeInt = 0
+    """Restricted self-attention (sec. 4, Table 1): a position attends to the r around it only, itself in the
+    middle, so r is odd; 0: to all."""
     initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
     """How matrices begin."""
 
@@ -83,11 +79,8 @@ class Settings(settings.Settings):
                 f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}; "
                 "change one or set d_k"
             )
-        if self.tied == "all" and self.source_vocab != self.target_vocab:
-            raise ValueError(
-                f'tied = "all" needs one vocabulary, not {self.source_vocab} and {self.target_vocab} pieces; '
-                'set tokenizer.joint = true, or tied = "decoder"'
-            )
+        if self.window and self.window % 2 == 0:
+            raise ValueError(f"window {self.window} is even: no position stands in its middle")
         return self
 
 
@@ -124,11 +117,7 @@ class Transformer(nn.Module):
             dropout=s.dropout,
         )
         initialise(self, s.initialisation)
-        self.target_embedding = TokenEmbedding(s.target_vocab, s.d_model)
-        self.source_embedding = (
-            self.target_embedding if s.tied == "all" else TokenEmbedding(s.source_vocab, s.d_model)
-        )
-        self.output = self.target_embedding if s.tied != "none" else TokenEmbedding(s.target_vocab, s.d_model)
+        self.source_embedding, self.target_embedding, self.output = embeddings(s, s.d_model)
         self.source_positions, self.target_positions = _positions(s), _positions(s)
         self.dropout = Dropout(s.dropout)
 
@@ -156,38 +145,34 @@ class Transformer(nn.Module):
             source_allowed = masks.padding(source_lengths_B, source_BS.shape[1])
         memory_BSd = self.encode(source_BS, source_allowed)
         x_BTd = self.dropout(self.target_positions(self.target_embedding(target_BT)))
-        allowed = masks.causal(target_BT.shape[1], target_BT.device)
+        allowed = self._nearby(target_BT, masks.causal(target_BT.shape[1], target_BT.device))
         hidden_BTd: Tensor = self.decoder(x_BTd, memory_BSd, allowed, source_allowed)
         return hidden_BTd
 
     def encode(self, source_BS: Tensor, allowed: Tensor | None) -> Tensor:
         """The encoder's output, (B, S, d_model)."""
         x_BSd = self.dropout(self.source_positions(self.source_embedding(source_BS)))
-        memory_BSd: Tensor = self.encoder(x_BSd, allowed)
+        memory_BSd: Tensor = self.encoder(x_BSd, self._nearby(source_BS, allowed))
         return memory_BSd
+
+    def _nearby(self, ids_BN: Tensor, allowed: Tensor | None) -> Tensor | None:
+        """What self-attention may look at, given what is allowed besides."""
+        if not self.settings.window:
+            return allowed
+        nearby = masks.window(ids_BN.shape[1], self.settings.window, ids_BN.device)
+        return nearby if allowed is None else nearby & allowed
 
     # --- training and scoring -------------------------------------------------------------------
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
         """Smoothed cross-entropy a target token; negative log-likelihood and accuracy as metrics."""
-        real_BT = masks.padding(batch.target_lengths_B, batch.target_in.shape[1])[:, 0, 0]
         hidden_BTd = self.hidden(batch.source.ids_BS, batch.target_in, batch.source.lengths_B)
-        # Padding is taken out before the output layer, the widest of all.
-        smoothed, nll, correct = linear_cross_entropy(
-            hidden_BTd[real_BT], self.output.weight, batch.target_out[real_BT], self.settings.label_smoothing
-        )
-        return {
-            "loss": Term(1.0, smoothed, per="tokens"),
-            "nll": Term(0.0, nll, per="tokens"),
-            "accuracy": Term(0.0, correct, per="tokens"),
-        }
+        return next_token_loss(hidden_BTd, self.output.weight, batch, self.settings.label_smoothing)
 
     def score(self, batch: PairBatch) -> Tensor:
         """Log-probability of each target token, (B, T - 1); 0 where there is padding."""
         logits_BTV = self(batch.source.ids_BS, batch.target_in, batch.source.lengths_B)
-        log_p_BT = logits_BTV.float().log_softmax(-1).gather(2, batch.target_out[..., None])[..., 0]
-        real_BT = masks.padding(batch.target_lengths_B, log_p_BT.shape[1])[:, 0, 0]
-        return torch.where(real_BT, log_p_BT, 0.0)
+        return target_log_probabilities(logits_BTV, batch)
 
     # --- search ---------------------------------------------------------------------------------
 
@@ -196,7 +181,8 @@ class Transformer(nn.Module):
         source_allowed = masks.padding(source.lengths_B, source.ids_BS.shape[1])
         memory_BSd = self.encode(source.ids_BS, source_allowed)
         ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
-        state = DecoderState(self.decoder.begin(memory_BSd), source_allowed, shift_B)
+        reach = self.settings.window // 2 if self.settings.window else None
+        state = DecoderState(self.decoder.begin(memory_BSd), source_allowed, shift_B, reach=reach)
         if ids_BQ.shape[1]:
             self._advance(ids_BQ, state)
         return state

@@ -10,7 +10,11 @@ from multihead.nn.kernels import best_attention
 
 def attention_weights(q_BHQd: Tensor, k_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
     """softmax(QK^T / sqrt(d_k)): how much each query takes from each key; (B, H, Q, K), rows sum to 1."""
-    scores_BHQK = q_BHQd @ k_BHKd.mT / math.sqrt(q_BHQd.shape[-1])
+    return masked_softmax(q_BHQd @ k_BHKd.mT / math.sqrt(q_BHQd.shape[-1]), allowed)
+
+
+def masked_softmax(scores_BHQK: Tensor, allowed: Tensor | None = None) -> Tensor:
+    """Softmax over the allowed keys; the others get 0. Same shape as the scores."""
     if allowed is not None:
         # The smallest finite number and not -inf: a row without any allowed key must not become NaN.
         scores_BHQK = scores_BHQK.masked_fill(~allowed, torch.finfo(scores_BHQK.dtype).min)

@@ -28,12 +28,19 @@ class DecoderState:
         caches: one a layer.
         source_allowed: which source positions are real, (N, 1, 1, S).
         shift_N: how many empty columns stand before each sentence's prefix, see :func:`left_padded`.
+        reach: how many columns back a position may look (restricted self-attention); None: to the first.
     """
 
     def __init__(
-        self, caches: Sequence[LayerCache], source_allowed: Tensor, shift_N: Tensor | None = None
+        self,
+        caches: Sequence[LayerCache],
+        source_allowed: Tensor,
+        shift_N: Tensor | None = None,
+        *,
+        reach: int | None = None,
     ) -> None:
         self.caches, self.source_allowed, self.shift_N = caches, source_allowed, shift_N
+        self.reach = reach
 
     @property
     def length(self) -> int:
@@ -46,11 +53,13 @@ class DecoderState:
         The mask is (R or 1, 1, Q, length + Q); both are None where there is nothing to tell.
         """
         (rows, added), start = ids_RQ.shape, self.length
-        if self.shift_N is None and added == 1:
+        if self.shift_N is None and added == 1 and self.reach is None:
             return None, None
         columns_K = torch.arange(start + added, device=ids_RQ.device)
         queries_Q = columns_K[start:, None]
         allowed_QK = columns_K <= queries_Q
+        if self.reach is not None:
+            allowed_QK &= columns_K >= queries_Q - self.reach
         if self.shift_N is None:
             return None, allowed_QK[None, None]
         shift_R = self.shift_N.repeat_interleave(rows // len(self.shift_N))
@@ -61,7 +70,10 @@ class DecoderState:
     def select(self, rows: Tensor) -> "DecoderState":
         """See ``search.State``."""
         return DecoderState(
-            tuple(cache.select(rows) for cache in self.caches), self.source_allowed, self.shift_N
+            tuple(cache.select(rows) for cache in self.caches),
+            self.source_allowed,
+            self.shift_N,
+            reach=self.reach,
         )
 
     def keep(self, sentences: Tensor) -> "DecoderState":
@@ -71,6 +83,7 @@ class DecoderState:
             tuple(cache.keep(sentences, rows) for cache in self.caches),
             self.source_allowed.index_select(0, sentences),
             None if self.shift_N is None else self.shift_N.index_select(0, sentences),
+            reach=self.reach,
         )
 
     def _rows_of(self, sentences: Tensor) -> Tensor:

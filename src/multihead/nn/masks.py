@@ -15,3 +15,12 @@ def padding(lengths_B: Tensor, length: int) -> Tensor:
 def causal(length: int, device: torch.device | None = None) -> Tensor:
     """Allow each position itself and what came before it (Vaswani et al. 2017, sec. 3.2.3); (1, 1, N, N)."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+
+
+def window(length: int, r: int, device: torch.device | None = None) -> Tensor:
+    """Allow each position the r around it, itself in the middle, r odd; (1, 1, N, N).
+
+    Restricted self-attention (Vaswani et al. 2017, sec. 4, Table 1).
+    """
+    places_N = torch.arange(length, device=device)
+    return ((places_N - places_N[:, None]).abs() <= r // 2)[None, None]

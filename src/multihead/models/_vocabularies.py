@@ -1,0 +1,48 @@
+"""What every model from text to text has: two vocabularies, and embeddings that may share their matrices."""
+
+from typing import Literal
+
+from pydantic import Field, PositiveInt, model_validator
+
+from multihead import settings
+from multihead.nn import TokenEmbedding
+
+
+class Vocabularies(settings.Settings):
+    """Settings of a model from text to text."""
+
+    source_vocab: PositiveInt = 37_000
+    """Size of the source vocabulary; taken from the tokenizer."""
+    target_vocab: PositiveInt = 37_000
+    """Size of the target vocabulary; taken from the tokenizer."""
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    """epsilon_ls (Szegedy et al. 2016, sec. 7)."""
+    tied: Literal["all", "decoder", "none"] = "none"
+    """One matrix for both embeddings and the output layer (Press and Wolf 2017); for the decoder's two;
+    for none."""
+
+    @model_validator(mode="after")
+    def _one_vocabulary(self) -> "Vocabularies":
+        if self.tied == "all" and self.source_vocab != self.target_vocab:
+            raise ValueError(
+                f'tied = "all" needs one vocabulary, not {self.source_vocab} and {self.target_vocab} pieces; '
+                'set tokenizer.joint = true, or tied = "decoder"'
+            )
+        return self
+
+
+def embeddings(
+    s: Vocabularies, d_embedding: int, *, d_output: int | None = None, size: float = 1.0
+) -> tuple[TokenEmbedding, TokenEmbedding, TokenEmbedding]:
+    """Return the source's embedding, the target's, and the output layer, as far as wished the same one.
+
+    Args:
+        s: the model's settings.
+        d_embedding: width of the embeddings.
+        d_output: width of what the output layer reads where it is not tied; default d_embedding.
+        size: see ``TokenEmbedding``.
+    """
+    target = TokenEmbedding(s.target_vocab, d_embedding, size=size)
+    source = target if s.tied == "all" else TokenEmbedding(s.source_vocab, d_embedding, size=size)
+    output = target if s.tied != "none" else TokenEmbedding(s.target_vocab, d_output or d_embedding)
+    return source, target, output

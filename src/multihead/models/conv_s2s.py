@@ -1,0 +1,191 @@
+"""Convolutional sequence to sequence learning, ConvS2S (Gehring et al. 2017).
+
+No state is carried from word to word, so all positions of a sentence are computed at once; every layer sees a
+few words further, and every layer of the decoder looks at the source.
+"""
+
+import torch
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from multihead.batch import Source
+from multihead.models._stepwise import Stepwise
+from multihead.models._vocabularies import Vocabularies, embeddings
+from multihead.nn import TokenEmbedding, masks
+from multihead.nn.convolution import SQRT_HALF, GatedConvolution, linear
+from multihead.nn.dropout import Dropout
+from multihead.nn.row_state import RowState
+from multihead.nn.score_functions import DotScore
+
+EMBEDDING_SIZE = 0.1
+"""Standard deviation that embeddings begin with (sec. 3.6): small, so that gates begin half open."""
+
+
+class Settings(Vocabularies):
+    """What makes it; the defaults are those for WMT'16 English-Romanian (sec. 4.2)."""
+
+    d_embedding: PositiveInt = 512
+    """Width of embeddings, and of what the output layer reads."""
+    d_hidden: PositiveInt = 512
+    """Width of the convolutions."""
+    num_layers: PositiveInt = 20
+    """Layers of the encoder, and of the decoder."""
+    decoder_layers: NonNegativeInt = 0
+    """Layers of the decoder where they differ; 0: num_layers."""
+    kernel_size: PositiveInt = 3
+    """Words that a convolution sees; odd."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout of embeddings, of every convolution's input and before the output layer (sec. 4.2)."""
+    weight_norm: bool = True
+    """Weight normalisation of all matrices but the embeddings (Salimans and Kingma 2016)."""
+    max_positions: PositiveInt = 512
+    """How many positions are learned: the longest sentence, its end symbol included."""
+
+    @model_validator(mode="after")
+    def _centred(self) -> "Settings":
+        if self.kernel_size % 2 == 0:
+            raise ValueError(f"kernel_size {self.kernel_size} is even: no word stands in its middle")
+        return self
+
+
+class ConvS2S(Stepwise):
+    """Encoder and decoder (figure 1)."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        s = settings
+        self.settings: Settings = s
+        self.source_embedding, self.target_embedding, self.output = embeddings(
+            s, s.d_embedding, size=EMBEDDING_SIZE
+        )
+        self.source_positions, self.target_positions = (
+            TokenEmbedding(s.max_positions, s.d_embedding, size=EMBEDDING_SIZE) for _ in range(2)
+        )
+        self.encoder = Encoder(s)
+        self.decoder_in, self.decoder_out = _in_and_out(s)
+        self.decoder = nn.ModuleList(DecoderLayer(s) for _ in range(s.decoder_layers or s.num_layers))
+        self.dropout = Dropout(s.dropout)
+
+    @property
+    def limit(self) -> int:
+        """The longest sequence that the model can read or write, its end symbol included."""
+        return self.settings.max_positions
+
+    def encode(self, source: Source) -> RowState:
+        """See ``Stepwise``.
+
+        Shared by a sentence's hypotheses: keys z, values z + e, which are real, sqrt(length). A
+        hypothesis' own: its length, and of every layer the last inputs of its convolution.
+        """
+        lengths_B, ids_BS = source.lengths_B, source.ids_BS
+        places_S = torch.arange(self._within_limit(ids_BS.shape[1]), device=ids_BS.device)
+        allowed = masks.padding(lengths_B, len(places_S))
+        e_BSd = self.dropout(self.source_embedding(ids_BS) + self.source_positions(places_S))
+        z_BSd = self.encoder(e_BSd, allowed[:, 0, 0])
+        # Every layer of the decoder sends a gradient to the encoder (sec. 3.5).
+        z_BSd = torch.lerp(z_BSd.detach(), z_BSd, 1 / len(self.decoder))
+        B, past = len(ids_BS), self.settings.kernel_size - 1
+        nothing = z_BSd.new_zeros(B, past, self.settings.d_hidden)
+        return RowState(
+            B,
+            source=(z_BSd, z_BSd + e_BSd, allowed, lengths_B.sqrt()[:, None, None]),
+            own=(torch.zeros_like(lengths_B), *(nothing for _ in self.decoder)),
+        )
+
+    def read(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:
+        """See ``Stepwise``."""
+        hidden_R1d, state = self._read(tokens_R[:, None], state)
+        return hidden_R1d[:, 0], state
+
+    def hidden(self, source: Source, target_BT: Tensor) -> Tensor:
+        """See ``Stepwise``; all positions at once."""
+        self._within_limit(target_BT.shape[1])
+        hidden_BTd, _ = self._read(target_BT, self.encode(source))
+        return hidden_BTd
+
+    def _read(self, ids_RQ: Tensor, state: RowState) -> tuple[Tensor, RowState]:
+        """Read Q more tokens a row; (R, Q, d_embedding) and the new state."""
+        length_R, *pasts = state.own
+        places_RQ = length_R[:, None] + torch.arange(ids_RQ.shape[1], device=ids_RQ.device)
+        g_RQd = self.dropout(self.target_embedding(ids_RQ) + self.target_positions(places_RQ))
+        h_RQd, after = self.decoder_in(g_RQd), []
+        for layer, past in zip(self.decoder, pasts, strict=True):
+            h_RQd, past = layer(h_RQd, past, g_RQd, state.source)
+            after.append(past)
+        hidden_RQd: Tensor = self.dropout(self.decoder_out(h_RQd))
+        own = (length_R + ids_RQ.shape[1], *after)
+        return hidden_RQd, RowState(state.sentences, state.source, own)
+
+    def _within_limit(self, length: int) -> int:
+        if length > self.limit:
+            raise ValueError(f"position {length} is beyond the {self.limit} that were learned")
+        return length
+
+
+class Encoder(nn.Module):
+    """Gated convolutions around each word (sec. 3.2)."""
+
+    def __init__(self, s: Settings) -> None:
+        super().__init__()
+        self.w_in, self.w_out = _in_and_out(s)
+        self.layers = nn.ModuleList(_convolution(s) for _ in range(s.num_layers))
+
+    def forward(self, e_BSd: Tensor, real_BS: Tensor) -> Tensor:
+        """Embeddings to z, (B, S, d_embedding); ``real_BS``: where there is no padding."""
+        real_BS1 = real_BS[:, :, None]
+        h_BSd: Tensor = self.w_in(e_BSd) * real_BS1
+        for layer in self.layers:
+            # What is beyond the end is 0 in every layer, whatever the length of the batch.
+            h_BSd = (layer(h_BSd) + h_BSd) * SQRT_HALF * real_BS1
+        z_BSd: Tensor = self.w_out(h_BSd)
+        return z_BSd
+
+
+class DecoderLayer(nn.Module):
+    """A gated convolution over the words before, then a look at the source (sec. 3.3).
+
+    d_i = W_d h_i + b_d + g_i,  a_i = softmax(d_i . z),  c_i = sum_j a_ij (z_j + e_j) (eq. 1 and 2)
+    """
+
+    def __init__(self, s: Settings) -> None:
+        super().__init__()
+        self.convolution = _convolution(s)
+        self.w_d = linear(s.d_hidden, s.d_embedding, normalised=s.weight_norm)
+        self.w_c = linear(s.d_embedding, s.d_hidden, normalised=s.weight_norm)
+        self.score = DotScore()
+
+    def forward(
+        self, h_RQd: Tensor, past_RKd: Tensor, g_RQd: Tensor, source: tuple[Tensor, ...]
+    ) -> tuple[Tensor, Tensor]:
+        """Q more positions of R hypotheses; returns (R, Q, d_hidden), and what the next call needs.
+
+        Args:
+            h_RQd: the layer's input.
+            past_RKd: the inputs before it.
+            g_RQd: the embeddings of what was read.
+            source: see ``ConvS2S.encode``.
+        """
+        z_NSd, values_NSd, allowed, root_N11 = source
+        y_RQd, past_RKd = self.convolution.after(past_RKd, h_RQd)
+        d_RQd = (self.w_d(y_RQd) + g_RQd) * SQRT_HALF
+        # A sentence's hypotheses share its keys: to the source they are just more queries.
+        d_NQd = d_RQd.reshape(len(z_NSd), -1, d_RQd.shape[-1])
+        c_NQd = self.score(d_NQd[:, None], z_NSd[:, None], values_NSd[:, None], allowed)[:, 0]
+        # m sqrt(1/m), so that a mean of m things is as large as they are (sec. 3.5).
+        c_RQd = (c_NQd * root_N11).reshape(d_RQd.shape)
+        y_RQd = (y_RQd + self.w_c(c_RQd)) * SQRT_HALF
+        return (y_RQd + h_RQd) * SQRT_HALF, past_RKd
+
+
+def _convolution(s: Settings) -> GatedConvolution:
+    return GatedConvolution(s.d_hidden, s.kernel_size, dropout=s.dropout, normalised=s.weight_norm)
+
+
+def _in_and_out(s: Settings) -> tuple[nn.Linear, nn.Linear]:
+    return (
+        linear(s.d_embedding, s.d_hidden, dropout=s.dropout, normalised=s.weight_norm),
+        linear(s.d_hidden, s.d_embedding, normalised=s.weight_norm),
+    )
+
+
+Model = ConvS2S

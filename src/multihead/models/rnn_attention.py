@@ -1,0 +1,117 @@
+"""Sequence to sequence with attention (Bahdanau, Cho and Bengio 2015; scores of Luong et al. 2015).
+
+A recurrent encoder reads the source in both directions and keeps a state for every word; before each word
+that it writes, the decoder looks over all of them.
+"""
+
+from typing import Literal
+
+import torch
+from pydantic import NonNegativeInt, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from multihead.batch import Source
+from multihead.models._recurrent import Recurrent, RecurrentSettings
+from multihead.models._vocabularies import embeddings
+from multihead.nn import masks
+from multihead.nn.alignment import ALIGNMENTS
+from multihead.nn.attentive_decoder import AttentiveDecoder
+from multihead.nn.dropout import Dropout
+from multihead.nn.initialisation import initialise
+from multihead.nn.recurrent import RecurrentStack
+from multihead.nn.row_state import RowState
+
+
+class Settings(RecurrentSettings):
+    """What makes it; the defaults are those of RNNsearch (Bahdanau et al. 2015, appendix A.2.3)."""
+
+    cell: Literal["lstm", "gru"] = "gru"
+    """Kind of recurrent layer: the paper's gated unit (Cho et al. 2014), or LSTM."""
+    d_embedding: PositiveInt = 620
+    """Width of the word embeddings, and of what the output layer reads."""
+    d_hidden: PositiveInt = 1000
+    """Width of a decoder layer's state."""
+    d_encoder: NonNegativeInt = 0
+    """Width of an encoder layer's state, in each direction; 0: d_hidden, or half of it for the dot score,
+    which compares states of equal width."""
+    d_alignment: NonNegativeInt = 0
+    """Width in which the additive and concat scores compare; 0: d_hidden."""
+    num_layers: PositiveInt = 1
+    """Layers of the encoder, and of the decoder."""
+    score: Literal["additive", "dot", "general", "concat"] = "additive"
+    """How a decoder's state and a source position are compared: additive (Bahdanau et al. 2015); dot, general
+    or concat (Luong et al. 2015, eq. 8)."""
+    input_feeding: bool = False
+    """The decoder also reads what it made of its last look (Luong et al. 2015, sec. 3.3)."""
+
+    @model_validator(mode="after")
+    def _comparable(self) -> "Settings":
+        if self.score == "dot" and 2 * self.encoder_width != self.d_hidden:
+            raise ValueError(
+                f'score = "dot" compares states of d_hidden {self.d_hidden} with the encoder\'s two '
+                f"directions of {self.encoder_width} each; together these must be equally wide"
+            )
+        return self
+
+    @property
+    def encoder_width(self) -> int:
+        """Width of one direction of the encoder."""
+        return self.d_encoder or (self.d_hidden // 2 if self.score == "dot" else self.d_hidden)
+
+
+class RnnAttention(Recurrent):
+    """p(y_i | y_1, ..., y_i-1, x) = g(y_i-1, s_i, c_i), c_i what a look at the source gave (eq. 4)."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        s = settings
+        self.settings: Settings = s
+        self.encoder = RecurrentStack(
+            s.cell, s.d_embedding, s.encoder_width, s.num_layers, dropout=s.dropout, bidirectional=True
+        )
+        d_h = self.encoder.d_out
+        d_in = s.d_embedding * (1 + s.input_feeding) + d_h
+        self.decoder = AttentiveDecoder(
+            RecurrentStack(s.cell, d_in, s.d_hidden, s.num_layers, dropout=s.dropout),
+            ALIGNMENTS[s.score](s.d_hidden, d_h, s.d_alignment or s.d_hidden),
+            d_embedding=s.d_embedding,
+            d_h=d_h,
+            input_feeding=s.input_feeding,
+            dropout=s.dropout,
+        )
+        # W_s of appendix A.2.2, one for every tensor of the state.
+        self.w_s = nn.ModuleList(nn.Linear(d_h, s.d_hidden) for _ in range(self.encoder.state_size))
+        initialise(self, "xavier")
+        self.source_embedding, self.target_embedding, self.output = embeddings(s, s.d_embedding)
+        self.dropout = Dropout(s.dropout)
+
+    def encode(self, source: Source) -> RowState:
+        """Read the source; the decoder begins with s_0 = tanh(W_s [last forward, last backward state])."""
+        embedded_BSd = self.dropout(self.source_embedding(source.ids_BS))
+        h_BSd, last = self.encoder(embedded_BSd, source.lengths_B)
+        memory = self.decoder.memory(h_BSd, masks.padding(source.lengths_B, h_BSd.shape[1]))
+        s_0 = tuple(w_s(part_Bd).tanh() for w_s, part_Bd in zip(self.w_s, last, strict=True))
+        return RowState(len(h_BSd), source=memory, own=self.decoder.begin(s_0))
+
+    def read(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:
+        """See ``Stepwise``."""
+        return self._read(self._embedded(tokens_R), state)
+
+    def hidden(self, source: Source, target_BT: Tensor) -> Tensor:
+        """See ``Stepwise``; one position after the other, because where to look depends on the last state."""
+        state, hiddens = self.encode(source), []
+        for embedded_Bd in self._embedded(target_BT).unbind(1):
+            hidden_Bd, state = self._read(embedded_Bd, state)
+            hiddens.append(hidden_Bd)
+        return torch.stack(hiddens, dim=1)
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        embedded: Tensor = self.dropout(self.target_embedding(ids))
+        return embedded
+
+    def _read(self, embedded_Rd: Tensor, state: RowState) -> tuple[Tensor, RowState]:
+        hidden_Rd, own = self.decoder(embedded_Rd, state.own, state.source)
+        return hidden_Rd, RowState(state.sentences, state.source, own)
+
+
+Model = RnnAttention

@@ -1,0 +1,152 @@
+"""Stacks of LSTM and GRU layers, for whole sequences and step by step with the same weights.
+
+LSTM (Hochreiter and Schmidhuber 1997; with forget gate, Gers et al. 2000), as PyTorch writes it:
+    i, f, o = sigmoid(W x + U h + b) each, g = tanh(W_g x + U_g h + b_g)
+    c' = f * c + i * g,  h' = o * tanh(c')
+GRU (Cho et al. 2014):
+    r, z = sigmoid(W x + U h + b) each, n = tanh(W_n x + b_n + r * (U_n h + b'_n))
+    h' = (1 - z) * n + z * h
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from multihead.nn.dropout import Dropout
+
+Cell = Literal["lstm", "gru"]
+State = tuple[Tensor, ...]
+"""What the layers remember, the lowest first, each (B, d): h and c of an LSTM layer, h of a GRU layer."""
+
+PARTS = {"lstm": 2, "gru": 1}
+"""Tensors that a layer's state consists of."""
+
+
+WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+"""PyTorch's names of a layer's weights, in the order in which its cells take them."""
+
+
+class RecurrentStack(nn.Module):
+    """num_layers recurrent layers, one on the other, with dropout in between (Zaremba et al. 2014).
+
+    Recurrent matrices begin orthogonal, gate by gate (Bahdanau et al. 2015, appendix B.1; Saxe et al.
+    2014), the others by Glorot and Bengio's rule; biases with 0, an LSTM's forget gate open (Jozefowicz et
+    al. 2015).
+
+    Args:
+        cell: "lstm" or "gru".
+        d_in: width of the input.
+        d_hidden: width of a layer's state, of each direction.
+        num_layers: how many.
+        dropout: of every layer's input but the lowest's.
+        bidirectional: every layer reads in both directions; its output is [forward; backward].
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        d_in: int,
+        d_hidden: int,
+        num_layers: int,
+        *,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+    ) -> None:
+        super().__init__()
+        self.cell, self.d_hidden, self.d_out = cell, d_hidden, d_hidden * (1 + bidirectional)
+        kind = nn.LSTM if cell == "lstm" else nn.GRU
+        self.layers = nn.ModuleList(
+            kind(self.d_out if number else d_in, d_hidden, batch_first=True, bidirectional=bidirectional)
+            for number in range(num_layers)
+        )
+        self.dropout = Dropout(dropout)
+        for layer in self._layers():
+            _initialise(layer)
+
+    @property
+    def state_size(self) -> int:
+        """Tensors in the stack's state."""
+        return PARTS[self.cell] * len(self.layers)
+
+    def forward(
+        self, x_BNd: Tensor, lengths_B: Tensor | None = None, state: State | None = None
+    ) -> tuple[Tensor, State]:
+        """Read whole sequences; return the top layer's states, (B, N, d_out), and the last of every layer.
+
+        Args:
+            x_BNd: the input, padded on the right.
+            lengths_B: true lengths: the last states are those after the last real position, the backward
+                direction begins there, and the output is 0 beyond; None: every position is real.
+            state: what to begin with; None: zeros. Only for one direction.
+        """
+        packed = None if lengths_B is None else _packed(x_BNd, lengths_B)
+        out: Tensor | PackedSequence = x_BNd if packed is None else packed
+        finals: list[Tensor] = []
+        befores = [None] * len(self.layers) if state is None else self._by_layer(state)
+        for number, (layer, before) in enumerate(zip(self._layers(), befores, strict=True)):
+            if number:
+                out = self._dropped(out)
+            out, last = layer(out, None if before is None else _with_axis(before))
+            # (directions, B, d) to (B, directions * d)
+            finals += [part.transpose(0, 1).flatten(1) for part in (last if self.cell == "lstm" else (last,))]
+        if isinstance(out, PackedSequence):
+            out, _ = pad_packed_sequence(out, batch_first=True, total_length=x_BNd.shape[1])
+        return out, tuple(finals)
+
+    def step(self, x_Bd: Tensor, state: State) -> tuple[Tensor, State]:
+        """Read one more position; return the top layer's h, (B, d_out), and the new state of every layer."""
+        new: list[Tensor] = []
+        for number, (layer, before) in enumerate(zip(self._layers(), self._by_layer(state), strict=True)):
+            if number:
+                x_Bd = self.dropout(x_Bd)
+            weights = [layer.get_parameter(name) for name in WEIGHTS]
+            after = (
+                torch.lstm_cell(x_Bd, before, *weights)
+                if self.cell == "lstm"
+                else (torch.gru_cell(x_Bd, before[0], *weights),)
+            )
+            new += after
+            x_Bd = after[0]
+        return x_Bd, tuple(new)
+
+    def top(self, state: State) -> Tensor:
+        """The top layer's h, (B, d_out)."""
+        return state[-PARTS[self.cell]]
+
+    def _by_layer(self, state: State) -> list[tuple[Tensor, ...]]:
+        parts = PARTS[self.cell]
+        return [state[first : first + parts] for first in range(0, len(state), parts)]
+
+    def _layers(self) -> list[nn.LSTM | nn.GRU]:
+        return [layer for layer in self.layers if isinstance(layer, nn.LSTM | nn.GRU)]
+
+    def _dropped(self, x: Tensor | PackedSequence) -> Tensor | PackedSequence:
+        if isinstance(x, Tensor):
+            dropped: Tensor = self.dropout(x)
+            return dropped
+        return PackedSequence(self.dropout(x.data), x.batch_sizes, x.sorted_indices, x.unsorted_indices)
+
+
+def _packed(x_BNd: Tensor, lengths_B: Tensor) -> PackedSequence:
+    return pack_padded_sequence(x_BNd, lengths_B.cpu(), batch_first=True, enforce_sorted=False)
+
+
+def _with_axis(state: tuple[Tensor, ...]) -> Tensor | tuple[Tensor, ...]:
+    """As PyTorch's layers want it: a leading axis of layers times directions."""
+    parts = tuple(part[None].contiguous() for part in state)
+    return parts if len(parts) > 1 else parts[0]
+
+
+def _initialise(layer: nn.LSTM | nn.GRU) -> None:
+    d = layer.hidden_size
+    for name, parameter in layer.named_parameters():
+        if name.startswith("bias"):
+            nn.init.zeros_(parameter)
+            if isinstance(layer, nn.LSTM) and name.startswith("bias_ih"):
+                nn.init.ones_(parameter[d : 2 * d])
+        else:
+            fill = nn.init.orthogonal_ if name.startswith("weight_hh") else nn.init.xavier_uniform_
+            for gate in torch.split(parameter, d):
+                fill(gate)
