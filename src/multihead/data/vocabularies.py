@@ -53,11 +53,22 @@ def trained(
         UserError: the vocabulary wanted does not go with the corpus.
     """
     sides = [_both] if len(found) == 1 else [_source, _target]
-    ready = [
-        tokenizer or train(side(spread(corpus(), total, settings.sample_pairs)), settings, lowercase)
-        for tokenizer, side in zip(found, sides, strict=True)
-    ]
+    ready = []
+    for tokenizer, side in zip(found, sides, strict=True):
+        if tokenizer is None:
+            sample = side(spread(corpus(), total, settings.sample_pairs))
+            tokenizer = train(sample, settings, lowercase)
+            _check_size(tokenizer, settings)
+        ready.append(tokenizer)
     return ready[0], ready[-1]
+
+
+def _check_size(tokenizer: Tokenizer, settings: TokenizerSettings) -> None:
+    """Refuse a vocabulary that ended smaller than was asked for; words and characters are limited anyway."""
+    if settings.kind not in ("chars", "words") and tokenizer.vocab_size < settings.vocab_size:
+        fact = f"{settings.vocab_size:,} pieces are more than the corpus supports"
+        remedy = f"Set it to at most {tokenizer.vocab_size}."
+        raise UserError(fact, place="tokenizer.vocab_size", remedy=remedy)
 
 
 def spread(pairs: Pairs, total: int, most: int) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,112 @@
+"""Which pairs are held out; hashes of sentences; samples spread over a corpus."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multihead.data.hashes import are_in, count_in, first_occurrences, sentence_hash
+from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, held_out, select
+from multihead.data.vocabularies import spread
+from multihead.errors import UserError
+from multihead.settings import DataSettings
+
+Pair = tuple[str, str]
+hashes = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=50)
+
+
+def chosen(pairs: list[Pair], roles: Selection, role: int) -> list[Pair]:
+    return [pair for pair, own in zip(pairs, roles.roles, strict=True) if own == role]
+
+
+@given(st.integers(2, 300), st.integers(1, 200), st.integers(1, 200), st.integers(0, 99))
+def test_no_sentence_of_either_side_is_shared_with_training(
+    count: int, sources: int, targets: int, seed: int
+) -> None:
+    rng = random.Random(seed)
+    pairs = [(f"s{rng.randrange(sources)}", f"t{rng.randrange(targets)}") for _ in range(count)]
+    try:
+        selection = select(pairs, DataSettings(), hold_out=True, seed=seed)
+    except UserError:
+        return  # too alike: see the next tests for when that may happen
+    train, valid = chosen(pairs, selection, TRAIN), chosen(pairs, selection, VALID)
+    for side in (0, 1):
+        assert not {pair[side] for pair in train} & {pair[side] for pair in valid}
+    unique = len(set(pairs))
+    assert len(train) == len(set(train))
+    assert len(valid) == min(50, unique // 2)
+    assert len(train) + len(valid) + selection.shared == unique == selection.report.kept
+
+
+@pytest.mark.parametrize(
+    ("total", "fraction", "expected"),
+    [
+        (199, 0.01, 50),
+        (60, 0.01, 30),
+        (2, 0.01, 1),
+        (10_007, 0.01, 100),
+        (10_007, 0.9, 2000),
+        (1999, 0.1, 200),
+    ],
+)
+def test_one_per_cent_is_held_out_within_limits(total: int, fraction: float, expected: int) -> None:
+    apart = np.arange(total, dtype=np.uint64)
+    roles = held_out(apart, apart, fraction, seed=1)
+    assert np.count_nonzero(roles == VALID) == expected
+    assert np.count_nonzero(roles == DROPPED) == 0
+
+
+def test_pairs_that_share_a_sentence_are_rather_trained_on() -> None:
+    sources = np.array([7, 7, 7, *range(100, 200)], dtype=np.uint64)
+    targets = np.array([1, 2, 3, *range(100, 198), 5, 5], dtype=np.uint64)
+    for seed in range(20):
+        roles = held_out(sources, targets, 0.01, seed)
+        assert np.count_nonzero(roles == VALID) == 50
+        assert set(roles[[0, 1, 2, -2, -1]]) == {TRAIN}
+
+
+def test_where_all_share_something_training_pairs_are_left_out_and_counted() -> None:
+    pairs = [(f"s{i // 2}", f"t{i}") for i in range(200)]
+    selection = select(pairs, DataSettings(), hold_out=True, seed=3)
+    assert selection.count(VALID) == 50
+    assert 0 < selection.shared <= 50
+    assert selection.count(TRAIN) == 150 - selection.shared
+
+
+def test_held_out_pairs_depend_on_the_seed_alone() -> None:
+    pairs = [(f"s{i}", f"t{i}") for i in range(997)]
+    one, same, other = (select(pairs, DataSettings(), hold_out=True, seed=seed) for seed in (1, 1, 2))
+    assert one.mask(VALID) == same.mask(VALID) != other.mask(VALID)
+
+
+def test_held_out_pairs_come_from_all_parts_of_the_corpus() -> None:
+    apart = np.arange(10_007, dtype=np.uint64)
+    places = np.flatnonzero(held_out(apart, apart, 0.01, seed=1) == VALID)
+    assert all(np.count_nonzero(places // 2502 == quarter) >= 10 for quarter in range(4))
+
+
+@given(hashes)
+def test_first_occurrences_by_brute_force(values: list[int]) -> None:
+    expected = [value not in values[:place] for place, value in enumerate(values)]
+    assert first_occurrences(np.array(values, dtype=np.uint64)).tolist() == expected
+
+
+@given(hashes.filter(len), hashes)
+def test_counts_by_brute_force(known: list[int], asked: list[int]) -> None:
+    in_order, queries = np.array(sorted(known), dtype=np.uint64), np.array(asked, dtype=np.uint64)
+    assert count_in(in_order, queries).tolist() == [known.count(value) for value in asked]
+    assert are_in(in_order, queries).tolist() == [value in known for value in asked]
+
+
+def test_the_hash_of_a_sentence_is_the_same_everywhere() -> None:
+    assert sentence_hash("Zweiundvierzig 한국어 🙂") == 10117519040515583288  # b2sum -l 64, read backwards
+
+
+@given(st.integers(0, 300), st.integers(1, 400))
+def test_a_sample_has_the_wanted_size_and_is_spread(total: int, most: int) -> None:
+    numbers = [int(source) for source, _ in spread(((str(i), "") for i in range(total)), total, most)]
+    assert len(numbers) == min(total, most)
+    gaps = np.diff(numbers)
+    assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
