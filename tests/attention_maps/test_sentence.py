@@ -59,6 +59,15 @@ def test_a_special_symbol_ends_a_word_even_where_the_next_piece_says_it_goes_on(
     assert [token.word for token in shown.pieces] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "chars"])
+def test_punctuation_around_a_word_is_no_part_of_it(kind: str) -> None:
+    lines = ["(twenty-three) dogs, ein 'Hund'!", "- don't ..."]
+    pieces = train(lines, TokenizerSettings.model_validate({"kind": kind, "vocab_size": 330}))
+    shown = sentence(pieces, pieces.encode("(twenty-three) dogs, - don't ..."))
+    assert [t.text for t in shown.words] == ["(", "twenty-three", ")", "dogs", ",", "-", "don't", "..."]
+    assert [t.word for t in shown.words] == list(range(8))
+
+
 def test_nothing_is_nothing(bpe: Tokenizer) -> None:
     assert sentence(bpe, []).pieces == ()
     assert sentence(bpe, []).words == ()

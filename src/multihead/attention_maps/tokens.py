@@ -1,6 +1,7 @@
 """Tokens as they stand beside a picture: what to write, and which word they belong to."""
 
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -27,7 +28,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One side of a pair: its pieces, one for each position of the model, and the words that they make."""
+    """One side of a pair: its pieces, one for each position of the model, and the words that they make.
+
+    Punctuation before and after a word is a word of its own; inside ("forty-two", "don't") it is not.
+    """
 
     pieces: tuple[Token, ...]
     words: tuple[Token, ...]
@@ -36,31 +40,43 @@ class Sentence:
 def sentence(tokenizer: Tokenizer, ids: Sequence[int]) -> Sentence:
     """Return piece ids, special symbols where they stand, as tokens to show."""
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
-    numbers = list(_word_numbers(tokenizer, ids, controls))
-    pieces = tuple(
-        Token(_shown(tokenizer.piece(id)), word, id in controls)
-        for id, word in zip(ids, numbers, strict=True)
-    )
-    words = tuple(
-        _word([pieces[place] for place in places], [ids[place] for place in places], tokenizer)
-        for places in (list(group) for _, group in groupby(range(len(ids)), key=numbers.__getitem__))
-    )
-    return Sentence(pieces, words)
+    pieces: list[Token] = []
+    words: list[Token] = []
+    for places in _words(tokenizer, ids, controls):
+        inside = [ids[place] for place in places]
+        special = inside[0] in controls
+        shown = [_shown(tokenizer.piece(id)) for id in inside]
+        text = shown[0] if special else tokenizer.decode(inside).strip() or shown[0]
+        pieces += [Token(piece, len(words), special) for piece in shown]
+        words.append(Token(text, len(words), special))
+    return Sentence(tuple(pieces), tuple(words))
 
 
-def _word_numbers(tokenizer: Tokenizer, ids: Sequence[int], controls: set[int]) -> Iterator[int]:
-    """A word starts where a piece says so, and after a special symbol."""
-    word, after_control = -1, True
-    for id in ids:
-        word += bool(tokenizer.word_starts[id]) or after_control
-        after_control = id in controls
-        yield word
+def _words(tokenizer: Tokenizer, ids: Sequence[int], controls: set[int]) -> Iterator[list[int]]:
+    """The places of each word's pieces. A word starts where a piece says so, and after a special symbol."""
+    numbers: list[int] = []
+    for place, id in enumerate(ids):
+        new = place == 0 or bool(tokenizer.word_starts[id]) or ids[place - 1] in controls
+        numbers.append((numbers[-1] if numbers else -1) + new)
+    for _, group in groupby(range(len(ids)), key=numbers.__getitem__):
+        places = list(group)
+        yield from _without_punctuation(places, [_shown(tokenizer.piece(ids[place])) for place in places])
 
 
-def _word(pieces: Sequence[Token], ids: Sequence[int], tokenizer: Tokenizer) -> Token:
-    first = pieces[0]
-    text = first.text if first.special else tokenizer.decode(ids).strip()
-    return Token(text or first.text, first.word, first.special)
+def _without_punctuation(places: Sequence[int], shown: Sequence[str]) -> Iterable[list[int]]:
+    """Cut a word into what stands before it, itself, and what stands after it."""
+    marks = [text in _MARKS for text in shown]
+    core = [i for i, text in enumerate(shown) if not marks[i] and not _is_punctuation(text)]
+    if not core:
+        return [list(places)]
+    # A mark alone belongs to what follows it.
+    start = 0 if all(marks[: core[0]]) else core[0]
+    cuts = (places[:start], places[start : core[-1] + 1], places[core[-1] + 1 :])
+    return [list(part) for part in cuts if part]
+
+
+def _is_punctuation(text: str) -> bool:
+    return all(unicodedata.category(char).startswith("P") for char in text)
 
 
 def _shown(piece: str) -> str:

@@ -9,19 +9,13 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from multihead.attention_maps import Alignment, Token
 from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
 from multihead.inspect import pictures
-from multihead.inspect.pictures import FAINT, visible
-
-COLOURS = LinearSegmentedColormap.from_list(
-    "ink", ["#f1f4f8", "#cfe0f0", "#8fbfe0", "#4a94c9", "#1f66a8", "#0b3c75", "#051d40"]
-)
-"""One hue, ever darker: the same to colour-blind eyes and in black and white."""
+from multihead.inspect.pictures import FAINT, SEQUENTIAL, visible
 
 _LARGE, _SMALL, _PAGE, _LIMIT = 0.42, 0.2, 10.0, 36.0
 """Inches: cells are large until they fill a page, then smaller; then the page grows, up to a limit."""
@@ -60,7 +54,7 @@ def _figure(alignment: Alignment) -> Figure:
     top = math.ceil(10 * float(alignment.matrix_TS.max()) - 1e-4) / 10
     mesh = axes.pcolormesh(
         alignment.matrix_TS,
-        cmap=COLOURS,
+        cmap=SEQUENTIAL,
         vmin=0,
         vmax=top or 1,
         edgecolors="white",

@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.style
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from multihead.errors import UserError
@@ -22,6 +23,11 @@ INK, FAINT, RULE = "#1f2933", "#66727f", "#d9dee4"
 """Text; text that explains; lines that only guide the eye."""
 BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"
 """Three colours that colour-blind readers tell apart (Okabe and Ito 2008)."""
+
+SEQUENTIAL = LinearSegmentedColormap.from_list(
+    "ink", ["#f1f4f8", "#cfe0f0", "#8fbfe0", "#4a94c9", "#1f66a8", "#0b3c75", "#051d40"]
+)
+"""One hue, ever darker: the same to colour-blind eyes and in black and white."""
 
 METADATA = {
     ".svg": {"Date": None, "Creator": "multihead"},
