@@ -279,6 +279,7 @@ def test_standard_input_is_read_once(corpus: Corpus, monkeypatch: pytest.MonkeyP
         ({"source": (".",)}, "is a directory"),
         ({"source": ()}, "no training files are named.*--src"),
         ({"source": ("-",), "target": ("-",)}, "standard input is named twice"),
+        ({"valid_target": ("valid.tgt",)}, "data.valid_target: .* data.valid_source"),
         ({"target": ("valid.tgt",)}, "211 lines, but .* has 23"),
         ({"max_chars": 5}, r"no pair is left of the 211 read \(dropped: 211 too long\)"),
         ({"max_length": 1}, r"no training pair is left .* too many pieces\).*data.max_length"),

@@ -26,7 +26,7 @@ __all__ = [
 
 Ids = Sequence[int] | NDArray[np.integer]
 Reencode = Callable[[Sequence[Ids], Sequence[tuple[int, int]]], Sequence[Ids]]
-"""(sentences, their (epoch, pair index)) -> other ids of the same texts, always the same for the same keys."""
+"""(sentences, their (epoch, pair index)) -> other ids of the same texts, the same for the same keys."""
 
 
 class Pairs(Protocol):
@@ -190,7 +190,7 @@ def _encoded(
 def sequential_batches(
     pairs: Pairs, *, batch_tokens: int, pad_id: int, bos_id: int, eos_id: int, multiple: int = 1
 ) -> Iterator[tuple[Indices, PairBatch]]:
-    """Yield every pair once, sorted by length, as (indices of the pairs, batch): to validate and to score.
+    """Yield every pair once, with others of its length, as (indices of the pairs, batch): to score them.
 
     Results go back into order by ``out[indices] = result``.
     """

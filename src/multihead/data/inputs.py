@@ -30,6 +30,9 @@ def reread(data: DataSettings) -> Iterator[DataSettings]:
     if not data.source:
         remedy = "Name them: data.source and data.target, or --src and --tgt."
         raise UserError("no training files are named", place="data", remedy=remedy)
+    if data.valid_target and not data.valid_source:
+        remedy = "Name its source side too: data.valid_source."
+        raise UserError("validation files with a target side only", place="data.valid_target", remedy=remedy)
     if names.count(STDIN) > 1:
         raise UserError("standard input is named twice", place="data", remedy="It can be read only once.")
     for path in [Path(data.dir) / name for name in names if name != STDIN]:

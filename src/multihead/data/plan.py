@@ -61,6 +61,8 @@ def cut(
 
     Limits as in :func:`epoch_plan`. Pairs of the same lengths are told apart by their order in ``indices``.
     """
+    if not len(indices):
+        return []
     lengths_2N = np.stack([source_lengths[indices], target_lengths[indices]]) + 1  # the end symbols
     spare = min(2 * int(lengths_2N[1].mean()), batch_tokens // 2)  # cuts fall between pairs: leave some room
     parts = -(-int(lengths_2N[1].sum()) // (batch_tokens - spare))
