@@ -95,9 +95,9 @@ class Watcher:
         """Print what validation gave, and the sample translations."""
         heading = Text(f"step {event['step']:,}", style="bold")
         heading.append(f"  {told(event)}", style="not bold")
+        self.console.print(heading, soft_wrap=not self.console.is_terminal)
         if event["best"]:
-            heading.append("  best so far", style="green")
-        self.console.print(heading)
+            self.console.print("  best so far", style="green")
         self.say(samples)
 
     def say(self, text: str) -> None:
@@ -145,7 +145,8 @@ def told(metrics: Mapping[str, Any]) -> str:
 
 def number(value: float) -> str:
     """Return a measured number with as many digits as one wants to read."""
-    return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.3f}"
+    digits = 0 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
+    return f"{value:,.{digits}f}"
 
 
 def _validation_pairs(prepared: Prepared) -> str:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
-from rich.table import Table
 
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     console.print(f"a corpus of number words: {recipe.data.dir}")
     with Watcher(console) as watcher:
         outcome = train(recipe, folder, watcher)
-    console.print(ending(outcome, folder, f"quickstart {shlex.join(arguments)}"))
+    console.print(ending(outcome, f"quickstart {shlex.join(arguments)}"))
     if outcome.how == "interrupted":
         return INTERRUPTED
     translator = Translator.load(folder, device=recipe.training.device)
@@ -101,12 +100,9 @@ def _show_results(evaluation: Evaluation, console: Console) -> None:
         f"\n{right:,} of {len(evaluation.outputs):,} numbers that training never saw are exactly right "
         f"({100 * evaluation.exact:.1f} %), for example:"
     )
-    table = Table.grid(padding=(0, 2))
     sources, references = evaluation.test_set.sources, evaluation.test_set.references
-    shown = zip(sources[:SAMPLES], evaluation.outputs, references, strict=False)
-    for source, output, wanted in shown:
-        table.add_row(f"  {source}", output if output == wanted else f"{output} (should be: {wanted})")
-    console.print(table, soft_wrap=False)
+    for source, output, wanted in zip(sources[:SAMPLES], evaluation.outputs, references, strict=False):
+        console.print(f"  {source}\n    {output if output == wanted else f'{output} (should be: {wanted})'}")
 
 
 def _show_pictures(translator: Translator, example: tuple[str, str], folder: Path, console: Console) -> None:
@@ -119,14 +115,14 @@ def _show_pictures(translator: Translator, example: tuple[str, str], folder: Pat
         f"\nwhat the model looks at while it translates {word} as {output} ({folder / 'attention.svg'}):\n"
     )
     console.print(shades(alignment, console.width))
-    console.print(f"\nhow it learned ({folder / 'curves.svg'}):\n")
-    console.print(terminal_curves(Run.open(folder).metrics(), console.width))
+    if curves := terminal_curves(Run.open(folder).metrics(), console.width):
+        console.print(f"\nhow it learned ({folder / 'curves.svg'}):\n\n{curves}")
 
 
 def _show_next(evaluation: Evaluation, folder: Path, console: Console) -> None:
     program, run = _console.program(), shlex.quote(str(folder))
-    last = evaluation.test_set.sources[-1]
+    number = shlex.quote(min(evaluation.test_set.sources[SAMPLES:], key=len))
     console.print("\nTry next:")
-    console.print(f"  echo {shlex.quote(last)} | {program} translate {run}")
-    console.print(f"  {program} inspect {run} {shlex.quote(last)}")
+    console.print(f"  echo {number} | {program} translate {run}")
+    console.print(f"  {program} inspect {run} {number}")
     console.print(f"  {program} evaluate {run}")

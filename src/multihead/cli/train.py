@@ -68,5 +68,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.dry_run:
         show(found, console)
         return 0
-    console.print(ending(outcome, folder, f"train {shlex.join(arguments)}"))
-    return INTERRUPTED if outcome.how == "interrupted" else 0
+    console.print(ending(outcome, f"train {shlex.join(arguments)}"))
+    if outcome.how == "interrupted":
+        return INTERRUPTED
+    console.print(f"to use it: {_console.program()} translate {shlex.quote(str(folder))}")
+    return 0

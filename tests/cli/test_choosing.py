@@ -1,0 +1,80 @@
+"""Which recipe is meant by what was typed."""
+
+from pathlib import Path
+
+import pytest
+
+from multihead import recipe as recipes
+from multihead.cli._choosing import chosen
+from multihead.errors import UserError
+
+Pair = tuple[Path, Path]
+NOTHING: dict[str, tuple[str, ...]] = {"source": (), "target": (), "valid_source": (), "valid_target": ()}
+
+
+def named(corpus: Pair) -> dict[str, tuple[str, ...]]:
+    return {**NOTHING, "source": (str(corpus[0]),), "target": (str(corpus[1]),)}
+
+
+def test_a_named_recipe_is_taken_with_the_keys_typed() -> None:
+    recipe = chosen("multi30k-de-en", NOTHING, {"training.steps": "77"}, run=None, init=None)
+    assert (recipe.name, recipe.training.steps) == ("multi30k-de-en", 77)
+    assert recipe.data == recipes.load("multi30k-de-en").data
+
+
+def test_files_are_named_from_the_working_folder_whatever_the_recipes_folder_is(
+    corpus: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(corpus[0].parent)
+    recipe = chosen("multi30k-de-en", {**NOTHING, "source": ("train.de",)}, {}, run=None, init=None)
+    assert Path(recipe.data.dir) / recipe.data.source[0] == corpus[0]
+    assert recipe.data.valid_source == ("val.de.gz",)
+
+
+def test_without_a_recipe_settings_follow_from_the_corpus(corpus: Pair) -> None:
+    recipe = chosen(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None)
+    assert recipe.name == "de-en"
+    assert (recipe.data.source_language, recipe.data.target_language) == ("de", "en")
+    assert recipe.model.model_dump()["num_layers"] == 1
+    assert recipe.tokenizer.vocab_size < recipes.from_toml("").tokenizer.vocab_size
+    assert chosen(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None) == recipe
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "name"),
+    [
+        ("a.tok.de", "a.tok.en", "de-en"),
+        ("a.txt", "b.txt", "a"),
+        ("pairs.tsv", None, "pairs"),
+        ("europarl.v7.deu", "europarl.v7.eng", "deu-eng"),
+    ],
+)
+def test_a_corpus_gives_its_run_a_name(tmp_path: Path, source: str, target: str | None, name: str) -> None:
+    (tmp_path / source).write_text("eins\tone\n")
+    files = {**NOTHING, "source": (str(tmp_path / source),)}
+    if target:
+        (tmp_path / target).write_text("one\n")
+        files["target"] = (str(tmp_path / target),)
+    assert chosen(None, files, {}, run=None, init=None).name == name
+
+
+def test_a_run_without_anything_else_is_gone_on_with(trained: Path) -> None:
+    assert chosen(None, NOTHING, {}, run=trained, init=None) == recipes.load(trained / "recipe.toml")
+
+
+def test_fine_tuning_keeps_the_model_and_takes_the_new_corpus(trained: Path, corpus: Pair) -> None:
+    recipe = chosen(None, named(corpus), {}, run=None, init=trained)
+    old = recipes.load(trained / "recipe.toml")
+    assert (recipe.model, recipe.tokenizer) == (old.model, old.tokenizer)
+    assert recipe.name == f"{old.name}-tuned"
+    assert recipe.training.horizon == 0
+    assert Path(recipe.data.dir) / recipe.data.source[0] == corpus[0]
+
+
+def test_nothing_to_train_on_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to train on"):
+        chosen(None, NOTHING, {}, run=tmp_path, init=None)
+    with pytest.raises(UserError, match="no such file"):
+        chosen(
+            None, {**NOTHING, "source": ("nowhere.de",), "target": ("nowhere.en",)}, {}, run=None, init=None
+        )

@@ -1,0 +1,103 @@
+"""What a training shows: on terminals of several widths, and where there is none."""
+
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from multihead.cli._console import duration
+from multihead.cli._progress import Watcher, number, told
+
+UPDATE = {
+    "event": "update",
+    "step": 11_650,
+    "loss": 3.21456,
+    "rate": 1.234e-3,
+    "norm": 0.8312,
+    "tokens_per_second": 5230.5,
+    "eta_seconds": 4321.0,
+}
+VALIDATION = {
+    "event": "validation",
+    "step": 11_600,
+    "best": True,
+    "loss": 2.31,
+    "perplexity": 1382.3,
+    "accuracy": 0.51,
+    "bleu": 23.41,
+    "chrf": 45.2,
+}
+SAMPLES = (
+    "source     [Ein] Mann mit orangefarbenem Hut, der etwas anstarrt, und zwar schon lange\noutput     x"
+)
+
+
+def shown(width: int, *, terminal: bool) -> str:
+    """Return everything that a short training shows."""
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=width, markup=False, soft_wrap=True)
+    with Watcher(console) as watcher:
+        watcher.preparing("reading", 1_000, None)
+        watcher.preparing("reading", 29_000, 29_000)
+        watcher.preparing("encoding", 9_000, 29_000)
+        watcher._steps = 100_000
+        updated: dict[str, Any] = dict(UPDATE)
+        watcher.updated(updated)
+        watcher._bars.refresh()
+        watcher.validated(dict(VALIDATION), SAMPLES)
+    return out.getvalue()
+
+
+def frames(text: str) -> list[str]:
+    """Return the lines that a terminal shows one after the other, without what moves and colours."""
+    return re.split(r"[\r\n]+", re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", text))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_line_fits_into_the_terminal(width: int) -> None:
+    lines = frames(shown(width, terminal=True))
+    assert max(map(cell_len, lines)) <= width
+    bars = [line for line in lines if "11,650/100,000  1:12:01 left" in line]
+    assert bars
+    assert all(len(line) == width for line in bars)
+    assert "loss 3.215   rate 1.2e-03   gradient norm 0.831   5,230 tokens/s" in lines
+
+
+def test_samples_on_a_terminal_are_wrapped_and_set_in() -> None:
+    lines = [line.rstrip() for line in frames(shown(80, terminal=True))]
+    first = next(place for place, line in enumerate(lines) if line.startswith("  source     [Ein] Mann"))
+    assert lines[first].endswith("und zwar")
+    assert lines[first + 1] == "  schon lange"
+
+
+def test_without_a_terminal_there_are_plain_lines_and_nothing_moves() -> None:
+    lines = shown(80, terminal=False).split("\n")
+    assert lines == [
+        "reading: 29,000 pairs",
+        "step 11650/100000  loss 3.215  rate 1.2e-03  gradient norm 0.831  5,230 tokens/s  1:12:01 left",
+        "step 11,600  loss 2.310  perplexity 1,382  accuracy 0.510  bleu 23.41  chrf 45.20",
+        "  best so far",
+        *(f"  {line}" for line in SAMPLES.split("\n")),
+        "",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0:00"), (59.7, "1:00"), (723, "12:03"), (11_045, "3:04:05")]
+)
+def test_times_are_written_as_people_read_them(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_numbers_have_the_digits_one_reads() -> None:
+    assert [number(value) for value in (0.0, 3.21456, -12.345, 1382.32)] == [
+        "0.000",
+        "3.215",
+        "-12.35",
+        "1,382",
+    ]
+    assert told({"step": 7, "best": True, "bleu": 1.0, "event": "x"}) == "bleu 1.000"
