@@ -73,7 +73,7 @@ class BPEDropout:
             keys: for each text, whole numbers that tell this use of it from others; all of one length.
 
         Returns:
-            for each text ids of the same type, (N',).
+            for each text its ids, (N',).
         """
         if not self._dropout or not sum(map(len, sentences)):
             return [np.asarray(sentence, _ID) for sentence in sentences]
@@ -94,10 +94,7 @@ class BPEDropout:
             self._cut(flat[start:end], variant)
             for (start, end), variant in zip(pairwise(edges), variants.tolist(), strict=True)
         ]
-        return [
-            np.frombuffer(b"".join(cuts[start:end]), _ID).astype(sentence.dtype)
-            for sentence, (start, end) in zip(sentences, pairwise(first.tolist()), strict=True)
-        ]
+        return [np.frombuffer(b"".join(cuts[start:end]), _ID) for start, end in pairwise(first.tolist())]
 
     def _mixed_keys(self, keys: Sequence[Sequence[int]]) -> npt.NDArray[np.uint64]:
         """Return 64 bits for each key, (B,)."""

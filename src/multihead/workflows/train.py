@@ -1,6 +1,5 @@
 """From a recipe to a trained run folder."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,10 +12,10 @@ from multihead.data.prepare import Prepared, prepare
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
-from multihead.recipe import Recipe, resumed, with_horizon
+from multihead.recipe import Recipe, resumed, with_horizon, with_vocabularies
 from multihead.run import Run
-from multihead.run.environment import environment
-from multihead.settings import Settings
+from multihead.run.environment import environment, file_hashes
+from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Observer as TrainingObserver
@@ -90,13 +89,9 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
 
 
 def resolved(recipe: Recipe[Settings], prepared: Prepared) -> Recipe[Settings]:
-    """Return the recipe with everything filled in that follows from the corpus and the number of steps."""
-    sizes = {
-        "source_vocab": prepared.source_tokenizer.vocab_size,
-        "target_vocab": prepared.target_tokenizer.vocab_size,
-    }
-    model = models.load(recipe.kind).Settings.model_validate(recipe.model.model_dump() | sizes)
-    return replace(recipe, model=model)
+    """Return the recipe with everything filled in that follows from the corpus."""
+    source, target = prepared.source_tokenizer, prepared.target_tokenizer
+    return with_vocabularies(recipe, source.vocab_size, target.vocab_size)
 
 
 def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | None = None) -> nn.Module:
@@ -146,6 +141,7 @@ def _opened(folder: Path, recipe: Recipe[Settings], prepared: Prepared) -> Run:
     tokenizers: Tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
     if not Run.exists(folder):
         data = {
+            "files": file_hashes(named_files(recipe.data)),
             "fingerprint": prepared.fingerprint,
             "pairs": len(prepared.train),
             "cleaning": prepared.report.to_dict(),
@@ -162,6 +158,12 @@ def _opened(folder: Path, recipe: Recipe[Settings], prepared: Prepared) -> Run:
         )
     run.write_recipe(resumed(run.recipe, recipe, place=str(folder)))
     return run
+
+
+def named_files(data: DataSettings) -> list[Path]:
+    """Return the training and validation files; standard input is none."""
+    names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
+    return [Path(data.dir) / name for name in names if name != "-"]
 
 
 class _Drawing:
