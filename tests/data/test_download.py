@@ -214,7 +214,7 @@ def test_every_known_corpus_can_be_got_one_way_or_the_other() -> None:
 
 
 def test_a_missing_file_of_a_known_corpus_names_the_command() -> None:
-    assert "multihead data get multi30k --to DIR" in remedy_for_missing("some/where/train.de.gz")
+    assert "multihead data get multi30k" in remedy_for_missing("some/where/train.de.gz")
     assert "--data.dir" in remedy_for_missing("train.de.gz")
     assert "data get" not in remedy_for_missing("my.txt")
 

@@ -55,7 +55,7 @@ def remedy_for_missing(name: str) -> str:
     corpus = next((data for data in KNOWN.values() if Path(name).name in {f.name for f in data.files}), None)
     if corpus is None:
         return "Check the name, and the folder it is looked for in (--data.dir)."
-    get = f"multihead data get {corpus.name} --to DIR" + ("" if corpus.url else " --from FOLDER")
+    get = f"multihead data get {corpus.name}" + ("" if corpus.url else " --from FOLDER")
     return f"Name the folder with --data.dir DIR; if you have no copy of {corpus.name}: {get}."
 
 
