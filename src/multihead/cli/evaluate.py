@@ -24,6 +24,7 @@ from multihead.generation import Translator
 from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.settings import DataSettings
+from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import Evaluation, TestSet, compare, evaluate, read_test_set, test_sets
 
 
@@ -39,6 +40,8 @@ class Options:
     """Target side of the test set."""
     json: _options.Flag = False
     """Print JSON."""
+    tokenise: _options.Text = None
+    """Also lower-cased BLEU on words cut by these rules, spacy or moses, as published figures are given."""
     device: _options.Word = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
 
@@ -54,10 +57,12 @@ def main(arguments: Sequence[str]) -> int:
         run = Run.open(folder)
         recipe = recipes.load(run.folder / "recipe.toml", given)
         sets = sets or _test_sets(options, recipe.data)
+        cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         translator = Translator.load(folder, device=options.device)
         with counted(f"translating with {folder}") as progress:
             found[folder] = [
-                evaluate(translator, test, recipe.search, run=run, progress=progress) for test in sets
+                evaluate(translator, test, recipe.search, run=run, tokenise=cut, progress=progress)
+                for test in sets
             ]
     console = _console.output()
     if options.json:
@@ -110,7 +115,10 @@ def show(run: str, evaluation: Evaluation, console: Console) -> None:
     """Print what was measured on a test set."""
     e = evaluation
     table = Table.grid(padding=(0, 2))
-    for name, score in {"BLEU": e.bleu, "BLEU, lower-cased": e.bleu_lowercase, "chrF2": e.chrf}.items():
+    scores = {"BLEU": e.bleu, "BLEU, lower-cased": e.bleu_lowercase, "chrF2": e.chrf}
+    if e.bleu_tokenised_lowercase:
+        scores["BLEU, published measure"] = e.bleu_tokenised_lowercase
+    for name, score in scores.items():
         table.add_row(f"  {name}", f"{score.value:.2f}", score.signature)
     table.add_row("  exactly right", f"{100 * e.exact:.2f} %")
     table.add_row("  perplexity", f"{e.perplexity:.3f}", f"a piece; {e.perplexity_character:.4f} a character")

@@ -15,9 +15,7 @@ from multihead.run import Run
 from multihead.scores import Comparison, Score, bleu, chrf, exact_match, paired_bootstrap, perplexity
 from multihead.settings import DataSettings, SearchSettings
 from multihead.text.corpus import read_pairs
-
-Tokenise = Callable[[Sequence[str]], list[str]]
-"""Cuts lines into words, set apart by spaces, as a publisher of a figure did."""
+from multihead.text.published import Tokenise
 
 
 @dataclass(frozen=True)

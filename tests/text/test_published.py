@@ -1,0 +1,19 @@
+import pytest
+
+from multihead.errors import UserError
+from multihead.text.published import tokeniser
+
+
+def test_spacy_cuts_by_its_rules_alone() -> None:
+    pytest.importorskip("spacy", reason="the extra [published] is not installed")
+    assert tokeniser("spacy", "en")(["a dog's ball, isn't it?"]) == ["a dog 's ball , is n't it ?"]
+
+
+def test_moses_does_not_escape() -> None:
+    pytest.importorskip("sacremoses", reason="the extra [published] is not installed")
+    assert tokeniser("moses", "de")(['Ein "Hund", z.B.']) == ['Ein " Hund " , z.B.']
+
+
+def test_other_rules_are_refused() -> None:
+    with pytest.raises(UserError, match="spacy, moses"):
+        tokeniser("sapcy", "en")
