@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from tables import BOS, EOS, PAD, A, B, Output, Table, brute_force, log_p, near, sources
+from tables import BOS, EOS, PAD, A, B, Output, Table, TableState, brute_force, log_p, near, sources
 from torch import Tensor
 
 from multihead.batch import Source
@@ -101,6 +101,43 @@ def test_stopping_early_loses_nothing(alpha: float) -> None:
     assert early.rows < late.rows
 
 
+class Chain(Table):
+    """Ends at once with probability ``end``; otherwise goes on for sure up to ``length`` tokens."""
+
+    def __init__(self, end: float, length: int) -> None:
+        super().__init__()
+        self.end, self.length = end, length
+
+    def logits(self, number: int, history: Sequence[int]) -> Tensor:
+        written = len(history) - 1
+        end = self.end if written == 0 else float(written == self.length)
+        return torch.tensor([0.0, 1 - end, 0.0, 0.0, end]).log()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "end", "length"),
+    [
+        # log 0.335 / lp(12) = -0.386 beats log 0.665 = -0.408; over lp(11) it would be -0.410.
+        (1.0, 0.665, 11),
+        # With a negative alpha short outputs are favoured: log 0.6 / lp(2) = -0.596 beats log 0.4 = -0.916.
+        (-1.0, 0.4, 1),
+    ],
+)
+def test_a_search_goes_on_while_anything_can_still_win(alpha: float, end: float, length: int) -> None:
+    (found,) = beam(
+        Chain(end, length), sources(1), [[BOS]], eos_id=EOS, alpha=alpha, limits=Limits(max_length=11)
+    )
+    assert found[0].tokens == (A,) * length
+    assert found[0].finished
+
+
+def test_a_search_stops_when_nothing_can_win_any_more() -> None:
+    table = Chain(0.7, 11)
+    (found,) = beam(table, sources(1), [[BOS]], eos_id=EOS, alpha=1.0, limits=Limits(max_length=11))
+    assert found[0].tokens == ()
+    assert table.steps == 1
+
+
 def test_results_do_not_depend_on_the_batch() -> None:
     numbers = list(range(23))
     prefixes = [[BOS, B, A, A][: 1 + n % 4] for n in numbers]
@@ -130,6 +167,20 @@ def test_each_sentence_has_the_limit_of_its_own_source() -> None:
         assert hypothesis.tokens == (A,) * length
         assert not hypothesis.finished
         assert near(hypothesis.log_probability, float(length * step[A] + step[EOS]))
+
+
+def test_no_sentence_is_stepped_past_its_limit_while_it_waits_for_others() -> None:
+    class Positions(Endless):
+        """A model of seven positions."""
+
+        def step(self, tokens_R: Tensor, state: TableState) -> tuple[Tensor, TableState]:
+            assert all(len(history) < 1 + 7 for history in state.histories)
+            return super().step(tokens_R, state)
+
+    prefixes = [[BOS, A, A, A]] + [[BOS]] * 16
+    for search in (beam, greedy):
+        found = search(Positions(), sources(*range(17)), prefixes, eos_id=EOS, limits=Limits(capacity=7))
+        assert all(len(h[0].tokens) <= 7 for h in found)
 
 
 def test_a_cut_hypothesis_competes_as_what_it_is_an_output_with_an_unlikely_end() -> None:

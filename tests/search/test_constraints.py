@@ -15,7 +15,7 @@ def flush_right(rows: list[list[int]]) -> Tensor:
 
 
 def forbidden(rows: list[list[int]], *constraints: object) -> list[set[int]]:
-    logits = torch.zeros(len(rows), V + 1)
+    logits = torch.zeros(len(rows), V + 2)
     forbid_(logits, flush_right(rows), constraints)  # type: ignore[arg-type]
     return [set(torch.nonzero(row == -torch.inf)[:, 0].tolist()) for row in logits]
 

@@ -48,14 +48,16 @@ def no_repeated_ngram(size: int) -> Constraint:
     """No n-gram of this size twice in a row's output (Paulus et al. 2017, sec. 2.5, n = 3)."""
 
     def forbid(history_RT: Tensor) -> Forbidden:
-        # windows_RWN are the n-grams so far; one that begins like the last n - 1 tokens forbids its end.
-        windows_RWN = history_RT.unfold(1, size, 1) if history_RT.shape[1] >= size else None
-        if windows_RWN is None:
+        columns = history_RT.shape[1]
+        if columns < size:
             nothing = history_RT.new_empty(0)
             return nothing, nothing
-        beginning_R1N = history_RT[:, None, history_RT.shape[1] - (size - 1) :]
-        repeats_RW = ((windows_RWN[..., :-1] == beginning_R1N) & (beginning_R1N >= 0)).all(2)
-        rows_X, windows_X = (repeats_RW & (windows_RWN[..., -1] >= 0)).nonzero(as_tuple=True)
+        # An n-gram so far that begins like the last n - 1 tokens forbids its end. If there are -1s among
+        # these, a whole history follows them, which occurs nowhere else in its row.
+        windows_RWN = history_RT.unfold(1, size, 1)
+        beginning_R1N = history_RT[:, None, columns - (size - 1) :]
+        repeats_RW = (windows_RWN[..., :-1] == beginning_R1N).all(2) & (windows_RWN[..., -1] >= 0)
+        rows_X, windows_X = repeats_RW.nonzero(as_tuple=True)
         return rows_X, windows_RWN[rows_X, windows_X, -1]
 
     return forbid
