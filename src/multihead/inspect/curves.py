@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from multihead.inspect import pictures
@@ -92,7 +93,11 @@ def draw_curves(events: Iterable[Event], path: str | Path) -> None:
     drawn = [(panel, lines) for panel, lines in drawn if any(lines)]
     last = max((step for _, lines in drawn for line in lines for step, _ in line), default=1)
     with pictures.look():
-        figure = Figure(figsize=(3.6 * max(len(drawn), 1), 2.7), facecolor="white", layout="constrained")
+        figure = Figure(
+            figsize=(3.6 * max(len(drawn), 1), 2.7),
+            facecolor="white",
+            layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12),
+        )
         for place, (panel, lines) in enumerate(drawn, start=1):
             axes = figure.add_subplot(1, len(drawn), place)
             axes.set_xlim(0, 1.02 * last)
