@@ -4,6 +4,7 @@ import os
 
 # Before torch and transformers are imported; child processes inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait leave the cores to others
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from collections.abc import Iterator

@@ -5,7 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -15,13 +15,13 @@ import torch
 from backwards import Silent, contents, fit, small_transformer, training_in
 from torch import nn
 
-from multihead.run import files
+from multihead.run import Run, files
 from multihead.training import Training, Validation
 
 SETTINGS: dict[str, object] = {"ema": 0.9, "accumulate": 2}
 
 
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+@pytest.fixture
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     before = torch.get_num_threads()
     torch.set_num_threads(request.param)
@@ -41,27 +41,22 @@ class StopsAt(Silent):
             signal.raise_signal(signal.SIGINT)
 
 
-def start(folder: Path, *, observer: Silent | None = None, **changed: object) -> Training:
-    # Wide enough that products are shared out between threads.
-    model = small_transformer(d_model=48, d_ff=211, num_layers=2)
-    settings: dict[str, object] = {**SETTINGS, "batch_tokens": 401, "log_every": 1, **changed}
-    return training_in(folder, model, observer=observer, settings=settings)
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize(
+    ("threads", "precision"), [(1, "fp32"), (1, "bf16"), (2, "fp32")], indirect=["threads"]
+)
 def test_stopped_and_resumed_is_never_stopped(tmp_path: Path, threads: int, precision: str) -> None:
-    fit(start(tmp_path / "whole", precision=precision))
-    for step in (4, 10, 17):
-        stopped = fit(start(tmp_path / "parts", observer=StopsAt(step), precision=precision))
+    def start(name: str, observer: Silent | None = None) -> Training:
+        # Wide enough that products are shared out between threads.
+        model = small_transformer(d_ff=211)
+        settings = {**SETTINGS, "batch_tokens": 401, "log_every": 1, "precision": precision}
+        return training_in(tmp_path / name, model, observer=observer, settings=settings)
+
+    fit(start("whole"))
+    for step in (4, 10):
+        stopped = fit(start("parts", StopsAt(step)))
         assert (stopped.how, stopped.progress.step) == ("interrupted", step)
-    assert fit(start(tmp_path / "parts", precision=precision)).how == "finished"
-    # The last state before the end is another one where a stop saved one more.
-    whole, parts = contents(tmp_path / "whole"), contents(tmp_path / "parts")
-    assert {name for name in parts if parts[name] != whole.get(name)} <= {
-        "state-0000000017",
-        "state-0000000017 meta",
-    }
-    assert parts["model.safetensors"] == whole["model.safetensors"]
+    assert fit(start("parts")).how == "finished"
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
 def test_another_seed_gives_other_bytes(tmp_path: Path) -> None:
@@ -87,24 +82,40 @@ class Killed(BaseException):
     """Stands for a power cut."""
 
 
-def test_a_crash_at_any_moment_costs_nothing(tmp_path: Path) -> None:
-    fit(training_in(tmp_path / "whole", settings=SETTINGS))
-    expected = contents(tmp_path / "whole")
-    sync, chance = files.sync, random.Random(1)
-    for number in range(5):
-        folder, left = tmp_path / str(number), chance.randint(5, 40)
+class Countdown:
+    """Does what a function does, a number of times; then there is a power cut."""
 
-        def failing(path: Path) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                raise Killed
-            sync(path)
+    def __init__(self, function: Callable[..., None], times: float) -> None:
+        self.function, self.times, self.calls = function, times, 0
 
-        with mock.patch.object(files, "sync", failing), pytest.raises(Killed):
+    def __call__(self, *args: Any) -> None:
+        self.calls += 1
+        if self.calls > self.times:
+            raise Killed
+        self.function(*args)
+
+
+def test_a_crash_while_anything_is_saved_costs_nothing(tmp_path: Path) -> None:
+    uncut = Countdown(files.sync, float("inf"))
+    with mock.patch.object(files, "sync", uncut):
+        fit(training_in(tmp_path / "whole", settings=SETTINGS))
+    for moment in random.Random(1).sample(range(1, uncut.calls), 5):
+        folder = tmp_path / str(moment)
+        with mock.patch.object(files, "sync", Countdown(files.sync, moment)), pytest.raises(Killed):
             fit(training_in(folder, settings=SETTINGS))
         fit(training_in(folder, settings=SETTINGS))
-        assert contents(folder) == expected
+        assert contents(folder) == contents(tmp_path / "whole")
+
+
+def test_a_crash_while_old_checkpoints_are_removed_leaves_none_behind(tmp_path: Path) -> None:
+    fit(training_in(tmp_path / "whole", settings=SETTINGS))
+    folder = tmp_path / "cut"
+    removed = Countdown(files.remove, 2)  # two states, but no weights
+    with mock.patch.object(files, "remove", removed), pytest.raises(Killed):
+        fit(training_in(folder, settings=SETTINGS))
+    assert {"weights-0000000005", "state-0000000020"} <= set(Run(folder).checkpoints())
+    fit(training_in(folder, settings=SETTINGS))
+    assert contents(folder) == contents(tmp_path / "whole")
 
 
 def test_a_crash_of_the_validation_costs_nothing(tmp_path: Path) -> None:
@@ -137,11 +148,11 @@ fit(training_in(Path(sys.argv[1]), observer=Dies(), settings={"log_every": 1}))
 
 
 def test_a_killed_process_costs_nothing(tmp_path: Path) -> None:
-    support = str(Path(__file__).parents[1] / "support")
+    places = [str(Path(__file__).parents[1] / "support"), os.environ.get("PYTHONPATH", "")]
     at = str(random.Random(1).randint(6, 19))
     killed = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "killed"), at],
-        env={**os.environ, "PYTHONPATH": support},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL

@@ -29,6 +29,7 @@ from multihead.training.update import Updater
 
 Stream = Iterator[tuple[PairBatch, Position]]
 MODEL, EMA = "model.", "ema."
+WEIGHTS = "weights-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,11 @@ class Training:
         if self.ema:
             self.ema.weights = {name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()}
         self.run.truncate_after(self.progress.step)
+        wanted = {_weights(step) for step in self.progress.scheduled}
+        for name in self.run.checkpoints():
+            # A crash may have come before what is too old was removed.
+            if name.startswith(WEIGHTS) and name not in wanted:
+                self.run.remove(name)
 
     # --- the end ------------------------------------------------------------------------------------
 
@@ -261,7 +267,7 @@ class Training:
 
 
 def _weights(step: int) -> str:
-    return f"weights-{step:010}"
+    return f"{WEIGHTS}{step:010}"
 
 
 def _split(steps: list[int], kept: int) -> tuple[list[int], list[int]]:
