@@ -25,3 +25,18 @@ def test_masks_combine_with_and() -> None:
         [[1, 0, 0], [1, 1, 0], [1, 1, 0]],
         [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
     ]
+
+
+def test_a_window_leaves_the_nearest_and_combines_with_the_others() -> None:
+    allowed = masks.window(5, 3)[0, 0]
+    assert allowed.int().tolist() == [
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [0, 1, 1, 1, 0],
+        [0, 0, 1, 1, 1],
+        [0, 0, 0, 1, 1],
+    ]
+    assert torch.equal(masks.window(5, 9), torch.ones(1, 1, 5, 5, dtype=torch.bool))
+    assert torch.equal(masks.window(5, 1)[0, 0], torch.eye(5, dtype=torch.bool))
+    both = (masks.window(5, 3) & masks.causal(5))[0, 0]
+    assert both.sum(1).tolist() == [1, 2, 2, 2, 2]

@@ -22,6 +22,13 @@ PROMISED = {
     "tatoeba-de-en",
     "transformer-base",
     "transformer-big",
+    "seq2seq-multi30k",
+    "rnn-attention-multi30k",
+    "conv-s2s-multi30k",
+    "tutorial-seq2seq",
+    "tutorial-rnn-attention",
+    "tutorial-conv-s2s",
+    "tutorial-transformer",
 }
 
 

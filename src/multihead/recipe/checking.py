@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from multihead import models
 from multihead.errors import UserError
 from multihead.recipe.layers import Layer
 from multihead.recipe.values import fit, in_words, is_sound, spelled
@@ -56,9 +57,20 @@ def _contradiction(section: str, fact: str, given: Given) -> UserError:
     return UserError(f"[{section}] {fact}", place=max(named)[1] if named else None)
 
 
+def _has(kind: str, key: str) -> bool:
+    return key in models.load(kind).Settings.model_fields
+
+
 def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserError:
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
+    if section == "model" and (others := [kind for kind in models.kinds() if _has(kind, key)]):
+        own = types["model"].__module__.rpartition(".")[2]
+        return UserError(
+            f'the model "{own}" has no "{key}", which is a key of {" and ".join(others)}',
+            place=layer.where(section, key),
+            remedy=f"Leave it out, or choose another model.kind. Keys of {own}: {', '.join(keys)}.",
+        )
     near = [f"{section}.{name}" for name in difflib.get_close_matches(key, keys, n=1)]
     remedy = f"Keys of [{section}]: {', '.join(keys)}."
     for meant in [*elsewhere, *near][:1]:

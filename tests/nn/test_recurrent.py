@@ -1,0 +1,125 @@
+"""Recurrent stacks against PyTorch's, against their equations, and against themselves step by step."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from multihead.nn.recurrent import Cell, RecurrentStack
+
+B, N, D_IN, D, LAYERS = 3, 7, 11, 5, 2
+LENGTHS = torch.tensor([4, 7, 2])
+
+CELLS = pytest.mark.parametrize("cell", ["lstm", "gru"])
+
+
+def theirs(ours: RecurrentStack, *, bidirectional: bool) -> nn.LSTM | nn.GRU:
+    """PyTorch's own stack of layers with the same weights."""
+    kind: Any = nn.LSTM if ours.cell == "lstm" else nn.GRU
+    stack: nn.LSTM | nn.GRU = kind(D_IN, D, LAYERS, batch_first=True, bidirectional=bidirectional)
+    weights = {}
+    for name, weight in ours.state_dict().items():
+        _, number, rest = name.split(".")
+        weights[rest.replace("l0", f"l{number}")] = weight
+    stack.load_state_dict(weights)
+    return stack
+
+
+def lengths_as_mask() -> Tensor:
+    return (torch.arange(N) < LENGTHS[:, None])[..., None]
+
+
+@CELLS
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_a_stack_is_pytorchs(cell: Cell, bidirectional: bool) -> None:
+    ours = RecurrentStack(cell, D_IN, D, LAYERS, bidirectional=bidirectional)
+    x = torch.randn(B, N, D_IN)
+    out, last = ours(x)
+    expected, final = theirs(ours, bidirectional=bidirectional)(x)
+    assert_close(out, expected)
+    directions = 1 + bidirectional
+    for number, part in enumerate(final if cell == "lstm" else (final,)):
+        by_layer = part.view(LAYERS, directions, B, D).transpose(1, 2).flatten(2)
+        for layer in range(LAYERS):
+            assert_close(last[layer * ours.state_size // LAYERS + number], by_layer[layer])
+
+
+@CELLS
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_each_sentence_is_read_as_if_it_were_alone(cell: Cell, bidirectional: bool) -> None:
+    stack = RecurrentStack(cell, D_IN, D, LAYERS, bidirectional=bidirectional)
+    x = torch.randn(B, N, D_IN)
+    out, last = stack(x, LENGTHS)
+    assert out.shape == (B, N, D * (1 + bidirectional))
+    assert not out.masked_select(~lengths_as_mask()).any()
+    for b, length in enumerate(LENGTHS.tolist()):
+        alone, final = stack(x[b : b + 1, :length])
+        assert_close(out[b, :length], alone[0])
+        for part, whole in zip(final, last, strict=True):
+            assert_close(part[0], whole[b])
+
+
+@CELLS
+def test_step_by_step_it_comes_to_the_same(cell: Cell) -> None:
+    stack = RecurrentStack(cell, D_IN, D, LAYERS)
+    x = torch.randn(B, N, D_IN)
+    state = tuple(torch.randn(B, D) for _ in range(stack.state_size))
+    whole, last = stack(x, state=state)
+    for n in range(N):
+        out, state = stack.step(x[:, n], state)
+        assert_close(out, whole[:, n])
+        assert stack.top(state) is out
+    assert_close(state, last)
+
+
+def test_an_lstm_is_its_equations() -> None:
+    stack = RecurrentStack("lstm", D_IN, D, 1)
+    x, h, c = torch.randn(1, D_IN), torch.randn(1, D), torch.randn(1, D)
+    weights = stack.state_dict()
+    W, U = weights["layers.0.weight_ih_l0"], weights["layers.0.weight_hh_l0"]
+    b = weights["layers.0.bias_ih_l0"] + weights["layers.0.bias_hh_l0"]
+    i, f, g, o = (W @ x[0] + U @ h[0] + b).split(D)
+    new_c = f.sigmoid() * c[0] + i.sigmoid() * g.tanh()
+    _, (after_h, after_c) = stack.step(x, (h, c))
+    assert_close(after_c[0], new_c)
+    assert_close(after_h[0], o.sigmoid() * new_c.tanh())
+
+
+def test_a_gru_is_its_equations() -> None:
+    stack = RecurrentStack("gru", D_IN, D, 1)
+    x, h = torch.randn(1, D_IN), torch.randn(1, D)
+    weights = stack.state_dict()
+    reads = weights["layers.0.weight_ih_l0"] @ x[0] + weights["layers.0.bias_ih_l0"]
+    keeps = weights["layers.0.weight_hh_l0"] @ h[0] + weights["layers.0.bias_hh_l0"]
+    (r_x, z_x, n_x), (r_h, z_h, n_h) = reads.split(D), keeps.split(D)
+    r, z = (r_x + r_h).sigmoid(), (z_x + z_h).sigmoid()
+    n = (n_x + r * n_h).tanh()
+    _, (after,) = stack.step(x, (h,))
+    assert_close(after[0], (1 - z) * n + z * h[0])
+
+
+@CELLS
+def test_it_begins_as_the_papers_say(cell: Cell) -> None:
+    stack = RecurrentStack(cell, D_IN, D, 1)
+    weights = stack.state_dict()
+    for gate in weights["layers.0.weight_hh_l0"].split(D):
+        assert_close(gate @ gate.T, torch.eye(D))
+    biases = weights["layers.0.bias_ih_l0"] + weights["layers.0.bias_hh_l0"]
+    forget = biases[D : 2 * D] if cell == "lstm" else biases[:0]
+    assert forget.eq(1).all()
+    assert int(biases.count_nonzero()) == len(forget)
+
+
+@CELLS
+def test_dropout_falls_between_the_layers_and_nowhere_else(cell: Cell) -> None:
+    x = torch.randn(B, N, D_IN)
+    one, two = (RecurrentStack(cell, D_IN, D, layers, dropout=0.5) for layers in (1, 2))
+    assert torch.equal(one(x, LENGTHS)[0], one(x, LENGTHS)[0])
+    for lengths in (None, LENGTHS):
+        assert not torch.equal(two(x, lengths)[0], two(x, lengths)[0])
+    state = tuple(torch.zeros(B, D) for _ in range(two.state_size))
+    assert not torch.equal(two.step(x[:, 0], state)[0], two.step(x[:, 0], state)[0])
+    two.eval()
+    assert torch.equal(two(x, LENGTHS)[0], two(x, LENGTHS)[0])
