@@ -72,7 +72,7 @@ class TokenizerSettings(Settings):
     joint: bool = True
     """One vocabulary for both sides (needed for tied embeddings of both)."""
     dropout: float = Field(0.0, ge=0, lt=1)
-    """BPE-dropout in training (Provilkov et al. 2020): chance that a merge is left out. 0.1 helps small corpora."""
+    """BPE-dropout in training (Provilkov et al. 2020): chance that a merge is left out; 0.1 for small corpora."""
     min_frequency: PositiveInt = 1
     """Leave out words (kind "words") or merges (kind "bpe") seen less often."""
     sample_pairs: PositiveInt = 1_000_000
@@ -158,7 +158,7 @@ class SearchSettings(Settings):
     beam_size: PositiveInt = 5
     """Hypotheses kept for each sentence."""
     length_penalty: float = 0.6
-    """alpha in ((5 + |Y|) / 6)^alpha (Wu et al. 2016, eq. 14; Vaswani et al. 2017, sec. 6.1: 0.6); 0: none."""
+    """alpha in ((5 + |Y|) / 6)^alpha (Wu et al. 2016, eq. 14; 0.6 as in Vaswani et al. 2017); 0: none."""
     n_best: PositiveInt = 1
     """Hypotheses returned for each sentence."""
     max_extra: int = Field(50, ge=0)
