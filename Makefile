@@ -1,5 +1,7 @@
 # make quickstart   trains a translator in a few minutes (the first time it installs what it needs)
 # make test         linter, type check, tests
+# make bench        benchmarks, one after the other
+# make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
 PYTHON ?= python3
@@ -21,16 +23,17 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 bench: $(INSTALLED)
-	$(BIN)/python -m bench
+	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
 
 # Installed anew only when the list of what is needed has changed.
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "multihead needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
 	  echo "Give another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	touch $@
+	@echo "installing into $(VENV); PyTorch is large, so this takes a while the first time"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,9 @@
 import io
 import json
 import math
+import shlex
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -261,7 +264,7 @@ def test_train_tells_what_it_does_in_plain_lines(
 def test_a_finished_run_says_so(training: list[str], trained: Path, capfdbinary: Captured) -> None:
     weights = (trained / "model.safetensors").read_bytes()
     out, _ = run(capfdbinary, *training, "--run", trained)
-    assert "finished" in out
+    assert "nothing is left to do: finished after 12 steps, " in out
     assert (trained / "model.safetensors").read_bytes() == weights
 
 
@@ -270,6 +273,34 @@ def test_a_run_goes_on_by_its_own_recipe(
 ) -> None:
     out, _ = run(capfdbinary, "train", "--run", trained)
     assert "finished" in out
+
+
+def test_a_training_that_is_interrupted_says_how_to_go_on(training: list[str], tmp_path: Path) -> None:
+    long = [*training, "--training.steps", "100000", "--validation.every", "90000", "--run", str(tmp_path)]
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "multihead", *long],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        next(line for line in process.stdout if line.startswith("step 3/"))
+        process.send_signal(signal.SIGINT)
+        told, errors = process.communicate()
+    assert process.returncode == 130
+    assert "the same command goes on:\n" in told
+    assert told.endswith(f"multihead {shlex.join(long)}\n")
+    assert errors == ""
+
+
+def test_fine_tuning_reports_the_old_test_sets_before_and_after(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out, _ = run(capfdbinary, *training, "--init", trained, "--run", tmp_path / "tuned")
+    _, told = out.split("the old test sets, before and after:")
+    assert f"{trained} on held_out: 216 pairs" in told
+    assert f"{tmp_path / 'tuned'} on held_out: 216 pairs" in told
+    assert f"held_out: {tmp_path / 'tuned'} against {trained}" in told
 
 
 def test_another_setting_is_refused_by_name(

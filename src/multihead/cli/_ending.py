@@ -5,11 +5,12 @@ from multihead.cli._progress import told
 from multihead.training import Outcome
 
 
-def ending(outcome: Outcome, command: str) -> str:
+def ending(outcome: Outcome, began: int, command: str) -> str:
     """Say how a training ended and how to go on.
 
     Args:
         outcome: of the training.
+        began: the step that this start began after.
         command: what was typed after ``multihead``.
     """
     progress = outcome.progress
@@ -17,7 +18,8 @@ def ending(outcome: Outcome, command: str) -> str:
         again = f"{_console.program()} {command}"
         return f"interrupted after step {progress.step:,}; the same command goes on:\n  {again}"
     why = f" ({progress.stopped})" if progress.stopped else ""
+    before = "nothing is left to do: " if began == progress.step else ""
     return (
-        f"finished after {progress.step:,} steps{why}, {_console.duration(progress.seconds)} of training\n"
+        f"{before}finished after {progress.step:,} steps{why}, {_console.duration(progress.seconds)} of training\n"
         f"{outcome.chosen} weights: {told(outcome.metrics or {})}"
     )

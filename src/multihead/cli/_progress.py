@@ -27,6 +27,9 @@ class Watcher:
     """Watches a training from the corpus on; an ``Observer`` of ``workflows.train``.
 
     The bars are there inside a ``with`` block.
+
+    Attributes:
+        began: the step that this start began after.
     """
 
     def __init__(self, console: Console) -> None:
@@ -34,6 +37,7 @@ class Watcher:
         self._bars = _Bars(console)
         self._spoke = time.monotonic()
         self._steps = 0
+        self.began = 0
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -74,7 +78,8 @@ class Watcher:
         if device.type == "cpu":
             machine += f", {torch.get_num_threads()} threads"
         self.console.print(f"{recipe.kind}: {size:,} parameters, on {machine}")
-        if step:
+        self.began = step
+        if 0 < step < self._steps:
             self.console.print(f"going on after step {step:,} of {self._steps:,}")
         self._bars.show("training", step, self._steps, "")
 

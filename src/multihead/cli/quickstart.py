@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     console.print(f"a corpus of number words: {recipe.data.dir}")
     with Watcher(console) as watcher:
         outcome = train(recipe, folder, watcher)
-    console.print(ending(outcome, f"quickstart {shlex.join(arguments)}"))
+    console.print(ending(outcome, watcher.began, f"quickstart {shlex.join(arguments)}"))
     if outcome.how == "interrupted":
         return INTERRUPTED
     translator = Translator.load(folder, device=recipe.training.device)

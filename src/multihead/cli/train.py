@@ -14,7 +14,7 @@ from typing import Annotated
 
 import tyro
 
-from multihead.cli import INTERRUPTED, _console, _options
+from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._choosing import chosen
 from multihead.cli._dry_run import show
 from multihead.cli._ending import ending
@@ -68,8 +68,11 @@ def main(arguments: Sequence[str]) -> int:
     if options.dry_run:
         show(found, console)
         return 0
-    console.print(ending(outcome, f"train {shlex.join(arguments)}"))
+    console.print(ending(outcome, watcher.began, f"train {shlex.join(arguments)}"))
     if outcome.how == "interrupted":
         return INTERRUPTED
     console.print(f"to use it: {_console.program()} translate {shlex.quote(str(folder))}")
+    if init and recipe.data.tests:
+        console.print("\nthe old test sets, before and after:\n")
+        return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
     return 0
