@@ -15,6 +15,7 @@ from multihead.search.ensemble import Ensemble
 from multihead.search.greedy import greedy
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import Limits
+from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
 
 SOURCE, TARGET, BOS, EOS = 37, 83, 2, 3
@@ -105,6 +106,41 @@ def test_a_models_output_does_not_depend_on_the_batch(model: Callable[[], Any]) 
         (alone,) = beam(model(), part(source, b), [prefix], eos_id=EOS, beam_size=5, n_best=3, limits=LIMITS)
         assert [h.tokens for h in alone] == [h.tokens for h in together[b]]
         assert [h.score for h in alone] == pytest.approx([h.score for h in together[b]], rel=1e-4)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_models_samples_are_as_likely_as_scoring_says_and_do_not_depend_on_the_batch(
+    model: Callable[[], Any],
+) -> None:
+    source = some_source()
+    numbers = range(7)
+    together = sample(
+        model(),
+        source,
+        prefixes(),
+        eos_id=EOS,
+        seed=1,
+        numbers=numbers,
+        samples=3,
+        limits=LIMITS,
+        distinct=False,
+    )
+    first = scored(model(), source, [h[0] for h in together])
+    for b, prefix in enumerate(prefixes()):
+        (alone,) = sample(
+            model(),
+            part(source, b),
+            [prefix],
+            eos_id=EOS,
+            seed=1,
+            numbers=[b],
+            samples=3,
+            limits=LIMITS,
+            distinct=False,
+        )
+        assert [h.tokens for h in alone] == [h.tokens for h in together[b]]
+        expected = float(first[b, len(prefix) - 1 :].sum())
+        assert together[b][0].log_probability == pytest.approx(expected, rel=1e-4)
 
 
 def test_an_ensemble_has_the_mean_of_its_members_probabilities() -> None:

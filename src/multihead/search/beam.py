@@ -81,6 +81,7 @@ def beam(
 
         sums_BK = best.sums.masked_fill(ends_BK, -torch.inf)
         done_B = _attainable(live, sums_BK, alpha) <= ended.worst
+        # Done is done, so that what a sentence does until it is dropped does not depend on the batch.
         best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
         going = to_drop(live, done_B, step)
         if going is not None:

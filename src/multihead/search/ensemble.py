@@ -1,6 +1,5 @@
 """Several models that write one output together."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +38,7 @@ class Ensemble:
         return EnsembleState([member.start(source, prefixes) for member in self.members])
 
     def step(self, tokens_R: Tensor, state: EnsembleState) -> tuple[Tensor, EnsembleState]:
-        """See ``Stepper``. The scores are logarithms of the mean probability.
+        """See ``Stepper``. The scores are logarithms of summed probabilities; softmax makes the mean of them.
 
         Raises:
             UserError: if the members' vocabularies differ in size.
@@ -55,7 +54,5 @@ class Ensemble:
                 place="ensemble",
                 remedy="Put models together that share one target tokenizer.",
             )
-        # log mean p = log sum exp(log p) - log M
         log_p_MRV = torch.stack([logits_RV.float().log_softmax(1) for logits_RV, _ in stepped])
-        mean_RV = log_p_MRV.logsumexp(0) - math.log(len(stepped))
-        return mean_RV, EnsembleState([state for _, state in stepped])
+        return log_p_MRV.logsumexp(0), EnsembleState([state for _, state in stepped])

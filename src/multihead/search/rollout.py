@@ -49,7 +49,7 @@ def rollout(
     if copies > 1:
         rows = torch.arange(len(prefixes), device=live.history.device).repeat_interleave(copies)
         live, state = live.copied(copies), state.select(rows)
-    own_BK = torch.arange(copies, device=live.sums.device).expand_as(live.sums)
+    own_K = torch.arange(copies, device=live.sums.device)
     step = 0
     while True:
         logits_RV, state = stepper.step(live.last, state)
@@ -58,6 +58,7 @@ def rollout(
         gains_R = following.logits.gather(1, tokens_R1)[:, 0] - following.normaliser
         sums_BK = live.sums + gains_R.view_as(live.sums)
         tokens_BK, cut_BK = tokens_R1.view_as(live.sums), following.cut.view_as(live.sums)
+        own_BK = own_K.expand_as(sums_BK)
         ends_BK = (tokens_BK == eos_id) & (sums_BK > -torch.inf)
         if observer is not None:
             observer(_branches(step, live, own_BK, tokens_BK, sums_BK, ends_BK, cut_BK))
@@ -68,7 +69,7 @@ def rollout(
         if going is not None:
             if not len(going):
                 return harvest
-            state, live, own_BK = state.keep(going), live.keep(going), own_BK[going]
+            state, live = state.keep(going), live.keep(going)
             tokens_BK, sums_BK = tokens_BK[going], sums_BK[going]
         live = live.extended(None, tokens_BK, sums_BK)
         step += 1

@@ -86,9 +86,7 @@ def _allowed(logits_RV: Tensor, top_k: int, top_p: float) -> tuple[Tensor, Tenso
     values_RC, columns_RC = largest(logits_RV, top_k or logits_RV.shape[1])
     probabilities_RC = values_RC.softmax(1)
     before_RC = probabilities_RC.cumsum(1) - probabilities_RC
-    beyond_RC = before_RC >= top_p
-    beyond_RC[:, 0] = False
-    return values_RC.masked_fill(beyond_RC, -torch.inf), columns_RC
+    return values_RC.masked_fill(before_RC >= top_p, -torch.inf), columns_RC
 
 
 def _inverse(probabilities_RC: Tensor, uniform_R: Tensor) -> Tensor:
