@@ -19,7 +19,8 @@ def ending(outcome: Outcome, began: int, command: str) -> str:
         return f"interrupted after step {progress.step:,}; the same command goes on:\n  {again}"
     why = f" ({progress.stopped})" if progress.stopped else ""
     before = "nothing is left to do: " if began == progress.step else ""
+    spent = _console.duration(progress.seconds)
     return (
-        f"{before}finished after {progress.step:,} steps{why}, {_console.duration(progress.seconds)} of training\n"
+        f"{before}finished after {progress.step:,} steps{why}, {spent} of training\n"
         f"{outcome.chosen} weights: {told(outcome.metrics or {})}"
     )

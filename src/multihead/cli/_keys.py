@@ -5,7 +5,6 @@ from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -82,6 +81,7 @@ def _types(sections: Sequence[str], model: str | None = None) -> dict[str, type[
 def show(sections: Sequence[str], *, short: str = "", model: str | None = None) -> None:
     """Print every key with its meaning and default, section by section."""
     console = _console.output()
+    console.print("\nKeys of a recipe, with what holds where no recipe says anything else:\n")
     for name, kind in _types(sections, model).items():
         heading = f"{name}: {(kind.__doc__ or '').split(chr(10))[0]}"
         table = Table.grid(padding=(0, 2))
@@ -89,8 +89,9 @@ def show(sections: Sequence[str], *, short: str = "", model: str | None = None) 
         table.add_column()
         for row in _rows(name, kind, bare=name == short):
             table.add_row(*row)
-        block = Group(Text(heading, style="bold"), Padding(table, (0, 0, 1, 2)))
-        console.print(block, soft_wrap=False)
+        console.print(Text(heading, style="bold"), soft_wrap=False)
+        console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
+        console.print()
 
 
 def _rows(section: str, kind: type[Settings], *, bare: bool) -> Iterator[tuple[Text, str]]:

@@ -1,6 +1,7 @@
 """Options of a command: typed dataclasses read by tyro, and the keys of recipes beside them."""
 
 import difflib
+import inspect
 import sys
 from collections.abc import Sequence
 from typing import Annotated, TypeVar, get_type_hints
@@ -57,11 +58,14 @@ def read_with_keys(
     """
     command = kind.__module__.rpartition(".")[2]
     rest, given = _keys.split(arguments, sections=sections, short=short)
+    if {"-h", "--help"} & set(rest):
+        # Said here, as it stands in the file: tyro would join its lines to paragraphs of any width.
+        print(inspect.cleandoc(sys.modules[kind.__module__].__doc__ or ""), end="\n\n")
     try:
         options, unknown = tyro.cli(
             kind,
             prog=f"multihead {command}",
-            description=sys.modules[kind.__module__].__doc__,
+            description="",
             args=rest,
             config=CONFIG,
             return_unknown_args=True,

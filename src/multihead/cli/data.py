@@ -1,6 +1,7 @@
 """List the known corpora, or get one.
 
-Files are checked by their SHA-256; a download that broke off is taken up where it stopped.
+Files are checked by their SHA-256; a download that broke off is taken up where
+it stopped.
 
 multihead data list
 multihead data get multi30k

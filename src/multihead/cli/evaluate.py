@@ -4,8 +4,8 @@
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
     multihead evaluate runs/de-en runs/de-en-large
 
-Without files the test sets of the run's recipe. Of two runs it is told whether they differ by more than
-chance (paired bootstrap).
+Without files the test sets of the run's recipe. Of two runs it is told whether
+they differ by more than chance (paired bootstrap).
 """
 
 import json

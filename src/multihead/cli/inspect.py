@@ -3,7 +3,8 @@
     multihead inspect runs/de-en "Ein Hund schläft."
     multihead inspect runs/de-en "Ein Hund schläft." -o attention.svg
 
-Without a file the map is drawn in the terminal: output rows by source columns, the darker the more attention.
+Without a file the map is drawn in the terminal: output rows by source columns,
+the darker the more attention.
 """
 
 from collections.abc import Sequence

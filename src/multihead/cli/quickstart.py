@@ -3,9 +3,10 @@
     multihead quickstart
     multihead quickstart --pair ko-en
 
-Needs no network and no files: it makes its own corpus (zweiundvierzig, forty-two), holds out numbers that
-training never sees, and then goes the ordinary way: cleaning, subwords, training, evaluation. The keys of a
-recipe are options here too (`multihead train --help` lists them).
+Needs no network and no files: it makes its own corpus (zweiundvierzig is
+forty-two), holds out numbers that training never sees, and then goes the
+ordinary way: cleaning, subwords, training, evaluation. The keys of a recipe are
+options here too (`multihead train --help` lists them).
 """
 
 import shlex

@@ -2,9 +2,10 @@
 
 Prints the log-probability of each pair, one a line.
 
-    multihead score runs/de-en --src test.de --tgt test.en > log-probabilities.txt
+    multihead score runs/de-en --src test.de --tgt test.en > scores.txt
 
-Natural logarithm, of the whole target with its end symbol. A pair that is too long for the model gets "nan".
+Natural logarithm, of the whole target with its end symbol. A pair that is too
+long for the model gets "nan".
 """
 
 import math

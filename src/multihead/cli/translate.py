@@ -5,7 +5,7 @@ Standard input to standard output by default, one line for each line, in order.
     echo "Guten Tag." | multihead translate runs/de-en
     multihead translate runs/de-en -i test.de -o test.en --beam-size 8
 
-Several runs of one vocabulary are an ensemble. An empty line stays an empty line.
+Several runs of one vocabulary are an ensemble. An empty line stays empty.
 """
 
 import sys
