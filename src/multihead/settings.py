@@ -15,8 +15,6 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-
-
 class DataSettings(Settings):
     """Where the sentence pairs come from, and which of them are fit for training."""
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
+from watching import Silent
 
-from conftest import Silent
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe

@@ -2,8 +2,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from watching import Silent
 
-from conftest import Silent
 from multihead import recipe as recipes
 from multihead.recipe import Recipe
 from multihead.settings import Settings

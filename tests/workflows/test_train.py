@@ -2,8 +2,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from watching import Silent
 
-from conftest import Silent
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe

@@ -50,7 +50,7 @@ def trained(
         lowercase: whether the tokenizers lower-case.
 
     Raises:
-        UserError: the vocabulary wanted does not go with the corpus.
+        UserError: the vocabulary wanted does not go with the corpus, or the two not with each other.
     """
     sides = [_both] if len(found) == 1 else [_source, _target]
     ready = []
@@ -60,6 +60,7 @@ def trained(
             tokenizer = train(sample, settings, lowercase)
             _check_size(tokenizer, settings)
         ready.append(tokenizer)
+    _check_symbols(ready[0], ready[-1])
     return ready[0], ready[-1]
 
 
@@ -69,6 +70,18 @@ def _check_size(tokenizer: Tokenizer, settings: TokenizerSettings) -> None:
         fact = f"{settings.vocab_size:,} pieces are more than the corpus supports"
         remedy = f"Set it to at most {tokenizer.vocab_size}."
         raise UserError(fact, place="tokenizer.vocab_size", remedy=remedy)
+
+
+def _check_symbols(source: Tokenizer, target: Tokenizer) -> None:
+    """Refuse vocabularies whose control symbols differ: a batch has one number for each symbol."""
+    numbers = [(t.pad_id, t.bos_id, t.eos_id) for t in (source, target)]
+    if numbers[0] != numbers[1]:
+        fact = f"padding, begin and end symbol have other numbers in the source, {numbers[0]}, than in the target, "
+        raise UserError(
+            f"{fact}{numbers[1]}",
+            place="tokenizer",
+            remedy="Use two vocabularies of one make, or one for both sides.",
+        )
 
 
 def spread(pairs: Pairs, total: int, most: int) -> Iterator[tuple[str, str]]:

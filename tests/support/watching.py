@@ -1,0 +1,36 @@
+"""An observer for tests of whole trainings."""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+
+
+class Silent:
+    """An observer that remembers what it was told, and may object."""
+
+    def __init__(self, objection: Callable[[dict[str, Any]], None] | None = None) -> None:
+        self.updates: list[dict[str, Any]] = []
+        self.validations: list[dict[str, Any]] = []
+        self.began_at: int | None = None
+        self.objection = objection or (lambda event: None)
+
+    def preparing(self, stage: str, done: int, total: int | None) -> None:
+        pass
+
+    def prepared(self, prepared: object) -> None:
+        pass
+
+    def begins(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
+        self.began_at = step
+
+    def updated(self, event: dict[str, Any]) -> None:
+        self.updates.append(event)
+        self.objection(event)
+
+    def validated(self, event: dict[str, Any], samples: str) -> None:
+        self.validations.append(event)
+        self.objection(event)
