@@ -76,12 +76,9 @@ def _check_symbols(source: Tokenizer, target: Tokenizer) -> None:
     """Refuse vocabularies whose control symbols differ: a batch has one number for each symbol."""
     numbers = [(t.pad_id, t.bos_id, t.eos_id) for t in (source, target)]
     if numbers[0] != numbers[1]:
-        fact = f"padding, begin and end symbol have other numbers in the source, {numbers[0]}, than in the target, "
-        raise UserError(
-            f"{fact}{numbers[1]}",
-            place="tokenizer",
-            remedy="Use two vocabularies of one make, or one for both sides.",
-        )
+        fact = "padding, begin and end symbol have other numbers in the source than in the target"
+        remedy = "Use two vocabularies of one make, or one for both sides."
+        raise UserError(f"{fact}: {numbers[0]}, {numbers[1]}", place="tokenizer", remedy=remedy)
 
 
 def spread(pairs: Pairs, total: int, most: int) -> Iterator[tuple[str, str]]:
