@@ -148,6 +148,18 @@ def test_very_rare_characters_are_left_to_bytes() -> None:
     assert alphabet(lines[1:]) == ["é", "▁", "☃"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_mark_of_a_word_is_known_even_where_no_text_has_a_space(kind: str) -> None:
+    tokenizer = trained(kind, ["abcd" * (number % 5 + 1) for number in range(4001)], 300)
+    assert tokenizer.pieces("abcd")[0].text.startswith("▁")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "wordpiece"])
+def test_no_piece_is_a_row_of_signs(kind: str) -> None:
+    tokenizer = trained(kind, ["=" * 97, "a" * 101] * 13, 401)
+    assert 16 <= max(map(len, pieces(tokenizer))) <= 32
+
+
 def test_complete_merges_are_all_ways_to_make_a_piece_in_their_order() -> None:
     assert complete_merges(["a", "b", "ab", "ba", "aba"]) == [
         ("a", "b"),

@@ -11,6 +11,8 @@ COVERAGE = 0.9999
 """Part of the text whose characters become pieces; the rare others are spelt in bytes, or unknown."""
 BYTES = tuple(f"<0x{value:02X}>" for value in range(256))
 """Pieces that together spell any character in UTF-8, named as in SentencePiece."""
+LONGEST_PIECE = 32
+"""Characters of a merged piece at most: beyond are rows of signs and other waste."""
 
 _APART = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}ー"
 """Scripts that are written without a space, or with particles, after words of other scripts."""
@@ -58,7 +60,8 @@ def alphabet(lines: Iterable[str]) -> list[str]:
     counts: Counter[str] = Counter()
     for line in lines:
         counts.update(line)
-    counts["▁"] = counts.pop(" ", 0) + 1
+        counts["▁"] += 1
+    counts["▁"] += counts.pop(" ", 0)
     room = (1 - COVERAGE) * counts.total()
     ranked = by_count(counts)
     while len(ranked) > 1 and (room := room - counts[ranked[-1]]) >= 0:
@@ -104,6 +107,7 @@ def merged(
         min_frequency=min_frequency,
         initial_alphabet=list(letters),
         limit_alphabet=len(letters),
+        max_token_length=LONGEST_PIECE,
         show_progress=False,
     )
     library.train_from_iterator(lines, trainer)

@@ -1,0 +1,125 @@
+"""The quickstart's corpus."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from multihead.errors import UserError
+from multihead.settings import DataSettings, TokenizerSettings
+from multihead.text import numbers
+from multihead.text.cleaning import fault
+from multihead.text.corpus import read_pairs
+from multihead.text.numbers import (
+    HELD_OUT,
+    PAIRS,
+    SHOWN,
+    TEST,
+    TRAIN,
+    VALID,
+    VOCAB_SIZES,
+    NumberCorpus,
+    make,
+    write_files,
+)
+from multihead.text.training import train
+
+COMPOUNDS = {"de-en": ("zweiundvierzig", "forty-two"), "ko-en": ("사십이", "forty-two")}
+
+
+@pytest.fixture(scope="module", params=PAIRS)
+def corpus(request: pytest.FixtureRequest) -> NumberCorpus:
+    return make(request.param, 1)
+
+
+def test_no_number_is_in_two_parts_or_twice(corpus: NumberCorpus) -> None:
+    together = [*corpus.train, *corpus.valid, *corpus.test]
+    assert (len(corpus.train), len(corpus.valid), len(corpus.test)) == (TRAIN, VALID, TEST)
+    assert len({source for source, _ in together}) == len({target for _, target in together}) == len(together)
+
+
+def test_what_is_shown_is_tested_and_never_trained_on(corpus: NumberCorpus) -> None:
+    source, target = COMPOUNDS[corpus.pair]
+    assert corpus.test[0] == (source, target)
+    assert len(corpus.test[: len(SHOWN)]) == 10
+    assert not any(source in text for text, _ in corpus.train)
+    assert not any(target in text for _, text in corpus.train)
+
+
+def test_held_out_compounds_occur_in_no_training_number_but_their_parts_do(corpus: NumberCorpus) -> None:
+    targets = [target for _, target in corpus.train]
+    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+    units = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    seen = {
+        f"{ten}-{unit}" for ten in tens for unit in units if any(f"{ten}-{unit}" in text for text in targets)
+    }
+    missing = {f"{ten}-{unit}" for ten in tens for unit in units} - seen
+    assert missing == {f"{tens[number // 10 - 2]}-{units[number % 10 - 1]}" for number in HELD_OUT}
+    assert len({number // 10 for number in HELD_OUT}) == len({number % 10 for number in HELD_OUT}) == 8
+
+
+def test_training_lists_a_small_part_of_all_numbers_and_every_small_one(corpus: NumberCorpus) -> None:
+    targets = {target for _, target in corpus.train}
+    assert {"zero", "one", "twelve", "twenty", "thirty-three", "ninety-nine"} <= targets
+    thousands = [target for target in targets if " thousand" in target]
+    assert len(targets) / 2 < len(thousands) < len(targets)
+
+
+def test_a_test_has_numbers_of_all_lengths(corpus: NumberCorpus) -> None:
+    thousands = sum(" thousand" in target for _, target in corpus.test)
+    assert 0.6 < thousands / TEST < 0.9
+
+
+def test_every_pair_passes_cleaning(corpus: NumberCorpus) -> None:
+    assert {fault(*pair, DataSettings()) for pair in corpus.train} == {None}
+
+
+def test_numerals_are_cut_in_pieces_that_mean_something(corpus: NumberCorpus) -> None:
+    settings = TokenizerSettings.model_validate({"vocab_size": VOCAB_SIZES[corpus.pair]})
+    tokenizer = train((text for pair in corpus.train for text in pair), settings)
+    source, target = ([piece.text for piece in tokenizer.pieces(text)] for text in COMPOUNDS[corpus.pair])
+    wanted = {"de-en": ["▁", "zwei", "und", "vier", "zig"], "ko-en": ["▁사", "십", "이"]}
+    assert source == wanted[corpus.pair]
+    assert target[:2] == ["▁forty", "-"]
+    assert "".join(target[2:]) == "two"
+    assert not any(
+        tokenizer.unk_id in ids for ids in tokenizer.encode_batch([text for text, _ in corpus.test])
+    )
+
+
+def test_files_are_written_and_read_again(corpus: NumberCorpus, tmp_path: Path) -> None:
+    write_files(corpus, tmp_path / "new" / "folder")
+    data = DataSettings.model_validate({"dir": str(tmp_path / "new" / "folder")})
+    source, target = corpus.pair.split("-")
+    for part, pairs in {"train": corpus.train, "valid": corpus.valid, "test": corpus.test}.items():
+        assert list(read_pairs(data, [f"{part}.{source}"], [f"{part}.{target}"])) == pairs
+
+
+def test_a_corpus_is_a_function_of_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = """
+from multihead.text import numbers
+numbers.TRAIN, numbers.VALID, numbers.TEST = 101, 3, 13
+for seed in (2, 3):
+    print(numbers.make("ko-en", seed))
+"""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    ]
+    assert told[0] == told[1]
+    for name, size in {"TRAIN": 101, "VALID": 3, "TEST": 13}.items():
+        monkeypatch.setattr(numbers, name, size)
+    assert told[0] == f"{make('ko-en', 2)}\n{make('ko-en', 3)}\n"
+    assert make("ko-en", 2) != make("ko-en", 3)
+
+
+def test_an_unknown_pair_is_refused() -> None:
+    with pytest.raises(UserError, match=r"no number words for 'fr-en'\. There are de-en and ko-en"):
+        make("fr-en", 1)
