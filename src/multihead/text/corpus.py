@@ -1,6 +1,7 @@
 """Sentence pairs from files: two aligned files (Moses), TSV or JSONL."""
 
 import json
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,6 +18,9 @@ __all__ = ["read_lines", "read_pairs"]
 
 Pair = tuple[str, str]
 Format = Literal["lines", "tsv", "jsonl"]
+
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+"""What JSON can spell and no text file can hold: NUL, halves of surrogate pairs."""
 
 
 def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Pair]:
@@ -90,7 +94,14 @@ def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
         parse = partial(_values, keys=(data.source_field or "source", data.target_field or "target"))
     number = 0
     for number, line in enumerate(read_lines(path, data.encoding), start=1):
-        yield parse(line, place=f"{path}:{number}") if line.strip() else ("", "")
+        if not line or line.isspace():
+            yield "", ""
+            continue
+        try:
+            pair = parse(line)
+        except UserError as error:
+            raise UserError(error.fact, place=f"{path}:{number}", remedy=error.remedy) from None
+        yield pair
     if number == 0:
         raise _empty(path)
 
@@ -109,37 +120,37 @@ def _column(field: str, side: str, default: int) -> int:
     raise UserError(f"{field!r} is no column", place=f"data.{side}_field", remedy=remedy)
 
 
-def _cells(line: str, *, columns: tuple[int, int], place: str) -> Pair:
+def _cells(line: str, *, columns: tuple[int, int]) -> Pair:
     cells = line.split("\t")
     if max(columns) >= len(cells):
         fact = f"column {max(columns) + 1} wanted, but there are {len(cells)}"
         remedy = "Mend the line, or set data.source_field and data.target_field."
-        raise UserError(fact, place=place, remedy=remedy)
+        raise UserError(fact, remedy=remedy)
     return cells[columns[0]], cells[columns[1]]
 
 
-def _values(line: str, *, keys: tuple[str, str], place: str) -> Pair:
+def _values(line: str, *, keys: tuple[str, str]) -> Pair:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
         remedy = 'One object a line is expected: {"source": "...", "target": "..."}.'
-        raise UserError(f"not JSON ({error})", place=place, remedy=remedy) from None
+        raise UserError(f"not JSON ({error})", remedy=remedy) from None
     if not isinstance(row, dict):
-        raise UserError("no JSON object", place=place, remedy='Expected: {"source": "...", "target": "..."}.')
-    return _value(row, keys[0], place), _value(row, keys[1], place)
+        raise UserError("no JSON object", remedy='Expected: {"source": "...", "target": "..."}.')
+    return _value(row, keys[0]), _value(row, keys[1])
 
 
-def _value(row: dict[str, object], key: str, place: str) -> str:
+def _value(row: dict[str, object], key: str) -> str:
     """Return the text under a key, on one line: a line feed inside it becomes a space."""
     if key not in row:
         found = ", ".join(map(repr, sorted(row))) or "none"
         remedy = f"Set data.source_field and data.target_field (keys here: {found})."
-        raise UserError(f"no key {key!r}", place=place, remedy=remedy)
+        raise UserError(f"no key {key!r}", remedy=remedy)
     text = row[key]
     if not isinstance(text, str):
         fact = f"{key!r} is not text but {json.dumps(text)[:40]}"
-        raise UserError(fact, place=place, remedy="Put it in quotes, or leave the line out.")
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise UserError(fact, remedy="Put it in quotes, or leave the line out.")
+    if _NO_TEXT.search(text):
         fact = f"{key!r} holds a NUL character or half a surrogate pair"
-        raise UserError(fact, place=place, remedy="Remove it, or leave the line out.")
+        raise UserError(fact, remedy="Remove it, or leave the line out.")
     return text.replace("\r\n", " ").replace("\n", " ")

@@ -44,10 +44,17 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
     _check_encoding(encoding)
     place = "standard input" if path == STDIN else path
     with _opened(path) as binary:
-        first = True
         for number, raw in enumerate(_raw_lines(binary, place), start=1):
-            yield _decoded(raw, encoding, f"{place}:{number}", first)
-            first = False
+            if b"\0" in raw:
+                remedy = (
+                    "Is this a text file, in an encoding like UTF-8? Remove the byte or convert the file."
+                )
+                raise UserError("a NUL byte", place=f"{place}:{number}", remedy=remedy)
+            try:
+                line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
+            except UnicodeDecodeError as error:
+                raise _undecodable(error, encoding, f"{place}:{number}") from None
+            yield line.removeprefix("\ufeff") if number == 1 else line
 
 
 def file_kind(path: str) -> str:
@@ -153,18 +160,12 @@ def _raw_lines(binary: _Lines, place: str) -> Iterator[bytes]:
         raise UserError(fact, place=f"{place}:{number + 1}", remedy="Fetch or pack it again.") from error
 
 
-def _decoded(raw: bytes, encoding: str, place: str, first: bool) -> str:
-    """Return a line as text, its end and a byte-order mark at the very start stripped."""
-    if b"\0" in raw:
-        remedy = "Is this a text file, in an encoding like UTF-8? Remove the byte or convert the file."
-        raise UserError("a NUL byte", place=place, remedy=remedy)
-    try:
-        line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
-    except UnicodeDecodeError as error:
-        found = f"byte 0x{raw[error.start]:02X} at column {error.start + 1}"
-        remedy = "Convert the file to UTF-8, or set data.encoding to the file's own (e.g. latin-1)."
-        raise UserError(f"not {encoding.upper()} ({found})", place=place, remedy=remedy) from None
-    return line.removeprefix("\ufeff") if first else line
+def _undecodable(error: UnicodeDecodeError, encoding: str, place: str) -> UserError:
+    byte, column = error.object[error.start], error.start + 1
+    remedy = "Convert the file to UTF-8, or set data.encoding to the file's own (e.g. latin-1)."
+    return UserError(
+        f"not {encoding.upper()} (byte 0x{byte:02X} at column {column})", place=place, remedy=remedy
+    )
 
 
 def _check_encoding(encoding: str) -> None:
