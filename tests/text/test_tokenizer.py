@@ -165,6 +165,9 @@ BAD = {
     "deep": "[" * 100_003,
     "no kind": '{"added_tokens": [], "model": {}}',
     "bad merge": '{"added_tokens": [], "model": {"type": "BPE", "vocab": {}, "merges": [["a", "b"]]}}',
+    "unknown unknown": '{"added_tokens": [], "model": {"type": "WordLevel", "vocab": {}, "unk_token": "a"}}',
+    "panic": """{"added_tokens": [], "model": {"type": "BPE", "continuing_subword_prefix": "###",
+        "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]}}""",
     "odd token": '{"added_tokens": [7], "model": {"type": "WordLevel", "vocab": {}, "unk_token": "a"}}',
 }
 

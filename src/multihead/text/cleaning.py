@@ -7,7 +7,9 @@ from typing import Any, Literal, Self, get_args
 
 from multihead.settings import DataSettings
 
-Reason = Literal["empty", "too long", "length ratio", "identical", "too many pieces", "duplicate"]
+Reason = Literal[
+    "empty", "too long", "length ratio", "identical", "too many pieces", "duplicate", "not wanted"
+]
 
 _MEANING: Mapping[Reason, str] = {
     "empty": "one side is empty",
@@ -16,6 +18,7 @@ _MEANING: Mapping[Reason, str] = {
     "identical": "source and target are the same",
     "too many pieces": "longer than data.max_length in pieces",
     "duplicate": "seen before",
+    "not wanted": "more than data.max_pairs",
 }
 _RATIO_SLACK = 10
 """Characters added to both sides before they are compared, so that "Ja." may become "Of course I will."."""
