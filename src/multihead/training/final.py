@@ -9,6 +9,7 @@ from multihead.settings import TrainingSettings
 from multihead.training import averaging
 
 Weights = Mapping[str, Tensor]
+Load = Callable[[], Weights]
 LOWER_IS_BETTER = {"loss"}
 
 
@@ -32,17 +33,17 @@ def best_of(values: Mapping[str, float], metric: str) -> str:
 def candidates(
     settings: TrainingSettings,
     *,
-    last: Callable[[], Weights],
-    best: Callable[[], Weights],
-    scheduled: Sequence[Callable[[], Weights]],
+    last: Load,
+    best: Load,
+    scheduled: Sequence[Load],
     ema: Weights | None,
-) -> dict[str, Callable[[], Weights]]:
+) -> dict[str, Load]:
     """Return the weights that may become the model, each to be loaded when it is looked at.
 
     With ``training.final`` = "auto" everything there is; otherwise what was asked for, or the last
     weights where a run was too short to have it.
     """
-    offered: dict[str, Callable[[], Weights]] = {}
+    offered: dict[str, Load] = {}
     if len(scheduled) > 1:
         offered["average"] = lambda: averaging.mean(load() for load in scheduled)
     if scheduled:

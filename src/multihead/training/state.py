@@ -1,0 +1,55 @@
+"""Everything that a training goes on from: weights, moments, moving average, and where it stands."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from multihead.run import Run
+from multihead.settings import TrainingSettings
+from multihead.training import optimizers
+from multihead.training.averaging import MovingAverage
+from multihead.training.progress import Progress
+
+MODEL, EMA = "model.", "ema."
+
+
+class State:
+    """A model in training, with what belongs to it.
+
+    Args:
+        model: on its device.
+        settings: of the training.
+        device: where the model is.
+    """
+
+    def __init__(self, model: nn.Module, settings: TrainingSettings, device: torch.device) -> None:
+        self.model, self.device = model, device
+        self.optimizer = optimizers.make_optimizer(model, settings)
+        self.ema = MovingAverage(model, settings.ema) if settings.ema else None
+        self.progress = Progress()
+
+    def save(self, run: Run) -> None:
+        """Write it as the run's newest state."""
+        tensors = {MODEL + name: weight for name, weight in self.model.state_dict().items()}
+        tensors |= optimizers.state_tensors(self.optimizer, self.model)
+        if self.ema:
+            tensors |= {EMA + name: weight for name, weight in self.ema.weights.items()}
+        run.save_state(self.progress.step, tensors, self.progress.to_dict())
+
+    def restore(self, run: Run) -> None:
+        """Become the run's newest state, if there is any; forget what was told of later steps."""
+        if saved := run.load_state():
+            tensors, meta = saved
+            self.progress = Progress.from_dict(meta)
+            self.model.load_state_dict(_under(MODEL, tensors))
+            optimizers.load_state_tensors(self.optimizer, self.model, tensors)
+            if self.ema:
+                self.ema.weights = {
+                    name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()
+                }
+        run.truncate_after(self.progress.step)
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
