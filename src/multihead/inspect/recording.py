@@ -1,5 +1,6 @@
 """One sentence, translated, and recorded on the way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,23 +42,38 @@ def record_sentence(translator: Translator, text: str, target: str | None = None
     Raises:
         UserError: an ensemble; no words; more of them than the model can take.
     """
+    check(translator, text, target)
+    if target is not None:
+        return record_output(translator, text, translator.target_tokenizer.encode(target), target)
+    found = translator.translate([text])[0]
+    if not found.hypotheses:
+        raise UserError(found.note or "nothing was translated", place="sentence")
+    return record_output(translator, text, found.hypotheses[0].tokens, found.text)
+
+
+def check(translator: Translator, text: str, target: str | None) -> None:
+    """Refuse what cannot be recorded, with the errors of :func:`record_sentence`."""
     if len(translator.models) > 1:
         raise UserError("attention is looked at in one model at a time", remedy="Name one run.")
-    read, write = translator.source_tokenizer, translator.target_tokenizer
-    if not read.encode(text):
+    if not translator.source_tokenizer.encode(text):
         raise UserError("there is no word to look at", place="sentence", remedy="Give a sentence.")
-    if target is None:
-        found = translator.translate([text])[0]
-        if not found.hypotheses:
-            raise UserError(found.note or "nothing was translated", place="sentence")
-        output, ids = found.text, list(found.hypotheses[0].tokens)
-    else:
-        output, ids = target, write.encode(target)
-        note = translator.score([(text, target)])[0].note
-        if note:
-            raise UserError(note, place="sentence", remedy="Give a shorter one.")
+    note = translator.score([(text, target or "")])[0].note
+    if note:
+        raise UserError(note, place="sentence", remedy="Give a shorter one.")
+
+
+def record_output(translator: Translator, text: str, ids: Sequence[int], output: str) -> Recording:
+    """Record the model's attention while it writes given pieces.
+
+    Args:
+        translator: of one run.
+        text: what is read.
+        ids: the output's pieces, without begin and end symbol.
+        output: what they say.
+    """
+    read, write = translator.source_tokenizer, translator.target_tokenizer
     source_ids = read.encode(text)
-    batch = collate([source_ids], [ids], pad_id=write.pad_id, bos_id=write.bos_id, eos_id=write.eos_id)
+    batch = collate([source_ids], [list(ids)], pad_id=write.pad_id, bos_id=write.bos_id, eos_id=write.eos_id)
     return Recording(
         text,
         output,

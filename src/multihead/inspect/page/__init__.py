@@ -1,0 +1,7 @@
+"""One HTML file that shows all that a model did with one sentence; it needs no network."""
+
+from multihead.inspect.page.exploring import Exploration, explore
+from multihead.inspect.page.html import Page, make_page
+from multihead.inspect.page.listing import numbers_as_json
+
+__all__ = ["Exploration", "Page", "explore", "make_page", "numbers_as_json"]

@@ -1,0 +1,199 @@
+"""From a sentence to all that the page shows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from multihead.attention_maps import Choice, Kind, align
+from multihead.attention_maps.alignment import CAUTION, most_telling
+from multihead.generation import Translator
+from multihead.inspect import pictures
+from multihead.inspect.page import heads, inputs, numbers, packing
+from multihead.inspect.page.packing import Json
+from multihead.inspect.page.tree import search_tree
+from multihead.inspect.recording import Recording, check, record_output
+
+EVERYTHING = Choice()
+"""The most telling layer, all its heads."""
+MOST_TOKENS = 300
+"""Pieces of a side that are shown where not all are asked for."""
+MOST_BYTES, MOST_OTHERS = 12_000_000, 1_200_000
+"""Of the weights of the first hypothesis, and of those of all others together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """A sentence explored: the recordings, and what the page is made of.
+
+    Attributes:
+        recordings: one a translation, in the order in which the page lists them.
+        content: what the page reads, JSON.
+    """
+
+    recordings: tuple[Recording, ...]
+    content: Json
+
+
+def explore(
+    translator: Translator,
+    text: str,
+    target: str | None = None,
+    *,
+    name: str = "",
+    choice: Choice = EVERYTHING,
+    words: bool = False,
+    specials: bool = False,
+    full: bool = False,
+) -> Exploration:
+    """Translate a sentence, record all attention on the way, and put together what the page shows.
+
+    Everything runs in fp32, search too.
+
+    Args:
+        translator: of one run.
+        text: what to translate.
+        target: a translation to look at first, in place of the model's own.
+        name: of the run, as the page names it.
+        choice: which cross-attention to show first; its head's numbers are embedded, those of the most
+            telling head of its layer if it names none.
+        words: begin with pieces merged to words.
+        specials: begin with special symbols shown.
+        full: embed everything, however large: all tokens, all hypotheses, the numbers of all heads.
+
+    Raises:
+        UserError: as ``record_sentence``; no such layer or head.
+    """
+    check(translator, text, target)
+    candidates, tree = _candidates(translator, text, target)
+    recordings = [record_output(translator, text, one.ids, one.text) for one in candidates]
+    first, most = recordings[0], 10**9 if full else MOST_TOKENS
+    start = {**_start(first, choice), "words": words, "specials": specials}
+    left_out = [*_cut(first, most)]
+    shown = []
+    room = inf if full else MOST_BYTES
+    for rank, (candidate, recording) in enumerate(zip(candidates, recordings, strict=True), start=1):
+        layers, missing = _layers(recording, most, room, encoder=rank == 1)
+        used = sum(heads.size(record, most) for record in recording.records) if rank > 1 else 0
+        room = room - used if rank > 1 or full else MOST_OTHERS
+        left_out += [f"hypothesis {rank}: {what}" for what in missing]
+        shown.append(_hypothesis(candidate, recording, layers, most))
+    content = {
+        "format": 1,
+        "run": name,
+        "caution": CAUTION,
+        "sentence": pictures.visible(text, 2000),
+        "source": heads.sides(first.source, most),
+        "hypotheses": shown,
+        "tree": tree,
+        "start": start,
+        "numbers": _numbers(first, start, most, full=full),
+        "positions": inputs.positions(translator.models[0]),
+        "neighbours": _neighbours(translator, text, candidates[0].ids),
+        "leftOut": left_out,
+    }
+    return Exploration(tuple(recordings), content)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A translation to show; a given one has no score."""
+
+    ids: tuple[int, ...]
+    text: str
+    scores: Json
+
+
+def _candidates(translator: Translator, text: str, target: str | None) -> tuple[list[_Candidate], Json]:
+    write = translator.target_tokenizer
+    found, tree = search_tree(translator, text)
+    candidates = [
+        _Candidate(
+            one.tokens,
+            write.decode(one.tokens),
+            {
+                "score": packing.rounded(one.score),
+                "sum": packing.rounded(one.log_probability),
+                "cut": not one.finished,
+            },
+        )
+        for one in found
+    ]
+    if target is not None:
+        sum_ = translator.score([(text, target)])[0].log_probability
+        scores = {"score": None, "sum": packing.rounded(sum_), "cut": False}
+        candidates.insert(0, _Candidate(tuple(write.encode(target)), target, scores))
+    return candidates, tree
+
+
+def _hypothesis(candidate: _Candidate, recording: Recording, layers: list[Json], most: int) -> Json:
+    return {
+        "text": pictures.visible(candidate.text, 2000),
+        "ids": candidate.ids,
+        **candidate.scores,
+        "read": heads.sides(recording.read, most),
+        "target": heads.sides(recording.target, most),
+        "layers": layers,
+    }
+
+
+def _layers(recording: Recording, most: int, room: float, *, encoder: bool) -> tuple[list[Json], list[str]]:
+    """Pack the layers that fit into so many bytes, cross-attention first; name those that do not."""
+    keys = {
+        "encoder self": recording.source.pieces,
+        "decoder self": recording.read.pieces,
+        "cross": recording.source.pieces,
+    }
+    order: tuple[Kind, ...] = ("cross", "decoder self", "encoder self")
+    wanted = [
+        record
+        for kind in order
+        for record in recording.records
+        if record.kind == kind and (encoder or kind != "encoder self")
+    ]
+    layers, missing = [], []
+    for record in wanted:
+        room -= heads.size(record, most)
+        if room >= 0:
+            layers.append(heads.layer(record, keys[record.kind], most))
+        else:
+            missing.append(f"{record.kind} attention, layer {record.layer}")
+    return layers, missing
+
+
+def _cut(recording: Recording, most: int) -> Iterator[str]:
+    for name, side in (("source", recording.source), ("output", recording.target)):
+        if len(side.pieces) > most:
+            yield f"the {name} after its first {most:,} of {len(side.pieces):,} tokens"
+
+
+def _start(recording: Recording, choice: Choice) -> Json:
+    """Which layer and head of cross-attention the page opens with; head 0: all of them."""
+    cross = [record for record in recording.records if record.kind == "cross"]
+    if not cross:
+        return {"layer": 1, "head": 0, "combine": choice.combine, "told": False}
+    align(recording.records, recording.source, recording.target, choice=choice)  # refuses what there is not
+    layer = choice.layer or most_telling([record.sentence(0) for record in cross])
+    return {"layer": layer, "head": choice.head or 0, "combine": choice.combine, "told": choice.layer is None}
+
+
+def _numbers(recording: Recording, start: Json, most: int, *, full: bool) -> list[Json]:
+    """Return the numbers of the head to start with, the sharpest of its layer if none is named; or of all."""
+    chosen = [
+        (record, head)
+        for record in recording.records
+        for head in range(record.num_heads)
+        if full or (record.kind == "cross" and record.layer == start["layer"])
+    ]
+    if not full and chosen:
+        wanted = start["head"] or most_telling([record.sentence(0)[head, None] for record, head in chosen])
+        chosen = [chosen[wanted - 1]]
+    found = (numbers.head_numbers(record, head, most) for record, head in chosen)
+    return [one for one in found if one is not None]
+
+
+def _neighbours(translator: Translator, text: str, ids: Sequence[int]) -> Json:
+    model, read, write = translator.models[0], translator.source_tokenizer, translator.target_tokenizer
+    return {
+        "source": inputs.neighbours(getattr(model, "source_embedding", None), read, read.encode(text)),
+        "target": inputs.neighbours(getattr(model, "target_embedding", None), write, ids),
+    }

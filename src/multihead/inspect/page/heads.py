@@ -1,0 +1,96 @@
+"""All heads of a recording, packed, with the numbers that tell the interesting ones apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.attention_maps import AttentionRecord, Sentence
+from multihead.attention_maps.tokens import Token
+from multihead.inspect import pictures
+from multihead.inspect.page import packing
+from multihead.inspect.page.packing import Floats, Json
+
+
+def sides(sentence: Sentence, most: int) -> Json:
+    """Return tokens as the page reads them: pieces with their words' numbers, and the words."""
+    pieces = sentence.pieces[:most]
+    words = sentence.words[: pieces[-1].word + 1] if pieces else ()
+    return {"pieces": [_token(token) for token in pieces], "words": [_token(token) for token in words]}
+
+
+def _token(token: Token) -> Json:
+    return {"text": pictures.visible(token.text, 60), "word": token.word, "special": token.special}
+
+
+def layer(record: AttentionRecord, keys: Sequence[Token], most: int) -> Json:
+    """Return one attention module's heads.
+
+    Args:
+        record: of a batch of one sentence.
+        keys: the tokens that are looked at.
+        most: queries and keys to embed; those after them are left out.
+    """
+    whole = record.sentence(0)
+    special_K = np.array([token.special for token in keys])
+    return {
+        "kind": record.kind,
+        "layer": record.layer,
+        "heads": record.num_heads,
+        "queries": min(whole.shape[1], most),
+        "keys": min(whole.shape[2], most),
+        "allowed": _allowed(record, most),
+        "weights": packing.weights(whole[:, :most, :most]),
+        "measures": [_measures(head, record, special_K) for head in whole],
+    }
+
+
+def size(record: AttentionRecord, most: int) -> int:
+    """How many bytes a module's heads take in the page."""
+    queries, keys = int(record.query_lengths_B[0]), int(record.key_lengths_B[0])
+    return record.num_heads * min(queries, most) * min(keys, most) * 4 // 3
+
+
+def _allowed(record: AttentionRecord, most: int) -> str | None:
+    """Return which keys each query may look at: None is all, "causal" all up to itself, else a byte each."""
+    if record.allowed_BHQK is None:
+        return None
+    _, queries, keys = record.sentence(0).shape
+    allowed_QK = record.allowed_BHQK[0, 0, :queries, :keys]
+    if allowed_QK.all():
+        return None
+    if queries == keys and np.array_equal(allowed_QK, np.tri(queries, dtype=np.bool_)):
+        return "causal"
+    return packing.text(allowed_QK[:most, :most].astype(np.uint8))
+
+
+def _measures(head_QK: Floats, record: AttentionRecord, special_K: NDArray[np.bool_]) -> Json:
+    """Return what one head does, as means over its queries.
+
+    Entropy in bits; the distance in tokens between a query and what it looks at, of cross-attention from
+    the straight line that joins both sentences' ends; and the pattern that takes most of the weight.
+    """
+    p = head_QK.astype(np.float64)
+    Q, K = p.shape
+    entropy = -np.sum(p * np.log2(np.where(p > 0, p, 1)), axis=1).mean()
+    line_Q = np.arange(Q) * ((K - 1) / max(Q - 1, 1) if record.kind == "cross" else 1.0)
+    distance = np.sum(p * np.abs(line_Q[:, None] - np.arange(K)), axis=1).mean()
+    name, share = _pattern(p, record, special_K)
+    return {
+        "entropy": packing.rounded(entropy, 2),
+        "distance": packing.rounded(distance, 2),
+        "pattern": name,
+        "share": packing.rounded(share, 2),
+    }
+
+
+def _pattern(
+    p: NDArray[np.float64], record: AttentionRecord, special_K: NDArray[np.bool_]
+) -> tuple[str, float]:
+    shares = {"special symbols": float(p[:, special_K].sum(axis=1).mean())}
+    if record.kind != "cross":
+        # Row i of the decoder is the query at the token read at place i.
+        for name, offset in (("the token itself", 0), ("the token before", -1), ("the token after", 1)):
+            shares[name] = float(np.diagonal(p, offset).sum() / len(p))
+    best = max(shares, key=shares.__getitem__)
+    return (best, shares[best]) if shares[best] >= 0.5 else ("", 0.0)

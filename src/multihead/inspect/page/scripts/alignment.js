@@ -1,0 +1,15 @@
+// Alignment first: which source words each output word was written from.
+
+const alignment = {
+  id: "alignment",
+  title: "Alignment",
+  available: () => layersOf("cross").length > 0,
+  render(root, room) {
+    const layer = layerOf("cross", state.layer);
+    const view = viewOf("cross", layer, headIn(layer));
+    root.append(
+      h("div", { class: "controls" }, layerChoice("cross"), headChoice(layer), switches()),
+      matrixFigure(view, "alignment", room),
+    );
+  },
+};

@@ -1,0 +1,161 @@
+// The data of the page, and arithmetic on matrices of weights. Nothing here draws.
+
+const content = JSON.parse(document.getElementById("data").textContent);
+
+const state = {
+  tab: "alignment",
+  hypothesis: 0,
+  layer: content.start.layer,
+  head: content.start.head, // 0: all of them together
+  combine: content.start.combine,
+  words: content.start.words,
+  specials: content.start.specials,
+};
+
+function bytes(text) {
+  const binary = atob(text);
+  const found = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) found[i] = binary.charCodeAt(i);
+  return found;
+}
+
+const floats = (text) => new Float32Array(bytes(text).buffer);
+
+const WEIGHT_OF_BYTE = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
+
+const hypothesis = () => content.hypotheses[state.hypothesis];
+
+// The source's own attention does not depend on the output and stands with the first hypothesis only.
+const layersOf = (kind) =>
+  (kind === "encoder self" ? content.hypotheses[0] : hypothesis()).layers.filter((one) => one.kind === kind);
+
+const layerOf = (kind, number) => layersOf(kind).find((one) => one.layer === number) || layersOf(kind)[0];
+
+const unpacked = new WeakMap();
+
+/** The weights of a layer, all heads, (H, Q, K) flat. */
+function weightsOf(layer) {
+  if (!unpacked.has(layer)) {
+    const raw = bytes(layer.weights);
+    const values = new Float32Array(raw.length);
+    for (let i = 0; i < raw.length; i++) values[i] = WEIGHT_OF_BYTE[raw[i]];
+    unpacked.set(layer, values);
+  }
+  return unpacked.get(layer);
+}
+
+/** Whether query i may look at key j. */
+function allowedIn(layer) {
+  if (!layer.allowed) return () => true;
+  if (layer.allowed === "causal") return (i, j) => j <= i;
+  const table = bytes(layer.allowed);
+  return (i, j) => table[i * layer.keys + j] === 1;
+}
+
+function matrix(rows, columns, data = new Float32Array(rows * columns)) {
+  return { rows, columns, data, at: (i, j) => data[i * columns + j] };
+}
+
+/** One head, from 1; or all of a layer's together, rows summing to 1. */
+function combined(layer, head, how) {
+  const all = weightsOf(layer);
+  const size = layer.queries * layer.keys;
+  if (head) return matrix(layer.queries, layer.keys, all.subarray((head - 1) * size, head * size));
+  const found = matrix(layer.queries, layer.keys);
+  for (let i = 0; i < size; i++) {
+    let value = 0;
+    for (let h = 0; h < layer.heads; h++) {
+      const weight = all[h * size + i];
+      value = how === "max" ? Math.max(value, weight) : value + weight;
+    }
+    found.data[i] = value;
+  }
+  return normalised(found);
+}
+
+function normalised(given) {
+  const found = matrix(given.rows, given.columns);
+  for (let i = 0; i < given.rows; i++) {
+    let total = 0;
+    for (let j = 0; j < given.columns; j++) total += given.at(i, j);
+    for (let j = 0; j < given.columns; j++) found.data[i * given.columns + j] = total ? given.at(i, j) / total : 0;
+  }
+  return found;
+}
+
+/** The sum over the key pieces of a word, the mean over its query pieces. */
+function merged(given, rowWords, columnWords) {
+  const rows = 1 + rowWords[rowWords.length - 1];
+  const columns = 1 + columnWords[columnWords.length - 1];
+  const found = matrix(rows, columns);
+  const lengths = new Float32Array(rows);
+  for (const word of rowWords) lengths[word]++;
+  for (let i = 0; i < given.rows; i++)
+    for (let j = 0; j < given.columns; j++)
+      found.data[rowWords[i] * columns + columnWords[j]] += given.at(i, j) / lengths[rowWords[i]];
+  return found;
+}
+
+function picked(given, rows, columns) {
+  const found = matrix(rows.length, columns.length);
+  rows.forEach((i, a) => columns.forEach((j, b) => (found.data[a * columns.length + b] = given.at(i, j))));
+  return found;
+}
+
+const SIDES = {
+  "encoder self": { rows: () => content.source, columns: () => content.source, row: "source token (query)", column: "source token (key)" },
+  "decoder self": { rows: () => hypothesis().target, columns: () => hypothesis().read, row: "token to write (query)", column: "token already read (key)" },
+  cross: { rows: () => hypothesis().target, columns: () => content.source, row: "output token (query)", column: "source token (key)" },
+};
+
+/** What is shown of one head, or of a layer's heads together, with the switches as they stand. */
+function viewOf(kind, layer, head, how = state.combine) {
+  const side = SIDES[kind];
+  let rows = side.rows();
+  let columns = side.columns();
+  let found = combined(layer, head, how);
+  let allowed = allowedIn(layer);
+  if (state.words) {
+    const rowWords = rows.pieces.map((token) => token.word);
+    const columnWords = columns.pieces.map((token) => token.word);
+    const pieces = allowed;
+    allowed = (i, j) => pieces(rowWords.lastIndexOf(i), columnWords.indexOf(j));
+    found = merged(found, rowWords, columnWords);
+  }
+  rows = state.words ? rows.words : rows.pieces;
+  columns = state.words ? columns.words : columns.pieces;
+  if (!state.specials) {
+    const keep = (tokens) => tokens.flatMap((token, place) => (token.special ? [] : [place]));
+    const [keptRows, keptColumns] = [keep(rows), keep(columns)];
+    found = normalised(picked(found, keptRows, keptColumns));
+    const all = allowed;
+    allowed = (i, j) => all(keptRows[i], keptColumns[j]);
+    rows = keptRows.map((i) => rows[i]);
+    columns = keptColumns.map((j) => columns[j]);
+  }
+  return { matrix: found, rows, columns, allowed, kind, rowTitle: side.row, columnTitle: side.column, caption: captionOf(kind, layer, head, how) };
+}
+
+const NAMES = { "encoder self": "Encoder self-attention", "decoder self": "Decoder self-attention", cross: "Attention over the source" };
+
+function captionOf(kind, layer, head, how) {
+  const parts = [`${NAMES[kind]}, layer ${layer.layer} of ${layersOf(kind).length}`];
+  if (layersOf(kind).length === 1) parts[0] = NAMES[kind];
+  if (kind === "cross" && content.start.told && layer.layer === content.start.layer && layersOf(kind).length > 1)
+    parts[0] += " (the most telling one)";
+  if (head) parts.push(`head ${head} of ${layer.heads}`);
+  else if (layer.heads > 1) parts.push(`${how} of ${layer.heads} heads`);
+  if (state.words) parts.push("pieces merged to words");
+  if (!state.specials) parts.push("special symbols left out");
+  return parts.join(", ") + ".";
+}
+
+/** A view as plain data, weights with four digits. */
+const viewAsJson = (view) => ({
+  kind: view.kind,
+  caption: view.caption,
+  caution: content.caution,
+  rows: view.rows.map((token) => token.text),
+  columns: view.columns.map((token) => token.text),
+  weights: view.rows.map((_, i) => view.columns.map((_, j) => +view.matrix.at(i, j).toFixed(4))),
+});
