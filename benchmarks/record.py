@@ -1,0 +1,69 @@
+"""Write what a finished run has reached to results/NAME: scores, recipe, samples, curves, environment.
+
+    python benchmarks/record.py RUN NAME [--tokenise spacy|moses] [--data.dir DIR] [--command "..."]
+
+Test sets are those of the run's recipe. They are translated with the run's own search settings.
+"""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from multihead import recipe as recipes
+from multihead.generation import Translator
+from multihead.run import Run
+from multihead.text.published import tokeniser
+from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
+
+SAMPLES = 20
+
+
+def main() -> None:
+    """Evaluate and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("name")
+    parser.add_argument("--tokenise", default="", help="also BLEU in a publisher's measure: spacy or moses")
+    parser.add_argument("--data.dir", dest="folder", default="", help="where the test sets lie")
+    parser.add_argument("--command", default="", help="the command that made the run")
+    given = parser.parse_args()
+
+    run = Run.open(given.run)
+    overrides = {"data.dir": given.folder} if given.folder else {}
+    recipe = recipes.load(run.folder / "recipe.toml", overrides)
+    translator = Translator.load(run.folder)
+    cut = tokeniser(given.tokenise, recipe.data.target_language) if given.tokenise else None
+    found = [
+        evaluate(translator, test, recipe.search, run=run, tokenise=cut) for test in test_sets(recipe.data)
+    ]
+    last = [event for event in run.metrics() if event["event"] == "update"][-1]
+    scores = {
+        "parameters": sum(parameter.numel() for parameter in translator.models[0].parameters()),
+        "minutes": round(last["seconds"] / 60, 1),
+        "steps": last["step"],
+        **{e.test_set.name: e.to_dict() for e in found},
+    }
+
+    folder = Path(__file__).parents[1] / "results" / given.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("recipe.toml", "environment.json", "curves.svg"):
+        shutil.copyfile(run.folder / name, folder / name)
+    (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+    (folder / "samples.txt").write_text(_samples(found[0]), encoding="utf-8")
+    if given.command:
+        (folder / "command.txt").write_text(given.command.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _samples(evaluation: Evaluation) -> str:
+    """Return translations spread evenly over the test set, with source and reference."""
+    test, count = evaluation.test_set, len(evaluation.outputs)
+    chosen = range(0, count, max(1, count // SAMPLES))[:SAMPLES]
+    return "\n".join(
+        f"source     {test.sources[i]}\nreference  {test.references[i]}\noutput     {evaluation.outputs[i]}\n"
+        for i in chosen
+    )
+
+
+if __name__ == "__main__":
+    main()
