@@ -214,6 +214,7 @@ def test_a_tokenizer_of_other_make_is_read(tmp_path: Path) -> None:
     assert (tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id) == (0, 5, 2, 4)
     assert tokenizer.encode("eine hunde ein") == [6, 3, 1, 3, 6]
     assert tokenizer.decode([2, 6, 3, 1, 3, 4, 0]) == "eine hunde"
+    assert tokenizer.decode([6, 5, 1], ["alter"]) == "ein alter hund"
     assert not {2, 4} & set(tokenizer.encode("ein [SEP] hund [CLS]"))
     assert tokenizer.word_starts.tolist() == [True, True, True, False, True, True, True]
 
@@ -235,6 +236,29 @@ def test_a_control_symbol_that_is_not_marked_as_one_is_still_kept_out_of_text(tm
     tokenizer = Tokenizer.load(tmp_path / "t.json")
     assert tokenizer.eos_id == 3
     assert tokenizer.decode(tokenizer.encode("ein </s> Hund")) == "ein </s> Hund"
+
+
+def test_a_tokenizer_is_made_to_lowercase(tokenizer: Tokenizer, sentences: list[str]) -> None:
+    lower = tokenizer.lowercased()
+    assert lower.encode_batch(sentences) == tokenizer.encode_batch([text.lower() for text in sentences])
+    assert tokenizer.normalize("ÄB") == "ÄB"
+    assert lower.normalize("ÄB") == "äb"
+    assert lower.lowercased() is lower
+
+
+def test_a_tokenizer_without_normaliser_is_made_to_lowercase() -> None:
+    content = json.loads(trained("words", ["ein kleiner Hund"]).to_json())
+    tokenizer = Tokenizer.from_json(json.dumps({**content, "normalizer": None})).lowercased()
+    assert tokenizer.decode(tokenizer.encode("EIN KLEINER Kleiner")) == "ein kleiner kleiner"
+
+
+def test_dropout_of_a_files_own_is_switched_off(sentences: list[str]) -> None:
+    tokenizer = trained("bpe", sentences)
+    content = json.loads(tokenizer.to_json())
+    content["model"]["dropout"] = 0.9
+    assert Tokenizer.from_json(json.dumps(content)).encode_batch(sentences) == tokenizer.encode_batch(
+        sentences
+    )
 
 
 @pytest.mark.parametrize(

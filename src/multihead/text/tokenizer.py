@@ -61,6 +61,8 @@ class Tokenizer:
         self.eos_id = _control(vocabulary, END, place)
         self._silent = {self.pad_id, self.bos_id, self.eos_id}
         self.controls = frozenset({self.unk_id, *self._silent})
+        marks = (mark for mark in _WORD_MARKS if any(piece.startswith(mark) for piece in self._pieces))
+        self._word_mark = next(marks, "")
         library.no_padding()
         library.no_truncation()
         library.encode_special_tokens = True
@@ -86,6 +88,8 @@ class Tokenizer:
             content = json.loads(text)
             for token in content["added_tokens"]:
                 token["special"] |= any(token["content"] in names for names in _ALSO_CALLED.values())
+            if content["model"].get("dropout"):
+                content["model"]["dropout"] = None  # not to be seeded: see ``bpe_dropout``
             library = Library.from_str(json.dumps(content))
             # Some faults show only when something unknown is met.
             library.encode("\U0010fffd a", add_special_tokens=False)
@@ -95,6 +99,14 @@ class Tokenizer:
             remedy = "A tokenizer.json as the tokenizers library writes it is needed."
             raise UserError(f"not a tokenizer ({error})", place=place, remedy=remedy) from None
         return cls(library, place=place)
+
+    def lowercased(self) -> Self:
+        """Return this tokenizer with all text lower-cased first; itself where it does so already."""
+        if self.normalize("A") == "a":
+            return self
+        steps = [{"type": "Lowercase"}, *filter(None, [self.content["normalizer"]])]
+        content = {**self.content, "normalizer": {"type": "Sequence", "normalizers": steps}}
+        return type(self).from_json(json.dumps(content))
 
     def save(self, path: str | Path) -> None:
         """Write a ``tokenizer.json``."""
@@ -144,7 +156,7 @@ class Tokenizer:
         """
         words = iter(unknown)
         pieces = [
-            f"▁{next(words, UNKNOWN)}" if number == self.unk_id else self._pieces[number]
+            f"{self._word_mark}{next(words, UNKNOWN)}" if number == self.unk_id else self._pieces[number]
             for number in map(int, ids)
             if number not in self._silent
         ]
