@@ -75,16 +75,18 @@ print(BPEDropout(Tokenizer.load(sys.argv[1]), 0.3, 3).encode(sys.argv[2], 5, 7))
     assert told.stdout == f"{BPEDropout(tokenizer, 0.3, 3).encode(text, 5, 7)}\n"
 
 
-@pytest.mark.parametrize("kind", [np.uint16, np.uint32])
-def test_ids_are_cut_again_without_their_text(
-    tokenizer: Tokenizer, sentences: list[str], kind: type[np.unsignedinteger]
-) -> None:
+def test_ids_are_cut_again_without_their_text(tokenizer: Tokenizer, sentences: list[str]) -> None:
     dropout = BPEDropout(tokenizer, 0.3, seed=3)
     texts = ["", *sentences[:31], "", *ODD, ""]
     keys = [(11, number) for number in range(len(texts))]
-    again = dropout.reencode([np.array(ids, kind) for ids in tokenizer.encode_batch(texts)], keys)
-    assert [ids.tolist() for ids in again] == dropout.encode_batch(texts, keys)
-    assert {ids.dtype for ids in again} == {np.dtype(kind)}
+    ids, wanted = tokenizer.encode_batch(texts), dropout.encode_batch(texts, keys)
+    for sequences in (
+        ids,
+        [np.array(one, np.uint16) for one in ids],
+        [np.array(one, np.int64) for one in ids],
+    ):
+        again = dropout.reencode(sequences, keys)
+        assert [one.tolist() for one in again] == wanted
     assert dropout.reencode([], []) == []
 
 

@@ -75,11 +75,11 @@ class BPEDropout:
         Returns:
             for each text its ids, (N',).
         """
-        if not self._dropout or not sum(map(len, sentences)):
-            return [np.asarray(sentence, _ID) for sentence in sentences]
-        ids = np.concatenate(sentences, dtype=_ID)
-        sizes = np.array([len(sentence) for sentence in sentences])
-        bounds = np.cumsum(sizes)[:-1]
+        arrays = [np.asarray(sentence, _ID) for sentence in sentences]
+        if not self._dropout or not sum(map(len, arrays)):
+            return arrays
+        ids = np.concatenate(arrays)
+        bounds = np.cumsum([len(array) for array in arrays])[:-1]
         starts = self._starts[ids]
         starts[bounds[bounds < len(ids)]] = starts[0] = True
         begins = np.flatnonzero(starts)
