@@ -56,6 +56,8 @@ class DataSettings(Settings):
     """Drop a pair that occurred before."""
     drop_identical: bool = False
     """Drop pairs whose source and target are the same text."""
+    max_pairs: int = Field(0, ge=0)
+    """Train on at most so many pairs, spread over the corpus; 0: on all."""
     cache: str = ""
     """Folder of token stores; default: the user's cache folder."""
 

@@ -110,3 +110,21 @@ def test_a_sample_has_the_wanted_size_and_is_spread(total: int, most: int) -> No
     assert len(numbers) == min(total, most)
     gaps = np.diff(numbers)
     assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
+
+
+@pytest.mark.parametrize("hold_out", [False, True])
+@pytest.mark.parametrize("most", [1, 37, 400, 9999])
+def test_no_more_pairs_are_trained_on_than_wanted_and_they_are_spread(most: int, hold_out: bool) -> None:
+    pairs = [(f"s{number}", f"t{number}") for number in range(500)]
+    data = DataSettings(max_pairs=most)
+    everything = select(pairs, DataSettings(), hold_out=hold_out, seed=1)
+    some = select(pairs, data, hold_out=hold_out, seed=1)
+    there = everything.count(TRAIN)
+    assert some.count(TRAIN) == min(most, there)
+    assert some.count(VALID) == everything.count(VALID)
+    assert some.report.kept == everything.report.kept - (there - some.count(TRAIN))
+    if most == 37:
+        places = np.flatnonzero(some.roles == TRAIN)
+        assert np.diff(places).max() <= 2 * 500 / 37
+        assert (places[0], places[-1]) == (0, 499) or hold_out
+        assert "dropped: more than data.max_pairs (first: pair " in str(some.report)

@@ -48,8 +48,11 @@ VARIANTS = pytest.mark.parametrize(
         {"positions": "sinusoidal_concatenated", "tied": "decoder", "source_vocab": 17},
         {"positions": "learned", "tied": "none", "max_positions": 23, "decoder_layers": 1},
         {"positions": "none", "d_k": 0, "d_v": 0, "num_heads": 7},
+        {"window": 5},
+        {"score": "additive", "norm": "none"},
+        {"score": "dot", "norm": "batch"},
     ],
-    ids=["base", "pre-norm", "concatenated", "learned", "none"],
+    ids=["base", "pre-norm", "concatenated", "learned", "none", "window", "additive", "batch norm"],
 )
 
 
@@ -121,6 +124,9 @@ def test_the_papers_base_model_takes_one_line_and_no_memory_on_the_meta_device()
         ({"source_vocab": 17}, 'tied = "all" needs one vocabulary, not 17 and 13 pieces'),
         ({"dropout": 1.0}, "less than 1"),
         ({"heads": 3}, "Extra inputs are not permitted"),
+        ({"window": 4}, "window 4 is even"),
+        ({"residual": False, "norm": "pre"}, 'residual = false goes with norm = "post", not "pre"'),
+        ({"score": "dot", "attention_dropout": 0.1}, "attention_dropout goes with score"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(changed: dict[str, object], said: str) -> None:
@@ -180,6 +186,17 @@ def test_the_order_of_the_source_is_seen_through_positions_alone() -> None:
         model = Transformer(small(positions=positions)).eval()
         one, other = (logits(model, pairs(source, TARGETS[:1])) for source in (SOURCES[:1], mixed))
         assert torch.allclose(one, other, atol=1e-5) is not seen
+
+
+def test_without_residuals_all_positions_become_alike() -> None:
+    """Attention alone is a mean of means (Dong et al. 2021)."""
+    ids = torch.randint(4, 13, (1, 11))
+    spread = {}
+    for residual in (True, False):
+        torch.manual_seed(1)
+        model = Transformer(small(residual=residual, num_layers=3)).eval()
+        spread[residual] = float(model.encode(ids, None).std(dim=1).mean().detach())
+    assert spread[False] < spread[True] / 10
 
 
 # --- loss and score -------------------------------------------------------------------------------

@@ -117,10 +117,13 @@ def _basis(
 ) -> dict[str, Any]:
     """Return all that the result depends on, as JSON."""
     learned = None in known
+    data = files.model_dump(mode="json", exclude=_ELSEWHERE | _WITHOUT_EFFECT)
+    if not files.max_pairs:
+        del data["max_pairs"]  # A key that came later: what was prepared before it is still good.
     return {
         "version": [VERSION, store.VERSION],
         "files": contents(files),
-        "data": files.model_dump(mode="json", exclude=_ELSEWHERE | _WITHOUT_EFFECT),
+        "data": data,
         "held_out": None if files.valid_source else [files.valid_fraction, seed],
         "tokenizer": settings.model_dump(exclude={"dropout", "file", "target_file"}) if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in known],

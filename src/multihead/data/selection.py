@@ -77,7 +77,18 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
         roles[roles == TRAIN] = split
         shared = int(np.count_nonzero(split == DROPPED))
         _check_left(roles, report)
+    if data.max_pairs:
+        for index in _beyond(roles, data.max_pairs):
+            roles[index] = DROPPED
+            report.drop("not wanted", int(index) + 1)
     return Selection(roles, report, shared)
+
+
+def _beyond(roles: NDArray[np.uint8], most: int) -> NDArray[np.intp]:
+    """Return the training pairs that are too many; those that stay are spread over the corpus."""
+    train = np.flatnonzero(roles == TRAIN)
+    stay = np.linspace(0, len(train) - 1, min(most, len(train))).round().astype(np.intp)
+    return np.delete(train, stay)
 
 
 def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:

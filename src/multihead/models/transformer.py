@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from multihead.batch import PairBatch, Source
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import (
+    DotProductAttention,
     FeedForward,
     LearnedPositions,
     Loss,
@@ -24,11 +25,21 @@ from multihead.nn import (
     TransformerEncoder,
     masks,
 )
+from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
 from multihead.nn.positions import NoPositions
+from multihead.nn.residual import ResidualKind
+from multihead.nn.score_functions import AdditiveScore, DotScore
 from multihead.nn.teacher_forcing import next_token_loss, target_log_probabilities
+
+RESIDUALS: dict[str, ResidualKind] = {
+    "post": PostNorm,
+    "pre": PreNorm,
+    "batch": PostBatchNorm,
+    "none": NoNorm,
+}
 
 
 class Settings(Vocabularies):
@@ -56,8 +67,14 @@ class Settings(Vocabularies):
     """Dropout inside the feed-forward networks (the paper: none)."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """epsilon_ls (sec. 5.4)."""
-    norm: Literal["post", "pre"] = "post"
-    """Layer norm after the residual connection, as published, or before the sublayer."""
+    score: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
+    """How queries and keys are compared: as published, without 1 / sqrt(d_k), or v . tanh(q + k) (Bahdanau et
+    al. 2015)."""
+    residual: bool = True
+    """Residual connections (sec. 3.1); without them norm is "post"."""
+    norm: Literal["post", "pre", "batch", "none"] = "post"
+    """Layer norm after the residual connection, as published, or before the sublayer; batch norm after it; or
+    no norm at all."""
     activation: Literal["relu", "gelu"] = "relu"
     """Of the feed-forward networks."""
     positions: Literal["sinusoidal", "sinusoidal_concatenated", "learned", "none"] = "sinusoidal"
@@ -81,6 +98,10 @@ class Settings(Vocabularies):
             )
         if self.window and self.window % 2 == 0:
             raise ValueError(f"window {self.window} is even: no position stands in its middle")
+        if not self.residual and self.norm != "post":
+            raise ValueError(f'residual = false goes with norm = "post", not "{self.norm}"')
+        if self.attention_dropout and self.score != "scaled_dot":
+            raise ValueError(f'attention_dropout goes with score = "scaled_dot", not "{self.score}"')
         return self
 
 
@@ -93,13 +114,13 @@ class Transformer(nn.Module):
 
         def attention() -> MultiHeadAttention:
             return MultiHeadAttention(
-                s.d_model, s.num_heads, d_k=s.d_k or None, d_v=s.d_v or None, dropout=s.attention_dropout
+                s.d_model, s.num_heads, d_k=s.d_k or None, d_v=s.d_v or None, score=_score(s)
             )
 
         def feed_forward() -> FeedForward:
             return FeedForward(s.d_model, s.d_ff, activation=s.activation, dropout=s.activation_dropout)
 
-        residual = PostNorm if s.norm == "post" else PreNorm
+        residual = RESIDUALS[s.norm] if s.residual else NoResidual
         self.encoder = TransformerEncoder(
             s.num_layers,
             s.d_model,
@@ -196,6 +217,12 @@ class Transformer(nn.Module):
         shift_R, allowed = state.before(ids_RQ)
         x_RQd = self.target_positions(self.target_embedding(ids_RQ), state.length, shift_R)
         return self.decoder.step(x_RQd, state.caches, allowed, state.source_allowed)
+
+
+def _score(s: Settings) -> nn.Module:
+    if s.score == "scaled_dot":
+        return DotProductAttention(s.attention_dropout)
+    return DotScore() if s.score == "dot" else AdditiveScore(s.d_k or s.d_model // s.num_heads)
 
 
 def _positions(s: Settings) -> nn.Module:

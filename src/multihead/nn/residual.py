@@ -1,12 +1,26 @@
 """The residual connection around a sublayer, with dropout and layer norm (Vaswani et al. 2017, sec. 3.1)."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from torch import Tensor, nn
 
 from multihead.nn.dropout import Dropout
 
 Sublayer = Callable[[Tensor], Tensor]
+
+
+class ResidualKind(Protocol):
+    """A class of residual connections."""
+
+    @property
+    def ends_normalised(self) -> bool:
+        """Whether a stack of them needs no norm at its end."""
+        ...
+
+    def __call__(self, d_model: int, dropout: float) -> nn.Module:
+        """Make one; ``forward(x, sublayer)``."""
+        ...
 
 
 class PostNorm(nn.Module):

@@ -8,10 +8,10 @@ from multihead.nn.cache import LayerCache
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
-from multihead.nn.residual import PostNorm, PreNorm
+from multihead.nn.residual import PostNorm, ResidualKind
 
 
-def _final_norm(d_model: int, residual: type[PostNorm] | type[PreNorm]) -> nn.Module:
+def _final_norm(d_model: int, residual: ResidualKind) -> nn.Module:
     return nn.Identity() if residual.ends_normalised else nn.LayerNorm(d_model)
 
 
@@ -23,7 +23,7 @@ class TransformerEncoder(nn.Module):
         d_model: width of the residual stream.
         attention: makes a layer's attention.
         feed_forward: makes a layer's feed-forward network.
-        residual: ``PostNorm`` (as published) or ``PreNorm``.
+        residual: ``PostNorm`` (as published), ``PreNorm``, or one of ``nn.ablations``.
         dropout: of the residual connections.
     """
 
@@ -34,7 +34,7 @@ class TransformerEncoder(nn.Module):
         *,
         attention: Callable[[], MultiHeadAttention],
         feed_forward: Callable[[], FeedForward],
-        residual: type[PostNorm] | type[PreNorm] = PostNorm,
+        residual: ResidualKind = PostNorm,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class TransformerDecoder(nn.Module):
         *,
         attention: Callable[[], MultiHeadAttention],
         feed_forward: Callable[[], FeedForward],
-        residual: type[PostNorm] | type[PreNorm] = PostNorm,
+        residual: ResidualKind = PostNorm,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()

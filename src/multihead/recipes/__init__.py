@@ -25,10 +25,11 @@ def suggestion(name: str) -> str:
 
 def describe() -> dict[str, str]:
     """Return what each recipe is, by its name: the comment that its file begins with, in one line."""
-    return {name: _first_comment((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in names()}
+    return {name: first_comment((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in names()}
 
 
-def _first_comment(text: str) -> str:
+def first_comment(text: str) -> str:
+    """Return the comment that a TOML text begins with, in one line."""
     lines = []
     for line in text.split("\n"):
         if not line.startswith("#"):

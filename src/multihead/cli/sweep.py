@@ -1,0 +1,114 @@
+"""Train models that differ in a few settings; compare them in one table.
+
+    multihead sweep ladder --data.dir data/multi30k
+    multihead sweep my.toml --jobs 2
+
+A sweep is a TOML file: a recipe, and a list or a grid of what is changed.
+Without a name the built-in ones are listed. The same command goes on where it
+was cut off.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from multihead.cli import INTERRUPTED, _console, _options
+from multihead.errors import UserError
+from multihead.recipe import SECTION_NAMES
+from multihead.recipes import sweeps
+from multihead.run.files import write_text
+from multihead.workflows.sweep import Row, Sweep, agreement, read, run_sweep, to_csv, to_html
+
+FAILED = 1
+SHOWN = ("bleu", "chrf", "perplexity")
+"""Scores in the table on the terminal; the files have all."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said besides keys of a recipe, which hold for all members."""
+
+    sweep: Annotated[_options.Name, tyro.conf.arg(metavar="SWEEP")] = None
+    """A built-in sweep or a TOML file."""
+    folder: _options.Folder = None
+    """Where the runs and the table are put; by default runs/SWEEP."""
+    jobs: int = 1
+    """Trainings at a time; they share the cores."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    console = _console.output()
+    if options.sweep is None:
+        _list(console)
+        return 0
+    if options.jobs < 1:
+        raise UserError(f"--jobs {options.jobs}", remedy="At least one at a time.")
+    sweep = read(options.sweep, given)
+    folder = Path(options.folder or f"runs/{sweep.name}")
+    console.print(f"{sweep.name}: {len(sweep.members)} trainings in {folder}")
+    rows = run_sweep(sweep, folder, _Telling(console), jobs=options.jobs)
+    write_text(folder / "table.csv", to_csv(rows))
+    write_text(folder / "table.html", to_html(sweep, rows))
+    _show(sweep, rows, console)
+    console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
+    states = {row.state for row in rows}
+    return FAILED if "failed" in states else 0 if states == {"done"} else INTERRUPTED
+
+
+def _list(console: Console) -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    for name, about in sweeps.describe().items():
+        table.add_row(name, about)
+    console.print(table, soft_wrap=False)
+
+
+class _Telling:
+    """Prints a line whenever a member begins or ends."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def changed(self, row: Row) -> None:
+        told = f": {row.error}" if row.error else ""
+        if row.state == "done":
+            told = f" in {row.result['minutes']:.1f} minutes of training"
+        self.console.print(f"{row.member.name}: {row.state}{told}")
+
+
+def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    tests = list(dict.fromkeys(name for row in rows for name in _tests(row)))
+    for column in (
+        "member",
+        "parameters",
+        "minutes",
+        *(f"{test} {score}" for test in tests for score in SHOWN),
+    ):
+        table.add_column(column, justify="left" if column == "member" else "right")
+    for row in rows:
+        if row.state != "done":
+            table.add_row(row.member.name, row.state)
+            continue
+        scores = [_tests(row).get(test, {}).get(score) for test in tests for score in SHOWN]
+        table.add_row(
+            row.member.name,
+            f"{row.result['parameters']:,}",
+            f"{row.result['minutes']:.1f}",
+            *("" if score is None else f"{score:.2f}" for score in scores),
+        )
+    console.print()
+    console.print(table, soft_wrap=False)
+    for sentence in agreement(sweep, rows):
+        console.print(sentence)
+
+
+def _tests(row: Row) -> dict[str, Mapping[str, float]]:
+    return {name: numbers for name, numbers in row.result.items() if isinstance(numbers, Mapping)}

@@ -1,0 +1,59 @@
+"""The residual connection with a part taken away or exchanged, to see what the part is there for."""
+
+from torch import Tensor, nn
+
+from multihead.nn.dropout import Dropout
+from multihead.nn.residual import Sublayer
+
+
+class NoNorm(nn.Module):
+    """x + Dropout(Sublayer(x)): the residual stream grows from layer to layer."""
+
+    ends_normalised = True
+    """No norm at the end of the stack either."""
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Same shape as x."""
+        out: Tensor = x + self.dropout(sublayer(x))
+        return out
+
+
+class NoResidual(nn.Module):
+    """LayerNorm(Dropout(Sublayer(x))): what a sublayer leaves out is gone."""
+
+    ends_normalised = True
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Same shape as x."""
+        out: Tensor = self.norm(self.dropout(sublayer(x)))
+        return out
+
+
+class PostBatchNorm(nn.Module):
+    """BatchNorm(x + Dropout(Sublayer(x))) (Ioffe and Szegedy 2015): each unit by its mean over the batch.
+
+    In training a position is normalised by the others of the batch, later ones and padding included, which
+    is what layer norm avoids; afterwards by running means.
+    """
+
+    ends_normalised = True
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(d_model)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        """Same shape as x, (..., d_model)."""
+        summed = x + self.dropout(sublayer(x))
+        out: Tensor = self.norm(summed.flatten(0, -2)).view_as(summed)
+        return out

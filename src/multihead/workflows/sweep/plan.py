@@ -1,0 +1,176 @@
+"""A sweep's file: a recipe, and a list or a grid of what is changed.
+
+# What the sweep is about.
+recipe = "multi30k-de-en"            # of all members that name none
+base = "h8"                          # the member that the others are compared with
+
+[set]                                # for all members
+training.steps = 2000
+
+[[members]]
+name = "h8"
+reference = { bleu = 25.8 }          # somebody's results, shown beside ours
+
+[[members]]
+name = "h1"
+model.num_heads = 1
+
+[grid]                               # every member, with every combination
+training.seed = [1, 2]
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from multihead import recipe as recipes
+from multihead.errors import UserError
+from multihead.recipe import SECTION_NAMES, Recipe
+from multihead.recipes import first_comment
+from multihead.recipes import sweeps as builtin
+from multihead.settings import Settings
+
+TOP, OF_MEMBER = ("name", "recipe", "base", "set", "members", "grid"), ("name", "recipe", "reference")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One training of a sweep.
+
+    Attributes:
+        name: its run folder's.
+        recipe: every setting.
+        changed: what the sweep's file says of it, by dotted key.
+        reference: somebody's results, by the name of the score.
+    """
+
+    name: str
+    recipe: Recipe[Settings]
+    changed: Mapping[str, object]
+    reference: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Trainings that belong together.
+
+    Attributes:
+        name: of the folder that holds their runs.
+        about: the comment that its file begins with.
+        base: the member that the others are compared with, "" for none.
+        members: in the order of the file.
+    """
+
+    name: str
+    about: str
+    base: str
+    members: tuple[Member, ...]
+
+
+def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sweep:
+    """Return a built-in sweep, or the one in a TOML file, with all its recipes checked.
+
+    Args:
+        name_or_path: what to read.
+        overrides: settings of all members, by dotted key; they go before the file's.
+
+    Raises:
+        UserError: no such sweep; not TOML; an unknown key; a recipe that is wrong: nothing is trained then.
+    """
+    path = _find(name_or_path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        given = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"cannot be read: {error}", place=str(path)) from None
+    _check_keys(given, TOP, str(path))
+    members = tuple(_members(given, path, overrides or {}))
+    names = [member.name for member in members]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f'two members are called "{name}"', place=str(path))
+    base = str(given.get("base", ""))
+    if base and base not in names:
+        raise UserError(f'base = "{base}", but no member is called so', place=str(path))
+    return Sweep(str(given.get("name", path.stem)), first_comment(text), base, members)
+
+
+def _find(name: str) -> Path:
+    if name.endswith(".toml") or "/" in name:
+        return Path(name)
+    if name not in builtin.names():
+        raise UserError(
+            f'there is no sweep "{name}"',
+            remedy=f"Name a TOML file, or one of the built-in ones: {', '.join(builtin.names())}.",
+        )
+    return builtin.path(name)
+
+
+def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, object]) -> Iterator[Member]:
+    for_all = _flat(given.get("set", {}), f"{path}: [set]")
+    grid: dict[str, list[object]] = {}
+    for key, values in _flat(given.get("grid", {}), f"{path}: [grid]").items():
+        if not isinstance(values, list) or not values:
+            raise UserError(f"{key} must be a list of values", place=f"{path}: [grid]")
+        grid[key] = values
+    listed = given.get("members", [{}])
+    if not (isinstance(listed, list) and all(isinstance(member, dict) for member in listed)):
+        raise UserError("members are written [[members]]", place=str(path))
+    for number, member in enumerate(listed, start=1):
+        place = f"{path}: member {member.get('name', number)}"
+        _check_keys(member, (*OF_MEMBER, *SECTION_NAMES), place)
+        own = _flat({key: value for key, value in member.items() if key in SECTION_NAMES}, place)
+        for point in product(*grid.values()):
+            at = dict(zip(grid, point, strict=True))
+            changed = {**for_all, **own, **at}
+            name = _name(member.get("name", ""), at, place)
+            chosen = member.get("recipe", given.get("recipe", ""))
+            yield Member(
+                name,
+                _recipe(chosen, name, {**changed, **overrides}, path),
+                {"recipe": chosen, **own, **at},
+                member.get("reference", {}),
+            )
+
+
+def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path) -> Recipe[Settings]:
+    place = f"{path}: member {name}"
+    if not chosen:
+        raise UserError("it names no recipe, nor does the sweep", place=place)
+    file = str(path.parent / chosen) if chosen.endswith(".toml") else chosen
+    try:
+        return recipes.load(file, {"name": name, **overrides})
+    except UserError as error:
+        where = (error.place or "").removeprefix("--")
+        raise UserError(error.fact, place=f"{place}: {where}", remedy=error.remedy) from None
+
+
+def _name(name: str, point: Mapping[str, object], place: str) -> str:
+    values = [f"{key.rpartition('.')[2]}={value}" for key, value in point.items()]
+    whole = ",".join([*([name] if name else []), *values])
+    if not whole or not whole.isprintable() or whole[0] in "./" or "/" in whole:
+        raise UserError(f'its name is "{whole}", which cannot name a folder', place=place)
+    return whole
+
+
+def _flat(sections: Mapping[str, Any], place: str) -> dict[str, object]:
+    """Return ``{"training.steps": 3}`` for ``{"training": {"steps": 3}}``."""
+    _check_keys(sections, SECTION_NAMES, place)
+    for section, values in sections.items():
+        if not isinstance(values, dict):
+            raise UserError(f"{section} is a section; its keys are written {section}.KEY", place=place)
+    return {
+        f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()
+    }
+
+
+def _check_keys(given: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            remedy = f'Did you mean "{near[0]}"?' if near else f"There can be {', '.join(known)}."
+            raise UserError(f'unknown key "{key}"', place=place, remedy=remedy)

@@ -1,0 +1,122 @@
+"""Running a sweep: every member in a process of its own, whatever happens to the others."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from multihead import recipe as recipes
+from multihead.hardware import usable_cores
+from multihead.run import files
+from multihead.training.interrupt import watched
+from multihead.workflows.sweep import member as member_process
+from multihead.workflows.sweep.plan import Member, Sweep
+
+POLL_SECONDS = 0.1
+
+State = Literal["waiting", "running", "done", "failed", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a member.
+
+    Attributes:
+        member: which.
+        state: how far it has come.
+        result: its numbers, those of each test set in a table of its own; empty if it is not done.
+        error: why it failed.
+    """
+
+    member: Member
+    state: State
+    result: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+class Observer(Protocol):
+    """Who is told how a sweep goes."""
+
+    def changed(self, row: Row) -> None:
+        """A member has begun or ended."""
+        ...
+
+
+def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) -> list[Row]:
+    """Train and measure what is missing, and go on with what was cut off; return a row for each member.
+
+    A member that fails is told and does not stop the others; the same call tries it again. Being asked to
+    stop (SIGINT, SIGTERM) stops all members between two updates.
+
+    Args:
+        sweep: what to run.
+        folder: where the members' run folders, recipes and logs are put.
+        observer: who is told.
+        jobs: how many members at a time; they share the cores.
+    """
+    rows = {member.name: _before(member, folder) for member in sweep.members}
+    waiting = deque(row.member for row in rows.values() if row.state == "waiting")
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    files.make_folder(folder)
+    with watched() as interrupt:
+        asked = False
+        try:
+            while waiting or running:
+                if interrupt.asked and not asked:
+                    asked = True
+                    waiting.clear()
+                    for process in running.values():
+                        process.send_signal(signal.SIGINT)
+                while waiting and len(running) < jobs:
+                    member = waiting.popleft()
+                    running[member.name] = _started(member, folder, jobs)
+                    rows[member.name] = Row(member, "running")
+                    observer.changed(rows[member.name])
+                for name in [name for name, process in running.items() if process.poll() is not None]:
+                    code = running.pop(name).returncode
+                    rows[name] = _after(rows[name].member, folder, code, asked=asked)
+                    observer.changed(rows[name])
+                time.sleep(POLL_SECONDS)
+        finally:
+            for process in running.values():
+                process.kill()
+    return list(rows.values())
+
+
+def _before(member: Member, folder: Path) -> Row:
+    result = member_process.result_of(member.recipe, folder / member.name)
+    return Row(member, "waiting") if result is None else Row(member, "done", result)
+
+
+def _started(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes]":
+    recipe = member.recipe
+    if jobs > 1 and not recipe.training.threads:
+        threads = max(1, usable_cores() // jobs)
+        recipe = replace(recipe, training=recipe.training.model_copy(update={"threads": threads}))
+    file = folder / f"{member.name}.toml"
+    files.write_text(file, recipes.to_toml(recipe))
+    command = [sys.executable, "-m", "multihead.workflows.sweep", str(file), str(folder / member.name)]
+    with _log(member, folder).open("wb") as log:
+        # In a session of its own, so that Ctrl-C reaches it once, from us.
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+
+
+def _after(member: Member, folder: Path, code: int, *, asked: bool) -> Row:
+    result = member_process.result_of(member.recipe, folder / member.name)
+    if code == member_process.DONE and result is not None:
+        return Row(member, "done", result)
+    if code == member_process.INTERRUPTED or asked:
+        return Row(member, "interrupted")
+    said = _log(member, folder).read_text(encoding="utf-8", errors="replace").strip().split("\n")[-1]
+    return Row(member, "failed", error=said or f"ended with code {code}")
+
+
+def _log(member: Member, folder: Path) -> Path:
+    return folder / f"{member.name}.log"

@@ -1,0 +1,190 @@
+"""Sweeps with real trainings, tiny ones: a failed member, what is resumed, the table."""
+
+import csv
+import io
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from multihead.workflows.sweep import Member, Row, Sweep, agreement, read, run_sweep, to_csv, to_html
+from multihead.workflows.sweep.member import result_of, run_member
+
+Make = Callable[..., Sweep]
+
+RECIPE = """
+[data]
+dir = "{corpus}"
+source = "train.de"
+target = "train.en"
+tests.held_out = ["train.de", "train.en"]
+[tokenizer]
+kind = "chars"
+[model]
+kind = "transformer"
+d_model = 14
+d_ff = 22
+num_heads = 2
+num_layers = 1
+[training]
+steps = 4
+batch_tokens = 1511
+warmup_steps = 3
+threads = 1
+device = "cpu"
+[validation]
+every = 2
+max_pairs = 11
+[search]
+method = "greedy"
+max_length = 3
+"""
+
+
+class Watching:
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    def changed(self, row: Row) -> None:
+        self.told.append((row.member.name, row.state))
+
+
+@pytest.fixture
+def make(corpus: Path, tmp_path: Path) -> Make:
+    """Make a sweep of members that are written in TOML."""
+
+    def sweep(members: str) -> Sweep:
+        (tmp_path / "small.toml").write_text(RECIPE.format(corpus=corpus))
+        (tmp_path / "mine.toml").write_text(f'recipe = "small.toml"\nbase = "base"\n{members}')
+        return read(str(tmp_path / "mine.toml"))
+
+    return sweep
+
+
+def test_a_failed_member_stops_nobody_and_what_is_done_is_not_done_again(make: Make, tmp_path: Path) -> None:
+    sweep = make(
+        """
+[[members]]
+name = "base"
+reference = { bleu = 3.5 }
+[[members]]
+name = "broken"
+data.target = "nowhere.en"
+[[members]]
+name = "gru"
+model.kind = "seq2seq"
+model.cell = "gru"
+model.d_embedding = 7
+model.d_hidden = 11
+model.num_layers = 1
+"""
+    )
+    folder, watching = tmp_path / "runs", Watching()
+    rows = run_sweep(sweep, folder, watching, jobs=2)
+    assert [row.state for row in rows] == ["done", "failed", "done"]
+    assert watching.told[:2] == [("base", "running"), ("broken", "running")]
+    assert set(watching.told[2:]) == {
+        ("base", "done"),
+        ("broken", "failed"),
+        ("gru", "running"),
+        ("gru", "done"),
+    }
+    assert "nowhere.en: no such file" in rows[1].error
+    assert rows[0].result["steps"] == 4
+    assert rows[0].result["parameters"] != rows[2].result["parameters"]
+    assert rows[0].result["held_out"]["bleu"] >= 0
+    assert rows[0].result["held_out"]["perplexity"] > 1
+    assert json.loads((folder / "gru" / "result.json").read_text()) == rows[2].result
+
+    again = Watching()
+    rows_again = run_sweep(sweep, folder, again)
+    assert again.told == [("broken", "running"), ("broken", "failed")]
+    assert rows_again[0].result == rows[0].result
+
+    told = list(csv.DictReader(io.StringIO(to_csv(rows))))
+    assert [one["member"] for one in told] == ["base", "broken", "gru"]
+    assert told[1]["error"] == rows[1].error
+    assert told[2]["model.cell"] == "gru"
+    assert told[0]["reference bleu"] == "3.5"
+    assert float(told[0]["held_out perplexity"]) == rows[0].result["held_out"]["perplexity"]
+    assert to_html(sweep, rows).count("<tr") == 4
+
+
+def test_a_member_is_known_by_its_settings_and_its_steps(make: Make, tmp_path: Path) -> None:
+    members = '[[members]]\nname = "base"\ntraining.horizon = 9\n'
+    (short,), (longer,) = make(members).members, make(members + "training.steps = 7\n").members
+    result = run_member(short.recipe, tmp_path / "base")
+    assert result is not None
+    assert result["steps"] == 4
+    assert result_of(short.recipe, tmp_path / "base") == result
+    assert result_of(longer.recipe, tmp_path / "base") is None
+    again = run_member(longer.recipe, tmp_path / "base")
+    assert again is not None
+    assert again["steps"] == 7
+    assert (tmp_path / "base" / "metrics.jsonl").read_text().count('"validation"') == 3
+
+
+def test_an_interrupted_sweep_is_resumed(make: Make, tmp_path: Path) -> None:
+    many = "training.steps = 300\ntraining.log_every = 1\nvalidation.every = 150\n"
+    sweep = make(f'[[members]]\nname = "base"\n{many}')
+    folder = tmp_path / "runs"
+    metrics = folder / "base" / "metrics.jsonl"
+
+    def interrupt() -> None:
+        while not metrics.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    rows = run_sweep(sweep, folder, Watching())
+    assert [row.state for row in rows] == ["interrupted"]
+    assert 0 < metrics.read_text().count('"update"') < 300
+    assert [row.state for row in run_sweep(sweep, folder, Watching())] == ["done"]
+    events = [json.loads(line) for line in metrics.read_text().split("\n")[:-1]]
+    assert [event["step"] for event in events if event["event"] == "update"] == list(range(1, 301))
+
+
+# --- the table --------------------------------------------------------------------------------------
+
+
+def rows_of(make: Make, results: dict[str, tuple[float, float]]) -> tuple[Sweep, list[Row]]:
+    """Members by name, each with our and the reference's BLEU."""
+    text = "".join(
+        f'[[members]]\nname = "{name}"\nreference = {{ bleu = {theirs} }}\n'
+        for name, (_, theirs) in results.items()
+    )
+    sweep = make(text)
+    rows = [
+        Row(member, "done", {"steps": 1, "news": {"bleu": results[member.name][0]}})
+        for member in sweep.members
+    ]
+    return sweep, rows
+
+
+def test_directions_are_compared_with_the_reference(make: Make) -> None:
+    sweep, rows = rows_of(
+        make,
+        {
+            "base": (20.0, 25.0),
+            "up": (21.0, 26.0),
+            "down": (22.0, 24.0),
+            "same": (3.0, 25.0),
+            "less": (1.0, 9.0),
+        },
+    )
+    assert agreement(sweep, rows) == ["bleu: 2 of 3 move as in the reference; not so down."]
+    assert agreement(sweep, [Row(rows[0].member, "failed"), *rows[1:]]) == []
+
+
+def test_texts_of_others_do_not_become_markup(make: Make) -> None:
+    sweep, rows = rows_of(make, {"base": (1.0, 2.0), "<b>x": (1.0, 2.0)})
+    rows.append(Row(Member("c", rows[0].member.recipe, {}, {}), "failed", error="<script>alert(1)</script>"))
+    page = to_html(sweep, rows)
+    assert "<b>x" not in page
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page

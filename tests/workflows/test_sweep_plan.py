@@ -1,0 +1,148 @@
+"""Sweeps as files: what they mean, and that nothing is trained when something is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from multihead.errors import UserError
+from multihead.recipes import sweeps
+from multihead.workflows.sweep import read
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    return tmp_path / "mine.toml"
+
+
+def test_members_and_grid_make_every_combination(written: Path) -> None:
+    written.write_text(
+        """# Two sizes,
+# twice each.
+
+recipe = "multi30k-de-en"
+base = "small,seed=1"
+
+[set]
+training.steps = 7
+model.dropout = 0.5
+
+[grid]
+training.seed = [1, 2]
+
+[[members]]
+name = "small"
+model.d_model = 16
+reference = { bleu = 3.5 }
+
+[[members]]
+name = "other"
+recipe = "seq2seq-multi30k"
+model.dropout = 0.25
+"""
+    )
+    sweep = read(str(written))
+    assert (sweep.name, sweep.about, sweep.base) == ("mine", "Two sizes, twice each.", "small,seed=1")
+    assert [member.name for member in sweep.members] == [
+        "small,seed=1",
+        "small,seed=2",
+        "other,seed=1",
+        "other,seed=2",
+    ]
+    first, _, _, last = sweep.members
+    assert first.recipe.values()["model.d_model"] == 16
+    assert first.recipe.training.steps == last.recipe.training.steps == 7
+    assert (first.recipe.training.seed, last.recipe.training.seed) == (1, 2)
+    assert first.recipe.values()["model.dropout"] == 0.5
+    assert (last.recipe.kind, last.recipe.values()["model.dropout"]) == ("seq2seq", 0.25)
+    assert first.changed == {"recipe": "multi30k-de-en", "model.d_model": 16, "training.seed": 1}
+    assert (first.reference, last.reference) == ({"bleu": 3.5}, {})
+
+
+def test_a_grid_alone_is_enough(written: Path) -> None:
+    written.write_text(
+        'recipe = "quickstart"\n[grid]\nmodel.dropout = [0.0, 0.1]\nmodel.num_heads = [1, 2]\n'
+    )
+    names = [member.name for member in read(str(written)).members]
+    assert names == [f"dropout={p},num_heads={h}" for p in (0.0, 0.1) for h in (1, 2)]
+
+
+def test_what_is_typed_goes_before_the_file(written: Path) -> None:
+    written.write_text('recipe = "quickstart"\n[[members]]\nname = "a"\ntraining.steps = 7\n')
+    (member,) = read(str(written), {"training.steps": "11"}).members
+    assert member.recipe.training.steps == 11
+
+
+def test_a_recipe_may_stand_beside_the_file(written: Path) -> None:
+    (written.parent / "base.toml").write_text('extends = "quickstart"\n[training]\nseed = 23\n')
+    written.write_text('recipe = "base.toml"\n[[members]]\nname = "a"\n')
+    (member,) = read(str(written)).members
+    assert (member.recipe.name, member.recipe.training.seed) == ("a", 23)
+
+
+MEMBER = 'recipe = "quickstart"\n[[members]]\nname = "a"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (MEMBER + "model.headz = 3\n", 'member a: model.headz: unknown key "model.headz"'),
+        (MEMBER + "modle.d_k = 3\n", 'member a: unknown key "modle". Did you mean "model"?'),
+        (MEMBER + "model.d_model = 3\n", "member a: model.d_model: [model] d_model 3 is not a multiple of"),
+        (MEMBER + 'model.kind = "rnn_attention"\nmodel.num_heads = 2\n', 'the model "rnn_attention" has no'),
+        (MEMBER + "training = 3\n", "member a: training is a section; its keys are written training.KEY"),
+        ("gird = 3\n" + MEMBER, 'mine.toml: unknown key "gird". Did you mean "grid"?'),
+        ('base = "b"\n' + MEMBER, 'base = "b", but no member is called so'),
+        (MEMBER + '[[members]]\nname = "a"\n', 'two members are called "a"'),
+        (MEMBER + "[grid]\ntraining.seed = 3\n", "[grid]: training.seed must be a list of values"),
+        ('[[members]]\nname = "a"\n', "member a: it names no recipe, nor does the sweep"),
+        ('recipe = "nowhere"\n[[members]]\nname = "a"\n', 'there is no recipe "nowhere"'),
+        (
+            'recipe = "quickstart"\n[[members]]\nname = "../a"\n',
+            'its name is "../a", which cannot name a folder',
+        ),
+        ('recipe = "quickstart"\n[[members]]\n', 'member 1: its name is "", which cannot'),
+        ('recipe = "quickstart"\nmembers = 3\n', "members are written [[members]]"),
+        ("recipe = \n", "cannot be read: Invalid value (at line 1"),
+    ],
+)
+def test_what_is_wrong_is_told_and_where(written: Path, text: str, said: str) -> None:
+    written.write_text(text)
+    with pytest.raises(UserError) as caught:
+        read(str(written))
+    assert said in str(caught.value)
+    assert "mine.toml" in str(caught.value) or "nowhere" in said
+
+
+def test_an_unknown_sweep_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r'there is no sweep "lader".*ladder, positions'):
+        read("lader")
+    with pytest.raises(UserError, match="cannot be read"):
+        read(str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize("name", sweeps.names())
+def test_a_built_in_sweep_loads_and_says_what_it_is(name: str) -> None:
+    sweep = read(name)
+    assert len(sweep.about) > 20
+    assert len(sweep.members) > 2
+    assert sweep.name == name
+
+
+def test_the_promised_sweeps_are_there() -> None:
+    assert set(sweeps.names()) >= {"ladder", "positions", "table3-mini", "why"}
+
+
+def test_the_mini_table_changes_what_the_papers_rows_change() -> None:
+    members = {member.name: member for member in read("table3-mini").members}
+    assert len(members) == 20
+    base = members["base"].recipe.values()
+    changes = {
+        name: {key for key, value in member.recipe.values().items() if value != base[key]} - {"name"}
+        for name, member in members.items()
+    }
+    assert changes["a-h32"] == {"model.num_heads"}
+    assert changes["b-dk4"] == {"model.d_k", "model.d_v"}
+    assert changes["c-d256"] == {"model.d_model", "model.d_k", "model.d_v"}
+    assert changes["e-learned-positions"] == {"model.positions"}
+    assert len(changes["big"]) == 4
+    assert all("bleu" in member.reference and "perplexity" in member.reference for member in members.values())
