@@ -26,7 +26,8 @@ class Exploration:
     """A sentence explored: the recordings, and what the page is made of.
 
     Attributes:
-        recordings: one a translation, in the order in which the page lists them.
+        recordings: of the translations, in the order in which the page lists them, as far as it shows their
+            attention.
         content: what the page reads, JSON.
     """
 
@@ -65,18 +66,21 @@ def explore(
     """
     check(translator, text, target)
     candidates, tree = _candidates(translator, text, target)
-    recordings = [record_output(translator, text, one.ids, one.text) for one in candidates]
-    first, most = recordings[0], 10**9 if full else MOST_TOKENS
+    most, limit, room = (10**9, inf, inf) if full else (MOST_TOKENS, MOST_BYTES, MOST_OTHERS)
+    first = _recorded(translator, text, candidates[0])
+    layers, missing = _layers(first, most, limit, encoder=True)
+    recordings, shown = [first], [_hypothesis(candidates[0], first, layers, most)]
+    for candidate in candidates[1:]:
+        room -= _size(first, len(candidate.ids), most)
+        if room < 0:
+            shown.append(candidate.told())
+            continue
+        recordings.append(_recorded(translator, text, candidate))
+        layers, _ = _layers(recordings[-1], most, inf, encoder=False)
+        shown.append(_hypothesis(candidate, recordings[-1], layers, most))
+    if len(recordings) < len(candidates):
+        missing.append(f"the attention of {len(candidates) - len(recordings)} hypotheses")
     start = {**_start(first, choice), "words": words, "specials": specials}
-    left_out = [*_cut(first, most)]
-    shown = []
-    room = inf if full else MOST_BYTES
-    for rank, (candidate, recording) in enumerate(zip(candidates, recordings, strict=True), start=1):
-        layers, missing = _layers(recording, most, room, encoder=rank == 1)
-        used = sum(heads.size(record, most) for record in recording.records) if rank > 1 else 0
-        room = room - used if rank > 1 or full else MOST_OTHERS
-        left_out += [f"hypothesis {rank}: {what}" for what in missing]
-        shown.append(_hypothesis(candidate, recording, layers, most))
     content = {
         "format": 1,
         "run": name,
@@ -89,7 +93,7 @@ def explore(
         "numbers": _numbers(first, start, most, full=full),
         "positions": inputs.positions(translator.models[0]),
         "neighbours": _neighbours(translator, text, candidates[0].ids),
-        "leftOut": left_out,
+        "leftOut": [*_cut(first, most), *missing],
     }
     return Exploration(tuple(recordings), content)
 
@@ -101,6 +105,12 @@ class _Candidate:
     ids: tuple[int, ...]
     text: str
     scores: Json
+    eos_id: int
+
+    def told(self) -> Json:
+        """What the page says of it without its attention."""
+        text = pictures.visible(self.text, 2000)
+        return {"text": text, "ids": [*self.ids, self.eos_id], **self.scores, "layers": None}
 
 
 def _candidates(translator: Translator, text: str, target: str | None) -> tuple[list[_Candidate], Json]:
@@ -115,25 +125,31 @@ def _candidates(translator: Translator, text: str, target: str | None) -> tuple[
                 "sum": packing.rounded(one.log_probability),
                 "cut": not one.finished,
             },
+            write.eos_id,
         )
         for one in found
     ]
     if target is not None:
         sum_ = translator.score([(text, target)])[0].log_probability
         scores = {"score": None, "sum": packing.rounded(sum_), "cut": False}
-        candidates.insert(0, _Candidate(tuple(write.encode(target)), target, scores))
+        candidates.insert(0, _Candidate(tuple(write.encode(target)), target, scores, write.eos_id))
     return candidates, tree
 
 
+def _recorded(translator: Translator, text: str, candidate: _Candidate) -> Recording:
+    return record_output(translator, text, candidate.ids, candidate.text)
+
+
 def _hypothesis(candidate: _Candidate, recording: Recording, layers: list[Json], most: int) -> Json:
-    return {
-        "text": pictures.visible(candidate.text, 2000),
-        "ids": candidate.ids,
-        **candidate.scores,
-        "read": heads.sides(recording.read, most),
-        "target": heads.sides(recording.target, most),
-        "layers": layers,
-    }
+    sides = {"read": heads.sides(recording.read, most), "target": heads.sides(recording.target, most)}
+    return {**candidate.told(), **sides, "layers": layers}
+
+
+def _size(recording: Recording, length: int, most: int) -> int:
+    """About how many bytes the attention of another output of this length takes in the page."""
+    T, S = min(length + 1, most), min(len(recording.source.pieces), most)
+    widths = {"cross": S, "decoder self": T, "encoder self": 0}
+    return sum(one.num_heads * T * widths[one.kind] * 4 // 3 for one in recording.records)
 
 
 def _layers(recording: Recording, most: int, room: float, *, encoder: bool) -> tuple[list[Json], list[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+from multihead.inspect import pictures
 from multihead.inspect.page.exploring import Exploration
 from multihead.inspect.page.packing import Json
 from multihead.run import files
@@ -60,7 +61,7 @@ def make_page(exploration: Exploration) -> Page:
     script = "\n".join(["(() => {", '"use strict";', *map(_asset, SCRIPTS), "})();"])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     filled = Template(_asset("page.html")).substitute(
-        title=html.escape(f"{exploration.content['sentence'][:80]} · multihead"),
+        title=html.escape(f"{pictures.visible(exploration.content['sentence'], 80)} · multihead"),
         digest=digest,
         style=_asset("page.css"),
         script=script,

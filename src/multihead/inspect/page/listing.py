@@ -11,7 +11,7 @@ from multihead.inspect.recording import Recording
 
 
 def numbers_as_json(exploration: Exploration) -> str:
-    """Return the recorded weights of every hypothesis, and the search, as JSON.
+    """Return the recorded weights of every hypothesis that the page shows, and the search, as JSON.
 
     Weights stand as [head][query][key] with six digits after the point.
     """
@@ -29,7 +29,8 @@ def numbers_as_json(exploration: Exploration) -> str:
                 "target": _sides(recording.target),
                 "attention": _attention(recording),
             }
-            for shown, recording in zip(content["hypotheses"], exploration.recordings, strict=True)
+            # Those after the last recording are in the search alone.
+            for shown, recording in zip(content["hypotheses"], exploration.recordings, strict=False)
         ],
         "search": content["tree"],
         "neighbours": content["neighbours"],

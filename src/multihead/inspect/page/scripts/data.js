@@ -124,7 +124,9 @@ function viewOf(kind, layer, head, how = state.combine) {
   }
   rows = state.words ? rows.words : rows.pieces;
   columns = state.words ? columns.words : columns.pieces;
-  if (!state.specials) {
+  const plain = (tokens) => tokens.some((token) => !token.special);
+  const hides = !state.specials && plain(rows) && plain(columns); // an empty output is its end symbol only
+  if (hides) {
     const keep = (tokens) => tokens.flatMap((token, place) => (token.special ? [] : [place]));
     const [keptRows, keptColumns] = [keep(rows), keep(columns)];
     found = normalised(picked(found, keptRows, keptColumns));
@@ -133,12 +135,12 @@ function viewOf(kind, layer, head, how = state.combine) {
     rows = keptRows.map((i) => rows[i]);
     columns = keptColumns.map((j) => columns[j]);
   }
-  return { matrix: found, rows, columns, allowed, kind, rowTitle: side.row, columnTitle: side.column, caption: captionOf(kind, layer, head, how) };
+  return { matrix: found, rows, columns, allowed, kind, rowTitle: side.row, columnTitle: side.column, caption: captionOf(kind, layer, head, how, hides) };
 }
 
 const NAMES = { "encoder self": "Encoder self-attention", "decoder self": "Decoder self-attention", cross: "Attention over the source" };
 
-function captionOf(kind, layer, head, how) {
+function captionOf(kind, layer, head, how, hides) {
   const parts = [`${NAMES[kind]}, layer ${layer.layer} of ${layersOf(kind).length}`];
   if (layersOf(kind).length === 1) parts[0] = NAMES[kind];
   if (kind === "cross" && content.start.told && layer.layer === content.start.layer && layersOf(kind).length > 1)
@@ -146,7 +148,7 @@ function captionOf(kind, layer, head, how) {
   if (head) parts.push(`head ${head} of ${layer.heads}`);
   else if (layer.heads > 1) parts.push(`${how} of ${layer.heads} heads`);
   if (state.words) parts.push("pieces merged to words");
-  if (!state.specials) parts.push("special symbols left out");
+  if (hides) parts.push("special symbols left out");
   return parts.join(", ") + ".";
 }
 

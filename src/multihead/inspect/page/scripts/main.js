@@ -11,7 +11,7 @@ function heading() {
       h("button", { type: "button", class: "plain", id: "theme", click: () => { document.documentElement.dataset.theme = next; update({}, "#theme"); } }, isDark() ? "Light" : "Dark")),
     h("dl", { class: "pair" },
       h("dt", {}, "reads"), h("dd", { dir: "auto" }, content.sentence),
-      h("dt", {}, chosen.given ? "is given" : "writes"), h("dd", { dir: "auto" }, chosen.text || "(nothing)")),
+      h("dt", {}, chosen.score === null ? "is given" : "writes"), h("dd", { dir: "auto" }, chosen.text || "(nothing)")),
     content.leftOut.length ? h("div", { class: "note" }, "Left out of this page: " + content.leftOut.join("; ") + ". The option --full embeds all.") : null,
     h("div", { class: "tabs", role: "tablist", "aria-label": "Views", keydown: walk }, TABS.map((tab) =>
       h("button", { type: "button", role: "tab", id: `tab-${tab.id}`, "aria-controls": "panel", "aria-selected": String(tab.id === state.tab),

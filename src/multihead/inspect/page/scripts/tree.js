@@ -40,9 +40,9 @@ const tree = {
 
 function candidate(one, number) {
   const score = one.score === null ? `log P ${one.sum.toFixed(2)}` : `score ${one.score.toFixed(3)} · log P ${one.sum.toFixed(2)}`;
-  return h("li", {}, h("button", { type: "button", "data-hypothesis": number, "aria-pressed": String(number === state.hypothesis),
+  return h("li", {}, h("button", { type: "button", "data-hypothesis": number, "aria-pressed": String(number === state.hypothesis), disabled: !one.layers, title: one.layers ? null : "Its attention is not in this page; the option --full embeds it",
     click: () => { stop(); at = null; update({ hypothesis: number }, `[data-hypothesis="${number}"]`); } },
-    h("small", {}, one.given ? "given" : `${number + (content.hypotheses[0].given ? 0 : 1)}.`),
+    h("small", {}, one.score === null ? "given" : `${number + (content.hypotheses[0].score === null ? 0 : 1)}.`),
     h("span", { dir: "auto" }, one.text || "(nothing)", one.cut ? " [cut]" : ""), h("small", {}, score)));
 }
 

@@ -1,0 +1,197 @@
+"""What a page is made of: packed weights, the numbers of the equation, the tree; and that text stays text."""
+
+import base64
+import json
+import re
+from html import unescape
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from exploring import HOSTILE, hostile, small_translator
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multihead.attention_maps import Choice
+from multihead.errors import UserError
+from multihead.generation import Translator
+from multihead.inspect.page import Exploration, explore, exploring, make_page, numbers_as_json, packing
+from multihead.inspect.page.exploring import MOST_TOKENS
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return small_translator()
+
+
+@pytest.fixture(scope="module")
+def explored(translator: Translator) -> Exploration:
+    return explore(translator, "zwei Hunde laufen .", name="runs/two")
+
+
+def unpacked(layer: dict[str, Any]) -> Any:
+    raw = np.frombuffer(base64.b64decode(layer["weights"]), np.uint8).reshape(
+        layer["heads"], layer["queries"], layer["keys"]
+    )
+    return (raw / 255) ** 2
+
+
+@given(st.floats(0, 1, width=32))
+def test_a_packed_weight_is_off_by_no_more_than_said(weight: float) -> None:
+    [byte] = base64.b64decode(packing.weights(np.array([weight], np.float32)))
+    assert abs((byte / 255) ** 2 - weight) <= weight**0.5 / 255 + 1e-5
+
+
+def test_all_layers_and_heads_are_in_the_page(explored: Exploration) -> None:
+    layers = explored.content["hypotheses"][0]["layers"]
+    assert {(one["kind"], one["layer"]) for one in layers} == {
+        (kind, layer) for kind in ("cross", "decoder self", "encoder self") for layer in (1, 2)
+    }
+    recorded = {(one.kind, one.layer): one for one in explored.recordings[0].records}
+    for one in layers:
+        weights = recorded[one["kind"], one["layer"]].sentence(0)
+        np.testing.assert_allclose(unpacked(one), weights, atol=0.004)
+        assert one["allowed"] == ("causal" if one["kind"] == "decoder self" else None)
+
+
+def test_entropy_and_distance_are_those_of_the_weights(explored: Exploration) -> None:
+    record = next(one for one in explored.recordings[0].records if one.kind == "encoder self")
+    layer = next(one for one in explored.content["hypotheses"][0]["layers"] if one["kind"] == "encoder self")
+    for head, told in zip(record.sentence(0), layer["measures"], strict=True):
+        entropy = [-sum(p * np.log2(p) for p in row if p > 0) for row in head]
+        distance = [sum(p * abs(i - j) for j, p in enumerate(row)) for i, row in enumerate(head)]
+        assert told["entropy"] == pytest.approx(np.mean(entropy), abs=0.006)
+        assert told["distance"] == pytest.approx(np.mean(distance), abs=0.006)
+
+
+def test_every_hypothesis_has_its_own_attention(explored: Exploration) -> None:
+    shown = explored.content["hypotheses"]
+    assert len(shown) == 3
+    assert len({tuple(one["ids"]) for one in shown}) == 3
+    for one, recording in zip(shown, explored.recordings, strict=True):
+        cross = next(layer for layer in one["layers"] if layer["kind"] == "cross")
+        recorded = next(record for record in recording.records if record.kind == "cross")
+        np.testing.assert_allclose(unpacked(cross), recorded.sentence(0), atol=0.004)
+    assert all(layer["kind"] != "encoder self" for one in shown[1:] for layer in one["layers"])
+
+
+def test_every_hypothesis_is_a_path_in_the_tree_with_its_score(explored: Exploration) -> None:
+    steps = explored.content["tree"]["steps"]
+    for one in explored.content["hypotheses"]:
+        row, total = 0, 0.0
+        for step, token in enumerate(one["ids"]):
+            [branch] = [b for b in steps[step] if b["parent"] == row and b["id"] == token]
+            assert branch["fate"] != "pruned"
+            assert branch["sum"] <= total
+            row, total = branch["row"], branch["sum"]
+        assert branch["fate"] in ("finished", "cut")
+        assert total == pytest.approx(one["sum"], abs=1e-3)
+    for branches in steps:
+        kept = [b["sum"] for b in branches if b["fate"] != "pruned"]
+        assert all(a >= b for a, b in pairwise(kept))
+
+
+def test_the_numbers_of_a_head_give_its_weights(explored: Exploration) -> None:
+    [numbers] = explored.content["numbers"]
+    q, k = (
+        np.frombuffer(base64.b64decode(numbers[name]), "<f4").reshape(-1, numbers["d_k"]) for name in "qk"
+    )
+    exponent = np.exp(q @ k.T * numbers["scale"])
+    cross = [one for one in explored.recordings[0].records if one.kind == "cross"]
+    weights = cross[numbers["layer"] - 1].sentence(0)[numbers["head"] - 1]
+    np.testing.assert_allclose(exponent / exponent.sum(1, keepdims=True), weights, atol=1e-4)
+    assert numbers["scale"] == pytest.approx(8**-0.5)
+
+
+def test_full_embeds_the_numbers_of_all_heads(translator: Translator) -> None:
+    found = explore(translator, "zwei Hunde", full=True)
+    assert len(found.content["numbers"]) == 6 * 3
+
+
+def test_neighbours_are_the_largest_cosines(translator: Translator, explored: Exploration) -> None:
+    tokenizer = translator.source_tokenizer
+    token = tokenizer.encode("zwei")[0]
+    table = translator.models[0].get_parameter("source_embedding.weight").detach().numpy()
+    unit = table[: tokenizer.vocab_size] / np.linalg.norm(table[: tokenizer.vocab_size], axis=1)[:, None]
+    cosines = unit @ unit[token]
+    cosines[token] = -1
+    nearest = explored.content["neighbours"]["source"][0]["nearest"]
+    assert nearest[0]["text"] == tokenizer.piece(int(cosines.argmax()))
+    assert nearest[0]["cosine"] == pytest.approx(cosines.max(), abs=1e-3)
+
+
+def test_a_given_translation_is_shown_first_and_the_models_own_after_it(translator: Translator) -> None:
+    found = explore(translator, "zwei Hunde", "two dogs")
+    first, second, *_ = found.content["hypotheses"]
+    assert (first["text"], first["score"]) == ("two dogs", None)
+    assert first["sum"] == pytest.approx(translator.score([("zwei Hunde", "two dogs")])[0].log_probability)
+    assert second["score"] is not None
+
+
+def test_an_empty_translation_can_be_shown(translator: Translator) -> None:
+    assert explore(translator, "zwei Hunde", "").content["hypotheses"][0]["text"] == ""
+
+
+@pytest.mark.parametrize("choice", [Choice(layer=7), Choice(head=4)])
+def test_a_layer_or_head_that_there_is_not_is_refused(translator: Translator, choice: Choice) -> None:
+    with pytest.raises(UserError, match="there is no"):
+        explore(translator, "zwei", choice=choice)
+
+
+def test_of_long_sentences_the_page_says_what_it_left_out(translator: Translator) -> None:
+    text = "Hund " * (MOST_TOKENS + 7)
+    found = explore(translator, text, "dog")
+    assert any(f"first {MOST_TOKENS} of " in said for said in found.content["leftOut"])
+    assert len(found.content["source"]["pieces"]) == MOST_TOKENS
+    shapes = [(one["queries"], one["keys"]) for one in found.content["hypotheses"][0]["layers"]]
+    assert max(map(max, shapes)) == MOST_TOKENS
+    assert len(explore(translator, text, "dog", full=True).content["source"]["pieces"]) > MOST_TOKENS
+
+
+def test_hypotheses_that_would_make_the_page_large_are_listed_without_their_attention(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exploring, "MOST_OTHERS", 0)
+    found = explore(translator, "zwei Hunde")
+    assert [one["layers"] is None for one in found.content["hypotheses"]] == [False, True, True]
+    assert found.content["leftOut"] == ["the attention of 2 hypotheses"]
+    assert len(json.loads(numbers_as_json(found))["hypotheses"]) == len(found.recordings) == 1
+
+
+def test_thirty_tokens_on_six_and_six_layers_take_less_than_two_megabytes() -> None:
+    large = small_translator(num_layers=6, num_heads=8, d_model=512)
+    found = explore(large, " ".join(["Hund"] * 30), " ".join(["dog"] * 30))
+    assert len(found.recordings[0].source.pieces) > 30
+    assert found.content["leftOut"] == []
+    assert len(make_page(found).html.encode()) < 2_000_000
+
+
+def test_no_text_can_leave_its_element(explored: Exploration) -> None:
+    html = make_page(hostile(explored)).html
+    assert "<script>window.hacked" not in html
+    assert "\u2028" not in html
+    assert html.count("</script>") == 2
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
+    assert "<" not in data
+    assert [token["text"] for token in json.loads(data)["source"]["pieces"]] == HOSTILE
+
+
+def test_a_page_fetches_nothing(explored: Exploration) -> None:
+    html = make_page(explored).html
+    assert "default-src 'none'" in html
+    assert set(re.findall(r"https?://[^\s\"']+", html)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_a_notebook_shows_the_same_page_in_a_frame(explored: Exploration) -> None:
+    page = make_page(explored)
+    [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
+    assert unescape(inside) == page.html
+
+
+def test_all_numbers_can_be_had_as_json(explored: Exploration) -> None:
+    listed = json.loads(numbers_as_json(explored))
+    assert len(listed["hypotheses"]) == 3
+    for one, recording in zip(listed["hypotheses"], explored.recordings, strict=True):
+        for layer, record in zip(one["attention"], recording.records, strict=True):
+            np.testing.assert_allclose(layer["weights"], record.sentence(0), atol=1e-6)

@@ -1,0 +1,258 @@
+"""The page in a real browser: opened from disk, used by pointer and by keyboard."""
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from exploring import HOSTILE, hostile, small_translator
+
+from multihead.attention_maps import Choice, align
+from multihead.inspect.page import Exploration, explore, make_page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install '.[browser]'")
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def explored() -> Exploration:
+    return explore(small_translator(), "zwei Hunde laufen .", "two dogs run .", name="runs/<b>two</b>")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        context = driver.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=BROWSER,
+            headless=True,
+            args=QUIET,
+            viewport={"width": 1200, "height": 800},
+        )
+        context.set_default_timeout(20_000)
+        yield context
+        context.close()
+
+
+class Shown:
+    """A page in the browser, and what it did besides being shown."""
+
+    def __init__(self, browser: Any, explored: Exploration, path: Path) -> None:
+        make_page(explored).save(path)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page = browser.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def tab(self, name: str) -> None:
+        self.page.click(f"#tab-{name}")
+
+    def choose(self, control: str, value: str) -> None:
+        self.page.click(f'[data-control="{control}"] label:has(input[value="{value}"])')
+
+    def switch(self, control: str) -> None:
+        self.page.click(f'label[data-control="{control}"]')
+
+    def export(self, figure: str, kind: str) -> bytes:
+        with self.page.expect_download() as waiting:
+            self.page.click(f'[data-figure="{figure}"] .export button:text-is("{kind}")')
+        assert waiting.value.suggested_filename == f"{figure}.{kind.lower()}"
+        return Path(waiting.value.path()).read_bytes()
+
+
+@pytest.fixture
+def shown(browser: Any, explored: Exploration, tmp_path: Path) -> Iterator[Shown]:
+    one = Shown(browser, explored, tmp_path / "page.html")
+    yield one
+    one.page.close()
+    assert one.complaints == []
+    assert one.requests == [(tmp_path / "page.html").as_uri()]
+
+
+def test_every_tab_opens_and_says_what_attention_is_not(shown: Shown) -> None:
+    tabs = shown.page.locator("[role=tab]").all_inner_texts()
+    assert tabs == [
+        "Alignment",
+        "Encoder",
+        "Decoder",
+        "Cross",
+        "Sentence",
+        "Search",
+        "What goes in",
+        "Step by step",
+    ]
+    for tab in shown.page.locator("[role=tab]").all():
+        tab.click()
+        assert shown.page.locator("#panel figure svg, #panel figure canvas").count() > 0
+    assert "not an explanation" in shown.page.inner_text("footer")
+
+
+def test_the_alignment_is_the_one_that_python_makes(shown: Shown, explored: Exploration) -> None:
+    recording = explored.recordings[0]
+
+    def same(choice: Choice, *, words: bool, specials: bool) -> None:
+        told = json.loads(shown.export("alignment", "JSON"))
+        made = align(
+            recording.records,
+            recording.source,
+            recording.target,
+            choice=choice,
+            words=words,
+            specials=specials,
+        )
+        assert told["rows"] == [token.text for token in made.target]
+        assert told["columns"] == [token.text for token in made.source]
+        np.testing.assert_allclose(told["weights"], made.matrix_TS, atol=0.01)
+
+    same(Choice(), words=False, specials=False)
+    shown.choose("Layer", "2")
+    shown.choose("Head", "max")
+    same(Choice(2, None, "max"), words=False, specials=False)
+    shown.choose("Head", "3")
+    shown.switch("Whole words")
+    same(Choice(2, 3), words=True, specials=False)
+    shown.switch("Special symbols")
+    same(Choice(2, 3), words=True, specials=True)
+    assert "layer 2 of 2" in shown.page.inner_text("figcaption")
+    assert "head 3 of 3" in shown.page.inner_text("figcaption")
+
+
+def test_pointing_at_a_cell_tells_its_tokens_and_weight(shown: Shown) -> None:
+    shown.switch("Whole words")
+    rects = shown.page.locator('[data-figure="alignment"] svg g rect[width][rx="2.5"]')
+    rects.nth(1).hover()
+    tip = shown.page.inner_text("#tip")
+    assert "two" in tip
+    assert "Hunde" in tip
+    told = json.loads(shown.export("alignment", "JSON"))
+    assert float(tip.split()[-1]) == pytest.approx(told["weights"][0][1], abs=1e-3)
+
+
+def test_arrow_keys_walk_through_tabs_and_cells(shown: Shown) -> None:
+    shown.page.focus("#tab-alignment")
+    shown.page.keyboard.press("ArrowRight")
+    assert shown.page.get_attribute("#tab-encoder", "aria-selected") == "true"
+    shown.page.keyboard.press("ArrowLeft")
+    shown.page.focus('[data-figure="alignment"] svg')
+    for key in ("ArrowDown", "ArrowRight", "ArrowDown"):
+        shown.page.keyboard.press(key)
+    assert shown.page.is_visible("#tip")
+    assert shown.page.evaluate("document.activeElement.tagName") == "svg"
+
+
+def test_a_head_is_enlarged_and_two_stand_side_by_side(shown: Shown) -> None:
+    shown.tab("decoder")
+    assert shown.page.locator(".mini").count() == 6
+    shown.page.click('[data-head="2.3"]')
+    assert shown.page.locator('[data-figure="decoder-layer-2-head-3"]').count() == 1
+    assert shown.page.locator("[data-forbidden]").count() > 0
+    shown.switch("Two side by side")
+    shown.page.click('[data-head="1.1"]')
+    assert shown.page.locator(".large figure").count() == 2
+    shown.choose("Order", "entropy")
+    order = [one.get_attribute("data-head") for one in shown.page.locator(".mini").all()]
+    told = {f"{one['layer']}.{one['head']}": one for one in json.loads(shown.export("decoder-heads", "JSON"))}
+    assert order == sorted(order, key=lambda name: told[str(name)]["entropy"])
+
+
+def test_pictures_can_be_taken_out(shown: Shown) -> None:
+    for tab, figure in [
+        ("alignment", "alignment"),
+        ("cross", "cross-heads"),
+        ("search", "search-tree"),
+        ("inputs", "positions"),
+    ]:
+        shown.tab(tab)
+        assert shown.export(figure, "PNG").startswith(b"\x89PNG")
+        drawing = ET.fromstring(shown.export(figure, "SVG"))
+        assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+        assert json.loads(shown.export(figure, "JSON"))
+
+
+def test_pointing_at_a_word_lights_the_other_side(shown: Shown) -> None:
+    shown.tab("sentence")
+    shown.switch("Whole words")
+    words = shown.page.locator(".running").nth(1).locator(".word")
+    words.nth(1).hover()
+    assert words.nth(1).get_attribute("class") == "word on"
+    others = shown.page.locator(".running").nth(0).locator(".word").all()
+    told = json.loads(shown.export("sentence", "JSON"))
+    shown.page.focus('[data-word="query-1"]')
+    shares = [
+        float(one.evaluate("e => parseFloat((e.style.background.match(/([\\d.]+)%/) || [0, 0])[1])"))
+        for one in others
+    ]
+    assert int(np.argmax(shares)) == int(np.argmax(told["weights"][1]))
+
+
+def test_another_hypothesis_can_be_looked_at_and_the_search_played(
+    shown: Shown, explored: Exploration
+) -> None:
+    shown.tab("search")
+    assert shown.page.locator('[data-fate="pruned"]').count() > 0
+    shown.switch("Pruned branches")
+    assert shown.page.locator('[data-fate="pruned"]').count() == 0
+    shown.page.click('[data-hypothesis="1"]')
+    shown.page.focus("#step")
+    shown.page.keyboard.press("Home")
+    assert "step 1 of" in shown.page.inner_text(".player")
+    assert "While it writes" in shown.page.inner_text("#panel")
+    shown.tab("alignment")
+    shown.switch("Special symbols")
+    told = json.loads(shown.export("alignment", "JSON"))
+    assert told["rows"] == [token.text for token in explored.recordings[1].target.pieces]
+
+
+def test_the_numbers_of_one_query_give_its_weights(shown: Shown, explored: Exploration) -> None:
+    shown.tab("steps")
+    shown.page.select_option("#query", "2")
+    told = json.loads(shown.export("step-by-step", "JSON"))
+    numbers = explored.content["numbers"][0]
+    record = [one for one in explored.recordings[0].records if one.kind == "cross"][numbers["layer"] - 1]
+    weights = record.sentence(0)[numbers["head"] - 1, 2]
+    np.testing.assert_allclose([key["weight"] for key in told["keys"]], weights, atol=1e-5)
+    assert record.v_BHKd is not None
+    np.testing.assert_allclose(told["output"], weights @ record.v_BHKd[0, numbers["head"] - 1], atol=1e-4)
+
+
+def test_a_view_can_be_read_as_a_table(shown: Shown) -> None:
+    shown.page.click('[data-figure="alignment"] summary')
+    assert shown.page.locator("table th[scope=row]").count() > 0
+
+
+def test_on_a_phone_nothing_runs_over_the_side(shown: Shown) -> None:
+    shown.page.set_viewport_size({"width": 375, "height": 700})
+    for tab in shown.page.locator("[role=tab]").all():
+        tab.click()
+        assert shown.page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_hostile_tokens_are_shown_and_never_run(browser: Any, explored: Exploration, tmp_path: Path) -> None:
+    bad = hostile(explored)
+    one = Shown(browser, replace(bad, content={**bad.content, "run": HOSTILE[0]}), tmp_path / "bad.html")
+    for tab in one.page.locator("[role=tab]").all():
+        tab.click()
+    one.tab("sentence")
+    shown_texts = one.page.locator(".running").nth(0).locator(".word").all_inner_texts()
+    assert [text.replace("\n", "\u2028") for text in shown_texts] == HOSTILE
+    assert one.page.evaluate("window.hacked") is None
+    assert one.page.locator("img").count() == 0
+    assert one.complaints == []
+    one.page.close()

@@ -1,0 +1,37 @@
+"""A small translator to explore, with hypotheses that differ."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from multihead.generation import Translator
+from multihead.inspect.page import Exploration
+from multihead.models.transformer import Settings, Transformer
+from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.text.training import train
+
+GERMAN = ["ein Hund und zwei Katzen laufen .", "die Hunde schlafen"]
+ENGLISH = ["a dog and two cats run .", "the dogs sleep"]
+HOSTILE = ["<script>window.hacked=1</script>", "</script>", "&lt;img onerror=hacked&gt;", "a\u2028b", "<!--"]
+"""Tokens that would run, or end an element, if text were taken for markup."""
+
+
+def small_translator(**changed: Any) -> Translator:
+    """An untrained Transformer of 2 + 2 layers and 3 heads, that searches with a beam of 3."""
+    settings = TokenizerSettings(kind="bpe", vocab_size=290)
+    source, target = train(GERMAN, settings), train(ENGLISH, settings)
+    given: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_layers": 2, "num_heads": 3, "tied": "none"}
+    sizes = {"source_vocab": source.vocab_size, "target_vocab": target.vocab_size}
+    torch.manual_seed(3)
+    model = Transformer(Settings.model_validate(given | sizes | changed)).eval()
+    search = SearchSettings(method="beam", beam_size=3, max_length=7)
+    device = torch.device("cpu")
+    return Translator([model], source, target, device=device, precision="fp32", settings=search)
+
+
+def hostile(explored: Exploration) -> Exploration:
+    """The same with hostile source tokens."""
+    tokens = [{"text": text, "word": place, "special": False} for place, text in enumerate(HOSTILE)]
+    side = {"pieces": tokens, "words": tokens}
+    return replace(explored, content={**explored.content, "source": side, "sentence": "".join(HOSTILE)})
