@@ -12,10 +12,19 @@ from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.workflows.evaluate import compare, evaluate, read_test_set, test_sets, to_json
+from multihead.workflows.evaluate import (
+    TestSet,
+    compare,
+    evaluate,
+    made_worse,
+    read_test_set,
+    test_sets,
+    to_json,
+)
 from multihead.workflows.train import train
 
 test_sets.__test__ = False  # type: ignore[attr-defined]
+TestSet.__test__ = False  # type: ignore[attr-defined]
 Make = Callable[..., Recipe[Settings]]
 
 
@@ -68,3 +77,15 @@ def test_a_system_does_not_differ_from_itself(run: Run, small: Make) -> None:
 def test_a_recipe_without_test_sets_says_what_to_do(small: Make) -> None:
     with pytest.raises(UserError, match="--src FILE"):
         test_sets(small().data)
+
+
+def test_sources_are_made_worse_and_references_stay() -> None:
+    test = TestSet("news", ["a b c d e", "f g h i j"], ["A B", "F G"])
+    worse = made_worse(test, "trim", 0.4)
+    assert (worse.name, worse.sources, worse.references) == (
+        "news, trim 0.4",
+        ["a b c", "f g h"],
+        test.references,
+    )
+    first, second = made_worse(TestSet("same", ["a b c d e f"] * 2, ["x"] * 2), "permute", 0.5).sources
+    assert first != second

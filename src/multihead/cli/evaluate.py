@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -25,7 +26,15 @@ from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.settings import DataSettings
 from multihead.text.published import tokeniser
-from multihead.workflows.evaluate import Evaluation, TestSet, compare, evaluate, read_test_set, test_sets
+from multihead.workflows.evaluate import (
+    Evaluation,
+    TestSet,
+    compare,
+    evaluate,
+    made_worse,
+    read_test_set,
+    test_sets,
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,10 @@ class Options:
     """Print JSON."""
     tokenise: _options.Text = None
     """Also lower-cased BLEU on words cut by these rules, spacy or moses, as published figures are given."""
+    perturb: Literal["trim", "omit", "permute", "none"] = "none"
+    """Measure also on sources made worse: the end cut, words left out, words in another order."""
+    rate: float = 0.2
+    """How much worse, from 0 to 1: the part cut, a word's chance to go, how far a word may move."""
     device: _options.Word = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
 
@@ -56,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     for folder in options.runs:
         run = Run.open(folder)
         recipe = recipes.load(run.folder / "recipe.toml", given)
-        sets = sets or _test_sets(options, recipe.data)
+        sets = sets or _with_worse(options, _test_sets(options, recipe.data))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         translator = Translator.load(folder, device=options.device)
         with counted(f"translating with {folder}") as progress:
@@ -82,6 +95,15 @@ def _test_sets(options: Options, data: DataSettings) -> list[TestSet]:
     return [read_test_set(Path(options.src).name, data.model_copy(update={"dir": "."}), files)]
 
 
+def _with_worse(options: Options, sets: list[TestSet]) -> list[TestSet]:
+    """Return the test sets, each followed by itself made worse, if that is asked for."""
+    if options.perturb == "none":
+        return sets
+    if not 0 <= options.rate <= 1:
+        raise UserError(f"--rate {options.rate:g}", remedy="A rate lies between 0 and 1.")
+    return [one for test in sets for one in (test, made_worse(test, options.perturb, options.rate))]
+
+
 def _compared(found: Mapping[str, Sequence[Evaluation]]) -> dict[str, Mapping[str, Comparison]]:
     """Return the comparison on each test set, none where there is but one run."""
     if len(found) < 2:
@@ -104,11 +126,24 @@ def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
     for run, evaluations in found.items():
         for evaluation in evaluations:
             show(run, evaluation, console)
+        _show_losses(run, evaluations, console)
     for test, comparisons in _compared(found).items():
         one, other = found
         console.print(f"{test}: {other} against {one}")
         for metric, comparison in comparisons.items():
             console.print(f"  {metric:6}{_verdict(comparison)}")
+
+
+def _show_losses(run: str, evaluations: Sequence[Evaluation], console: Console) -> None:
+    """Print what BLEU falls to on sources made worse."""
+    by_name = {evaluation.test_set.name: evaluation for evaluation in evaluations}
+    for name, worse in by_name.items():
+        before = by_name.get(name.rpartition(", ")[0])
+        if before:
+            fall = worse.bleu.value - before.bleu.value
+            console.print(
+                f"{run} on {name}: BLEU {before.bleu.value:.2f} -> {worse.bleu.value:.2f} ({fall:+.2f})"
+            )
 
 
 def show(run: str, evaluation: Evaluation, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""Train models that differ in a few settings; compare them in one table.
+"""Train models side by side, and compare them in one table.
 
     multihead sweep ladder --data.dir data/multi30k
     multihead sweep my.toml --jobs 2

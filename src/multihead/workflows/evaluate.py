@@ -15,6 +15,7 @@ from multihead.run import Run
 from multihead.scores import Comparison, Score, bleu, chrf, exact_match, paired_bootstrap, perplexity
 from multihead.settings import DataSettings, SearchSettings
 from multihead.text.corpus import read_pairs
+from multihead.text.perturb import Perturbation, perturb
 from multihead.text.published import Tokenise
 
 
@@ -101,6 +102,12 @@ def test_sets(data: DataSettings) -> list[TestSet]:
             "this run's recipe names no test sets", remedy="Name the files: --src FILE --tgt FILE."
         )
     return [read_test_set(name, data, files) for name, files in data.tests.items()]
+
+
+def made_worse(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
+    """Return a test set with perturbed sources, see ``text.perturb``; the references are what they were."""
+    sources = [perturb(text, how, rate, number=number) for number, text in enumerate(test_set.sources)]
+    return TestSet(f"{test_set.name}, {how} {rate:g}", sources, test_set.references)
 
 
 def evaluate(

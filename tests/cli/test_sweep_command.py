@@ -1,0 +1,70 @@
+"""`multihead sweep`: what it lists, refuses, prints and writes. Trainings themselves: tests/workflows."""
+
+from pathlib import Path
+
+import pytest
+
+from multihead.cli import main, sweep
+from multihead.workflows.sweep import Row, Sweep
+
+Captured = pytest.CaptureFixture[str]
+RESULT = {
+    "parameters": 12345,
+    "minutes": 1.5,
+    "news": {"bleu": 31.25, "chrf": 50.0, "perplexity": 7.5, "bleu_lowercase": 33.0},
+}
+
+
+def test_without_a_name_the_built_in_ones_are_listed(capfd: Captured) -> None:
+    assert main(["sweep"]) == 0
+    lines = capfd.readouterr().out.split("\n")
+    assert [line.split()[0] for line in lines if line[:1].strip()] == [
+        "ladder",
+        "positions",
+        "table3-mini",
+        "why",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["lader"], 'there is no sweep "lader"'),
+        (["ladder", "--jobs", "0"], "--jobs 0. At least one at a time."),
+        (["ladder", "--model.nonsense", "3"], 'member lstm: model.nonsense: unknown key "model.nonsense"'),
+        (["ladder", "--training.steps", "many"], "member lstm: training.steps"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_trains(
+    arguments: list[str], said: str, capfd: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", *arguments]) == 2
+    assert said in capfd.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("last", "code"), [("done", 0), ("failed", 1), ("waiting", 130)])
+def test_the_table_is_printed_and_written(
+    last: str, code: int, capfd: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def pretended(plan: Sweep, folder: Path, observer: object, *, jobs: int) -> list[Row]:
+        folder.mkdir()
+        rows = [Row(member, "done", RESULT) for member in plan.members]
+        error = "it broke" if last == "failed" else ""
+        broken = Row(plan.members[-1], last, RESULT if last == "done" else {}, error)  # type: ignore[arg-type]
+        observer.changed(broken)  # type: ignore[attr-defined]
+        return [*rows[:-1], broken]
+
+    monkeypatch.setattr(sweep, "run_sweep", pretended)
+    folder = tmp_path / "runs"
+    assert main(["sweep", "ladder", "--folder", str(folder), "--jobs", "2"]) == code
+    out = capfd.readouterr().out
+    assert "lstm" in out
+    assert "12,345" in out
+    assert "31.25" in out
+    assert ("transformer: failed: it broke" in out) == (last == "failed")
+    csv, page = (folder / "table.csv").read_text(), (folder / "table.html").read_text()
+    assert csv.startswith("member,state,recipe,parameters,minutes,news bleu,news chrf,")
+    assert page.count("<tr") == 5
+    assert "33.0" in page
