@@ -46,9 +46,7 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
     with _opened(path) as binary:
         for number, raw in enumerate(_raw_lines(binary, place), start=1):
             if b"\0" in raw:
-                remedy = (
-                    "Is this a text file, in an encoding like UTF-8? Remove the byte or convert the file."
-                )
+                remedy = "Remove it; or convert the file to UTF-8 if it is UTF-16."
                 raise UserError("a NUL byte", place=f"{place}:{number}", remedy=remedy)
             try:
                 line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
