@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from multihead.api import load
 from multihead.cli import main
 
 Captured = pytest.CaptureFixture[bytes]
@@ -250,6 +251,7 @@ def test_inspect_writes_a_page_its_numbers_and_a_picture(
     assert "eins zwei" in page.read_text(encoding="utf-8")
     assert json.loads(numbers.read_text(encoding="utf-8"))["hypotheses"][0]["attention"]
     assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "eins zwei" in load(trained).inspect("eins zwei")._repr_html_()
 
 
 # --- train --------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exploring import HOSTILE, hostile, small_translator
+from exploring import HOSTILE, hostile, recurrent_translator, small_translator
 
 from multihead.attention_maps import Choice, align
 from multihead.inspect.page import Exploration, explore, make_page
@@ -242,6 +242,16 @@ def test_on_a_phone_nothing_runs_over_the_side(shown: Shown) -> None:
     for tab in shown.page.locator("[role=tab]").all():
         tab.click()
         assert shown.page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+@pytest.mark.parametrize(("kind", "tabs"), [("rnn_attention", 5), ("seq2seq", 2)])
+def test_a_page_has_the_tabs_that_its_model_has(kind: str, tabs: int, browser: Any, tmp_path: Path) -> None:
+    one = Shown(browser, explore(recurrent_translator(kind), "zwei Hunde"), tmp_path / "recurrent.html")
+    assert one.page.locator("[role=tab]").count() == tabs
+    for tab in one.page.locator("[role=tab]").all():
+        tab.click()
+    assert one.complaints == []
+    one.page.close()
 
 
 def test_hostile_tokens_are_shown_and_never_run(browser: Any, explored: Exploration, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import torch
 
 from multihead.generation import Translator
 from multihead.inspect.page import Exploration
+from multihead.models import rnn_attention, seq2seq
 from multihead.models.transformer import Settings, Transformer
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
@@ -19,15 +20,25 @@ HOSTILE = ["<script>window.hacked=1</script>", "</script>", "&lt;img onerror=hac
 
 def small_translator(**changed: Any) -> Translator:
     """An untrained Transformer of 2 + 2 layers and 3 heads, that searches with a beam of 3."""
-    settings = TokenizerSettings(kind="bpe", vocab_size=290)
-    source, target = train(GERMAN, settings), train(ENGLISH, settings)
     given: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_layers": 2, "num_heads": 3, "tied": "none"}
+    return _translator(Transformer, Settings, given | changed)
+
+
+def recurrent_translator(kind: str) -> Translator:
+    """An untrained recurrent model, with attention over the source or without."""
+    module = {"rnn_attention": rnn_attention, "seq2seq": seq2seq}[kind]
+    return _translator(module.Model, module.Settings, {"d_embedding": 11, "d_hidden": 13})
+
+
+def _translator(model: Any, settings: Any, given: dict[str, Any]) -> Translator:
+    tokenizer = TokenizerSettings(kind="bpe", vocab_size=290)
+    source, target = train(GERMAN, tokenizer), train(ENGLISH, tokenizer)
     sizes = {"source_vocab": source.vocab_size, "target_vocab": target.vocab_size}
     torch.manual_seed(3)
-    model = Transformer(Settings.model_validate(given | sizes | changed)).eval()
+    made = model(settings.model_validate(given | sizes)).eval()
     search = SearchSettings(method="beam", beam_size=3, max_length=7)
     device = torch.device("cpu")
-    return Translator([model], source, target, device=device, precision="fp32", settings=search)
+    return Translator([made], source, target, device=device, precision="fp32", settings=search)
 
 
 def hostile(explored: Exploration) -> Exploration:

@@ -1,7 +1,7 @@
 // What goes into the first layer: where a token stands, and what it means before any attention.
 
 let position = 16;
-let wave = 0;
+let wave = 16;
 
 const inputs = {
   id: "inputs",
@@ -29,6 +29,7 @@ function positionFigures(root, room) {
   const table = positionTable();
   const kind = content.positions.kind === "sinusoids" ? "sin and cos of ever longer waves (Vaswani et al. 2017, section 3.5)" : "learned, one vector a position";
   position = Math.min(position, table.rows - 1);
+  wave = Math.min(wave, table.columns - 1);
   const heat = encodingSvg(table, room);
   const values = similarity(table, position);
   const curve = curvesSvg([{ name: `position ${position}`, values }], Math.min(room, 900), 200, "position", "dot product");
@@ -49,7 +50,7 @@ function positionFigures(root, room) {
 
 const slider = (title, value, most, changed) =>
   h("label", { class: "player", "data-control": title }, h("small", {}, title),
-    h("input", { type: "range", min: 0, max: most, value, input: (event) => { changed(+event.target.value); update({}); } , checked: true }), h("small", {}, value));
+    h("input", { type: "range", min: 0, max: most, value, input: (event) => { changed(+event.target.value); update({}); }, checked: true }), h("small", {}, value));
 
 const similarity = (table, from) =>
   Array.from({ length: table.rows }, (_, p) => {

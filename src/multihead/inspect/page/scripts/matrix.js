@@ -12,12 +12,13 @@ function heatMap(view, room) {
   const { rows, columns } = view.matrix;
   const size = (cell) => Math.min(13.5, Math.max(9, cell * 0.6));
   const widest = (tokens, fontSize) => Math.min(150, Math.max(20, ...tokens.map((token) => textWidth(token.text, fontSize))));
-  const guess = Math.max(7, Math.min(34, (room - 190) / columns));
+  const least = columns <= 60 ? 13 : 5; // narrower, and a long matrix is scrolled
+  const guess = Math.max(least, Math.min(34, (room - 190) / columns));
   const fontSize = size(guess);
   const left = 34 + widest(view.rows, fontSize);
   const top = 30 + widest(view.columns, fontSize) * 0.72;
   const right = Math.max(66, widest(view.columns, fontSize) * 0.72 - 10);
-  const cell = Math.floor(10 * Math.max(5, Math.min(34, (room - left - right) / columns))) / 10;
+  const cell = Math.floor(10 * Math.max(least, Math.min(34, (room - left - right) / columns))) / 10;
   const [width, height] = [Math.ceil(left + columns * cell + right), Math.ceil(top + Math.max(rows * cell, 90) + 8)];
   const svg = canvasSvg(width, height);
   svg.setAttribute("aria-label", `${view.caption} ${view.rowTitle} by ${view.columnTitle}`);

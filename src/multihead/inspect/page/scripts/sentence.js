@@ -38,12 +38,12 @@ function runningLines(view) {
   const line = (side, tokens, title) => {
     const wholeWords = state.words;
     const spans = tokens.flatMap((token, place) => {
-      const span = h("span", { class: "word", dir: "auto" }, token.text);
+      const span = h("span", { class: "word" }, token.text);
       words[side].push(span);
       const glued = !wholeWords && place && tokens[place - 1].word === token.word;
       return glued ? [span] : [" ", span];
     });
-    return h("p", { class: "running", dir: "auto" }, h("small", {}, title), spans);
+    return h("div", { class: "line" }, h("small", {}, title), h("p", { class: "running", dir: "auto" }, spans));
   };
   const element = h("div", {}, line("key", view.columns, view.kind === "cross" ? "source" : "read"), line("query", view.rows, "output"));
   return { element, words };
