@@ -12,6 +12,7 @@ from pathlib import Path
 
 from multihead import recipe as recipes
 from multihead.generation import Translator
+from multihead.inspect.curves import draw_curves
 from multihead.run import Run
 from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
@@ -47,8 +48,9 @@ def main() -> None:
 
     folder = Path(__file__).parents[1] / "results" / given.name
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("recipe.toml", "environment.json", "curves.svg"):
+    for name in ("recipe.toml", "environment.json"):
         shutil.copyfile(run.folder / name, folder / name)
+    draw_curves(run.metrics(), folder / "curves.svg")
     (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     (folder / "samples.txt").write_text(_samples(found[0]), encoding="utf-8")
     if given.command:
