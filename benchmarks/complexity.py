@@ -1,0 +1,248 @@
+"""Table 1 of "Attention Is All You Need", measured.
+
+    python benchmarks/complexity.py --out results
+
+times one layer of each kind, forward and backward, over the length n and the width d; counts what it keeps
+for the backward pass; fits exponents to both (~ n^a d^b); and finds the maximum path length in the graph of
+which position depends on which. Writes complexity.json, complexity.md and complexity.svg.
+
+Self-attention is attention alone, softmax(QK^T / sqrt(d)) V, as in the table: its projections cost n d^2.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.nn.functional as F
+import tyro
+from torch import Tensor, nn
+
+from multihead.nn import attention, masks
+from multihead.nn.kernels import best_attention
+
+R, K, BATCH = 33, 3, 4
+"""The window of restricted self-attention and a convolution's kernel, both odd; sentences at a time."""
+
+Layer = Callable[[Tensor], Tensor]
+"""(B, n, d) to the same."""
+
+
+def self_attention(d: int) -> Layer:
+    """All positions look at all."""
+
+    def layer(x_BNd: Tensor) -> Tensor:
+        x_B1Nd = x_BNd[:, None]
+        return best_attention(x_B1Nd, x_B1Nd, x_B1Nd, None, 0.0)[:, 0]
+
+    return layer
+
+
+def recurrent(d: int) -> Layer:
+    """h_t = tanh(W x_t + U h_t-1 + b)."""
+    rnn = nn.RNN(d, d, batch_first=True)
+    return lambda x: rnn(x)[0]
+
+
+def convolutional(d: int) -> Layer:
+    """A convolution of width K."""
+    convolution = nn.Conv1d(d, d, K, padding=K // 2)
+    return lambda x: convolution(x.mT).mT
+
+
+def restricted(d: int) -> Layer:
+    """Each position looks at the R around it: blocks of queries against their own and the next blocks' keys.
+
+    So scores of positions further apart are never computed, where a mask would only hide them.
+    """
+    reach = R // 2
+
+    def layer(x_BNd: Tensor) -> Tensor:
+        N = x_BNd.shape[1]
+        blocks = math.ceil(N / reach)
+        padded = F.pad(x_BNd, (0, 0, reach, reach + blocks * reach - N))
+        q = padded[:, reach : reach + blocks * reach].view(len(x_BNd), blocks, reach, -1)
+        k = padded.unfold(1, 3 * reach, reach).mT
+        query, key = torch.arange(reach)[:, None] + reach, torch.arange(3 * reach)
+        place = torch.arange(blocks)[:, None, None] * reach + key - reach
+        allowed = ((key - query).abs() <= reach) & (place >= 0) & (place < N)
+        return attention(q, k, k, allowed).flatten(1, 2)[:, :N]
+
+    return layer
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A row of the table: its name, how a layer of a width is made, and what the paper says."""
+
+    name: str
+    make: Callable[[int], Layer]
+    complexity: str
+    path: str
+
+
+KINDS = (
+    Kind("self-attention", self_attention, "n^2 d", "1"),
+    Kind("recurrent", recurrent, "n d^2", "n"),
+    Kind("convolutional", convolutional, "k n d^2", "n / k"),
+    Kind("self-attention (restricted)", restricted, "r n d", "n / r"),
+)
+
+# --- measuring ----------------------------------------------------------------------------------------
+
+
+def seconds(layer: Layer, n: int, d: int, least: float) -> float:
+    """The fastest pass forward and backward among those that fit into so many seconds, one at least."""
+    x = torch.randn(BATCH, n, d, requires_grad=True)
+    layer(x).sum().backward()  # type: ignore[no-untyped-call]
+    fastest, until = math.inf, time.perf_counter() + least
+    while fastest == math.inf or time.perf_counter() < until:
+        began = time.perf_counter()
+        layer(x).sum().backward()  # type: ignore[no-untyped-call]
+        fastest = min(fastest, time.perf_counter() - began)
+    return fastest
+
+
+def kept_bytes(layer: Layer, n: int, d: int) -> int:
+    """What is kept for the backward pass of one sentence, its input counted, weights not."""
+    x = torch.randn(1, n, d, requires_grad=True)
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        if not isinstance(tensor, nn.Parameter):
+            kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        out = layer(x)
+    assert out.requires_grad
+    return sum(kept.values())
+
+
+def exponent(sizes: Sequence[int], values: Sequence[float]) -> float:
+    """The slope of log(value) over log(size), by least squares."""
+    return round(float(np.polyfit(np.log(sizes), np.log(values), 1)[0]), 2)
+
+
+def dependencies(kind: Kind, n: int) -> Tensor:
+    """(n, n): whether output i depends on input j in one go, seen in a layer's gradients.
+
+    A recurrent layer goes from state to state, so its one go is a step: to itself and to the next.
+    """
+    if kind.make is recurrent:
+        return torch.eye(n).add(torch.diag(torch.ones(n - 1), -1)) > 0
+    x = torch.randn(1, n, 2, requires_grad=True)
+    out = kind.make(2)(x)
+    gradients = [torch.autograd.grad(out[0, i].sum(), x, retain_graph=True)[0][0] for i in range(n)]
+    return torch.stack(gradients).abs().sum(2) > 0
+
+
+def path_length(kind: Kind, n: int) -> int:
+    """The longest of the shortest ways between two of n positions, in layers (recurrent: in steps)."""
+    once = dependencies(kind, n).double()
+    wanted = torch.ones(n, n).tril().bool() if kind.make is recurrent else torch.ones(n, n).bool()
+    reached, length = once, 1
+    while not bool((reached > 0)[wanted].all()):
+        reached, length = (reached @ once).clamp_max(1), length + 1
+    return length
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was found of a kind of layer: values by size, and the exponents fitted to them."""
+
+    name: str
+    complexity: str
+    path: str
+    seconds_by_n: dict[int, float]
+    seconds_by_d: dict[int, float]
+    bytes_by_n: dict[int, int]
+    time_exponents: tuple[float, float]
+    memory_exponent: float
+    path_by_n: dict[int, int]
+
+
+def measure(kind: Kind, lengths: Sequence[int], widths: Sequence[int], least: float) -> Measured:
+    """Measure over n at the smallest width, and over d at the smallest length."""
+    n_0, d_0 = lengths[0], widths[0]
+    layer = kind.make(d_0)
+    by_n = {n: seconds(layer, n, d_0, least) for n in lengths}
+    by_d = {d: seconds(kind.make(d), n_0, d, least) for d in widths}
+    bytes_by_n = {n: kept_bytes(layer, n, d_0) for n in lengths}
+    return Measured(
+        name=kind.name,
+        complexity=kind.complexity,
+        path=kind.path,
+        seconds_by_n=by_n,
+        seconds_by_d=by_d,
+        bytes_by_n=bytes_by_n,
+        time_exponents=(exponent(lengths, [*by_n.values()]), exponent(widths, [*by_d.values()])),
+        memory_exponent=exponent(lengths, [*bytes_by_n.values()]),
+        path_by_n={n: path_length(kind, n) for n in (32, 64, 128)},
+    )
+
+
+# --- telling ------------------------------------------------------------------------------------------
+
+
+def table(measured: Sequence[Measured]) -> str:
+    """The paper's columns beside ours, as Markdown."""
+    head = "| layer | the paper | time | memory | path, the paper | path at n = 32, 64, 128 |"
+    rows = [
+        f"| {m.name} | O({m.complexity}) | n^{m.time_exponents[0]} d^{m.time_exponents[1]} "
+        f"| n^{m.memory_exponent} | O({m.path}) | {', '.join(map(str, m.path_by_n.values()))} |"
+        for m in measured
+    ]
+    return "\n".join([head, "| --- | --- | --- | --- | --- | --- |", *rows]) + "\n"
+
+
+def plot(measured: Sequence[Measured], file: Path) -> None:
+    """Time over n and over d, both axes logarithmic."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for m in measured:
+        left.loglog([*m.seconds_by_n], [*m.seconds_by_n.values()], marker="o", label=m.name)
+        right.loglog([*m.seconds_by_d], [*m.seconds_by_d.values()], marker="o", label=m.name)
+    left.set(xlabel="length n", ylabel="seconds, forward and backward")
+    right.set(xlabel="width d")
+    left.legend()
+    figure.savefig(file)
+
+
+def main(
+    out: Path = Path("results"),
+    lengths: tuple[int, ...] = (256, 512, 1024, 2048),
+    widths: tuple[int, ...] = (64, 128, 256, 512, 1024),
+    least: float = 1.0,
+    threads: int = 1,
+) -> None:
+    """Measure every kind of layer and write what was found.
+
+    Args:
+        out: folder of the results.
+        lengths: n, ascending.
+        widths: d, ascending.
+        least: seconds spent on each size.
+        threads: CPU threads.
+    """
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    x = torch.randn(2, 101, 7)
+    expected = attention(x, x, x, masks.window(101, R)[0, 0])
+    torch.testing.assert_close(restricted(7)(x), expected)
+    measured = [measure(kind, lengths, widths, least) for kind in KINDS]
+    out.mkdir(parents=True, exist_ok=True)
+    found = {"r": R, "k": K, "batch": BATCH, "threads": threads, "torch": torch.__version__}
+    text = json.dumps({**found, "layers": [asdict(m) for m in measured]}, indent=2)
+    (out / "complexity.json").write_text(text + "\n", encoding="utf-8")
+    (out / "complexity.md").write_text(table(measured), encoding="utf-8")
+    plot(measured, out / "complexity.svg")
+    print(table(measured), end="")
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
