@@ -247,7 +247,8 @@ def test_inspect_writes_a_page_its_numbers_and_a_picture(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     page, numbers, picture = tmp_path / "page.html", tmp_path / "numbers.json", tmp_path / "map.png"
-    run(capfdbinary, "inspect", trained, "eins zwei", "-o", page, "--json", numbers, "--png", picture)
+    asked = ("inspect", trained, "eins zwei", "--target", "two one")
+    run(capfdbinary, *asked, "-o", page, "--json", numbers, "--png", picture)
     assert "eins zwei" in page.read_text(encoding="utf-8")
     assert json.loads(numbers.read_text(encoding="utf-8"))["hypotheses"][0]["attention"]
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -95,7 +95,8 @@ function pathOf(chosen) {
   return found;
 }
 
-const WIDE = 112;
+const WIDE = 126; // of a column, and of a node in it
+const NODE = 98;
 const TALL = 32;
 
 function treeSvg(path, until) {
@@ -119,12 +120,12 @@ function treeSvg(path, until) {
   const edges = [];
   const nodes = [nodeOf({ text: content.hypotheses[0].read.pieces[0].text, fate: "root" }, { x: 4, y: root.y }, true, "")];
   steps.forEach((branches, step) => {
-    svg.append(label(`${step + 1}`, (step + 1) * WIDE + 44, 14, 10.5, { fill: colour("faint"), "text-anchor": "middle" }));
+    svg.append(label(`${step + 1}`, (step + 1) * WIDE + 4 + NODE / 2, 14, 10.5, { fill: colour("faint"), "text-anchor": "middle" }));
     for (const one of branches) {
       const dead = one.fate === "pruned";
       if (dead && !shownPruned) continue;
       const parent = step ? parentOf(step, one) : null;
-      const from = step ? (parent ? { x: place.get(parent).x + 84, y: place.get(parent).y } : null) : { x: 88, y: root.y };
+      const from = step ? (parent ? { x: place.get(parent).x + NODE, y: place.get(parent).y } : null) : { x: 4 + NODE, y: root.y };
       const to = place.get(one);
       const chosen = path[step] === one;
       const share = Math.exp(one.sum - (parent ? parent.sum : 0));
@@ -145,9 +146,9 @@ function nodeOf(branch, { x, y }, chosen, share) {
   const tall = dead ? 20 : 25;
   const ink = dead ? colour("faint") : chosen ? colour("choice") : colour("ink");
   const group = s("g", { "data-fate": branch.fate },
-    s("rect", { x, y: y - tall / 2, width: 84, height: tall, rx: ended ? tall / 2 : 6, fill: dead ? colour("card") : colour("soft"), stroke: chosen ? colour("choice") : ended ? colour("accent") : dead ? colour("rule") : "none", "stroke-width": chosen || ended ? 1.8 : 1, "stroke-dasharray": dead ? "3 3" : null }),
-    label(fitted(branch.text, size, share ? 47 : 70), x + 8, y, size, { fill: ink, "dominant-baseline": "central", "font-weight": chosen ? 600 : 400 }),
-    label(share, x + 79, y, 9.5, { fill: colour("faint"), "text-anchor": "end", "dominant-baseline": "central" }));
+    s("rect", { x, y: y - tall / 2, width: NODE, height: tall, rx: ended ? tall / 2 : 6, fill: dead ? colour("card") : colour("soft"), stroke: chosen ? colour("choice") : ended ? colour("accent") : dead ? colour("rule") : "none", "stroke-width": chosen || ended ? 1.8 : 1, "stroke-dasharray": dead ? "3 3" : null }),
+    label(fitted(branch.text, size, share ? NODE - 38 : NODE - 14), x + 8, y, size, { fill: ink, "dominant-baseline": "central", "font-weight": chosen ? 600 : 400 }),
+    label(share, x + NODE - 5, y, 9.5, { fill: colour("faint"), "text-anchor": "end", "dominant-baseline": "central" }));
   if (branch.sum !== undefined) group.append(s("title", {}, `${branch.text}: ${branch.fate}, log-probability so far ${branch.sum.toFixed(3)}`));
   return group;
 }
