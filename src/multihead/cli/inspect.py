@@ -4,9 +4,9 @@
     multihead inspect runs/de-en "Ein Hund schläft." -o page.html
     multihead inspect runs/de-en "Ein Hund schläft." -o attention.svg
 
-The page shows every layer and head, the search, what goes in, and the numbers of one head; it needs no
-network. Without a file the map is drawn in the terminal: output rows by source columns, the darker the more
-attention.
+The page shows every layer and head, the search, what goes in, and the numbers
+of one head; it needs no network. Without a file the map is drawn in the
+terminal: output rows by source columns, the darker the more attention.
 """
 
 from collections.abc import Sequence
