@@ -18,16 +18,22 @@ def next_token_loss(hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smo
         batch: the pairs.
         smoothing: epsilon_ls of label smoothing.
     """
-    real_BT = _real(batch)
-    # Padding is taken out before the output layer, the widest of all.
-    smoothed, nll, correct = linear_cross_entropy(
-        hidden_BTd[real_BT], weight_Vd, batch.target_out[real_BT], smoothing
-    )
+    smoothed, nll, correct = _sums(hidden_BTd, weight_Vd, batch, smoothing)
     return {
         "loss": Term(1.0, smoothed, per="tokens"),
         "nll": Term(0.0, nll, per="tokens"),
         "accuracy": Term(0.0, correct, per="tokens"),
     }
+
+
+# Not compiled: how many tokens are real is known at run time only, and the kernel is one already.
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _sums(
+    hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    real_BT = _real(batch)
+    # Padding is taken out before the output layer, the widest of all.
+    return linear_cross_entropy(hidden_BTd[real_BT], weight_Vd, batch.target_out[real_BT], smoothing)
 
 
 def target_log_probabilities(logits_BTV: Tensor, batch: PairBatch) -> Tensor:

@@ -27,6 +27,12 @@ class _ByteDropout(torch.autograd.Function):
 
 
 def byte_dropout(x: Tensor, p: float) -> Tensor:
-    """Dropout of chance round(256 p) / 256 on a CPU tensor of any shape."""
+    """Dropout of chance round(256 p) / 256 on a CPU tensor of any shape.
+
+    Where it is compiled it is PyTorch's dropout: the compiler cannot look into a function that draws its
+    numbers in place, and makes one loop of what it can look into.
+    """
+    if torch.compiler.is_compiling():
+        return torch.dropout(x, p, train=True)
     dropped: Tensor = _ByteDropout.apply(x, min(255, round(p * 256)))  # type: ignore[no-untyped-call]
     return dropped
