@@ -15,7 +15,7 @@ quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check src tests
