@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from multihead.nn.recurrent import Cell, RecurrentStack
+from multihead.nn.recurrent import BidirectionalStack, Cell, RecurrentStack
 
 B, N, D_IN, D, LAYERS = 3, 7, 11, 5, 2
 LENGTHS = torch.tensor([4, 7, 2])
@@ -15,50 +16,55 @@ LENGTHS = torch.tensor([4, 7, 2])
 CELLS = pytest.mark.parametrize("cell", ["lstm", "gru"])
 
 
-def theirs(ours: RecurrentStack, *, bidirectional: bool) -> nn.LSTM | nn.GRU:
+def theirs(ours: RecurrentStack | BidirectionalStack, cell: Cell) -> nn.LSTM | nn.GRU:
     """PyTorch's own stack of layers with the same weights."""
-    kind: Any = nn.LSTM if ours.cell == "lstm" else nn.GRU
-    stack: nn.LSTM | nn.GRU = kind(D_IN, D, LAYERS, batch_first=True, bidirectional=bidirectional)
+    kind: Any = nn.LSTM if cell == "lstm" else nn.GRU
+    both = isinstance(ours, BidirectionalStack)
+    stack: nn.LSTM | nn.GRU = kind(D_IN, D, LAYERS, batch_first=True, bidirectional=both)
     weights = {}
     for name, weight in ours.state_dict().items():
-        _, number, rest = name.split(".")
-        weights[rest.replace("l0", f"l{number}")] = weight
+        part, number, rest = name.split(".")
+        weights[rest.replace("l0", f"l{number}") + "_reverse" * (part == "backwards")] = weight
     stack.load_state_dict(weights)
     return stack
 
 
-def lengths_as_mask() -> Tensor:
+def real() -> Tensor:
     return (torch.arange(N) < LENGTHS[:, None])[..., None]
 
 
 @CELLS
-@pytest.mark.parametrize("bidirectional", [False, True])
-def test_a_stack_is_pytorchs(cell: Cell, bidirectional: bool) -> None:
-    ours = RecurrentStack(cell, D_IN, D, LAYERS, bidirectional=bidirectional)
-    x = torch.randn(B, N, D_IN)
+def test_a_stack_is_pytorchs(cell: Cell) -> None:
+    ours, x = RecurrentStack(cell, D_IN, D, LAYERS), torch.randn(B, N, D_IN)
     out, last = ours(x)
-    expected, final = theirs(ours, bidirectional=bidirectional)(x)
+    expected, final = theirs(ours, cell)(x)
     assert_close(out, expected)
-    directions = 1 + bidirectional
-    for number, part in enumerate(final if cell == "lstm" else (final,)):
-        by_layer = part.view(LAYERS, directions, B, D).transpose(1, 2).flatten(2)
-        for layer in range(LAYERS):
-            assert_close(last[layer * ours.state_size // LAYERS + number], by_layer[layer])
+    parts = final if cell == "lstm" else (final,)
+    assert_close(last, tuple(part[layer] for layer in range(LAYERS) for part in parts))
 
 
 @CELLS
-@pytest.mark.parametrize("bidirectional", [False, True])
-def test_each_sentence_is_read_as_if_it_were_alone(cell: Cell, bidirectional: bool) -> None:
-    stack = RecurrentStack(cell, D_IN, D, LAYERS, bidirectional=bidirectional)
-    x = torch.randn(B, N, D_IN)
+def test_each_sentence_is_read_as_if_it_were_alone(cell: Cell) -> None:
+    stack, x = RecurrentStack(cell, D_IN, D, LAYERS), torch.randn(B, N, D_IN)
     out, last = stack(x, LENGTHS)
-    assert out.shape == (B, N, D * (1 + bidirectional))
-    assert not out.masked_select(~lengths_as_mask()).any()
+    assert out.shape == (B, N, D)
+    assert not out.masked_select(~real()).any()
     for b, length in enumerate(LENGTHS.tolist()):
         alone, final = stack(x[b : b + 1, :length])
         assert_close(out[b, :length], alone[0])
-        for part, whole in zip(final, last, strict=True):
-            assert_close(part[0], whole[b])
+        assert_close(tuple(part[b : b + 1] for part in last), final)
+
+
+@CELLS
+def test_a_bidirectional_stack_is_pytorchs_on_packed_sentences(cell: Cell) -> None:
+    ours, x = BidirectionalStack(cell, D_IN, D, LAYERS), torch.randn(B, N, D_IN)
+    out, last = ours(x, LENGTHS)
+    packed = pack_padded_sequence(x, LENGTHS, batch_first=True, enforce_sorted=False)
+    whole, final = theirs(ours, cell)(packed)
+    expected, _ = pad_packed_sequence(whole, batch_first=True)
+    assert_close(out.where(real(), 0), expected)
+    h = (final[0] if cell == "lstm" else final).view(LAYERS, 2, B, D)
+    assert_close(last, tuple(torch.cat([forward, backward], dim=1) for forward, backward in h))
 
 
 @CELLS
@@ -123,3 +129,5 @@ def test_dropout_falls_between_the_layers_and_nowhere_else(cell: Cell) -> None:
     assert not torch.equal(two.step(x[:, 0], state)[0], two.step(x[:, 0], state)[0])
     two.eval()
     assert torch.equal(two(x, LENGTHS)[0], two(x, LENGTHS)[0])
+    both = BidirectionalStack(cell, D_IN, D, 2, dropout=0.5)
+    assert not torch.equal(both(x, LENGTHS)[0], both(x, LENGTHS)[0])

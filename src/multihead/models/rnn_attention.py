@@ -18,7 +18,7 @@ from multihead.nn.alignment import ALIGNMENTS
 from multihead.nn.attentive_decoder import AttentiveDecoder
 from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
-from multihead.nn.recurrent import RecurrentStack
+from multihead.nn.recurrent import BidirectionalStack, RecurrentStack
 from multihead.nn.row_state import RowState
 
 
@@ -66,31 +66,33 @@ class RnnAttention(Recurrent):
         super().__init__()
         s = settings
         self.settings: Settings = s
-        self.encoder = RecurrentStack(
-            s.cell, s.d_embedding, s.encoder_width, s.num_layers, dropout=s.dropout, bidirectional=True
+        self.encoder = BidirectionalStack(
+            s.cell, s.d_embedding, s.encoder_width, s.num_layers, dropout=s.dropout
         )
         d_h = self.encoder.d_out
         d_in = s.d_embedding * (1 + s.input_feeding) + d_h
+        layers = RecurrentStack(s.cell, d_in, s.d_hidden, s.num_layers, dropout=s.dropout)
         self.decoder = AttentiveDecoder(
-            RecurrentStack(s.cell, d_in, s.d_hidden, s.num_layers, dropout=s.dropout),
+            layers,
             ALIGNMENTS[s.score](s.d_hidden, d_h, s.d_alignment or s.d_hidden),
             d_embedding=s.d_embedding,
             d_h=d_h,
             input_feeding=s.input_feeding,
             dropout=s.dropout,
         )
-        # W_s of appendix A.2.2, one for every tensor of the state.
-        self.w_s = nn.ModuleList(nn.Linear(d_h, s.d_hidden) for _ in range(self.encoder.state_size))
+        # W_s of appendix A.2.2, for every tensor of the state.
+        self.w_s = nn.ModuleList(nn.Linear(d_h, s.d_hidden) for _ in range(layers.state_size))
         initialise(self, "xavier")
         self.source_embedding, self.target_embedding, self.output = embeddings(s, s.d_embedding)
         self.dropout = Dropout(s.dropout)
 
     def encode(self, source: Source) -> RowState:
-        """Read the source; the decoder begins with s_0 = tanh(W_s [last forward, last backward state])."""
+        """Read the source; the decoder begins with s_0 = tanh(W_s [last forward h; last backward h])."""
         embedded_BSd = self.dropout(self.source_embedding(source.ids_BS))
         h_BSd, last = self.encoder(embedded_BSd, source.lengths_B)
         memory = self.decoder.memory(h_BSd, masks.padding(source.lengths_B, h_BSd.shape[1]))
-        s_0 = tuple(w_s(part_Bd).tanh() for w_s, part_Bd in zip(self.w_s, last, strict=True))
+        each = len(self.w_s) // len(last)
+        s_0 = tuple(w_s(last[number // each]).tanh() for number, w_s in enumerate(self.w_s))
         return RowState(len(h_BSd), source=memory, own=self.decoder.begin(s_0))
 
     def read(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:

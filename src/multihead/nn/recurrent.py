@@ -41,29 +41,17 @@ class RecurrentStack(nn.Module):
         d_hidden: width of a layer's state, of each direction.
         num_layers: how many.
         dropout: of every layer's input but the lowest's.
-        bidirectional: every layer reads in both directions; its output is [forward; backward].
     """
 
     def __init__(
-        self,
-        cell: Cell,
-        d_in: int,
-        d_hidden: int,
-        num_layers: int,
-        *,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
+        self, cell: Cell, d_in: int, d_hidden: int, num_layers: int, *, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        self.cell, self.d_hidden, self.d_out = cell, d_hidden, d_hidden * (1 + bidirectional)
-        kind = nn.LSTM if cell == "lstm" else nn.GRU
+        self.cell, self.d_out = cell, d_hidden
         self.layers = nn.ModuleList(
-            kind(self.d_out if number else d_in, d_hidden, batch_first=True, bidirectional=bidirectional)
-            for number in range(num_layers)
+            _layer(cell, d_hidden if number else d_in, d_hidden) for number in range(num_layers)
         )
         self.dropout = Dropout(dropout)
-        for layer in self._layers():
-            _initialise(layer)
 
     @property
     def state_size(self) -> int:
@@ -77,9 +65,9 @@ class RecurrentStack(nn.Module):
 
         Args:
             x_BNd: the input, padded on the right.
-            lengths_B: true lengths: the last states are those after the last real position, the backward
-                direction begins there, and the output is 0 beyond; None: every position is real.
-            state: what to begin with; None: zeros. Only for one direction.
+            lengths_B: true lengths: the last states are those after the last real position, and the output
+                is 0 beyond; None: every position is real.
+            state: what to begin with; None: zeros.
         """
         packed = None if lengths_B is None else _packed(x_BNd, lengths_B)
         out: Tensor | PackedSequence = x_BNd if packed is None else packed
@@ -89,8 +77,7 @@ class RecurrentStack(nn.Module):
             if number:
                 out = self._dropped(out)
             out, last = layer(out, None if before is None else _with_axis(before))
-            # (directions, B, d) to (B, directions * d)
-            finals += [part.transpose(0, 1).flatten(1) for part in (last if self.cell == "lstm" else (last,))]
+            finals += [part[0] for part in (last if self.cell == "lstm" else (last,))]
         if isinstance(out, PackedSequence):
             out, _ = pad_packed_sequence(out, batch_first=True, total_length=x_BNd.shape[1])
         return out, tuple(finals)
@@ -127,6 +114,59 @@ class RecurrentStack(nn.Module):
             dropped: Tensor = self.dropout(x)
             return dropped
         return PackedSequence(self.dropout(x.data), x.batch_sizes, x.sorted_indices, x.unsorted_indices)
+
+
+class BidirectionalStack(nn.Module):
+    """num_layers pairs of recurrent layers, one that reads forward and one that reads backward.
+
+    The upper pairs read what both below have made of each position (Bahdanau et al. 2015, sec. 3.2).
+    Arguments as :class:`RecurrentStack`; the output is 2 d_hidden wide, [forward; backward].
+    """
+
+    def __init__(
+        self, cell: Cell, d_in: int, d_hidden: int, num_layers: int, *, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.d_out = 2 * d_hidden
+        widths = [self.d_out if number else d_in for number in range(num_layers)]
+        self.forwards, self.backwards = (
+            nn.ModuleList(_layer(cell, width, d_hidden) for width in widths) for _ in range(2)
+        )
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x_BNd: Tensor, lengths_B: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return the top pair's states, (B, N, d_out), and the last h of both directions of every pair.
+
+        Sentences are turned round within their lengths and read forward, padding last. Packing them would
+        spare the padding, but costs more than it spares in batches of similar lengths.
+
+        Args:
+            x_BNd: the input, padded on the right.
+            lengths_B: true lengths; what the output holds beyond them means nothing.
+        """
+        places_N = torch.arange(x_BNd.shape[1], device=x_BNd.device)
+        mirrored_BN = lengths_B[:, None] - 1 - places_N
+        mirrored_BN1 = torch.where(mirrored_BN >= 0, mirrored_BN, places_N)[:, :, None]
+        last_B = torch.arange(len(x_BNd), device=x_BNd.device), lengths_B - 1
+
+        def turned(y_BNd: Tensor) -> Tensor:
+            return y_BNd.gather(1, mirrored_BN1.expand(-1, -1, y_BNd.shape[2]))
+
+        finals: list[Tensor] = []
+        for number, (forwards, backwards) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+            if number:
+                x_BNd = self.dropout(x_BNd)
+            there_BNd, _ = forwards(x_BNd)
+            back_BNd, _ = backwards(turned(x_BNd))
+            finals.append(torch.cat([there_BNd[last_B], back_BNd[last_B]], dim=1))
+            x_BNd = torch.cat([there_BNd, turned(back_BNd)], dim=2)
+        return x_BNd, tuple(finals)
+
+
+def _layer(cell: Cell, d_in: int, d_hidden: int) -> nn.LSTM | nn.GRU:
+    layer = (nn.LSTM if cell == "lstm" else nn.GRU)(d_in, d_hidden, batch_first=True)
+    _initialise(layer)
+    return layer
 
 
 def _packed(x_BNd: Tensor, lengths_B: Tensor) -> PackedSequence:
