@@ -232,9 +232,11 @@ def test_the_numbers_of_one_query_give_its_weights(shown: Shown, explored: Explo
     np.testing.assert_allclose(told["output"], weights @ record.v_BHKd[0, numbers["head"] - 1], atol=1e-4)
 
 
-def test_a_view_can_be_read_as_a_table(shown: Shown) -> None:
+def test_a_view_can_be_read_as_a_table(shown: Shown, explored: Exploration) -> None:
     shown.page.click('[data-figure="alignment"] summary')
-    assert shown.page.locator("table th[scope=row]").count() > 0
+    shown.page.wait_for_selector("table th[scope=row]")
+    rows = shown.page.locator("table th[scope=row]").all_inner_texts()
+    assert rows == [token.text for token in explored.recordings[0].target.pieces if not token.special]
 
 
 def test_on_a_phone_nothing_runs_over_the_side(shown: Shown) -> None:

@@ -17,7 +17,7 @@ EVERYTHING = Choice()
 """The most telling layer, all its heads."""
 MOST_TOKENS = 300
 """Pieces of a side that are shown where not all are asked for."""
-MOST_BYTES, MOST_OTHERS = 12_000_000, 1_200_000
+MOST_BYTES, MOST_OTHERS = 20_000_000, 1_200_000
 """Of the weights of the first hypothesis, and of those of all others together."""
 
 

@@ -22,8 +22,11 @@ SCRIPTS = (
     "alignment.js",
     "heads.js",
     "sentence.js",
+    "lattice.js",
     "tree.js",
+    "neighbours.js",
     "inputs.js",
+    "equation.js",
     "steps.js",
     "main.js",
 )

@@ -78,7 +78,8 @@ function normalised(given) {
   for (let i = 0; i < given.rows; i++) {
     let total = 0;
     for (let j = 0; j < given.columns; j++) total += given.at(i, j);
-    for (let j = 0; j < given.columns; j++) found.data[i * given.columns + j] = total ? given.at(i, j) / total : 0;
+    for (let j = 0; j < given.columns; j++)
+      found.data[i * given.columns + j] = total ? given.at(i, j) / total : 0;
   }
   return found;
 }
@@ -103,9 +104,24 @@ function picked(given, rows, columns) {
 }
 
 const SIDES = {
-  "encoder self": { rows: () => content.source, columns: () => content.source, row: "source token (query)", column: "source token (key)" },
-  "decoder self": { rows: () => hypothesis().target, columns: () => hypothesis().read, row: "token to write (query)", column: "token already read (key)" },
-  cross: { rows: () => hypothesis().target, columns: () => content.source, row: "output token (query)", column: "source token (key)" },
+  "encoder self": {
+    rows: () => content.source,
+    columns: () => content.source,
+    row: "source token (query)",
+    column: "source token (key)",
+  },
+  "decoder self": {
+    rows: () => hypothesis().target,
+    columns: () => hypothesis().read,
+    row: "token to write (query)",
+    column: "token already read (key)",
+  },
+  cross: {
+    rows: () => hypothesis().target,
+    columns: () => content.source,
+    row: "output token (query)",
+    column: "source token (key)",
+  },
 };
 
 /** What is shown of one head, or of a layer's heads together, with the switches as they stand. */
@@ -135,15 +151,33 @@ function viewOf(kind, layer, head, how = state.combine) {
     rows = keptRows.map((i) => rows[i]);
     columns = keptColumns.map((j) => columns[j]);
   }
-  return { matrix: found, rows, columns, allowed, kind, rowTitle: side.row, columnTitle: side.column, caption: captionOf(kind, layer, head, how, hides) };
+  return {
+    matrix: found,
+    rows,
+    columns,
+    allowed,
+    kind,
+    rowTitle: side.row,
+    columnTitle: side.column,
+    caption: captionOf(kind, layer, head, how, hides),
+  };
 }
 
-const NAMES = { "encoder self": "Encoder self-attention", "decoder self": "Decoder self-attention", cross: "Attention over the source" };
+const NAMES = {
+  "encoder self": "Encoder self-attention",
+  "decoder self": "Decoder self-attention",
+  cross: "Attention over the source",
+};
 
 function captionOf(kind, layer, head, how, hides) {
   const parts = [`${NAMES[kind]}, layer ${layer.layer} of ${layersOf(kind).length}`];
   if (layersOf(kind).length === 1) parts[0] = NAMES[kind];
-  if (kind === "cross" && content.start.told && layer.layer === content.start.layer && layersOf(kind).length > 1)
+  if (
+    kind === "cross" &&
+    content.start.told &&
+    layer.layer === content.start.layer &&
+    layersOf(kind).length > 1
+  )
     parts[0] += " (the most telling one)";
   if (head) parts.push(`head ${head} of ${layer.heads}`);
   else if (layer.heads > 1) parts.push(`${how} of ${layer.heads} heads`);

@@ -14,7 +14,8 @@ function fill(element, attributes, children) {
 }
 
 const h = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
-const s = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+const s = (tag, attributes = {}, ...children) =>
+  fill(document.createElementNS(SVG, tag), attributes, children);
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -111,30 +112,56 @@ function segments(title, options, value, changed) {
     "fieldset",
     { "data-control": title },
     h("legend", {}, title),
-    h("div", { class: "segments" }, options.map(([one, text]) =>
-      h("label", {},
-        h("input", { type: "radio", name, value: one, checked: one === value, change: () => changed(one) }),
-        h("span", {}, text)))),
+    h(
+      "div",
+      { class: "segments" },
+      options.map(([one, text]) =>
+        h(
+          "label",
+          {},
+          h("input", { type: "radio", name, value: one, checked: one === value, change: () => changed(one) }),
+          h("span", {}, text),
+        ),
+      ),
+    ),
   );
 }
 
 const toggle = (title, key) =>
-  h("label", { class: "switch", "data-control": title },
-    h("input", { type: "checkbox", role: "switch", checked: state[key], change: (event) => update({ [key]: event.target.checked }) }),
-    h("i"), title);
+  h(
+    "label",
+    { class: "switch", "data-control": title },
+    h("input", {
+      type: "checkbox",
+      role: "switch",
+      checked: state[key],
+      change: (event) => update({ [key]: event.target.checked }),
+    }),
+    h("i"),
+    title,
+  );
 
 const switches = () => [toggle("Whole words", "words"), toggle("Special symbols", "specials")];
 
 const layerChoice = (kind) =>
   layersOf(kind).length > 1
-    ? segments("Layer", layersOf(kind).map((one) => [one.layer, one.layer]), layerOf(kind, state.layer).layer, (layer) => update({ layer }))
+    ? segments(
+        "Layer",
+        layersOf(kind).map((one) => [one.layer, one.layer]),
+        layerOf(kind, state.layer).layer,
+        (layer) => update({ layer }),
+      )
     : null;
 
 function headChoice(layer) {
   if (layer.heads === 1) return null;
   const heads = Array.from({ length: layer.heads }, (_, i) => [i + 1, i + 1]);
-  return segments("Head", [["mean", "mean"], ["max", "max"], ...heads], state.head || state.combine, (value) =>
-    update(typeof value === "number" ? { head: value } : { head: 0, combine: value }));
+  return segments(
+    "Head",
+    [["mean", "mean"], ["max", "max"], ...heads],
+    state.head || state.combine,
+    (value) => update(typeof value === "number" ? { head: value } : { head: 0, combine: value }),
+  );
 }
 
 /** The chosen head if the layer has it, else all of them. */

@@ -41,26 +41,60 @@ const button = (text, title, clicked) => h("button", { type: "button", title, cl
 function figure({ name, title, caption, body, svg, json, table }) {
   const buttons = [
     button("PNG", `Save ${name} as a picture`, async () => download(`${name}.png`, await png(svg()))),
-    button("SVG", `Save ${name} as a drawing`, () => download(`${name}.svg`, new Blob([svgText(svg())], { type: "image/svg+xml" }))),
+    button("SVG", `Save ${name} as a drawing`, () =>
+      download(`${name}.svg`, new Blob([svgText(svg())], { type: "image/svg+xml" })),
+    ),
     button("JSON", `Save the numbers of ${name}`, () =>
-      download(`${name}.json`, new Blob([JSON.stringify(json(), null, 1)], { type: "application/json" }))),
+      download(`${name}.json`, new Blob([JSON.stringify(json(), null, 1)], { type: "application/json" })),
+    ),
   ];
-  const details = h("details", { toggle: () => {
-    if (details.open && details.childElementCount === 1) details.append(h("div", { class: "scroll" }, asTable(table())));
-  } }, h("summary", {}, "As a table"));
-  return h("figure", { class: "card", "data-figure": name },
+  const details = h(
+    "details",
+    {
+      toggle: () => {
+        if (details.open && details.childElementCount === 1)
+          details.append(h("div", { class: "scroll" }, asTable(table())));
+      },
+    },
+    h("summary", {}, "As a table"),
+  );
+  return h(
+    "figure",
+    { class: "card", "data-figure": name },
     title ? h("h2", {}, title) : null,
     h("div", { class: "scroll" }, body),
     caption ? h("figcaption", {}, caption) : null,
-    h("div", { class: "export" }, details, buttons));
+    h("div", { class: "export" }, details, buttons),
+  );
 }
 
 function asTable({ caption, head, rows }) {
-  return h("table", {},
+  return h(
+    "table",
+    {},
     h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, rows.map(([first, ...rest]) =>
-      h("tr", {}, h("th", { scope: "row", dir: "auto" }, first), rest.map((cell) => h("td", { dir: "auto" }, cell))))));
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        head.map((text) => h("th", { scope: "col" }, text)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map(([first, ...rest]) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row", dir: "auto" }, first),
+          rest.map((cell) => h("td", { dir: "auto" }, cell)),
+        ),
+      ),
+    ),
+  );
 }
 
 const MOST_READ = 5;
@@ -68,9 +102,18 @@ const MOST_READ = 5;
 /** What each query looks at most, in words. */
 const viewTable = (view) => ({
   caption: view.caption,
-  head: [view.rowTitle, ...Array.from({ length: Math.min(MOST_READ, view.columns.length) }, (_, i) => `${i + 1}. ${view.columnTitle}`)],
+  head: [
+    view.rowTitle,
+    ...Array.from(
+      { length: Math.min(MOST_READ, view.columns.length) },
+      (_, i) => `${i + 1}. ${view.columnTitle}`,
+    ),
+  ],
   rows: view.rows.map((row, i) => {
     const order = view.columns.map((_, j) => j).sort((a, b) => view.matrix.at(i, b) - view.matrix.at(i, a));
-    return [row.text, ...order.slice(0, MOST_READ).map((j) => `${view.columns[j].text} ${view.matrix.at(i, j).toFixed(2)}`)];
+    return [
+      row.text,
+      ...order.slice(0, MOST_READ).map((j) => `${view.columns[j].text} ${view.matrix.at(i, j).toFixed(2)}`),
+    ];
   }),
 });

@@ -15,32 +15,81 @@ function headsTab(id, title, kind, lead) {
       const [first, second] = chosenHeads[kind];
       const count = Math.max(...layers.map((one) => one.heads));
       const side = count <= 6 && room > 900 ? 76 : count > 8 ? 58 : 70;
-      const orders = [["layer", "layer"], ["entropy", "sharpest first"], ["distance", "farthest look first"]];
+      const orders = [
+        ["layer", "layer"],
+        ["entropy", "sharpest first"],
+        ["distance", "farthest look first"],
+      ];
       root.append(
         h("p", { class: "lead" }, lead),
-        h("div", { class: "controls" },
-          segments("Order", orders, order, (value) => { order = value; update({}); }),
-          h("label", { class: "switch", "data-control": "Two side by side" },
-            h("input", { type: "checkbox", role: "switch", checked: comparing, change: (event) => { comparing = event.target.checked; chosenHeads[kind][1] = null; update({}); } }),
-            h("i"), "Two side by side"),
-          switches()),
+        h(
+          "div",
+          { class: "controls" },
+          segments("Order", orders, order, (value) => {
+            order = value;
+            update({});
+          }),
+          h(
+            "label",
+            { class: "switch", "data-control": "Two side by side" },
+            h("input", {
+              type: "checkbox",
+              role: "switch",
+              checked: comparing,
+              change: (event) => {
+                comparing = event.target.checked;
+                chosenHeads[kind][1] = null;
+                update({});
+              },
+            }),
+            h("i"),
+            "Two side by side",
+          ),
+          switches(),
+        ),
       );
       const pictures = all(layers).map(([layer, head]) => small(kind, layer, head, side));
-      const shape = order === "layer" ? inLayers(layers, pictures) : h("div", { class: "ranked" }, ranked(pictures));
+      const shape =
+        order === "layer" ? inLayers(layers, pictures) : h("div", { class: "ranked" }, ranked(pictures));
       const grid = figure({
         name: `${id}-heads`,
         title: `${title}: every head`,
-        caption: "Below each: entropy in bits, mean distance in tokens" + (kind === "cross" ? " from the straight line between the sentences' ends" : "") + ", and a pattern that takes at least half of the weight.",
+        caption:
+          "Below each: entropy in bits, mean distance in tokens" +
+          (kind === "cross" ? " from the straight line between the sentences' ends" : "") +
+          ", and a pattern that takes at least half of the weight.",
         body: h("div", { class: "heads" }, shape),
         svg: () => gridSvg(pictures, layers, side),
-        json: () => pictures.map(({ view, layer, head, measures }) => ({ layer, head, ...measures, ...viewAsJson(view) })),
-        table: () => ({ caption: `${title}: every head`, head: ["layer and head", "entropy (bits)", "mean distance", "pattern"],
-          rows: pictures.map(({ layer, head, measures }) => [`layer ${layer}, head ${head}`, measures.entropy, measures.distance, measures.pattern || "none"]) }),
+        json: () =>
+          pictures.map(({ view, layer, head, measures }) => ({
+            layer,
+            head,
+            ...measures,
+            ...viewAsJson(view),
+          })),
+        table: () => ({
+          caption: `${title}: every head`,
+          head: ["layer and head", "entropy (bits)", "mean distance", "pattern"],
+          rows: pictures.map(({ layer, head, measures }) => [
+            `layer ${layer}, head ${head}`,
+            measures.entropy,
+            measures.distance,
+            measures.pattern || "none",
+          ]),
+        }),
       });
       const beside = count * (side + 14) + 480 < room && order === "layer";
       const free = beside ? room - count * (side + 16) - 130 : room;
-      const large = [first, comparing ? second : null].filter(Boolean).map(([layer, head]) =>
-        matrixFigure(viewOf(kind, layerOf(kind, layer), head), `${id}-layer-${layer}-head-${head}`, comparing && second && !beside ? Math.max(420, free / 2 - 14) : free, `Layer ${layer}, head ${head}`));
+      const large = [first, comparing ? second : null]
+        .filter(Boolean)
+        .map(([layer, head]) =>
+          matrixFigure(
+            viewOf(kind, layerOf(kind, layer), head),
+            `${id}-layer-${layer}-head-${head}`,
+            comparing && second && !beside ? Math.max(420, free / 2 - 14) : free,
+            `Layer ${layer}, head ${head}`,
+          ),
+        );
       const overview = h("div", { class: "heads" }, grid);
       if (beside) overview.style.width = `${count * (side + 16) + 110}px`;
       root.append(h("div", { class: "grids" }, overview, h("div", { class: "large" }, large)));
@@ -57,7 +106,8 @@ function startHead(kind) {
   return [best.layer.layer, best.head];
 }
 
-const all = (layers) => layers.flatMap((layer) => Array.from({ length: layer.heads }, (_, i) => [layer, i + 1]));
+const all = (layers) =>
+  layers.flatMap((layer) => Array.from({ length: layer.heads }, (_, i) => [layer, i + 1]));
 
 function small(kind, layer, head, side) {
   const view = viewOf(kind, layer, head);
@@ -66,20 +116,43 @@ function small(kind, layer, head, side) {
   const colours = palette();
   const none = channels(colour("none"));
   const canvas = h("canvas", { width: columns, height: rows });
-  paint(canvas, rows, columns, (i, j) => (view.allowed(i, j) ? colours[Math.min(255, Math.round((255 * view.matrix.at(i, j)) / most))] : none));
+  paint(canvas, rows, columns, (i, j) =>
+    view.allowed(i, j) ? colours[Math.min(255, Math.round((255 * view.matrix.at(i, j)) / most))] : none,
+  );
   canvas.style.width = `${side}px`;
   canvas.style.height = `${Math.round(Math.min(1.6, Math.max(0.6, rows / columns)) * side)}px`;
   const measures = layer.measures[head - 1];
   const same = (one) => one && one[0] === layer.layer && one[1] === head;
   const [first, second] = chosenHeads[kind];
-  const element = h("button", {
-    type: "button", class: "mini", "data-head": `${layer.layer}.${head}`, "aria-pressed": String(same(first)), "data-second": comparing && same(second),
-    title: `Layer ${layer.layer}, head ${head}: entropy ${measures.entropy} bits, mean distance ${measures.distance}` + (measures.pattern ? `; ${Math.round(100 * measures.share)}% on ${measures.pattern}` : ""),
-    click: () => {
-      chosenHeads[kind] = comparing && !same(first) ? [first, [layer.layer, head]] : [[layer.layer, head], comparing ? second : null];
-      update({}, `[data-head="${layer.layer}.${head}"]`);
+  const element = h(
+    "button",
+    {
+      type: "button",
+      class: "mini",
+      "data-head": `${layer.layer}.${head}`,
+      "aria-pressed": String(same(first)),
+      "data-second": comparing && same(second),
+      title:
+        `Layer ${layer.layer}, head ${head}: entropy ${measures.entropy} bits, mean distance ${measures.distance}` +
+        (measures.pattern ? `; ${Math.round(100 * measures.share)}% on ${measures.pattern}` : ""),
+      click: () => {
+        chosenHeads[kind] =
+          comparing && !same(first)
+            ? [first, [layer.layer, head]]
+            : [[layer.layer, head], comparing ? second : null];
+        update({}, `[data-head="${layer.layer}.${head}"]`);
+      },
     },
-  }, canvas, h("small", {}, order === "layer" ? null : `${layer.layer}.${head}  `, `${measures.entropy.toFixed(1)} · ${measures.distance.toFixed(1)}`, h("br"), h("em", {}, measures.pattern || "\u00a0")));
+    canvas,
+    h(
+      "small",
+      {},
+      order === "layer" ? null : `${layer.layer}.${head}  `,
+      `${measures.entropy.toFixed(1)} · ${measures.distance.toFixed(1)}`,
+      h("br"),
+      h("em", {}, measures.pattern || "\u00a0"),
+    ),
+  );
   element.querySelector("small").style.maxWidth = `${side}px`;
   return { element, canvas, view, layer: layer.layer, head, measures };
 }
@@ -91,10 +164,32 @@ function ranked(pictures) {
 
 function inLayers(layers, pictures) {
   const count = Math.max(...layers.map((one) => one.heads));
-  return h("table", {},
-    h("thead", {}, h("tr", {}, h("td"), Array.from({ length: count }, (_, i) => h("th", { scope: "col" }, count > 1 ? `head ${i + 1}` : "")))),
-    h("tbody", {}, layers.map((layer) => h("tr", {}, h("th", { scope: "row" }, `layer ${layer.layer}`),
-      pictures.filter((one) => one.layer === layer.layer).map((one) => h("td", {}, one.element))))));
+  return h(
+    "table",
+    {},
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("td"),
+        Array.from({ length: count }, (_, i) => h("th", { scope: "col" }, count > 1 ? `head ${i + 1}` : "")),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      layers.map((layer) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, `layer ${layer.layer}`),
+          pictures.filter((one) => one.layer === layer.layer).map((one) => h("td", {}, one.element)),
+        ),
+      ),
+    ),
+  );
 }
 
 function gridSvg(pictures, layers, side) {
@@ -102,18 +197,46 @@ function gridSvg(pictures, layers, side) {
   const tall = Math.max(...pictures.map((one) => parseInt(one.canvas.style.height, 10)));
   const svg = canvasSvg(60 + count * (side + 14), 26 + layers.length * (tall + 30));
   const faint = { fill: colour("faint") };
-  layers.forEach((layer, row) => svg.append(label(`layer ${layer.layer}`, 4, 26 + row * (tall + 30) + tall / 2, 11, faint)));
-  for (let i = 0; i < count; i++) svg.append(label(`head ${i + 1}`, 60 + i * (side + 14) + side / 2, 16, 11, { ...faint, "text-anchor": "middle" }));
+  layers.forEach((layer, row) =>
+    svg.append(label(`layer ${layer.layer}`, 4, 26 + row * (tall + 30) + tall / 2, 11, faint)),
+  );
+  for (let i = 0; i < count; i++)
+    svg.append(
+      label(`head ${i + 1}`, 60 + i * (side + 14) + side / 2, 16, 11, { ...faint, "text-anchor": "middle" }),
+    );
   for (const { canvas, layer, head, measures } of pictures) {
-    const [x, y] = [60 + (head - 1) * (side + 14), 26 + layers.findIndex((one) => one.layer === layer) * (tall + 30)];
-    svg.append(s("image", { href: canvas.toDataURL(), x, y, width: side, height: tall, preserveAspectRatio: "none", style: "image-rendering:pixelated" }),
-      label(`${measures.entropy.toFixed(1)} · ${measures.distance.toFixed(1)}`, x, y + tall + 13, 10, faint));
+    const [x, y] = [
+      60 + (head - 1) * (side + 14),
+      26 + layers.findIndex((one) => one.layer === layer) * (tall + 30),
+    ];
+    svg.append(
+      s("image", {
+        href: canvas.toDataURL(),
+        x,
+        y,
+        width: side,
+        height: tall,
+        preserveAspectRatio: "none",
+        style: "image-rendering:pixelated",
+      }),
+      label(`${measures.entropy.toFixed(1)} · ${measures.distance.toFixed(1)}`, x, y + tall + 13, 10, faint),
+    );
   }
   return svg;
 }
 
 const headTabs = [
-  headsTab("encoder", "Encoder", "encoder self", "How the source's tokens look at each other, in every layer and head. Choose one to enlarge it."),
-  headsTab("decoder", "Decoder", "decoder self", "What the decoder takes from its own output so far. Grey: not yet written, so it may not look there."),
+  headsTab(
+    "encoder",
+    "Encoder",
+    "encoder self",
+    "How the source's tokens look at each other, in every layer and head. Choose one to enlarge it.",
+  ),
+  headsTab(
+    "decoder",
+    "Decoder",
+    "decoder self",
+    "What the decoder takes from its own output so far. Grey: not yet written, so it may not look there.",
+  ),
   headsTab("cross", "Cross", "cross", "How the output looks at the source, in every layer and head."),
 ];

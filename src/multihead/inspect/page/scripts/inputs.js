@@ -9,7 +9,10 @@ const inputs = {
   available: () => content.positions || content.neighbours.source.length || content.neighbours.target.length,
   render(root, room) {
     if (content.positions) positionFigures(root, room);
-    for (const [side, title] of [["source", "Nearest source embeddings"], ["target", "Nearest target embeddings"]])
+    for (const [side, title] of [
+      ["source", "Nearest source embeddings"],
+      ["target", "Nearest target embeddings"],
+    ])
       if (content.neighbours[side].length) root.append(neighbourFigure(side, title));
   },
 };
@@ -20,37 +23,112 @@ let encodings = null;
 function positionTable() {
   if (!encodings) {
     const { positions, dimensions, unit, data } = content.positions;
-    encodings = matrix(positions, dimensions, Float32Array.from(new Int8Array(bytes(data).buffer), (value) => value * unit));
+    encodings = matrix(
+      positions,
+      dimensions,
+      Float32Array.from(new Int8Array(bytes(data).buffer), (value) => value * unit),
+    );
   }
   return encodings;
 }
 
 function positionFigures(root, room) {
   const table = positionTable();
-  const kind = content.positions.kind === "sinusoids" ? "sin and cos of ever longer waves (Vaswani et al. 2017, section 3.5)" : "learned, one vector a position";
+  const kind =
+    content.positions.kind === "sinusoids"
+      ? "sin and cos of ever longer waves (Vaswani et al. 2017, section 3.5)"
+      : "learned, one vector a position";
   position = Math.min(position, table.rows - 1);
   wave = Math.min(wave, table.columns - 1);
   const heat = encodingSvg(table, room);
   const values = similarity(table, position);
-  const curve = curvesSvg([{ name: `position ${position}`, values }], Math.min(room, 900), 200, "position", "dot product");
+  const curve = curvesSvg(
+    [{ name: `position ${position}`, values }],
+    Math.min(room, 900),
+    200,
+    "position",
+    "dot product",
+  );
   const chosen = [0, 1, 2, 3].map((i) => Math.min(wave + i * 8, table.columns - 1));
-  const waves = chosen.map((d) => ({ name: `dimension ${d}`, values: Array.from({ length: table.rows }, (_, p) => table.at(p, d)) }));
+  const waves = chosen.map((d) => ({
+    name: `dimension ${d}`,
+    values: Array.from({ length: table.rows }, (_, p) => table.at(p, d)),
+  }));
   const wavy = curvesSvg(waves, Math.min(room, 900), 220, "position", "value");
-  const asRows = (lines) => ({ caption: "Values by position", head: ["position", ...lines.map((line) => line.name)], rows: Array.from({ length: table.rows }, (_, p) => [p, ...lines.map((line) => line.values[p].toFixed(3))]) });
+  const asRows = (lines) => ({
+    caption: "Values by position",
+    head: ["position", ...lines.map((line) => line.name)],
+    rows: Array.from({ length: table.rows }, (_, p) => [
+      p,
+      ...lines.map((line) => line.values[p].toFixed(3)),
+    ]),
+  });
   root.append(
-    figure({ name: "positions", title: "Positional encoding", caption: `${table.rows} positions by ${table.columns} of ${content.positions.d_model} dimensions: ${kind}. Added to the embeddings before the first layer.`,
-      body: heat, svg: () => heat, json: () => ({ ...content.positions, data: undefined, values: Array.from({ length: table.rows }, (_, p) => Array.from({ length: table.columns }, (_, d) => +table.at(p, d).toFixed(3))) }),
-      table: () => asRows(waves) }),
-    figure({ name: "position-similarity", title: "How similar are two positions?", caption: "Dot product of one position's encoding with every other: near ones are similar, whatever the position.",
-      body: [slider("Position", position, table.rows - 1, (value) => { position = value; }), curve], svg: () => curve, json: () => ({ position, values }), table: () => asRows([{ name: `with position ${position}`, values }]) }),
-    figure({ name: "position-waves", title: "Single dimensions", caption: "Each dimension is a wave over the positions; four of them.",
-      body: [slider("First dimension", wave, table.columns - 1, (value) => { wave = value; }), wavy], svg: () => wavy, json: () => waves, table: () => asRows(waves) }),
+    figure({
+      name: "positions",
+      title: "Positional encoding",
+      caption: `${table.rows} positions by ${table.columns} of ${content.positions.d_model} dimensions: ${kind}. Added to the embeddings before the first layer.`,
+      body: heat,
+      svg: () => heat,
+      json: () => ({
+        ...content.positions,
+        data: undefined,
+        values: Array.from({ length: table.rows }, (_, p) =>
+          Array.from({ length: table.columns }, (_, d) => +table.at(p, d).toFixed(3)),
+        ),
+      }),
+      table: () => asRows(waves),
+    }),
+    figure({
+      name: "position-similarity",
+      title: "How similar are two positions?",
+      caption:
+        "Dot product of one position's encoding with every other: near ones are similar, whatever the position.",
+      body: [
+        slider("Position", position, table.rows - 1, (value) => {
+          position = value;
+        }),
+        curve,
+      ],
+      svg: () => curve,
+      json: () => ({ position, values }),
+      table: () => asRows([{ name: `with position ${position}`, values }]),
+    }),
+    figure({
+      name: "position-waves",
+      title: "Single dimensions",
+      caption: "Each dimension is a wave over the positions; four of them.",
+      body: [
+        slider("First dimension", wave, table.columns - 1, (value) => {
+          wave = value;
+        }),
+        wavy,
+      ],
+      svg: () => wavy,
+      json: () => waves,
+      table: () => asRows(waves),
+    }),
   );
 }
 
 const slider = (title, value, most, changed) =>
-  h("label", { class: "player", "data-control": title }, h("small", {}, title),
-    h("input", { type: "range", min: 0, max: most, value, input: (event) => { changed(+event.target.value); update({}); }, checked: true }), h("small", {}, value));
+  h(
+    "label",
+    { class: "player", "data-control": title },
+    h("small", {}, title),
+    h("input", {
+      type: "range",
+      min: 0,
+      max: most,
+      value,
+      input: (event) => {
+        changed(+event.target.value);
+        update({});
+      },
+      checked: true,
+    }),
+    h("small", {}, value),
+  );
 
 const similarity = (table, from) =>
   Array.from({ length: table.rows }, (_, p) => {
@@ -68,17 +146,37 @@ function encodingSvg(table, room) {
   const image = bitmap(table.rows, table.columns, (p, d) => channelsOf(signedShade(table.at(p, d) / most)));
   const small = { fill: colour("faint") };
   svg.append(
-    s("image", { href: image, x: left, y: top, width, height, preserveAspectRatio: "none", style: "image-rendering:pixelated" }),
-    label("position", 0, 0, 11, { ...small, "text-anchor": "middle", transform: `translate(12 ${top + height / 2}) rotate(-90)` }),
-    label("0", left - 6, top + 8, 10.5, { ...small, "text-anchor": "end" }), label(`${table.rows - 1}`, left - 6, top + height, 10.5, { ...small, "text-anchor": "end" }),
-    label("0", left, top + height + 14, 10.5, small), label(`${table.columns - 1}`, left + width, top + height + 14, 10.5, { ...small, "text-anchor": "end" }),
-    label("dimension", left + width / 2, top + height + 26, 11, { ...small, "text-anchor": "middle" }));
+    s("image", {
+      href: image,
+      x: left,
+      y: top,
+      width,
+      height,
+      preserveAspectRatio: "none",
+      style: "image-rendering:pixelated",
+    }),
+    label("position", 0, 0, 11, {
+      ...small,
+      "text-anchor": "middle",
+      transform: `translate(12 ${top + height / 2}) rotate(-90)`,
+    }),
+    label("0", left - 6, top + 8, 10.5, { ...small, "text-anchor": "end" }),
+    label(`${table.rows - 1}`, left - 6, top + height, 10.5, { ...small, "text-anchor": "end" }),
+    label("0", left, top + height + 14, 10.5, small),
+    label(`${table.columns - 1}`, left + width, top + height + 14, 10.5, { ...small, "text-anchor": "end" }),
+    label("dimension", left + width / 2, top + height + 26, 11, { ...small, "text-anchor": "middle" }),
+  );
   return svg;
 }
 
 const channelsOf = (text) => text.match(/\d+/g).map(Number);
 
-const LINES = () => [colour("accent"), colour("choice"), isDark() ? "#4cc9a0" : "#009e73", isDark() ? "#d9a2d0" : "#a5569a"];
+const LINES = () => [
+  colour("accent"),
+  colour("choice"),
+  isDark() ? "#4cc9a0" : "#009e73",
+  isDark() ? "#d9a2d0" : "#a5569a",
+];
 
 /** Curves over positions, each named at its right end. */
 function curvesSvg(lines, width, height, across, up) {
@@ -90,38 +188,38 @@ function curvesSvg(lines, width, height, across, up) {
   const svg = canvasSvg(width, height);
   const small = { fill: colour("faint") };
   for (const value of [low, (low + high) / 2, high])
-    svg.append(s("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), stroke: colour("rule") }),
-      label(value.toPrecision(2).replace(/e.*/, ""), left - 6, y(value), 10.5, { ...small, "text-anchor": "end", "dominant-baseline": "central" }));
-  lines.forEach((line, i) => svg.append(
-    s("polyline", { points: line.values.map((value, p) => `${x(p).toFixed(1)},${y(value).toFixed(1)}`).join(" "), fill: "none", stroke: LINES()[i], "stroke-width": 1.8, "stroke-linejoin": "round" }),
-    label(line.name, width - right + 8, top + 14 + i * 17, 11.5, { fill: LINES()[i] })));
-  svg.append(label("0", x(0), height - 18, 10.5, small), label(`${lines[0].values.length - 1}`, x(lines[0].values.length - 1), height - 18, 10.5, { ...small, "text-anchor": "end" }),
+    svg.append(
+      s("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), stroke: colour("rule") }),
+      label(value.toPrecision(2).replace(/e.*/, ""), left - 6, y(value), 10.5, {
+        ...small,
+        "text-anchor": "end",
+        "dominant-baseline": "central",
+      }),
+    );
+  lines.forEach((line, i) =>
+    svg.append(
+      s("polyline", {
+        points: line.values.map((value, p) => `${x(p).toFixed(1)},${y(value).toFixed(1)}`).join(" "),
+        fill: "none",
+        stroke: LINES()[i],
+        "stroke-width": 1.8,
+        "stroke-linejoin": "round",
+      }),
+      label(line.name, width - right + 8, top + 14 + i * 17, 11.5, { fill: LINES()[i] }),
+    ),
+  );
+  svg.append(
+    label("0", x(0), height - 18, 10.5, small),
+    label(`${lines[0].values.length - 1}`, x(lines[0].values.length - 1), height - 18, 10.5, {
+      ...small,
+      "text-anchor": "end",
+    }),
     label(across, (left + width - right) / 2, height - 6, 11, { ...small, "text-anchor": "middle" }),
-    label(up, 0, 0, 11, { ...small, "text-anchor": "middle", transform: `translate(12 ${(top + height - bottom) / 2}) rotate(-90)` }));
-  return svg;
-}
-
-function neighbourFigure(side, title) {
-  const found = content.neighbours[side];
-  const item = (near) => {
-    const bar = h("i");
-    bar.style.width = `${Math.max(0, 100 * near.cosine)}%`;
-    return h("li", {}, h("span", { dir: "auto", title: near.text }, near.text), h("span", { class: "bar" }, bar), h("span", {}, near.cosine.toFixed(2)));
-  };
-  return figure({
-    name: `neighbours-${side}`, title,
-    caption: "The pieces of the vocabulary whose embeddings point in the most similar direction, with the cosine.",
-    body: h("div", { class: "near" }, found.map((one) => h("div", {}, h("h3", { dir: "auto" }, one.text), h("ol", {}, one.nearest.slice(0, 5).map(item))))),
-    svg: () => neighbourSvg(found),
-    json: () => found,
-    table: () => ({ caption: title, head: ["piece", "nearest, with the cosine"], rows: found.map((one) => [one.text, one.nearest.map((near) => `${near.text} ${near.cosine.toFixed(2)}`).join(", ")]) }),
-  });
-}
-
-function neighbourSvg(found) {
-  const svg = canvasSvg(760, found.length * 20 + 16);
-  found.forEach((one, i) => svg.append(
-    label(fitted(one.text, 13, 140), 12, 22 + i * 20, 13, { "font-weight": 600 }),
-    label(fitted(one.nearest.map((near) => `${near.text} ${near.cosine.toFixed(2)}`).join("   "), 12, 570), 170, 22 + i * 20, 12, { fill: colour("faint") })));
+    label(up, 0, 0, 11, {
+      ...small,
+      "text-anchor": "middle",
+      transform: `translate(12 ${(top + height - bottom) / 2}) rotate(-90)`,
+    }),
+  );
   return svg;
 }

@@ -7,15 +7,60 @@ function heading() {
   const next = isDark() ? "light" : "dark";
   const chosen = hypothesis();
   return [
-    h("div", { class: "brand" }, h("b", {}, "multihead"), h("span", {}, content.run), h("span", { class: "gap" }),
-      h("button", { type: "button", class: "plain", id: "theme", click: () => { document.documentElement.dataset.theme = next; update({}, "#theme"); } }, isDark() ? "Light" : "Dark")),
-    h("dl", { class: "pair" },
-      h("dt", {}, "reads"), h("dd", { dir: "auto" }, content.sentence),
-      h("dt", {}, chosen.score === null ? "is given" : "writes"), h("dd", { dir: "auto" }, chosen.text || "(nothing)")),
-    content.leftOut.length ? h("div", { class: "note" }, "Left out of this page: " + content.leftOut.join("; ") + ". The option --full embeds all.") : null,
-    h("div", { class: "tabs", role: "tablist", "aria-label": "Views", keydown: walk }, TABS.map((tab) =>
-      h("button", { type: "button", role: "tab", id: `tab-${tab.id}`, "aria-controls": "panel", "aria-selected": String(tab.id === state.tab),
-        tabindex: tab.id === state.tab ? 0 : -1, click: () => update({ tab: tab.id }, `#tab-${tab.id}`) }, tab.title))),
+    h(
+      "div",
+      { class: "brand" },
+      h("b", {}, "multihead"),
+      h("span", {}, content.run),
+      h("span", { class: "gap" }),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "plain",
+          id: "theme",
+          click: () => {
+            document.documentElement.dataset.theme = next;
+            update({}, "#theme");
+          },
+        },
+        isDark() ? "Light" : "Dark",
+      ),
+    ),
+    h(
+      "dl",
+      { class: "pair" },
+      h("dt", {}, "reads"),
+      h("dd", { dir: "auto" }, content.sentence),
+      h("dt", {}, chosen.score === null ? "is given" : "writes"),
+      h("dd", { dir: "auto" }, chosen.text || "(nothing)"),
+    ),
+    content.leftOut.length
+      ? h(
+          "div",
+          { class: "note" },
+          "Left out of this page: " + content.leftOut.join("; ") + ". The option --full embeds all.",
+        )
+      : null,
+    h(
+      "div",
+      { class: "tabs", role: "tablist", "aria-label": "Views", keydown: walk },
+      TABS.map((tab) =>
+        h(
+          "button",
+          {
+            type: "button",
+            role: "tab",
+            id: `tab-${tab.id}`,
+            "aria-controls": "panel",
+            "aria-selected": String(tab.id === state.tab),
+            tabindex: tab.id === state.tab ? 0 : -1,
+            click: () => update({ tab: tab.id }, `#tab-${tab.id}`),
+          },
+          tab.title,
+        ),
+      ),
+    ),
   ].filter(Boolean);
 }
 
@@ -49,9 +94,16 @@ function update(changed, focus) {
   }
 }
 
-document.getElementById("bottom").append(
-  h("p", {}, h("strong", {}, content.caution), " Weights are recomputed in fp32 from the queries and keys of the model, by the equation, and shown with 8 bits."),
-);
+document
+  .getElementById("bottom")
+  .append(
+    h(
+      "p",
+      {},
+      h("strong", {}, content.caution),
+      " Weights are recomputed in fp32 from the queries and keys of the model, by the equation, and shown with 8 bits.",
+    ),
+  );
 
 let width = innerWidth;
 addEventListener("resize", () => {

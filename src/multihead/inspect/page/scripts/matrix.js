@@ -11,7 +11,8 @@ const topOf = (view) => {
 function heatMap(view, room) {
   const { rows, columns } = view.matrix;
   const size = (cell) => Math.min(13.5, Math.max(9, cell * 0.6));
-  const widest = (tokens, fontSize) => Math.min(150, Math.max(20, ...tokens.map((token) => textWidth(token.text, fontSize))));
+  const widest = (tokens, fontSize) =>
+    Math.min(150, Math.max(20, ...tokens.map((token) => textWidth(token.text, fontSize))));
   const least = columns <= 60 ? 13 : 5; // narrower, and a long matrix is scrolled
   const guess = Math.max(least, Math.min(34, (room - 190) / columns));
   const fontSize = size(guess);
@@ -19,26 +20,47 @@ function heatMap(view, room) {
   const top = 30 + widest(view.columns, fontSize) * 0.72;
   const right = Math.max(66, widest(view.columns, fontSize) * 0.72 - 10);
   const cell = Math.floor(10 * Math.max(least, Math.min(34, (room - left - right) / columns))) / 10;
-  const [width, height] = [Math.ceil(left + columns * cell + right), Math.ceil(top + Math.max(rows * cell, 90) + 8)];
+  const [width, height] = [
+    Math.ceil(left + columns * cell + right),
+    Math.ceil(top + Math.max(rows * cell, 90) + 8),
+  ];
   const svg = canvasSvg(width, height);
   svg.setAttribute("aria-label", `${view.caption} ${view.rowTitle} by ${view.columnTitle}`);
   const most = topOf(view);
   svg.append(
-    label(view.columnTitle, left + (columns * cell) / 2, 12, 11, { fill: colour("faint"), "text-anchor": "middle" }),
-    label(view.rowTitle, 0, 0, 11, { fill: colour("faint"), "text-anchor": "middle", transform: `translate(11 ${top + (rows * cell) / 2}) rotate(-90)` }),
+    label(view.columnTitle, left + (columns * cell) / 2, 12, 11, {
+      fill: colour("faint"),
+      "text-anchor": "middle",
+    }),
+    label(view.rowTitle, 0, 0, 11, {
+      fill: colour("faint"),
+      "text-anchor": "middle",
+      transform: `translate(11 ${top + (rows * cell) / 2}) rotate(-90)`,
+    }),
     s("g", { transform: `translate(${left} ${top})` }, cells(view, cell, most)),
   );
   const every = Math.max(1, Math.ceil((fontSize * 0.95) / cell));
   const names = { row: [], column: [] };
   view.rows.forEach((token, i) => {
     if (i % every) return;
-    names.row[i] = label(fitted(token.text, fontSize, 150), left - 7, top + (i + 0.5) * cell, fontSize, { "text-anchor": "end", "dominant-baseline": "central" });
+    names.row[i] = label(fitted(token.text, fontSize, 150), left - 7, top + (i + 0.5) * cell, fontSize, {
+      "text-anchor": "end",
+      "dominant-baseline": "central",
+    });
   });
   view.columns.forEach((token, j) => {
     if (j % every) return;
-    names.column[j] = label(fitted(token.text, fontSize, 150), 0, 0, fontSize, { "dominant-baseline": "central", transform: `translate(${left + (j + 0.5) * cell} ${top - 7}) rotate(-45)` });
+    names.column[j] = label(fitted(token.text, fontSize, 150), 0, 0, fontSize, {
+      "dominant-baseline": "central",
+      transform: `translate(${left + (j + 0.5) * cell} ${top - 7}) rotate(-45)`,
+    });
   });
-  svg.append(...names.row.filter(Boolean), ...names.column.filter(Boolean), ...braces(view, left, top, cell), scale(width - 44, top, Math.min(110, Math.max(rows * cell, 80)), most));
+  svg.append(
+    ...names.row.filter(Boolean),
+    ...names.column.filter(Boolean),
+    ...braces(view, left, top, cell),
+    scale(width - 44, top, Math.min(110, Math.max(rows * cell, 80)), most),
+  );
   pointing(svg, view, { left, top, cell, names });
   return svg;
 }
@@ -49,44 +71,103 @@ function cells(view, cell, most) {
   if (rows * columns > MOST_SHAPES) {
     const colours = palette();
     const forbidden = channels(none);
-    const address = bitmap(rows, columns, (i, j) => view.allowed(i, j) ? colours[Math.min(255, Math.round((255 * view.matrix.at(i, j)) / most))] : forbidden);
-    return s("image", { href: address, width: columns * cell, height: rows * cell, preserveAspectRatio: "none", style: "image-rendering:pixelated" });
+    const address = bitmap(rows, columns, (i, j) =>
+      view.allowed(i, j)
+        ? colours[Math.min(255, Math.round((255 * view.matrix.at(i, j)) / most))]
+        : forbidden,
+    );
+    return s("image", {
+      href: address,
+      width: columns * cell,
+      height: rows * cell,
+      preserveAspectRatio: "none",
+      style: "image-rendering:pixelated",
+    });
   }
   const gap = cell > 12 ? 1.5 : cell > 8 ? 0.8 : 0;
   const found = [];
   for (let i = 0; i < rows; i++)
     for (let j = 0; j < columns; j++)
-      found.push(s("rect", { x: j * cell + gap / 2, y: i * cell + gap / 2, width: cell - gap, height: cell - gap, rx: cell > 16 ? 2.5 : 0,
-        fill: view.allowed(i, j) ? shade(view.matrix.at(i, j) / most) : none, ...(view.allowed(i, j) ? {} : { "fill-opacity": 0.55, "data-forbidden": true }) }));
+      found.push(
+        s("rect", {
+          x: j * cell + gap / 2,
+          y: i * cell + gap / 2,
+          width: cell - gap,
+          height: cell - gap,
+          rx: cell > 16 ? 2.5 : 0,
+          fill: view.allowed(i, j) ? shade(view.matrix.at(i, j) / most) : none,
+          ...(view.allowed(i, j) ? {} : { "fill-opacity": 0.55, "data-forbidden": true }),
+        }),
+      );
   return found;
 }
 
 /** A line beside the pieces that make one word. */
 function braces(view, left, top, cell) {
-  const spans = (tokens) => tokens.flatMap((token, at) => {
-    if (at && tokens[at - 1].word === token.word) return [];
-    let end = at;
-    while (end < tokens.length && tokens[end].word === token.word) end++;
-    return end - at > 1 ? [[at, end]] : [];
-  });
+  const spans = (tokens) =>
+    tokens.flatMap((token, at) => {
+      if (at && tokens[at - 1].word === token.word) return [];
+      let end = at;
+      while (end < tokens.length && tokens[end].word === token.word) end++;
+      return end - at > 1 ? [[at, end]] : [];
+    });
   const line = { stroke: colour("faint"), "stroke-width": 1.2 };
   return [
-    ...spans(view.rows).map(([a, b]) => s("line", { x1: left - 3, x2: left - 3, y1: top + (a + 0.12) * cell, y2: top + (b - 0.12) * cell, ...line })),
-    ...spans(view.columns).map(([a, b]) => s("line", { x1: left + (a + 0.12) * cell, x2: left + (b - 0.12) * cell, y1: top - 3, y2: top - 3, ...line })),
+    ...spans(view.rows).map(([a, b]) =>
+      s("line", {
+        x1: left - 3,
+        x2: left - 3,
+        y1: top + (a + 0.12) * cell,
+        y2: top + (b - 0.12) * cell,
+        ...line,
+      }),
+    ),
+    ...spans(view.columns).map(([a, b]) =>
+      s("line", {
+        x1: left + (a + 0.12) * cell,
+        x2: left + (b - 0.12) * cell,
+        y1: top - 3,
+        y2: top - 3,
+        ...line,
+      }),
+    ),
   ];
 }
 
 function scale(x, y, length, most) {
   const steps = 24;
   const bars = Array.from({ length: steps }, (_, i) =>
-    s("rect", { x, y: y + (i * length) / steps, width: 10, height: length / steps + 0.6, fill: shade(1 - i / (steps - 1)) }));
+    s("rect", {
+      x,
+      y: y + (i * length) / steps,
+      width: 10,
+      height: length / steps + 0.6,
+      fill: shade(1 - i / (steps - 1)),
+    }),
+  );
   const small = { fill: colour("faint"), "dominant-baseline": "central" };
-  return s("g", {}, bars, label(most.toFixed(1), x + 14, y + 5, 10.5, small), label("0", x + 14, y + length - 5, 10.5, small));
+  return s(
+    "g",
+    {},
+    bars,
+    label(most.toFixed(1), x + 14, y + 5, 10.5, small),
+    label("0", x + 14, y + length - 5, 10.5, small),
+  );
 }
 
 /** Pointer and arrow keys: the cell is framed, its row and column named. */
 function pointing(svg, view, { left, top, cell, names }) {
-  const frame = s("rect", { width: cell, height: cell, rx: 2, fill: "none", stroke: colour("choice"), "stroke-width": 2, visibility: "hidden", "data-passing": true, "pointer-events": "none" });
+  const frame = s("rect", {
+    width: cell,
+    height: cell,
+    rx: 2,
+    fill: "none",
+    stroke: colour("choice"),
+    "stroke-width": 2,
+    visibility: "hidden",
+    "data-passing": true,
+    "pointer-events": "none",
+  });
   svg.append(frame);
   let [row, column] = [-1, -1];
   const light = (on) => {
@@ -113,7 +194,10 @@ function pointing(svg, view, { left, top, cell, names }) {
   const inside = (event) => {
     const box = svg.getBoundingClientRect();
     const zoom = box.width / +svg.getAttribute("width");
-    return [Math.floor(((event.clientY - box.top) / zoom - top) / cell), Math.floor(((event.clientX - box.left) / zoom - left) / cell)];
+    return [
+      Math.floor(((event.clientY - box.top) / zoom - top) / cell),
+      Math.floor(((event.clientX - box.left) / zoom - left) / cell),
+    ];
   };
   svg.addEventListener("pointermove", (event) => point(...inside(event), event.clientX, event.clientY));
   svg.addEventListener("pointerleave", leave);
@@ -124,7 +208,10 @@ function pointing(svg, view, { left, top, cell, names }) {
     if (!moves[event.key]) return;
     event.preventDefault();
     const clamp = (value, count) => Math.min(Math.max(value, 0), count - 1);
-    const [i, j] = [clamp(row + moves[event.key][0], view.matrix.rows), clamp(column + moves[event.key][1], view.matrix.columns)];
+    const [i, j] = [
+      clamp(row + moves[event.key][0], view.matrix.rows),
+      clamp(column + moves[event.key][1], view.matrix.columns),
+    ];
     const box = svg.getBoundingClientRect();
     const zoom = box.width / +svg.getAttribute("width");
     point(i, j, box.left + (left + j * cell) * zoom, box.top + (top + i * cell) * zoom);
@@ -134,5 +221,13 @@ function pointing(svg, view, { left, top, cell, names }) {
 /** A matrix as a figure of the page. */
 function matrixFigure(view, name, room, title) {
   const svg = heatMap(view, room);
-  return figure({ name, title, caption: view.caption, body: svg, svg: () => svg, json: () => viewAsJson(view), table: () => viewTable(view) });
+  return figure({
+    name,
+    title,
+    caption: view.caption,
+    body: svg,
+    svg: () => svg,
+    json: () => viewAsJson(view),
+    table: () => viewTable(view),
+  });
 }

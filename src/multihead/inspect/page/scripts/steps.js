@@ -9,55 +9,124 @@ const steps = {
   available: () => content.numbers.length > 0,
   render(root, room) {
     const numbers = content.numbers[chosenNumbers];
-    const side = numbers.kind === "encoder self" ? { rows: content.source, columns: content.source } : { rows: content.hypotheses[0].target, columns: numbers.kind === "cross" ? content.source : content.hypotheses[0].read };
+    const side =
+      numbers.kind === "encoder self"
+        ? { rows: content.source, columns: content.source }
+        : {
+            rows: content.hypotheses[0].target,
+            columns: numbers.kind === "cross" ? content.source : content.hypotheses[0].read,
+          };
     const d = numbers.d_k;
     const [q, k, v] = [floats(numbers.q), floats(numbers.k), floats(numbers.v)];
     const queries = q.length / d;
     chosenQuery = Math.min(chosenQuery ?? Math.min(1, queries - 1), queries - 1);
-    const layer = content.hypotheses[0].layers.find((one) => one.kind === numbers.kind && one.layer === numbers.layer);
+    const layer = content.hypotheses[0].layers.find(
+      (one) => one.kind === numbers.kind && one.layer === numbers.layer,
+    );
     const worked = work(numbers, { q, k, v }, chosenQuery, layer ? allowedIn(layer) : () => true);
     const keys = side.columns.pieces.slice(0, k.length / d);
     const name = `${NAMES[numbers.kind]}, layer ${numbers.layer}, head ${numbers.head}`;
-    const svg = stepsSvg(numbers, worked, side.rows.pieces[chosenQuery], keys, Math.max(760, Math.min(room, 1060)));
-    const query = h("select", { id: "query", change: (event) => { chosenQuery = +event.target.value; update({}, "#query"); } },
-      side.rows.pieces.slice(0, queries).map((token, i) => h("option", { value: i, selected: i === chosenQuery }, `${i + 1}. ${token.text}`)));
-    const head = content.numbers.length > 1 ? h("select", { id: "numbers", change: (event) => { chosenNumbers = +event.target.value; update({}, "#numbers"); } },
-      content.numbers.map((one, i) => h("option", { value: i, selected: i === chosenNumbers }, `${NAMES[one.kind]}, layer ${one.layer}, head ${one.head}`))) : null;
+    const svg = stepsSvg(
+      numbers,
+      worked,
+      side.rows.pieces[chosenQuery],
+      keys,
+      Math.max(760, Math.min(room, 1060)),
+    );
+    const query = h(
+      "select",
+      {
+        id: "query",
+        change: (event) => {
+          chosenQuery = +event.target.value;
+          update({}, "#query");
+        },
+      },
+      side.rows.pieces
+        .slice(0, queries)
+        .map((token, i) => h("option", { value: i, selected: i === chosenQuery }, `${i + 1}. ${token.text}`)),
+    );
+    const head =
+      content.numbers.length > 1
+        ? h(
+            "select",
+            {
+              id: "numbers",
+              change: (event) => {
+                chosenNumbers = +event.target.value;
+                update({}, "#numbers");
+              },
+            },
+            content.numbers.map((one, i) =>
+              h(
+                "option",
+                { value: i, selected: i === chosenNumbers },
+                `${NAMES[one.kind]}, layer ${one.layer}, head ${one.head}`,
+              ),
+            ),
+          )
+        : null;
     root.append(
-      h("p", { class: "lead" }, `${name}, for the first hypothesis: the model's own numbers, in fp32.` + (content.numbers.length > 1 ? "" : " Another head: --layer and --head; all of them: --full.")),
-      h("div", { class: "controls" }, head ? h("label", {}, "Head ", head) : null, h("label", {}, "Query ", query)),
-      figure({ name: "step-by-step", caption: `Strips are vectors: blue positive, orange negative. Each key's score is q·k; divided by ${numbers.scale === 1 ? "1" : `√${d} = ${(1 / numbers.scale).toFixed(3)}`}; softmax makes weights that sum to 1; the output is the sum of the values, each as strong as its weight.`,
-        body: svg, svg: () => svg,
-        json: () => ({ what: name, query: side.rows.pieces[chosenQuery].text, scale: numbers.scale, q: [...worked.q], output: [...worked.output], keys: keys.map((token, j) => ({ token: token.text, k: [...worked.k(j)], v: [...worked.v(j)], score: worked.scores[j], scaled: worked.scaled[j], allowed: worked.allowed[j], weight: worked.weights[j] })) }),
-        table: () => ({ caption: `${name}, query ${side.rows.pieces[chosenQuery].text}`, head: ["key", "q·k", "scaled", "softmax"], rows: keys.map((token, j) => [token.text, worked.scores[j].toFixed(3), worked.scaled[j].toFixed(3), worked.allowed[j] ? worked.weights[j].toFixed(4) : "may not look there"]) }) }),
+      h(
+        "p",
+        { class: "lead" },
+        `${name}, for the first hypothesis: the model's own numbers, in fp32.` +
+          (content.numbers.length > 1 ? "" : " Another head: --layer and --head; all of them: --full."),
+      ),
+      h(
+        "div",
+        { class: "controls" },
+        head ? h("label", {}, "Head ", head) : null,
+        h("label", {}, "Query ", query),
+      ),
+      figure({
+        name: "step-by-step",
+        caption: `Strips are vectors: blue positive, orange negative. Each key's score is q·k; divided by ${numbers.scale === 1 ? "1" : `√${d} = ${(1 / numbers.scale).toFixed(3)}`}; softmax makes weights that sum to 1; the output is the sum of the values, each as strong as its weight.`,
+        body: svg,
+        svg: () => svg,
+        json: () => ({
+          what: name,
+          query: side.rows.pieces[chosenQuery].text,
+          scale: numbers.scale,
+          q: [...worked.q],
+          output: [...worked.output],
+          keys: keys.map((token, j) => ({
+            token: token.text,
+            k: [...worked.k(j)],
+            v: [...worked.v(j)],
+            score: worked.scores[j],
+            scaled: worked.scaled[j],
+            allowed: worked.allowed[j],
+            weight: worked.weights[j],
+          })),
+        }),
+        table: () => ({
+          caption: `${name}, query ${side.rows.pieces[chosenQuery].text}`,
+          head: ["key", "q·k", "scaled", "softmax"],
+          rows: keys.map((token, j) => [
+            token.text,
+            worked.scores[j].toFixed(3),
+            worked.scaled[j].toFixed(3),
+            worked.allowed[j] ? worked.weights[j].toFixed(4) : "may not look there",
+          ]),
+        }),
+      }),
     );
   },
 };
-
-/** The equation for one query. */
-function work(numbers, { q, k, v }, query, mayLook) {
-  const { d_k, d_v, scale } = numbers;
-  const row = (all, width, i) => all.subarray(i * width, (i + 1) * width);
-  const count = k.length / d_k;
-  const own = row(q, d_k, query);
-  const scores = Array.from({ length: count }, (_, j) => row(k, d_k, j).reduce((sum, value, i) => sum + value * own[i], 0));
-  const scaled = scores.map((score) => score * scale);
-  const allowed = scores.map((_, j) => mayLook(query, j));
-  const most = Math.max(...scaled.filter((_, j) => allowed[j]));
-  const exponents = scaled.map((value, j) => (allowed[j] ? Math.exp(value - most) : 0));
-  const total = exponents.reduce((a, b) => a + b, 0);
-  const weights = exponents.map((value) => value / total);
-  const output = new Float32Array(d_v);
-  weights.forEach((weight, j) => row(v, d_v, j).forEach((value, i) => (output[i] += weight * value)));
-  return { q: own, k: (j) => row(k, d_k, j), v: (j) => row(v, d_v, j), scores, scaled, allowed, weights, output };
-}
 
 function stepsSvg(numbers, worked, query, keys, width) {
   const tall = 24;
   const top = 92;
   const names = Math.min(130, Math.max(50, ...keys.map((token) => textWidth(token.text, 13)))) + 16;
   const strip = (width - names - 360) / 2;
-  const x = { k: names, score: names + strip + 62, scaled: names + strip + 128, weight: names + strip + 142, v: width - strip - 84 + 78 };
+  const x = {
+    k: names,
+    score: names + strip + 62,
+    scaled: names + strip + 128,
+    weight: names + strip + 142,
+    v: width - strip - 84 + 78,
+  };
   x.v = names + strip + 350;
   const svg = canvasSvg(width, top + keys.length * tall + 60);
   svg.setAttribute("aria-label", `The numbers for ${query.text}`);
@@ -65,42 +134,91 @@ function stepsSvg(numbers, worked, query, keys, width) {
   const vectors = (of) => keys.map((_, j) => of(j));
   const most = { q: strength([worked.q]), k: strength(vectors(worked.k)), v: strength(vectors(worked.v)) };
   const faint = { fill: colour("faint"), "dominant-baseline": "central" };
-  const figures = { "text-anchor": "end", "dominant-baseline": "central", style: "font-variant-numeric:tabular-nums" };
+  const figures = {
+    "text-anchor": "end",
+    "dominant-baseline": "central",
+    style: "font-variant-numeric:tabular-nums",
+  };
   svg.append(
-    label(fitted(query.text, 14, names - 20), 4, 30, 14, { "font-weight": 700, fill: colour("choice"), "dominant-baseline": "central" }),
+    label(fitted(query.text, 14, names - 20), 4, 30, 14, {
+      "font-weight": 700,
+      fill: colour("choice"),
+      "dominant-baseline": "central",
+    }),
     ...stripOf(worked.q, x.k, 20, strip, 20, most.q),
-    label(`query q, ${numbers.d_k} numbers`, x.k, 10, 11, faint));
-  for (const [text, place, anchor] of [["key", 4, "start"], ["keys k", x.k, "start"], ["q·k", x.score, "end"], [numbers.scale === 1 ? "scaled" : `÷ √${numbers.d_k}`, x.scaled, "end"], ["softmax", x.weight + 12, "start"], ["weight × value v", x.v, "start"]])
+    label(`query q, ${numbers.d_k} numbers`, x.k, 10, 11, faint),
+  );
+  for (const [text, place, anchor] of [
+    ["key", 4, "start"],
+    ["keys k", x.k, "start"],
+    ["q·k", x.score, "end"],
+    [numbers.scale === 1 ? "scaled" : `÷ √${numbers.d_k}`, x.scaled, "end"],
+    ["softmax", x.weight + 12, "start"],
+    ["weight × value v", x.v, "start"],
+  ])
     svg.append(label(text, place, top - 16, 11, { ...faint, "text-anchor": anchor }));
   keys.forEach((token, j) => {
     const y = top + j * tall;
     const middle = y + tall / 2;
     const weight = worked.weights[j];
     svg.append(
-      label(fitted(token.text, 13, names - 14), 4, middle, 13, { "dominant-baseline": "central", fill: worked.allowed[j] ? colour("ink") : colour("faint") }),
+      label(fitted(token.text, 13, names - 14), 4, middle, 13, {
+        "dominant-baseline": "central",
+        fill: worked.allowed[j] ? colour("ink") : colour("faint"),
+      }),
       ...stripOf(worked.k(j), x.k, y + 3, strip, tall - 6, most.k),
       label(worked.scores[j].toFixed(2), x.score, middle, 12.5, figures),
-      label(worked.scaled[j].toFixed(2), x.scaled, middle, 12.5, figures));
+      label(worked.scaled[j].toFixed(2), x.scaled, middle, 12.5, figures),
+    );
     if (!worked.allowed[j]) {
       svg.append(label("may not look", x.weight + 12, middle, 11.5, faint));
       return;
     }
     svg.append(
       s("rect", { x: x.weight + 12, y: y + 5, width: 120, height: tall - 10, rx: 3, fill: colour("soft") }),
-      s("rect", { x: x.weight + 12, y: y + 5, width: Math.max(0.5, 120 * weight), height: tall - 10, rx: 3, fill: colour("choice") }),
+      s("rect", {
+        x: x.weight + 12,
+        y: y + 5,
+        width: Math.max(0.5, 120 * weight),
+        height: tall - 10,
+        rx: 3,
+        fill: colour("choice"),
+      }),
       label(weight.toFixed(3), x.weight + 178, middle, 12.5, figures),
-      s("g", { opacity: (0.12 + 0.88 * weight).toFixed(3) }, stripOf(worked.v(j), x.v, y + 3, strip, tall - 6, most.v)));
+      s(
+        "g",
+        { opacity: (0.12 + 0.88 * weight).toFixed(3) },
+        stripOf(worked.v(j), x.v, y + 3, strip, tall - 6, most.v),
+      ),
+    );
   });
   const y = top + keys.length * tall + 14;
   svg.append(
     s("line", { x1: x.v, x2: x.v + strip, y1: y - 6, y2: y - 6, stroke: colour("faint") }),
-    label("sum: what the head says", x.v - 12, y + 12, 12.5, { "text-anchor": "end", "dominant-baseline": "central", "font-weight": 600, fill: colour("choice") }),
-    ...stripOf(worked.output, x.v, y + 2, strip, 20, most.v));
+    label("sum: what the head says", x.v - 12, y + 12, 12.5, {
+      "text-anchor": "end",
+      "dominant-baseline": "central",
+      "font-weight": 600,
+      fill: colour("choice"),
+    }),
+    ...stripOf(worked.output, x.v, y + 2, strip, 20, most.v),
+  );
   return svg;
 }
 
 function stripOf(vector, x, y, width, height, most) {
   const step = width / vector.length;
   return [...vector].map((value, i) =>
-    s("rect", { x: (x + i * step).toFixed(2), y, width: (step + 0.15).toFixed(2), height, fill: signedShade(value / most) }, s("title", {}, `${i}: ${value.toFixed(3)}`)));
+    s(
+      "rect",
+      {
+        x: (x + i * step).toFixed(2),
+        y,
+        width: (step + 0.15).toFixed(2),
+        height,
+        fill: signedShade(value / most),
+      },
+      s("title", {}, `${i}: ${value.toFixed(3)}`),
+    ),
+  );
 }
