@@ -72,7 +72,7 @@ class TokenizerSettings(Settings):
     joint: bool = True
     """One vocabulary for both sides (needed for tied embeddings of both)."""
     dropout: float = Field(0.0, ge=0, lt=1)
-    """BPE-dropout in training (Provilkov et al. 2020): chance that a merge is left out. 0.1 suits small corpora."""
+    """BPE-dropout in training (Provilkov et al. 2020): chance that a merge is left out; try 0.1."""
     min_frequency: PositiveInt = 1
     """Leave out words (kind "words") or merges (kind "bpe") seen less often."""
     sample_pairs: PositiveInt = 1_000_000
