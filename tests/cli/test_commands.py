@@ -3,35 +3,13 @@
 import io
 import json
 import math
-import shlex
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command_line import Captured, fail, run
 
 from multihead.api import load
-from multihead.cli import main
-
-Captured = pytest.CaptureFixture[bytes]
-
-
-def run(capture: Captured, *arguments: object) -> tuple[str, str]:
-    """Run a command that shall succeed; return what it wrote to standard output and to standard error."""
-    capture.readouterr()
-    assert main([str(argument) for argument in arguments]) == 0
-    out, err = capture.readouterr()
-    return out.decode(), err.decode()
-
-
-def fail(capture: Captured, *arguments: object) -> str:
-    """Run a command that shall end with an error; return it. Nothing else is written."""
-    capture.readouterr()
-    assert main([str(argument) for argument in arguments]) == 2
-    out, err = capture.readouterr()
-    assert out == b""
-    return err.decode()
 
 
 @pytest.fixture
@@ -253,105 +231,3 @@ def test_inspect_writes_a_page_its_numbers_and_a_picture(
     assert json.loads(numbers.read_text(encoding="utf-8"))["hypotheses"][0]["attention"]
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "eins zwei" in load(trained).inspect("eins zwei")._repr_html_()
-
-
-# --- train --------------------------------------------------------------------------------------------
-
-
-def test_train_tells_what_it_does_in_plain_lines(
-    training: list[str], tmp_path: Path, capfdbinary: Captured
-) -> None:
-    folder = tmp_path / "run"
-    out, err = run(capfdbinary, *training, "--run", folder)
-    lines = out.split("\n")
-    assert "Traceback" not in err
-    assert any(line.startswith("step 3/12  loss ") and line.endswith(" left") for line in lines)
-    assert any(line.startswith("step 6  loss ") and "bleu" in line for line in lines)
-    assert any(line.startswith("  source ") for line in lines)
-    assert any(line.startswith("finished after 12 steps") for line in lines)
-    assert "\033" not in out
-    for name in ("recipe.toml", "model.safetensors", "metrics.jsonl", "samples.txt", "curves.svg"):
-        assert (folder / name).stat().st_size
-
-
-def test_a_finished_run_says_so(training: list[str], trained: Path, capfdbinary: Captured) -> None:
-    weights = (trained / "model.safetensors").read_bytes()
-    out, _ = run(capfdbinary, *training, "--run", trained)
-    assert "nothing is left to do: finished after 12 steps, " in out
-    assert (trained / "model.safetensors").read_bytes() == weights
-
-
-def test_a_run_goes_on_by_its_own_recipe(
-    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
-) -> None:
-    out, _ = run(capfdbinary, "train", "--run", trained)
-    assert "finished" in out
-
-
-def test_a_training_that_is_interrupted_says_how_to_go_on(training: list[str], tmp_path: Path) -> None:
-    long = [*training, "--training.steps", "100000", "--validation.every", "90000", "--run", str(tmp_path)]
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "multihead", *long],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout
-        next(line for line in process.stdout if line.startswith("step 3/"))
-        process.send_signal(signal.SIGINT)
-        told, errors = process.communicate()
-    assert process.returncode == 130
-    assert "the same command goes on:\n" in told
-    assert told.endswith(f"multihead {shlex.join(long)}\n")
-    assert errors == ""
-
-
-def test_fine_tuning_reports_the_old_test_sets_before_and_after(
-    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
-) -> None:
-    out, _ = run(capfdbinary, *training, "--init", trained, "--run", tmp_path / "tuned")
-    _, told = out.split("the old test sets, before and after:")
-    assert f"{trained} on held_out: 216 pairs" in told
-    assert f"{tmp_path / 'tuned'} on held_out: 216 pairs" in told
-    assert f"held_out: {tmp_path / 'tuned'} against {trained}" in told
-
-
-def test_another_setting_is_refused_by_name(
-    training: list[str], trained: Path, capfdbinary: Captured
-) -> None:
-    capfdbinary.readouterr()
-    assert main([*training, "--run", str(trained), "--model.d_ff", "29"]) == 2
-    assert "model.d_ff: 24 -> 29" in capfdbinary.readouterr().err.decode()
-
-
-def test_a_dry_run_trains_nothing(training: list[str], tmp_path: Path, capfdbinary: Captured) -> None:
-    out, _ = run(capfdbinary, *training, "--run", tmp_path / "run", "--dry-run")
-    for words in ("parameters", "peak memory", "largest batch", "12 updates"):
-        assert words in out
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ([], "nothing to train on"),
-        (["multi30k-de-em"], 'Did you mean "multi30k-de-en"?'),
-        (["quickstart", "--steps", "10"], 'unknown option "--steps". Did you mean "--training.steps"?'),
-        (["quickstart", "--training.stepps", "10"], 'Did you mean "training.steps"?'),
-        (["quickstart", "--training.steps", "many"], "--training.steps: training.steps"),
-        (["quickstart", "--model.d_modl=3"], 'Did you mean "model.d_model"?'),
-        (["--src", "nowhere.de", "--tgt", "nowhere.en"], "nowhere.de: no such file"),
-        (["--src", "-", "--tgt", "nowhere.en"], "can be read only once"),
-    ],
-)
-def test_train_says_what_is_wrong(capfdbinary: Captured, arguments: list[str], told: str) -> None:
-    assert told in fail(capfdbinary, "train", *arguments)
-
-
-def test_help_of_train_lists_every_key(capfdbinary: Captured) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["train", "--help"])
-    assert end.value.code == 0
-    told = capfdbinary.readouterr().out.decode()
-    for words in ("--src FILE", "--dry-run", "--training.steps", "--model.d_model", "--search.beam_size"):
-        assert words in told
