@@ -3,8 +3,10 @@
 import base64
 import json
 import re
+import tomllib
 from html import unescape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from multihead.attention_maps import Choice
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.inspect.page import Exploration, explore, exploring, make_page, numbers_as_json, packing
+from multihead.inspect.page import Exploration, explore, exploring, html, make_page, numbers_as_json, packing
 from multihead.inspect.page.exploring import MOST_TOKENS
 
 
@@ -168,19 +170,29 @@ def test_thirty_tokens_on_six_and_six_layers_take_less_than_two_megabytes() -> N
 
 
 def test_no_text_can_leave_its_element(explored: Exploration) -> None:
-    html = make_page(hostile(explored)).html
-    assert "<script>window.hacked" not in html
-    assert "\u2028" not in html
-    assert html.count("</script>") == 2
-    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
+    page = make_page(hostile(explored)).html
+    assert "<script>window.hacked" not in page
+    assert "\u2028" not in page
+    assert page.count("</script>") == 2
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert "<" not in data
     assert [token["text"] for token in json.loads(data)["source"]["pieces"]] == HOSTILE
 
 
 def test_a_page_fetches_nothing(explored: Exploration) -> None:
-    html = make_page(explored).html
-    assert "default-src 'none'" in html
-    assert set(re.findall(r"https?://[^\s\"']+", html)) == {"http://www.w3.org/2000/svg"}
+    page = make_page(explored).html
+    assert "default-src 'none'" in page
+    assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_an_installed_package_has_all_that_a_page_is_made_of() -> None:
+    root = Path(html.__file__).parents[2]
+    settings = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["multihead"]
+    packed = {path for pattern in patterns for path in root.glob(pattern)}
+    assets = {path for path in html.HERE.rglob("*") if path.suffix in (".js", ".css", ".html")}
+    assert {path.name for path in assets} == {"page.html", "page.css", *html.SCRIPTS}
+    assert assets <= packed
 
 
 def test_a_notebook_shows_the_same_page_in_a_frame(explored: Exploration) -> None:
