@@ -14,5 +14,5 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "prepare_memory.py"
 def test_the_road_to_the_first_batch_takes_little_memory() -> None:
     command = [sys.executable, str(SCRIPT), "--pairs", "3001", "--vocab-size", "1009"]
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert set(told["stages"]) >= {"import", "learning the vocabulary"}
+    assert "learning the vocabulary" in told["stages"]
     assert 0 < told["peak_mib"] < 400

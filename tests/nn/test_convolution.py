@@ -58,7 +58,7 @@ def test_the_past_is_not_dropped_a_second_time() -> None:
 @pytest.mark.parametrize("normalised", [False, True])
 def test_a_linear_layer_begins_with_the_papers_variance(normalised: bool) -> None:
     layer = linear(211, 199, gain=4, dropout=0.25, normalised=normalised)
-    assert float(layer.weight.var()) == pytest.approx(4 * 0.75 / 211, rel=0.05)
+    assert layer.weight.var().item() == pytest.approx(4 * 0.75 / 211, rel=0.05)
     assert not layer.bias.any()
 
 
