@@ -1,7 +1,8 @@
 """One update of the weights: forward and backward over the micro-batches, clip, step."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,8 +14,7 @@ from multihead.batch import PairBatch
 from multihead.errors import UserError
 from multihead.nn.losses import Loss, objective
 from multihead.settings import TrainingSettings
-
-LossFunction = Callable[[PairBatch, int], Loss]
+from multihead.training.compiling import LossFunction, compiled, repeatable
 
 
 class Trainable(Protocol):
@@ -55,7 +55,9 @@ class Updater:
         self.dtype = hardware.pick_dtype(settings.precision, device)
         loss: LossFunction = model.loss  # type: ignore[assignment]
         # The method is compiled, not the module, so that the names of the weights stay what they are.
-        self.loss = torch.compile(loss, dynamic=True) if settings.compile else loss
+        self.loss = compiled(loss) if settings.compile else loss
+        # A GPU's own sums have no fixed order either.
+        self.ordered = repeatable if settings.compile and device.type == "cpu" else nullcontext
 
     def update(self, step: int, batches: Sequence[PairBatch]) -> Told:
         """Make update number ``step`` from the micro-batches, as if they were one large batch.
@@ -68,7 +70,10 @@ class Updater:
         counts: dict[str, int] = {}
         for number, batch in enumerate(batches):
             batch = batch.to(self.device)
-            with randomness.at(self.settings.seed, "update", step, number):
+            with (
+                self.ordered(),
+                randomness.at(self.settings.seed, "update", step, number),
+            ):
                 with hardware.autocast(self.device, self.dtype):
                     loss = self.loss(batch, step)
                 objective(loss, totals).backward()  # type: ignore[no-untyped-call]

@@ -1,0 +1,98 @@
+"""torch.compile: one graph, and the same bytes after a stop. Needs a C++ compiler."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from backwards import (
+    BOS,
+    EOS,
+    PAD,
+    V,
+    contents,
+    fit,
+    mean_loss,
+    pairs_of,
+    small_transformer,
+    strings,
+    training_in,
+)
+from torch import nn
+from torch._dynamo.utils import counters
+
+from multihead.batch import PairBatch
+from multihead.data.batches import collate
+from multihead.nn import FeedForward, Loss, PreNorm, TokenEmbedding
+from multihead.nn.teacher_forcing import next_token_loss
+
+D = 24
+
+needs_compiler = pytest.mark.skipif(
+    shutil.which(os.environ.get("CXX", "g++")) is None, reason="no C++ compiler (g++) for torch.compile"
+)
+
+
+class Bigrams(nn.Module):
+    """Guesses a token from the one before it: everything that a compiled loss is made of, in little."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = TokenEmbedding(V, D)
+        self.residual = PreNorm(D, 0.1)
+        self.feed_forward = FeedForward(D, 211)
+
+    def loss(self, batch: PairBatch, step: int) -> Loss:
+        x_BTd = self.residual(self.embedding(batch.target_in), self.feed_forward)
+        return next_token_loss(x_BTd, self.embedding.weight, batch, 0.1)
+
+
+def bigrams() -> Bigrams:
+    torch.manual_seed(5)
+    return Bigrams()
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+@needs_compiler
+def test_stopped_and_resumed_is_never_stopped(
+    tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
+    def train(name: str, steps: int) -> None:
+        # As another process would: nothing is compiled yet, and nothing of an earlier compilation is on disk.
+        torch._dynamo.reset()
+        counters.clear()
+        monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / f"cache-{name}-{steps}"))
+        settings: dict[str, object] = {"compile": True, "steps": steps, "batch_tokens": 401, "log_every": 1}
+        fit(training_in(tmp_path / name, bigrams(), settings=settings))
+        assert counters["inductor"]
+
+    train("whole", 20)
+    train("parts", 10)
+    train("parts", 20)
+    whole, parts = contents(tmp_path / "whole"), contents(tmp_path / "parts")
+    assert {name for name in parts if parts[name] != whole.get(name)} == {"events"}
+    held_out = pairs_of(strings(31, 9, seed=2))
+    assert whole["events"][-1]["metrics"]["loss"] < mean_loss(bigrams(), held_out)  # type: ignore[index]
+
+
+def test_the_transformer_is_one_graph_up_to_its_loss() -> None:
+    sources = strings(7, 11, seed=1)
+    batch = collate(sources, sources[::-1], pad_id=PAD, bos_id=BOS, eos_id=EOS)
+    model = small_transformer(attention_dropout=0.1, activation_dropout=0.1)
+    torch._dynamo.reset()
+    explained = torch._dynamo.explain(model.loss)(batch, 1)
+    assert explained.graph_count == 1
+    assert [str(reason.reason).split("\n")[0] for reason in explained.break_reasons] == [
+        "Skip calling `torch.compiler.disable()`d function"
+    ]
