@@ -109,7 +109,7 @@ def _show_results(evaluation: Evaluation, console: Console) -> None:
 def _show_pictures(translator: Translator, example: tuple[str, str], folder: Path, console: Console) -> None:
     word, wanted = example
     # After a few steps a model may write nothing; then it is shown how it reads what it should write.
-    output = translator.translate([word])[0].text or wanted
+    output = translator.translate([word])[0].text.strip() or wanted
     alignment = inspect_sentence(translator, word, output)
     heatmap(alignment, folder / "attention.svg")
     console.print(
