@@ -1,0 +1,37 @@
+"""What is told of some updates: sums over counts, by hand."""
+
+import pytest
+
+from multihead.data.batches import Position
+from multihead.training.progress import Progress
+from multihead.training.telling import Interval
+from multihead.training.update import Told
+
+
+def test_an_interval_tells_means_the_last_rate_and_the_time_left() -> None:
+    interval = Interval()
+    first = Told({"loss": 12.0, "codes": 1.0}, {"loss": 4, "codes": 1}, norm=1.0)
+    second = Told({"loss": 6.0, "codes": 2.0}, {"loss": 2, "codes": 1}, norm=2.0)
+    interval.add(first, tokens=4, rate=0.1, seconds=0.5)
+    interval.add(second, tokens=2, rate=0.2, seconds=1.0)
+    progress = Progress(step=7, position=Position(3, 1), tokens=50, seconds=11.0)
+    assert interval.event(progress, steps=17) == pytest.approx(
+        {
+            "event": "update",
+            "step": 7,
+            "epoch": 3,
+            "loss": 18 / 6,
+            "codes": 3 / 2,
+            "rate": 0.2,
+            "norm": 1.5,
+            "tokens_per_second": 6 / 1.5,
+            "tokens": 50,
+            "seconds": 11.0,
+            "eta_seconds": 10 * 1.5 / 2,
+        }
+    )
+
+
+def test_progress_survives_json() -> None:
+    progress = Progress(7, Position(3, 1), 50, 11.0, 2.5, 5, 2, [3, 5], "enough")
+    assert Progress.from_dict(progress.to_dict()) == progress
