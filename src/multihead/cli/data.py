@@ -52,6 +52,8 @@ def main(arguments: Sequence[str]) -> int:
         source = Path(options.source) if options.source else None
         get(corpus, folder, source=source, progress=transfers.show)
     console.print(f"{corpus.name}: {len(corpus.files)} files in {folder}, checksums right")
+    if corpus.then:
+        console.print(f"then: {corpus.then}", soft_wrap=True)
     return 0
 
 
@@ -63,6 +65,10 @@ def _list(console: Console) -> None:
         table.add_row("  licence", corpus.licence)
         table.add_row("  size", f"{size:.1f} MB in {len(corpus.files)} files")
         table.add_row("  get", "multihead data get " + corpus.name + ("" if corpus.url else " --from FOLDER"))
+        if corpus.by_hand:
+            table.add_row("  by hand", corpus.by_hand)
+        if corpus.then:
+            table.add_row("  then", corpus.then)
         console.print(f"{corpus.name}: {corpus.about}")
         console.print(table, soft_wrap=False)
         console.print()

@@ -28,6 +28,8 @@ class KnownData:
         files: its files.
         url: each file is at ``url`` + name; "" where there is no address that keeps these bytes.
         by_hand: how to get it without one.
+        then: the command that makes of it what recipes read, where these are not the files themselves.
+        made: the files that ``then`` makes.
     """
 
     name: str
@@ -37,6 +39,8 @@ class KnownData:
     files: tuple[KnownFile, ...]
     url: str = ""
     by_hand: str = ""
+    then: str = ""
+    made: tuple[str, ...] = ()
 
 
 def known(name: str) -> KnownData:
@@ -52,11 +56,13 @@ def known(name: str) -> KnownData:
 
 def remedy_for_missing(name: str) -> str:
     """Return what to do about a corpus file that is not there."""
-    corpus = next((data for data in KNOWN.values() if Path(name).name in {f.name for f in data.files}), None)
+    file = Path(name).name
+    corpus = next((d for d in KNOWN.values() if file in {*(f.name for f in d.files), *d.made}), None)
     if corpus is None:
         return "Check the name, and the folder it is looked for in (--data.dir)."
     get = f"multihead data get {corpus.name}" + ("" if corpus.url else " --from FOLDER")
-    return f"Name the folder with --data.dir DIR; if you have no copy of {corpus.name}: {get}."
+    told = f"Name the folder with --data.dir DIR; if you have no copy of {corpus.name}: {get}."
+    return told + (f" Then: {corpus.then}" if file in corpus.made else "")
 
 
 def _files(table: str) -> tuple[KnownFile, ...]:
@@ -124,7 +130,10 @@ KNOWN: Mapping[str, KnownData] = {
             files=_files(_TATOEBA),
             by_hand="The publisher replaces the file from time to time, so there is no address for these "
             "bytes. Take today's deu-eng.zip from manythings.org/anki, compress the table in it to "
-            "deu-eng.tsv.gz, and name its folder with --data.dir; scores will differ a little.",
+            "deu-eng.tsv.gz, and split it with the command below; scores will differ a little.",
+            then="multihead split --src data/tatoeba-de-en/deu-eng.tsv.gz --source-field 2 --target-field 1 "
+            "--source-language de --target-language en --to data/tatoeba-de-en",
+            made=tuple(f"{part}.{side}" for part in ("train", "valid", "test") for side in ("de", "en")),
         ),
         KnownData(
             name="ko-en",

@@ -1,0 +1,136 @@
+"""Divide a corpus into training, validation and test files that share no sentence.
+
+    multihead split --src corpus.de --tgt corpus.en --to data/own
+    multihead split --src deu-eng.tsv.gz --source-field 2 --target-field 1 --to data/tatoeba-de-en
+
+Pairs that share a sentence on either side, directly or through other pairs,
+stay together, so that no test sentence was seen in training. Writes
+train.source and train.target, or train.de and train.en where the languages are
+named (--source-language de --target-language en); valid and test likewise.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from multihead.cli import _console, _options
+from multihead.cli._writing import write
+from multihead.data.hashes import as_hashes, sentence_hash
+from multihead.data.splitting import PARTS, connected_groups, split
+from multihead.errors import UserError
+from multihead.settings import DataSettings
+from multihead.text.corpus import read_pairs
+from multihead.text.lines import STDIN
+
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said."""
+
+    src: _options.Files = ()
+    """File(s) of the source side; or TSV / JSONL files with both sides."""
+    tgt: _options.Files = ()
+    """File(s) of the target side, line by line with the source."""
+    format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
+    """How files are read; "auto" goes by the name (.tsv, .jsonl; lines otherwise)."""
+    source_field: _options.Text = None
+    """TSV column (counted from 1) or JSONL key of the source. [1, "source"]"""
+    target_field: _options.Text = None
+    """TSV column (counted from 1) or JSONL key of the target. [2, "target"]"""
+    encoding: _options.Word = "utf-8"
+    """Text encoding of the files."""
+    to: _options.Folder = None
+    """Folder for the six files."""
+    source_language: _options.Word = "source"
+    """Ending of the source side's files, e.g. de."""
+    target_language: _options.Word = "target"
+    """Ending of the target side's files, e.g. en."""
+    valid: int = 1000
+    """Pairs to validate on."""
+    test: int = 1000
+    """Pairs to test on."""
+    seed: int = 1
+    """Chooses the pairs."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    folder = Path(_checked(options))
+    sources, targets = array("Q"), array("Q")
+    for source, target in _pairs(options):
+        sources.append(sentence_hash(source))
+        targets.append(sentence_hash(target))
+    if options.valid + options.test >= len(sources):
+        fact = f"{len(sources):,} pairs leave none to train on"
+        raise UserError(fact, place=options.src[0], remedy="Ask for smaller parts: --valid and --test.")
+    groups = connected_groups(as_hashes(sources), as_hashes(targets))
+    parts = split(groups, valid=options.valid, test=options.test, seed=options.seed)
+    _create(folder)
+    console = _console.output()
+    console.print(f"{len(parts):,} pairs in {int(groups.max()) + 1:,} groups that share no sentence")
+    for number, part in enumerate(PARTS):
+        chosen = parts == number
+        names = [folder / f"{part}.{ending}" for ending in _endings(options)]
+        for side, name in enumerate(names):
+            write(_blocks(pair[side] for pair in compress(_pairs(options), bytes(chosen))), str(name))
+        console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {names[0]} and {names[1]}")
+    return 0
+
+
+def _checked(options: Options) -> str:
+    """Return the folder to write to, once all that can be wrong without reading a file is not."""
+    if not options.src or not options.to:
+        fact = "no folder for the parts is named" if options.src else "no corpus is named"
+        raise UserError(fact, remedy="multihead split --src FILE --tgt FILE --to FOLDER")
+    if STDIN in (*options.src, *options.tgt):
+        fact = "a split reads the corpus more than once, and standard input only once"
+        raise UserError(fact, remedy="Save it to a file.")
+    if min(options.valid, options.test) < 0:
+        raise UserError("a part cannot have fewer than 0 pairs", remedy="Check --valid and --test.")
+    first, second = endings = _endings(options)
+    if first == second or not all(ending.isalnum() for ending in endings):
+        fact = f"files cannot end in {first!r} and {second!r}"
+        raise UserError(fact, remedy="Give two different names of letters and digits, as de and en.")
+    return options.to
+
+
+def _endings(options: Options) -> tuple[str, str]:
+    return options.source_language, options.target_language
+
+
+def _pairs(options: Options) -> Iterator[tuple[str, str]]:
+    data = DataSettings(
+        format=options.format,
+        source_field=options.source_field or "",
+        target_field=options.target_field or "",
+        encoding=options.encoding,
+    )
+    return read_pairs(data, options.src, options.tgt)
+
+
+def _create(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot be made ({error.strerror or error})", place=str(folder), remedy="Name another --to."
+        ) from error
+
+
+def _blocks(lines: Iterator[str]) -> Iterator[list[str]]:
+    """Return lines in blocks."""
+    block: list[str] = []
+    for line in lines:
+        block.append(line)
+        if len(block) == BLOCK:
+            yield block
+            block = []
+    yield block

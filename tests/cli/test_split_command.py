@@ -1,0 +1,59 @@
+"""``multihead split``: what it writes, and what it refuses."""
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def test_the_parts_together_are_the_corpus_and_share_no_sentence(
+    tmp_path: Path, capfdbinary: Captured
+) -> None:
+    pairs = [(f"eins {i // 2}", f"one\u2028{i}") for i in range(46)]
+    corpus = tmp_path / "c.tsv"
+    corpus.write_text("".join(f"{english}\t{german}\n" for german, english in pairs), encoding="utf-8")
+    columns = ("--source-field", 2, "--target-field", 1, "--source-language", "de", "--target-language", "en")
+    out, _ = run(capfdbinary, "split", "--src", corpus, *columns, "--to", tmp_path, "--valid", 4, "--test", 6)
+    assert "46 pairs in 23 groups" in out
+    found = {
+        part: list(zip(lines(tmp_path / f"{part}.de"), lines(tmp_path / f"{part}.en"), strict=True))
+        for part in ("train", "valid", "test")
+    }
+    assert [len(part) for part in found.values()] == [36, 4, 6]
+    assert sorted(chain.from_iterable(found.values())) == sorted(pairs)
+    german = [{source for source, _ in part} for part in found.values()]
+    assert sum(map(len, german)) == 23
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (["--to", ""], "no folder"),
+        (["--src", "-"], "standard input only once"),
+        (["--valid", "-1"], "fewer than 0"),
+        (["--test", "7"], "leave none to train on"),
+        (["--target-language", "source"], "cannot end in"),
+        (["--target-language", "../x"], "cannot end in"),
+        (["--tgt", "missing"], "missing"),
+    ],
+)
+def test_what_cannot_be_split_is_said_and_nothing_is_written(
+    changed: list[str], told: str, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    for side in ("a", "b"):
+        (tmp_path / side).write_text("".join(f"{side}{i}\n" for i in range(7)), encoding="utf-8")
+    arguments = {
+        "--src": str(tmp_path / "a"),
+        "--tgt": str(tmp_path / "b"),
+        "--to": str(tmp_path / "out"),
+        "--valid": "2",
+        "--test": "2",
+    }
+    arguments |= dict([changed])
+    assert told in fail(capfdbinary, "split", *(word for pair in arguments.items() for word in pair))
+    assert not (tmp_path / "out").exists()
