@@ -5,6 +5,7 @@ import pytest
 from watching import Silent
 
 from multihead import recipe as recipes
+from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.workflows.dry_run import dry_run
@@ -16,20 +17,48 @@ Make = Callable[..., Recipe[Settings]]
 
 @pytest.mark.parametrize("pairs", [1, 53, 9_973, 29_000, 166_618, 1_000_003, 10_000_019])
 def test_suggestions_are_a_valid_recipe_whatever_the_size(pairs: int) -> None:
-    recipe = recipes.from_toml("", overrides=dict(suggest(Corpus(pairs, 47 * pairs, 3 * pairs))))
+    recipe = recipes.from_toml("", overrides=dict(suggest(Corpus(pairs, 47 * pairs, 101, 3 * pairs))))
     assert 1 <= recipe.validation.every <= recipe.training.steps
     assert recipe.training.warmup_steps < recipe.training.steps
 
 
 def test_larger_corpora_get_larger_models_and_less_dropout() -> None:
     found = [
-        suggest(Corpus(pairs, 47 * pairs, 3 * pairs))
+        suggest(Corpus(pairs, 47 * pairs, 101, 3 * pairs))
         for pairs in (5_003, 29_000, 166_618, 1_000_003, 10_000_019)
     ]
     widths = [settings["model.d_model"] for settings in found]
     drops = [settings["model.dropout"] for settings in found]
     assert widths == sorted(widths)  # type: ignore[type-var]
     assert drops == sorted(drops, reverse=True)  # type: ignore[type-var]
+
+
+HANZI = "".join(chr(0x4E00 + i) for i in range(2003))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(lambda i: f"a{i % 7} b{i % 11} c{i % 13}", id="few words of letters and digits"),
+        pytest.param(lambda i: "".join(HANZI[(7 * i + j) % 2003] for j in range(23)), id="many characters"),
+        pytest.param(lambda i: f"only{'x' * (i % 5)}", id="five words"),
+        pytest.param(lambda i: f"{'abcdefghijklmnop'[i % 13 : i % 13 + 3]}{i}" * 2, id="every word but once"),
+        pytest.param(lambda i: "!" * (1 + i % 97), id="rows of one sign"),
+    ],
+)
+def test_the_corpus_supports_the_vocabulary_that_is_suggested(
+    line: Callable[[int], str], tmp_path: Path
+) -> None:
+    for side, shift in (("a", 0), ("b", 1)):
+        text = "".join(f"{line(i + shift)} {i % 101}\n" for i in range(211))
+        (tmp_path / side).write_text(text, encoding="utf-8")
+    place = str(tmp_path)
+    files: dict[str, object] = {"source": ["a"], "target": ["b"], "dir": place, "cache": place}
+    named = {f"data.{key}": value for key, value in files.items()}
+    corpus = measure(recipes.from_toml("", overrides=named).data)
+    recipe = recipes.from_toml("", overrides={**named, **suggest(corpus)})
+    prepared = prepare(recipe.data, recipe.tokenizer, seed=1)
+    assert prepared.source_tokenizer.vocab_size == recipe.tokenizer.vocab_size
 
 
 def test_a_tiny_corpus_trains_with_what_is_suggested(tmp_path: Path, corpus: Path) -> None:

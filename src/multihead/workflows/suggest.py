@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
+from multihead.text.pieces import LONGEST_PIECE, alphabet, count, normalizer
+from multihead.text.pieces import parts as cutter
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,14 @@ class Corpus:
     Attributes:
         pairs: its sentence pairs.
         target_characters: the characters of its target side.
-        words: its different characters, and different words of two and more, both sides; counted up to
-            ``MOST_WORDS``.
+        characters: its different characters, both sides, the very rare ones left out.
+        words: its different words or parts of words that one piece could stand for, of two characters and
+            more, both sides; counted up to about ``MOST_WORDS``.
     """
 
     pairs: int
     target_characters: int
+    characters: int
     words: int
 
 
@@ -68,13 +72,17 @@ def measure(data: DataSettings) -> Corpus:
         UserError: see ``text.corpus.read_pairs``.
     """
     pairs = characters = 0
+    normal = normalizer(data.lowercase)
     words: set[str] = set()
     for source, target in read_pairs(data, data.source, data.target):
         pairs += 1
         characters += len(target)
         if len(words) < MOST_WORDS:
-            words.update(source, target, source.split(" "), target.split(" "))
-    return Corpus(pairs, characters, len(words - {"", " "}))
+            for text in (source, target):
+                words.update(normal.normalize_str(text).split(" "))
+    parts = count(words, cutter(split_digits=False))
+    longer = sum(1 < len(part) <= LONGEST_PIECE for part in parts)
+    return Corpus(pairs, characters, len(alphabet(words)), longer)
 
 
 def suggest(corpus: Corpus) -> Mapping[str, object]:
@@ -86,8 +94,7 @@ def suggest(corpus: Corpus) -> Mapping[str, object]:
     steps = max(500, round(size.epochs * epoch, -2))
     every = max(50, min(2 * epoch, steps // 10))
     return {
-        # Every character is a piece, and every word can become one: so many a corpus supports at least.
-        "tokenizer.vocab_size": min(size.vocab_size, CONTROL_AND_BYTES + corpus.words),
+        "tokenizer.vocab_size": _vocab_size(size, corpus),
         "tokenizer.dropout": size.bpe_dropout,
         "model.d_model": size.d_model,
         "model.d_ff": size.d_ff,
@@ -104,3 +111,14 @@ def suggest(corpus: Corpus) -> Mapping[str, object]:
         "validation.every": every,
         "validation.patience": 10,
     }
+
+
+def _vocab_size(size: Size, corpus: Corpus) -> int:
+    """Return a vocabulary that holds every character, and no more pieces than the corpus can fill.
+
+    Every word can become a piece; half of them are counted on, for some are held out, and where all words are
+    pieces nothing is learned from their parts. Scripts of many characters get room for words beside them.
+    """
+    letters = CONTROL_AND_BYTES + corpus.characters
+    room = max(size.vocab_size - letters, size.vocab_size // 2)
+    return letters + min(room, corpus.words // 2)
