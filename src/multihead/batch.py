@@ -7,9 +7,28 @@ H heads, Q queries, K keys, d a width (``d_model``, ``d_k``), V vocabulary, R ro
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
+
+
+class Batch(Protocol):
+    """What training knows of a batch, whatever is in it: a dataclass of tensors (and of such dataclasses)."""
+
+    @property
+    def tokens(self) -> int:
+        """How much there is to learn from: target tokens, or pictures; speed is told in these."""
+        ...
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the terms of a loss are divided by; known before the forward pass."""
+        ...
+
+    def to(self, device: torch.device) -> Self:
+        """Return the same batch on ``device``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ HIDDEN = {
 LOOKERS = {
     "cli/__init__.py",  # only the chosen command is imported
     "models/__init__.py",  # a model is found by its file's name
+    "settings/tasks/__init__.py",  # and so is a task
+    "workflows/tasks/__init__.py",
     "text/published.py",  # optional: tokenisers that a published figure was made with
 }
 """Files that import a module by a name that is made while they run."""

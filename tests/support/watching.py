@@ -1,6 +1,6 @@
 """An observer for tests of whole trainings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import nn
@@ -21,7 +21,7 @@ class Silent:
     def preparing(self, stage: str, done: int, total: int | None) -> None:
         pass
 
-    def prepared(self, prepared: object) -> None:
+    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
         pass
 
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:

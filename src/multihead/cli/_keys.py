@@ -1,6 +1,6 @@
 """The keys of recipes on the command line: ``--section.key value``, and their help."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -11,14 +11,17 @@ from rich.text import Text
 
 from multihead import models
 from multihead.cli import _console
-from multihead.recipe import DEFAULT_KIND
-from multihead.recipe.sections import SECTIONS
+from multihead.recipe import DEFAULT_KIND, section_types
 from multihead.recipe.values import spelled
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 
 
 def split(
-    arguments: Sequence[str], *, sections: Sequence[str], short: str = ""
+    arguments: Sequence[str],
+    *,
+    sections: Sequence[str],
+    short: str = "",
+    task: str = models.DEFAULT_TASK,
 ) -> tuple[list[str], dict[str, str]]:
     """Return the other arguments, and the keys with their values as texts; the last of a key counts.
 
@@ -30,12 +33,13 @@ def split(
     >>> split(["run", "--beam-size=4"], sections=["search"], short="search")
     (['run'], {'search.beam_size': '4'})
     """
+    bare = tasks.sections(task)[short].model_fields if short else ()
     rest: list[str] = []
     given: dict[str, str] = {}
     waiting = iter(enumerate(arguments))
     for place, argument in waiting:
         name, equals, value = argument.partition("=")
-        key = _key(name, sections, short)
+        key = _key(name, sections, short, bare)
         if key is None:
             rest.append(argument)
             continue
@@ -47,21 +51,28 @@ def split(
     return rest, given
 
 
-def _key(name: str, sections: Sequence[str], short: str) -> str | None:
-    """Return the dotted key that an option's name means, None if it is another option."""
+def _key(name: str, sections: Sequence[str], short: str, bare: Collection[str]) -> str | None:
+    """Return the dotted key that an option's name means, None if it is another option.
+
+    Args:
+        name: as it is typed.
+        sections: whose keys are taken.
+        short: the section whose keys need not name it.
+        bare: those keys.
+    """
     key = name.removeprefix("--").replace("-", "_")
     if not name.startswith("--") or not sections:
         return None
-    if short and key in SECTIONS[short].model_fields:
+    if key in bare:
         return f"{short}.{key}"
     return key if "." in key else None
 
 
-def spellings(sections: Sequence[str], *, short: str = "") -> list[str]:
+def spellings(sections: Sequence[str], *, short: str = "", model: str | None = None) -> list[str]:
     """Return all keys as they are typed: ``--training.steps``, or ``--beam-size`` in a short section."""
     return [
         f"--{_spelled(name, key, bare=name == short)}"
-        for name, kind in _types(sections).items()
+        for name, kind in _types(sections, model).items()
         for key in kind.model_fields
     ]
 
@@ -71,11 +82,9 @@ def _spelled(section: str, key: str, *, bare: bool) -> str:
 
 
 def _types(sections: Sequence[str], model: str | None = None) -> dict[str, type[Settings]]:
-    """Return the settings class of each section; the model's needs the module of that model."""
-    types: dict[str, type[Settings]] = {}
-    for name in sections:
-        types[name] = models.load(model or DEFAULT_KIND).Settings if name == "model" else SECTIONS[name]
-    return types
+    """Return the settings class of each section that recipes of a model have."""
+    types = section_types(model or DEFAULT_KIND)
+    return {name: types[name] for name in sections if name in types}
 
 
 def show(sections: Sequence[str], *, short: str = "", model: str | None = None) -> None:
@@ -87,16 +96,16 @@ def show(sections: Sequence[str], *, short: str = "", model: str | None = None) 
         table = Table.grid(padding=(0, 2))
         table.add_column(width=32, no_wrap=True)
         table.add_column()
-        for row in _rows(name, kind, bare=name == short):
+        for row in _rows(name, kind, bare=name == short, model=model or DEFAULT_KIND):
             table.add_row(*row)
         console.print(Text(heading, style="bold"), soft_wrap=False)
         console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
         console.print()
 
 
-def _rows(section: str, kind: type[Settings], *, bare: bool) -> Iterator[tuple[Text, str]]:
+def _rows(section: str, kind: type[Settings], *, bare: bool, model: str) -> Iterator[tuple[Text, str]]:
     if section == "model":
-        yield Text("--model.kind"), f"Which model: {', '.join(models.kinds())}. [{DEFAULT_KIND}]"
+        yield Text("--model.kind"), f"Which model: {', '.join(models.kinds())}. [{model}]"
     for key, field in kind.model_fields.items():
         name = _spelled(section, key, bare=bare)
         yield Text(f"--{name}"), " ".join([*_meaning(field), f"[{_default(field)}]"])

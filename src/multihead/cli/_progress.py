@@ -15,7 +15,6 @@ from torch import nn
 
 from multihead import hardware
 from multihead.cli._console import duration
-from multihead.data.prepare import Prepared
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 
@@ -58,14 +57,10 @@ class Watcher:
             self._spoke = time.monotonic()
             self.console.print(f"{stage}: {done:,} pairs" if done else stage)
 
-    def prepared(self, prepared: Prepared) -> None:
-        """Say what the corpus has turned out to be."""
-        self.console.print(str(prepared.report))
-        self.console.print(_validation_pairs(prepared))
-        sizes = [prepared.source_tokenizer.vocab_size, prepared.target_tokenizer.vocab_size]
-        joint = prepared.source_tokenizer is prepared.target_tokenizer
-        told = f"{sizes[0]:,} pieces for both sides" if joint else f"{sizes[0]:,} and {sizes[1]:,} pieces"
-        self.console.print(f"vocabulary: {told}")
+    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
+        """Say what the data has turned out to be."""
+        for line in told:
+            self.console.print(line)
 
     # --- training -----------------------------------------------------------------------------------
 
@@ -152,12 +147,3 @@ def number(value: float) -> str:
     """Return a measured number with as many digits as one wants to read."""
     digits = 0 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     return f"{value:,.{digits}f}"
-
-
-def _validation_pairs(prepared: Prepared) -> str:
-    told = f"{len(prepared.valid):,} pairs for validation"
-    if prepared.held_out:
-        told += ", held out of the training data"
-    if prepared.shared:
-        told += f"; {prepared.shared:,} pairs that share a sentence with them are left out"
-    return told

@@ -11,7 +11,8 @@ def search_settings(folder: str, given: Mapping[str, object]) -> SearchSettings:
     """Return the search settings of a run, changed by dotted keys (``search.beam_size``).
 
     Raises:
-        UserError: not a run; an unknown key, a value of the wrong kind or out of range.
+        UserError: not a run, not a translator's; an unknown key, a value of the wrong kind or out of range.
     """
-    run = Run.open(folder)
-    return recipes.load(run.folder / "recipe.toml", given).search
+    run = Run.open(folder).fit_for("translation")
+    found: SearchSettings = recipes.load(run.folder / "recipe.toml", given).search
+    return found

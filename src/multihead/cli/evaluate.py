@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     sets: list[TestSet] = []
     found: dict[str, list[Evaluation]] = {}
     for folder in options.runs:
-        run = Run.open(folder)
+        run = Run.open(folder).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
         sets = sets or _with_worse(options, _test_sets(options, recipe.data))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None

@@ -20,6 +20,7 @@ from multihead.cli._dry_run import show
 from multihead.cli._ending import ending
 from multihead.cli._progress import Watcher
 from multihead.recipe import SECTION_NAMES, recipe_hash
+from multihead.settings import tasks
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 
@@ -71,8 +72,9 @@ def main(arguments: Sequence[str]) -> int:
     console.print(ending(outcome, watcher.began, f"train {shlex.join(arguments)}"))
     if outcome.how == "interrupted":
         return INTERRUPTED
-    console.print(f"to use it: {_console.program()} translate {shlex.quote(str(folder))}")
-    if init and recipe.data.tests:
+    command = tasks.use(recipe.task).format(run=shlex.quote(str(folder)))
+    console.print(f"to use it: {_console.program()} {command}")
+    if init and recipe.task == "translation" and recipe.data.tests:
         console.print("\nthe old test sets, before and after:\n")
         return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
     return 0

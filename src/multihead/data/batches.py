@@ -162,6 +162,10 @@ class BatchStream:
         store = self.store
         return epoch_plan(store.source_lengths, store.target_lengths, self._batch_tokens, self._seed, epoch)
 
+    def batches_an_epoch(self) -> int:
+        """Return how many batches the first epoch has."""
+        return len(self.plan(0))
+
     def batch(self, indices: Indices, epoch: int) -> PairBatch:
         """Return this rank's share of a batch."""
         share = indices[self._rank :: self._world].tolist()

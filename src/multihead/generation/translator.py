@@ -71,9 +71,9 @@ class Translator:
         """Read trained runs; several make an ensemble. The first run's search settings hold.
 
         Raises:
-            UserError: not a run, not trained yet, vocabularies that differ, no such device.
+            UserError: not a run, not a translator, not trained yet, vocabularies that differ, no such device.
         """
-        runs = [Run.open(folder) for folder in folders]
+        runs = [Run.open(folder).fit_for("translation") for folder in folders]
         vocabularies = [run.tokenizers() for run in runs]
         for run, pair in zip(runs, vocabularies, strict=True):
             for side, one, first in zip(("source", "target"), pair, vocabularies[0], strict=True):

@@ -1,8 +1,8 @@
 """Recipes: every setting of a run, read from TOML, changed on the command line, written back explained."""
 
 from multihead.recipe.changes import Difference, differences, recipe_hash, resumed, with_horizon
-from multihead.recipe.loading import from_toml, load, with_vocabularies
-from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe
+from multihead.recipe.loading import from_toml, load, with_model, with_vocabularies
+from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
 from multihead.recipe.writing import to_toml
 
 __all__ = [
@@ -15,7 +15,9 @@ __all__ = [
     "load",
     "recipe_hash",
     "resumed",
+    "section_types",
     "to_toml",
     "with_horizon",
+    "with_model",
     "with_vocabularies",
 ]

@@ -17,6 +17,7 @@ FREE = (
     "data.tests",
     "model.source_vocab",  # follow from the tokenizer
     "model.target_vocab",
+    "model.vocab_size",
     "data.source_language",
     "data.target_language",
     "training.log_every",

@@ -9,11 +9,11 @@ from typing import Any
 from multihead import models
 from multihead.errors import UserError
 from multihead.recipe import layers
-from multihead.recipe.checking import Types, checked
+from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer, Origin
-from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, SECTIONS, Recipe
+from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
 from multihead.recipe.values import spelled
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 
 Merged = dict[str, dict[str, tuple[Any, Layer]]]
 """By section and key: the value that counts, and where it comes from."""
@@ -41,14 +41,22 @@ def from_toml(
 
 
 def with_vocabularies(recipe: Recipe[Settings], source: int, target: int) -> Recipe[Settings]:
-    """Return the recipe with the sizes of the vocabularies filled in, where the model wants them.
+    """Return the recipe with the sizes of the vocabularies filled in; see :func:`with_model`."""
+    return with_model(recipe, {"source_vocab": source, "target_vocab": target})
+
+
+def with_model(recipe: Recipe[Settings], found: Mapping[str, object]) -> Recipe[Settings]:
+    """Return the recipe with what the data says of the model filled in, where the model wants it.
+
+    Args:
+        recipe: as it was written.
+        found: values by key of [model]; those that the model does not have are left out.
 
     Raises:
-        UserError: the sizes do not go with the model's other settings.
+        UserError: the values do not go with the model's other settings.
     """
-    sizes = {"source_vocab": source, "target_vocab": target}
     wanted = type(recipe.model)
-    filled = dict(recipe.model) | {key: size for key, size in sizes.items() if key in wanted.model_fields}
+    filled = dict(recipe.model) | {key: value for key, value in found.items() if key in wanted.model_fields}
     origin = Layer("", {})
     model = checked("model", {"model": wanted}, {key: (value, origin) for key, value in filled.items()})
     return replace(recipe, model=model)
@@ -61,8 +69,12 @@ def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings
         raise UserError(f"name = {spelled(name)}, but it must be a text that can name a folder")
     merged = _merge([*origin.layers, _command_line(typed_in)])
     kind, layer = merged["model"].pop("kind", (DEFAULT_KIND, origin.layers[-1]))
-    types: Types = {**SECTIONS, "model": models.load(_kind(kind, layer)).Settings}
-    sections: dict[str, Any] = {name: checked(name, types, merged[name]) for name in SECTION_NAMES}
+    types = section_types(_kind(kind, layer))
+    for section, given in merged.items():
+        if section not in types and given:
+            raise _section_of_others(section, kind, given)
+    sections: dict[str, Any] = dict.fromkeys(SECTION_NAMES, Settings())
+    sections |= {section: checked(section, types, merged[section]) for section in types}
     return Recipe(name=name, kind=kind, **sections)
 
 
@@ -71,6 +83,15 @@ def _kind(kind: object, layer: Layer) -> str:
         place = layer.where("model", "kind")
         raise UserError(f"model.kind = {spelled(kind)}, but it must be a text", place=place)
     return kind
+
+
+def _section_of_others(section: str, kind: str, given: Mapping[str, tuple[Any, Layer]]) -> UserError:
+    key, (_, layer) = next(iter(given.items()))
+    return UserError(
+        f'a recipe of the model "{kind}" has no section "{section}"',
+        place=layer.where(section, key),
+        remedy="Leave it out.",
+    )
 
 
 def _command_line(overrides: Mapping[str, object]) -> Layer:
@@ -90,7 +111,12 @@ def _command_line(overrides: Mapping[str, object]) -> Layer:
 
 
 def _no_section(key: str) -> UserError:
-    meant = [f"{name}.{key}" for name, section in SECTIONS.items() if key in section.model_fields]
+    meant = [
+        f"{name}.{key}"
+        for task in (models.DEFAULT_TASK, *tasks.names())
+        for name, section in tasks.sections(task).items()
+        if key in section.model_fields
+    ]
     remedy = f'Did you mean "{meant[0]}"?' if meant else 'A key follows its section: "training.steps".'
     return UserError(f'unknown key "{key}"', place=f"--{key}", remedy=remedy)
 

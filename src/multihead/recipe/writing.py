@@ -17,6 +17,8 @@ def to_toml(recipe: Recipe[Settings]) -> str:
     )
     document.add("name", tomlkit.item(recipe.name))
     for name in SECTION_NAMES:
+        if type(recipe.section(name)) is Settings:
+            continue  # the task has none
         document.add(tomlkit.nl())
         document.add(name, _section(recipe, name))
     return tomlkit.dumps(document)

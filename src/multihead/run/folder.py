@@ -5,13 +5,14 @@ metrics.jsonl, samples.txt, curves.svg, checkpoints/. It can be copied to anothe
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
+from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -19,7 +20,7 @@ from multihead.run import files, journal, model_file, tensors
 from multihead.run.checkpoints import Checkpoints
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 
 RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"
@@ -49,7 +50,7 @@ class Run(Checkpoints):
         cls,
         folder: str | Path,
         recipe: Recipe[Settings],
-        tokenizers: tuple[Tokenizer, Tokenizer],
+        tokenizers: Sequence[Tokenizer],
         environment: Mapping[str, Any],
     ) -> Self:
         """Make a run folder, locked for writing.
@@ -57,18 +58,22 @@ class Run(Checkpoints):
         Args:
             folder: new or empty, or one whose making was cut off.
             recipe: with the model's vocabulary sizes filled in (``recipe.with_vocabularies``).
-            tokenizers: of the source and of the target, the same object where they share a vocabulary.
+            tokenizers: of the source and of the target, the same object where they share a vocabulary; one
+                where there are no two sides, none where there is no text.
             environment: from ``run.environment``.
 
         Raises:
             UserError: there is a run or something else in the folder; it cannot be written.
         """
-        source, target = tokenizers
-        joint = source.fingerprint == target.fingerprint
-        named = {"": source} if joint else {".source": source, ".target": target}
-        contents = {f"tokenizer{side}.json": tokenizer.to_json() for side, tokenizer in named.items()}
+        different = {tokenizer.fingerprint: tokenizer for tokenizer in tokenizers}.values()
+        sides = ("",) if len(different) < 2 else (".source", ".target")
+        contents = {
+            f"tokenizer{side}.json": tokenizer.to_json()
+            for side, tokenizer in zip(sides, different, strict=False)
+        }
         contents[ENVIRONMENT] = _to_json(environment)
-        contents[MODEL] = _to_json(model_file.description(recipe, (source.vocab_size, target.vocab_size)))
+        sizes = [tokenizer.vocab_size for tokenizer in tokenizers]
+        contents[MODEL] = _to_json(model_file.description(recipe, sizes))
         # The recipe comes last: a folder that has one is complete.
         contents[RECIPE] = recipes.to_toml(recipe)
         path = Path(folder)
@@ -145,6 +150,26 @@ class Run(Checkpoints):
         files.write_text(self.folder / RECIPE, recipes.to_toml(recipe))
 
     @property
+    def task(self) -> str:
+        """What the run's model is trained for, one of ``settings.tasks``."""
+        return models.task(model_file.read(self.folder / MODEL)["kind"])
+
+    def fit_for(self, task: str) -> Self:
+        """Return this run where it is one of a task.
+
+        Raises:
+            UserError: its model is trained for something else; the command that uses it is named.
+        """
+        if self.task != task:
+            kind = model_file.read(self.folder / MODEL)["kind"]
+            raise UserError(
+                f'its model is a "{kind}", trained for {self.task} and not for {task}',
+                place=str(self.folder),
+                remedy=f"Use it with `multihead {tasks.use(self.task).format(run=self.folder)}`.",
+            )
+        return self
+
+    @property
     def environment(self) -> dict[str, Any]:
         """What the run was made with."""
         return model_file.read_json(self.folder / ENVIRONMENT)
@@ -163,7 +188,7 @@ class Run(Checkpoints):
             target = Tokenizer.load(self.folder / "tokenizer.target.json")
         sizes = [source.vocab_size, target.vocab_size]
         wanted = model_file.read(self.folder / MODEL)["vocabularies"]
-        if sizes != wanted:
+        if sizes[: len(wanted)] != wanted:
             fact = f"tokenizers of {sizes} pieces, but the model was made for {wanted}"
             raise UserError(fact, place=str(self.folder), remedy="Copy the run folder again as a whole.")
         return source, target

@@ -1,6 +1,7 @@
 """model.json and model.safetensors: which model a run has, and its weights."""
 
 import json
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,12 @@ FORMAT = 1
 """Version of the run folder's layout; a newer one is refused."""
 
 
-def description(recipe: Recipe[Settings], vocabularies: tuple[int, int]) -> dict[str, Any]:
+def description(recipe: Recipe[Settings], vocabularies: Sequence[int]) -> dict[str, Any]:
     """Return the content of model.json.
 
     Args:
         recipe: with the model's vocabulary sizes filled in.
-        vocabularies: the sizes of the source and target tokenizers that the model goes with.
+        vocabularies: the sizes of the tokenizers that the model goes with: source and target, one, or none.
     """
     return {
         "format": FORMAT,

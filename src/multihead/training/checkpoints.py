@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from multihead.run import Run
-from multihead.settings import ValidationSettings
+from multihead.settings import Watching
 from multihead.training.final import Load, Weights, is_better
 from multihead.training.progress import Progress
 
@@ -25,7 +25,7 @@ class Checkpoints:
         averaged: how many are averaged in the end.
     """
 
-    def __init__(self, run: Run, validation: ValidationSettings, averaged: int) -> None:
+    def __init__(self, run: Run, validation: Watching, averaged: int) -> None:
         self.run, self.validation, self.averaged = run, validation, averaged
 
     def take_in(self, progress: Progress, weights: Weights, metrics: dict[str, float]) -> dict[str, Any]:

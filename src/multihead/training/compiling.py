@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 import torch
 from torch import Tensor
 
-from multihead.batch import PairBatch
+from multihead.batch import Batch
 from multihead.nn.losses import Loss
 
-LossFunction = Callable[[PairBatch, int], Loss]
+LossFunction = Callable[[Batch, int], Loss]
 
 TYPICAL = 64
 """Size of an axis that the compiler makes its plans for."""
@@ -24,7 +24,7 @@ def compiled(loss: LossFunction) -> LossFunction:
     """
     fast = torch.compile(loss, dynamic=True)
 
-    def compiled_loss(batch: PairBatch, step: int) -> Loss:
+    def compiled_loss(batch: Batch, step: int) -> Loss:
         for tensor in _tensors(batch):
             for axis, size in enumerate(tensor.shape):
                 if size > 1:  # an axis of size 1 is a case of its own, compiled when it occurs

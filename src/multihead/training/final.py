@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor
 
-from multihead.settings import TrainingSettings
+from multihead.settings import Learning
 from multihead.training import averaging
 
 Weights = Mapping[str, Tensor]
@@ -31,7 +31,7 @@ def best_of(values: Mapping[str, float], metric: str) -> str:
 
 
 def candidates(
-    settings: TrainingSettings,
+    settings: Learning,
     *,
     last: Load,
     best: Load,

@@ -14,10 +14,10 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import nn
 
-from multihead.batch import PairBatch
+from multihead.batch import Batch
 from multihead.data.batches import Position
 from multihead.run import Run
-from multihead.settings import TrainingSettings, ValidationSettings
+from multihead.settings import Learning, Watching
 from multihead.training import final, optimizers
 from multihead.training.checkpoints import Checkpoints
 from multihead.training.interrupt import watched
@@ -27,8 +27,8 @@ from multihead.training.state import State
 from multihead.training.telling import Interval
 from multihead.training.update import Updater
 
-Stream = Iterator[tuple[PairBatch, Position]]
-Group = list[tuple[PairBatch, Position]]
+Stream = Iterator[tuple[Batch, Position]]
+Group = list[tuple[Batch, Position]]
 """The micro-batches of one update, each with the position after it."""
 
 
@@ -92,8 +92,8 @@ class Training:
         stream: Callable[[Position], Stream],
         validate: Callable[[nn.Module, int], Validation],
         observer: Observer,
-        settings: TrainingSettings,
-        validation: ValidationSettings,
+        settings: Learning,
+        validation: Watching,
         d_model: int,
         device: torch.device,
     ) -> None:

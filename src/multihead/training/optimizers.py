@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from multihead.settings import TrainingSettings
+from multihead.settings import Learning
 
 PREFIX = "optimizer."
 
 
-def make_optimizer(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, settings: Learning) -> torch.optim.Optimizer:
     """Return Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019); only matrices decay."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     matrices = [parameter for parameter in parameters if parameter.dim() >= 2]

@@ -2,10 +2,10 @@
 
 import math
 
-from multihead.settings import TrainingSettings
+from multihead.settings import Learning
 
 
-def learning_rate(step: int, settings: TrainingSettings, d_model: int) -> float:
+def learning_rate(step: int, settings: Learning, d_model: int) -> float:
     """Return the rate of update ``step`` (the first is 1).
 
     - noam: rate * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (Vaswani et al. 2017, eq. 3)

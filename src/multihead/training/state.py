@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.run import Run
-from multihead.settings import TrainingSettings
+from multihead.settings import Learning
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
 from multihead.training.progress import Progress
@@ -23,7 +23,7 @@ class State:
         device: where the model is.
     """
 
-    def __init__(self, model: nn.Module, settings: TrainingSettings, device: torch.device) -> None:
+    def __init__(self, model: nn.Module, settings: Learning, device: torch.device) -> None:
         self.model, self.device = model, device
         self.optimizer = optimizers.make_optimizer(model, settings)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None

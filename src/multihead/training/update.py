@@ -10,17 +10,17 @@ import torch
 from torch import nn
 
 from multihead import hardware, randomness
-from multihead.batch import PairBatch
+from multihead.batch import Batch
 from multihead.errors import UserError
 from multihead.nn.losses import Loss, objective
-from multihead.settings import TrainingSettings
+from multihead.settings import Learning
 from multihead.training.compiling import LossFunction, compiled, repeatable
 
 
 class Trainable(Protocol):
     """All that training knows of a model, besides that it is an ``nn.Module``."""
 
-    def loss(self, batch: PairBatch, step: int) -> Loss:
+    def loss(self, batch: Batch, step: int) -> Loss:
         """Return the named terms of the loss, as sums over the batch."""
         ...
 
@@ -48,7 +48,7 @@ class Updater:
         self,
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
-        settings: TrainingSettings,
+        settings: Learning,
         device: torch.device,
     ) -> None:
         self.model, self.optimizer, self.settings, self.device = model, optimizer, settings, device
@@ -59,7 +59,7 @@ class Updater:
         # A GPU's own sums have no fixed order either.
         self.ordered = repeatable if settings.compile and device.type == "cpu" else nullcontext
 
-    def update(self, step: int, batches: Sequence[PairBatch]) -> Told:
+    def update(self, step: int, batches: Sequence[Batch]) -> Told:
         """Make update number ``step`` from the micro-batches, as if they were one large batch.
 
         Raises:

@@ -1,5 +1,6 @@
 """From a recipe to a trained run folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -7,23 +8,15 @@ import torch
 from torch import nn
 
 from multihead import hardware, models, randomness
-from multihead.data.batches import BatchStream, Position, Reencode
-from multihead.data.prepare import Prepared, prepare
-from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
-from multihead.recipe import Recipe, resumed, with_horizon, with_vocabularies
+from multihead.recipe import Recipe, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
-from multihead.settings import DataSettings, Settings
-from multihead.text.bpe_dropout import BPEDropout
-from multihead.text.tokenizer import Tokenizer
+from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
-from multihead.workflows.validation import Validator
-
-MULTIPLE = 4
-"""Batches are padded to multiples of this: few different shapes, which the matrix library likes."""
+from multihead.workflows.tasks import Ready, ready
 
 
 class Observer(TrainingObserver, Protocol):
@@ -33,8 +26,8 @@ class Observer(TrainingObserver, Protocol):
         """Say how far the preparation of the corpus has come."""
         ...
 
-    def prepared(self, prepared: Prepared) -> None:
-        """The corpus is ready."""
+    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
+        """The data is ready: what there is to tell of it, a line each, and how much an epoch has of it."""
         ...
 
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
@@ -59,23 +52,16 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)
     beginning = Run.open(init) if init else None
-    prepared = prepare(
-        recipe.data,
-        recipe.tokenizer,
-        seed=settings.seed,
-        progress=observer.preparing,
-        init_tokenizers=beginning.tokenizers() if beginning else None,
-    )
-    observer.prepared(prepared)
-    recipe = resolved(recipe, prepared)
-    with _opened(folder, recipe, prepared) as run:
+    made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
+    observer.prepared(made.told, made.tokens_an_epoch)
+    with _opened(folder, made) as run:
         recipe = run.recipe
         model = new_model(recipe, device, beginning)
         training = Training(
             run=run,
             model=model,
-            stream=lambda position: iter(batches(recipe, prepared, position)),
-            validate=Validator(prepared, recipe, device),
+            stream=lambda position: iter(made.stream(position)),
+            validate=made.validate,
             observer=_Drawing(run, observer),
             settings=recipe.training,
             validation=recipe.validation,
@@ -86,12 +72,6 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
         outcome = training.fit()
         draw_curves(run.metrics(), run.folder / "curves.svg")
         return outcome
-
-
-def resolved(recipe: Recipe[Settings], prepared: Prepared) -> Recipe[Settings]:
-    """Return the recipe with everything filled in that follows from the corpus."""
-    source, target = prepared.source_tokenizer, prepared.target_tokenizer
-    return with_vocabularies(recipe, source.vocab_size, target.vocab_size)
 
 
 def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | None = None) -> nn.Module:
@@ -112,58 +92,21 @@ def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | N
     return model.to(device)
 
 
-def batches(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> BatchStream:
-    """Return the endless stream of training batches from a position on."""
-    source, target = prepared.source_tokenizer, prepared.target_tokenizer
-    dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
-    return BatchStream(
-        prepared.train,
-        batch_tokens=recipe.training.batch_tokens,
-        seed=seed,
-        pad_id=target.pad_id,
-        bos_id=target.bos_id,
-        eos_id=target.eos_id,
-        position=position,
-        source_encode=_reencoder(source, dropout, randomness.derive(seed, "source")),
-        target_encode=_reencoder(target, dropout, randomness.derive(seed, "target")),
-        multiple=MULTIPLE,
-    )
-
-
-def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
-    if not dropout:
-        return None
-    return BPEDropout(tokenizer, dropout, seed).reencode
-
-
-def _opened(folder: Path, recipe: Recipe[Settings], prepared: Prepared) -> Run:
+def _opened(folder: Path, made: Ready) -> Run:
     """Return the run folder, locked: made now, or found with the same settings and the same data."""
-    tokenizers: Tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
     if not Run.exists(folder):
-        data = {
-            "files": file_hashes(named_files(recipe.data)),
-            "fingerprint": prepared.fingerprint,
-            "pairs": len(prepared.train),
-            "cleaning": prepared.report.to_dict(),
-        }
-        return Run.create(folder, with_horizon(recipe), tokenizers, environment(data))
+        data = {"files": file_hashes(made.files), "fingerprint": made.fingerprint, **made.data}
+        return Run.create(folder, with_horizon(made.recipe), made.tokenizers, environment(data))
     run = Run.open(folder).lock()
-    before = run.environment["data"]["fingerprint"]
-    if before != prepared.fingerprint:
+    if run.environment["data"]["fingerprint"] != made.fingerprint:
         run.close()
         raise UserError(
             "this run was started with other data (the files' contents, or how they are prepared, differ)",
             place=str(folder),
             remedy="Bring the old files back, or give another --run folder.",
         )
-    run.write_recipe(resumed(run.recipe, recipe, place=str(folder)))
+    run.write_recipe(resumed(run.recipe, made.recipe, place=str(folder)))
     return run
-
-
-def named_files(data: DataSettings) -> list[Path]:
-    """Return the training and validation files; standard input is none."""
-    names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
-    return [Path(data.dir) / name for name in names if name != "-"]
 
 
 class _Drawing:

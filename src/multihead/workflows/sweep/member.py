@@ -6,6 +6,7 @@ result is ``result.json`` in the run folder. Exit codes are those of the command
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import torch
 from torch import nn
 
 from multihead import recipe as recipes
-from multihead.data.prepare import Prepared
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe, recipe_hash
@@ -51,7 +51,7 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
         return None
     run = Run.open(folder)
     result = {"recipe": _identity(recipe), **observer.numbers(outcome)}
-    if recipe.data.tests:
+    if recipe.task == "translation" and recipe.data.tests:
         translator = Translator.load(folder, device=recipe.training.device)
         for test in test_sets(recipe.data):
             result[test.name] = _numbers(evaluate(translator, test, recipe.search))
@@ -83,8 +83,8 @@ class _Observer:
     def preparing(self, stage: str, done: int, total: int | None) -> None:
         pass
 
-    def prepared(self, prepared: Prepared) -> None:
-        self.tokens_an_epoch = int(prepared.train.target_lengths.sum()) + len(prepared.train)
+    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
+        self.tokens_an_epoch = tokens_an_epoch
 
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         self.parameters = sum(parameter.numel() for parameter in model.parameters())

@@ -1,4 +1,4 @@
-"""How a model in training is looked at: likelihood, BLEU, chrF, and some of its translations."""
+"""How a translator in training is looked at: likelihood, BLEU, chrF, and some of its translations."""
 
 import math
 

@@ -1,18 +1,15 @@
-"""What can be set: the sections of a recipe, each key with its meaning, range and default.
+"""What can be set of a translator: text in, text out."""
 
-Values come from a recipe (TOML) and the command line, see ``multihead.recipe``. The model's own
-settings live beside the model; everything here is the same for every model that reads text and writes text.
-"""
-
+from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
+from multihead.settings.base import Settings
+from multihead.settings.training import TrainingSettings, Watching
 
-class Settings(BaseModel):
-    """A frozen section of a recipe; unknown keys are refused. The docstring below a key is its help text."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+USE = "translate {run}"
+"""The command that uses a trained run."""
 
 
 class DataSettings(Settings):
@@ -28,7 +25,7 @@ class DataSettings(Settings):
     """Validation file(s), source side. Without them a part of the training data is held out."""
     valid_target: tuple[str, ...] = ()
     """Validation file(s), target side."""
-    tests: dict[str, tuple[str, ...]] = {}
+    tests: dict[str, tuple[str, ...]] = Field({})
     """Test sets for `multihead evaluate`: name = ["source file", "target file"] (or one TSV / JSONL file)."""
     source_language: str = ""
     """For display, e.g. "de"."""
@@ -85,65 +82,11 @@ class TokenizerSettings(Settings):
     """A tokenizer.json for the target side."""
 
 
-class TrainingSettings(Settings):
-    """How the weights are found."""
-
-    steps: PositiveInt = 10_000
-    """Updates of the weights in all. May grow when a run is continued."""
-    horizon: int = Field(0, ge=0)
-    """Updates that the schedule is laid out for (cosine); 0: the first run's `steps`, then frozen."""
-    batch_tokens: PositiveInt = 4096
-    """Target tokens a batch, end symbols included (padding not counted)."""
-    accumulate: PositiveInt = 1
-    """Batches an update: their gradients are summed before the step, exactly as in one large batch."""
-    optimizer: Literal["adam", "adamw"] = "adam"
-    """Adam as in the paper, or with decoupled weight decay."""
-    betas: tuple[float, float] = (0.9, 0.98)
-    """Adam's decay rates (Vaswani et al. 2017, sec. 5.3)."""
-    eps: PositiveFloat = 1e-9
-    """Adam's epsilon (sec. 5.3)."""
-    weight_decay: float = Field(0.0, ge=0)
-    """Decay of the weights (matrices only)."""
-    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
-    """How the learning rate moves. noam: learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
-    (eq. 3); the others rise linearly to learning_rate in warmup_steps."""
-    learning_rate: PositiveFloat = 1e-3
-    """Peak rate; for noam the factor before equation 3 (the paper: 1)."""
-    warmup_steps: int = Field(1000, ge=0)
-    """Updates of linear warm-up."""
-    clip_norm: float = Field(1.0, ge=0)
-    """Gradient norm is clipped to this; 0: never."""
-    ema: float = Field(0.0, ge=0, lt=1)
-    """Decay of an exponential moving average of the weights; 0: none."""
-    average: PositiveInt = 5
-    """The final weights are the mean of the last so many scheduled checkpoints (1: none averaged)."""
-    final: Literal["auto", "average", "best", "ema", "last"] = "auto"
-    """Which weights the run ends with; "auto": whichever validates best."""
-    seed: int = 1
-    """Everything random follows from it."""
-    device: str = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Number format of the matrix products; "auto": bf16 where the hardware has it."""
-    compile: bool = False
-    """Compile the model with torch.compile (pays off in long runs)."""
-    threads: int = Field(0, ge=0)
-    """CPU threads; 0: all cores."""
-    save_minutes: PositiveFloat = 5.0
-    """Save the training state at least this often, besides at every validation."""
-    log_every: PositiveInt = 50
-    """Updates between two lines of metrics.jsonl."""
-
-
-class ValidationSettings(Settings):
+class ValidationSettings(Watching):
     """How a run is watched, and when it stops."""
 
-    every: PositiveInt = 500
-    """Updates between two validations; each is a scheduled checkpoint."""
     metric: Literal["bleu", "chrf", "loss"] = "bleu"
     """What "best" means; loss is the negative log-likelihood a token, without smoothing."""
-    patience: int = Field(0, ge=0)
-    """Stop after so many validations without a better value; 0: never."""
     samples: int = Field(5, ge=0)
     """Translations shown at every validation."""
     max_pairs: PositiveInt = 2000
@@ -181,3 +124,13 @@ class SearchSettings(Settings):
     """Source pieces searched at once (times the beam)."""
     replace_unknown: bool = True
     """Put the most attended source word in the place of an unknown piece."""
+
+
+SECTIONS: Mapping[str, type[Settings]] = {
+    "data": DataSettings,
+    "tokenizer": TokenizerSettings,
+    "training": TrainingSettings,
+    "validation": ValidationSettings,
+    "search": SearchSettings,
+}
+"""The sections of a recipe, besides the model's own."""

@@ -1,0 +1,86 @@
+"""The roads of the tasks: from a recipe's data to what training asks for. One file a task, by its name.
+
+The file of a task has ``ready(recipe, device, *, progress, beginning) -> Ready``.
+"""
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from multihead.batch import Batch
+from multihead.data.batches import Position
+from multihead.recipe import Recipe
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.text.tokenizer import Tokenizer
+from multihead.training import Validation
+
+Progress = Callable[[str, int, int | None], None]
+"""(stage, done, in all if known)"""
+
+
+class Stream(Protocol):
+    """The endless stream of training batches from a position on, each with the position after it."""
+
+    def __iter__(self) -> Iterator[tuple[Batch, Position]]: ...
+
+    def largest(self) -> Batch:
+        """Return the batch to try memory with."""
+        ...
+
+    def batches_an_epoch(self) -> int:
+        """Return how many batches the first epoch has."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a task makes of a recipe before training begins.
+
+    Attributes:
+        recipe: with everything filled in that follows from the data.
+        tokenizers: for the run folder, see ``Run.create``.
+        fingerprint: hash of all data and of how it is prepared; another one is another run.
+        files: the files that were read.
+        data: what else environment.json says of the data.
+        told: what a person is told of the data, a line each.
+        sizes: the same for the table of a dry run, by name.
+        tokens_an_epoch: as ``Batch.tokens`` counts.
+        stream: makes the stream of training batches from a position.
+        validate: looks at a model (in evaluation mode) after some step.
+    """
+
+    recipe: Recipe[Settings]
+    tokenizers: Sequence[Tokenizer]
+    fingerprint: str
+    files: Sequence[Path]
+    data: Mapping[str, Any]
+    told: Sequence[str]
+    sizes: Mapping[str, str]
+    tokens_an_epoch: int
+    stream: Callable[[Position], Stream]
+    validate: Callable[[nn.Module, int], Validation]
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None = None
+) -> Ready:
+    """Prepare a recipe's data as its task does.
+
+    Args:
+        recipe: all settings.
+        device: where models will be validated.
+        progress: is told how far the preparation has come.
+        beginning: the run that training begins with (fine-tuning), whose vocabulary is taken.
+
+    Raises:
+        UserError: bad data; settings that do not go with it.
+    """
+    task = importlib.import_module(f"{__name__}.{recipe.task}")
+    found: Ready = task.ready(recipe, device, progress=progress, beginning=beginning)
+    return found
