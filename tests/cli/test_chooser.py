@@ -137,6 +137,14 @@ def test_a_reader_that_has_gone_before_anything_is_written_is_no_error() -> None
     assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_the_output_is_said() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*RUN, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == BAD_INPUT
+    assert done.stderr.startswith("multihead: standard output: cannot be written")
+
+
 @pytest.mark.parametrize("variable", ["NO_COLOR", "CI"])
 def test_errors_are_plain_where_colour_is_not_wanted(variable: str) -> None:
     shell = f"{variable}=1 TERM=xterm script -qec '{sys.executable} -m multihead recipes nothing' /dev/null"

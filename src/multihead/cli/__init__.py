@@ -6,6 +6,7 @@ only the chosen command is imported. Files that begin with an underscore are no 
 
 import ast
 import difflib
+import errno
 import importlib
 import io
 import os
@@ -50,10 +51,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # What reads our output has gone (`| head`). Nothing is wrong, and nobody is left to be told:
-        # not even by Python, which flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # What reads our output has gone (`| head`). Nothing is wrong, and nobody is left to be told.
+        _drop_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if debug or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        _drop_output()
+        place = str(error.filename or "standard output")
+        _tell(UserError(f"cannot be written ({error.strerror})", place=place, remedy="Make room."))
+        return BAD_INPUT
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere, or Python would fail once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def commands() -> dict[str, str]:

@@ -181,11 +181,14 @@ class Run(Checkpoints):
             UserError: a tokenizer is missing, damaged, or not the one that the model was made for.
         """
         joint = self.folder / "tokenizer.json"
+        sides = [self.folder / f"tokenizer.{side}.json" for side in ("source", "target")]
         if joint.exists():
             source = target = Tokenizer.load(joint)
+        elif all(side.exists() for side in sides):
+            source, target = (Tokenizer.load(side) for side in sides)
         else:
-            source = Tokenizer.load(self.folder / "tokenizer.source.json")
-            target = Tokenizer.load(self.folder / "tokenizer.target.json")
+            fact = "its tokenizer is missing (tokenizer.json)"
+            raise UserError(fact, place=str(self.folder), remedy="Copy the run folder again as a whole.")
         sizes = [source.vocab_size, target.vocab_size]
         wanted = model_file.read(self.folder / MODEL)["vocabularies"]
         if sizes[: len(wanted)] != wanted:

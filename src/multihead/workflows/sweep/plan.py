@@ -85,7 +85,9 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
     try:
         text = path.read_bytes().decode("utf-8-sig")
         given = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
     _check_keys(given, TOP, str(path))
     members = tuple(_members(given, path, overrides or {}))
