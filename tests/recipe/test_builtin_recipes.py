@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from multihead import models, recipes
+from multihead.data.known import KNOWN
 from multihead.errors import UserError
 from multihead.recipe import load
 
@@ -48,13 +49,14 @@ def test_the_files_of_a_recipe_are_there_and_in_its_languages(name: str) -> None
     folder = DATA / Path(data.dir).name
     if not folder.is_dir():
         pytest.skip(f"no {folder.name} beside the repository")
+    made = {file for corpus in KNOWN.values() for file in corpus.made}
     sets = [(data.source, data.target), (data.valid_source, data.valid_target)]
     sets += [(pair[:1], pair[1:]) for pair in data.tests.values()]
     for sources, targets in sets:
         for files, language in ((sources, data.source_language), (targets, data.target_language)):
             for file in files:
-                assert (folder / file).is_file(), file
-                assert data.format == "tsv" or f".{language}." in file
+                assert (folder / file).is_file() or file in made, file
+                assert f".{language}." in f"{file}."
 
 
 def test_the_two_directions_are_mirror_images() -> None:
