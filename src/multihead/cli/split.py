@@ -1,7 +1,7 @@
 """Divide a corpus into parts to train, validate and test on.
 
     multihead split --src corpus.de --tgt corpus.en --to data/own
-    multihead split --src pairs.tsv --source-field 2 --target-field 1 --to data/own
+    multihead split --src pairs.tsv --source-field 2 --target-field 1 --to own
 
 Pairs that share a sentence on either side, directly or through other pairs,
 stay together, so that no test sentence was seen in training. Writes
