@@ -44,6 +44,7 @@ HIDDEN = {
 
 LOOKERS = {
     "cli/__init__.py",  # only the chosen command is imported
+    "export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name
     "settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",

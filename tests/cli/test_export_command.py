@@ -1,0 +1,47 @@
+"""``multihead export``."""
+
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+from tokenizers import Tokenizer as Library
+
+from multihead.api import load
+from multihead.settings import SearchSettings
+
+
+def test_the_command_writes_what_ctranslate2_reads_and_translates_like_us(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
+    _, told = run(capfdbinary, "export", trained, "--to", "ctranslate2", "-o", tmp_path / "new" / "int8",
+                  "--quantization", "int8")  # fmt: skip
+    assert "int8" in told
+    run(capfdbinary, "export", trained, "--to", "ctranslate2", "-o", tmp_path / "float32")
+    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("new/int8", "float32")]
+    assert sizes[0] < sizes[1]
+    lines = ["eins zwei drei", "sechs", "vier vier eins"]
+    ours = load(trained, device="cpu")
+    cut = Library.from_file(str(tmp_path / "float32" / "tokenizer.json"))
+    pieces = [cut.encode(line, add_special_tokens=False).tokens for line in lines]
+    for name in ("float32", "new/int8"):
+        theirs = ctranslate2.Translator(str(tmp_path / name), intra_threads=1)
+        found = theirs.translate_batch(
+            pieces, beam_size=1, max_decoding_length=5, suppress_sequences=[["<s>"], ["<pad>"]]
+        )
+        if name == "float32":
+            settings = SearchSettings(method="greedy", max_length=5)
+            words = [translation.text for translation in ours.translate(lines, settings)]
+            assert [" ".join(one.hypotheses[0]).replace("▁", "") for one in found] == words
+
+
+def test_a_folder_in_use_is_not_written(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    (tmp_path / "letter").write_text("mine", encoding="utf-8")
+    told = fail(capfdbinary, "export", trained, "--to", "ctranslate2", "-o", tmp_path)
+    assert "not an empty folder" in told
+    assert (tmp_path / "letter").read_text(encoding="utf-8") == "mine"
+
+
+def test_without_a_runtime_the_error_says_how(trained: Path, capfdbinary: Captured) -> None:
+    assert "--to ctranslate2 -o DIR" in fail(capfdbinary, "export", trained)
+    assert "no run folder" in fail(capfdbinary, "export")
