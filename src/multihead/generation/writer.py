@@ -187,7 +187,8 @@ def _until(texts: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
         held += text
         ends = [place for stop in stops if (place := held.find(stop)) >= 0]
         if ends:
-            yield held[: min(ends)]
+            if min(ends):
+                yield held[: min(ends)]
             return
         longest = max(
             (n for stop in stops for n in range(1, len(stop)) if held.endswith(stop[:n])), default=0
@@ -195,4 +196,5 @@ def _until(texts: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
         if len(held) > longest:
             yield held[: len(held) - longest]
             held = held[len(held) - longest :]
-    yield held
+    if held:
+        yield held
