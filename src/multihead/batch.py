@@ -86,36 +86,29 @@ class PairBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class TextBatch:
-    """Pieces of running text, all of one length: the model reads all but the last token, and is asked for all
-    but the first.
+class PictureBatch:
+    """Pictures and their classes; a picture may be a mixture of two (mixup).
 
     Attributes:
-        ids_BT: ids; T is one more than the model reads.
+        pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
+        labels_B2: the classes of the pictures that each is a mixture of; twice the same for a plain one.
+        shares_B2: their parts, float; each row sums to 1.
     """
 
-    ids_BT: Tensor
-
-    @property
-    def text_in(self) -> Tensor:
-        """What is read, (B, T - 1)."""
-        return self.ids_BT[:, :-1]
-
-    @property
-    def text_out(self) -> Tensor:
-        """What is to be said, (B, T - 1)."""
-        return self.ids_BT[:, 1:]
+    pixels_BChw: Tensor
+    labels_B2: Tensor
+    shares_B2: Tensor
 
     @property
     def tokens(self) -> int:
-        """How many tokens are to be predicted."""
-        return self.ids_BT.shape[0] * (self.ids_BT.shape[1] - 1)
+        """How many pictures there are: what speed is measured in."""
+        return self.pixels_BChw.shape[0]
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by."""
-        return {"tokens": self.tokens, "texts": self.ids_BT.shape[0]}
+        """What the terms of a loss are divided by; known before the forward pass."""
+        return {"pictures": self.pixels_BChw.shape[0]}
 
-    def to(self, device: torch.device) -> "TextBatch":
-        """Return the same texts on ``device``."""
-        return TextBatch(self.ids_BT.to(device))
+    def to(self, device: torch.device) -> "PictureBatch":
+        """Return the same pictures on ``device``."""
+        return PictureBatch(self.pixels_BChw.to(device), self.labels_B2.to(device), self.shares_B2.to(device))
