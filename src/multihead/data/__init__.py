@@ -1,1 +1,1 @@
-"""Sentence pairs on disk as ids, and the batches made of them."""
+"""What is trained on, on disk in the form in which it is read, and the batches made of it."""

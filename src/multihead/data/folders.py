@@ -12,6 +12,14 @@ ABANDONED_AFTER = 24 * 3600.0
 """Seconds without a write after which a temporary folder counts as left over from a crash."""
 
 
+def cache_root(named: str) -> Path:
+    """Return the folder in which prepared data is kept: the one that is named, or the user's own cache."""
+    if named:
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "multihead"
+
+
 @contextmanager
 def built_whole(folder: Path, *, usable: Callable[[Path], bool]) -> Iterator[Path]:
     """Give a temporary folder to fill; sync it and rename it to ``folder`` at the end.

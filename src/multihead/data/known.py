@@ -110,6 +110,13 @@ b20f834b38540ef9cece719f66ed716bb3efbdc654a830c728fd7264d5c40d32   16722 tldr.de
 1efbb5bd8fe9af9595ff497197bbbb6af2071293cd69c9715d1ff0441bda3207  463006 tldr.train.ko.gz
 """
 
+_FASHION_MNIST = """
+346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073  4422102 t10k-images-idx3-ubyte.gz
+67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5     5148 t10k-labels-idx1-ubyte.gz
+3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84 26421880 train-images-idx3-ubyte.gz
+a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845    29515 train-labels-idx1-ubyte.gz
+"""
+
 KNOWN: Mapping[str, KnownData] = {
     data.name: data
     for data in (
@@ -144,6 +151,15 @@ KNOWN: Mapping[str, KnownData] = {
             by_hand="Line-aligned text extracted from both repositories: message pairs of the PO files, and "
             "the description lines of pages that exist in both languages. Write each split as "
             "pydocs.train.ko.gz, pydocs.train.en.gz and so on, and name the folder with --data.dir.",
+        ),
+        KnownData(
+            name="fashion-mnist",
+            about="70,000 grey pictures of clothes, 28 x 28, in ten classes; 10,000 of them to test on.",
+            origin="github.com/zalandoresearch/fashion-mnist, commit b2617bb6 (Xiao et al. 2017)",
+            licence="MIT",
+            files=_files(_FASHION_MNIST),
+            url="https://raw.githubusercontent.com/zalandoresearch/fashion-mnist"
+            "/b2617bb6d3ffa2e429640350f613e3291e10b141/data/fashion/",
         ),
     )
 }

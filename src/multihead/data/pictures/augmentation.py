@@ -1,0 +1,177 @@
+"""How chance changes training pictures: moved, mirrored, turned, shaded, erased, mixed.
+
+Everything is a function of the pixels and of a row of uniform numbers for each picture (``chance``). What
+moves pixels is one affine map, made of all such operations and sampled once.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from multihead.data.pictures.chance import Uniforms
+from multihead.settings.tasks.pictures import AugmentationSettings
+
+CROP, FLIP, ERASE, NOISE, EACH = 3, 1, 5, 1, 2
+"""Uniform numbers that each step takes; ``EACH`` for one operation of RandAugment."""
+
+SMALLEST, LARGEST = 0.02, 0.33
+"""Share of the picture that is erased (Zhong et al. 2020, sec. 4.1)."""
+
+TURN, SHEAR, SHIFT = math.radians(30), 0.3, 0.3
+"""Largest angle, slant and part of the size at magnitude 1 (Cubuk et al. 2019, table 6)."""
+
+
+def numbers_needed(settings: AugmentationSettings) -> int:
+    """Return how many uniform numbers a picture needs."""
+    return CROP + FLIP + ERASE + NOISE + EACH * settings.operations
+
+
+def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings) -> Tensor:
+    """Return changed pictures, float, of the same shape.
+
+    Args:
+        pixels_BChw: from 0 to 1.
+        u_BN: ``numbers_needed`` uniform numbers for each picture.
+        settings: which changes, and how strong.
+    """
+    parts = np.split(u_BN, np.cumsum([CROP, FLIP, ERASE, NOISE]), axis=1)
+    crop_B3, flip_B1, erase_B5, noise_B1, operations_BN = parts
+    maps = [_cropping(crop_B3, settings.crop), _mirroring(flip_B1, settings.flip)]
+    shades: list[Callable[[Tensor], Tensor]] = []
+    for number in range(settings.operations):
+        which_B, strength_B = operations_BN[:, EACH * number], operations_BN[:, EACH * number + 1]
+        chosen_B = (which_B * (len(MOVES) + len(SHADES) + 1)).astype(
+            np.int64
+        )  # one of them: leave it as it is
+        signed_B = (2 * strength_B - 1) * settings.magnitude
+        maps += [_where(chosen_B == place, move(signed_B)) for place, move in enumerate(MOVES)]
+        for place, shade in enumerate(SHADES, start=len(MOVES)):
+            shades.append(_shading(shade, chosen_B == place, signed_B))
+    moved_BChw = moved(pixels_BChw, maps)
+    for shaded in shades:
+        moved_BChw = shaded(moved_BChw)
+    return erased(moved_BChw, erase_B5, noise_B1, settings.erase)
+
+
+def moved(pixels_BChw: Tensor, maps: list[NDArray[np.float64]]) -> Tensor:
+    """Apply affine maps one after the other, (B, 2, 3) each, in coordinates from -1 to 1; edges are black."""
+    whole = np.broadcast_to(np.eye(3), (len(pixels_BChw), 3, 3))
+    for each in maps:
+        square = np.zeros_like(whole)
+        square[:, :2], square[:, 2, 2] = each, 1
+        whole = whole @ square
+    still = np.eye(3)[:2]
+    if np.array_equal(whole[:, :2], np.broadcast_to(still, whole[:, :2].shape)):
+        return pixels_BChw
+    theta = torch.from_numpy(np.ascontiguousarray(whole[:, :2])).to(pixels_BChw.dtype)
+    grid = F.affine_grid(theta, list(pixels_BChw.shape), align_corners=False)
+    return F.grid_sample(pixels_BChw, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+
+
+def _affine(*entries: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ((a, b, x), (c, d, y)) for each picture, (B, 2, 3); plain numbers hold for all."""
+    return np.stack(np.broadcast_arrays(*entries), axis=-1).astype(np.float64).reshape(-1, 2, 3)
+
+
+def _where(chosen_B: NDArray[np.bool_], maps_B23: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(chosen_B[:, None, None], maps_B23, np.eye(3)[:2])
+
+
+def _cropping(u_B3: Uniforms, part: float) -> NDArray[np.float64]:
+    """Move by up to ``part`` of the size each way, and zoom in by up to 1 / (1 - part / 2)."""
+    right_B, down_B = (2 * u_B3[:, :2].T - 1) * 2 * part
+    zoom_B = 1 - u_B3[:, 2] * part / 2
+    return _affine(zoom_B, 0, right_B, 0, zoom_B, down_B)
+
+
+def _mirroring(u_B1: Uniforms, wanted: bool) -> NDArray[np.float64]:
+    side_B = np.where((u_B1[:, 0] < 0.5) & wanted, -1.0, 1.0)
+    return _affine(side_B, 0, 0, 0, 1, 0)
+
+
+MOVES: tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], ...] = (
+    lambda s: _affine(np.cos(s * TURN), -np.sin(s * TURN), 0, np.sin(s * TURN), np.cos(s * TURN), 0),
+    lambda s: _affine(1, s * SHEAR, 0, 0, 1, 0),
+    lambda s: _affine(1, 0, 0, s * SHEAR, 1, 0),
+    lambda s: _affine(1, 0, 2 * s * SHIFT, 0, 1, 0),
+    lambda s: _affine(1, 0, 0, 0, 1, 2 * s * SHIFT),
+)
+"""Turn, slant either way, move either way; by a strength s from -1 to 1."""
+
+
+def _brightness(x: Tensor, s: Tensor) -> Tensor:
+    return (x * (1 + 0.9 * s)).clamp(0, 1)
+
+
+def _contrast(x: Tensor, s: Tensor) -> Tensor:
+    mean = x.mean(dim=(1, 2, 3), keepdim=True)
+    return ((x - mean) * (1 + 0.9 * s) + mean).clamp(0, 1)
+
+
+def _posterise(x: Tensor, s: Tensor) -> Tensor:
+    levels = 2.0 ** (8 - 6 * s.abs()).floor()
+    return (x * (levels - 1)).round() / (levels - 1)
+
+
+def _solarise(x: Tensor, s: Tensor) -> Tensor:
+    return torch.where(x > 1 - s.abs(), 1 - x, x)
+
+
+SHADES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (_brightness, _contrast, _posterise, _solarise)
+"""Operations on the values of pixels (Cubuk et al. 2019, table 6), by a strength from -1 to 1."""
+
+
+def _shading(
+    shade: Callable[[Tensor, Tensor], Tensor], chosen_B: NDArray[np.bool_], strength_B: NDArray[np.float64]
+) -> Callable[[Tensor], Tensor]:
+    rows = torch.from_numpy(np.flatnonzero(chosen_B))
+    strength = torch.from_numpy(strength_B[chosen_B]).float()[:, None, None, None]
+
+    def shaded(x_BChw: Tensor) -> Tensor:
+        return x_BChw.index_copy(0, rows, shade(x_BChw[rows], strength)) if len(rows) else x_BChw
+
+    return shaded
+
+
+def erased(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: float) -> Tensor:
+    """Replace a rectangle by noise, with some chance (Zhong et al. 2020, algorithm 1).
+
+    Args:
+        x_BChw: pixels.
+        u_B5: whether, how large, how wide beside its height (0.3 to 3.3), where.
+        noise_B1: what the noise is made from.
+        chance: that a picture is touched at all.
+    """
+    height, width = x_BChw.shape[2:]
+    hit_B = u_B5[:, 0] < chance
+    if not hit_B.any():
+        return x_BChw
+    area_B = (SMALLEST + u_B5[:, 1] * (LARGEST - SMALLEST)) * height * width
+    aspect_B = np.exp(np.log(0.3) + u_B5[:, 2] * np.log(1 / 0.3**2))
+    tall_B = np.minimum(np.sqrt(area_B * aspect_B).round(), height)
+    wide_B = np.minimum(np.sqrt(area_B / aspect_B).round(), width)
+    top_B, left_B = (
+        (u_B5[:, 3] * (height - tall_B + 1)).astype(int),
+        (u_B5[:, 4] * (width - wide_B + 1)).astype(int),
+    )
+    y, x = np.arange(height)[:, None], np.arange(width)
+    inside_Bhw = (y >= top_B[:, None, None]) & (y < (top_B + tall_B)[:, None, None])
+    inside_Bhw = inside_Bhw & (x >= left_B[:, None, None]) & (x < (left_B + wide_B)[:, None, None])
+    inside_Bhw &= hit_B[:, None, None]
+    inside = torch.from_numpy(inside_Bhw)[:, None]
+    return torch.where(inside, _noise(x_BChw, noise_B1), x_BChw)
+
+
+def _noise(x_BChw: Tensor, seeds_B1: Uniforms) -> Tensor:
+    """Uniform noise that follows from one number a picture (Weyl's sequence, its fractional parts hashed)."""
+    places = np.arange(1, x_BChw[0].numel() + 1, dtype=np.uint64)
+    words = (seeds_B1 * 2.0**53).astype(np.uint64) + places * np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words ^= words >> np.uint64(27)
+    values = (words >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
+    return torch.from_numpy(values).view(x_BChw.shape).to(x_BChw.dtype)

@@ -1,0 +1,117 @@
+"""From stored pictures to the tensors of a batch, in an order that a position is enough to go on from."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from multihead.batch import PictureBatch
+from multihead.data.batches import Position
+from multihead.data.pictures.augmentation import augment, numbers_needed
+from multihead.data.pictures.chance import beta, uniforms
+from multihead.data.pictures.store import PictureStore
+from multihead.data.plan import Indices, shuffled
+from multihead.settings.tasks.pictures import AugmentationSettings
+
+START = Position()
+MIXING = 32
+"""Uniform numbers from which a share of mixup is made."""
+
+
+def pixels_of(store: PictureStore, indices: Sequence[int]) -> Tensor:
+    """Return pictures as numbers from 0 to 1, (B, channels, size, size)."""
+    return torch.from_numpy(store.pixels[list(indices)]).float() / 255
+
+
+def plain_batch(pixels_BChw: Tensor, labels_B: Tensor) -> PictureBatch:
+    """Return a batch in which no picture is a mixture."""
+    shares_B2 = torch.tensor([1.0, 0.0]).expand(len(labels_B), 2)
+    return PictureBatch(pixels_BChw, labels_B[:, None].expand(-1, 2), shares_B2)
+
+
+class PictureStream:
+    """The endless stream of training batches, each with the position after it.
+
+    A stream that starts at a position gives exactly what a stream from the beginning gives from there on. The
+    pictures of an epoch that fill no batch are left out of it; they are others each time.
+
+    Args:
+        store: the pictures.
+        batch_pictures: how many a batch.
+        seed: order and changes follow from (seed, epoch).
+        augmentation: how pictures are changed.
+        position: where to begin.
+    """
+
+    def __init__(
+        self,
+        store: PictureStore,
+        *,
+        batch_pictures: int,
+        seed: int,
+        augmentation: AugmentationSettings,
+        position: Position = START,
+    ) -> None:
+        assert len(store) > 0, "no pictures to train on"
+        self.store, self.position = store, position
+        self._size, self._seed, self._augmentation = min(batch_pictures, len(store)), seed, augmentation
+
+    def __iter__(self) -> Iterator[tuple[PictureBatch, Position]]:
+        while True:
+            epoch = self.position.epoch
+            plan = self.plan(epoch)
+            for number in range(self.position.batch, len(plan)):
+                last = number + 1 == len(plan)
+                self.position = Position(epoch + 1) if last else Position(epoch, number + 1)
+                yield self.batch(plan[number], epoch), self.position
+
+    def largest(self) -> PictureBatch:
+        """Return the batch to try memory with: all are of one size."""
+        return self.batch(self.plan(0)[0], 0)
+
+    def batches_an_epoch(self) -> int:
+        """Return how many batches an epoch has."""
+        return len(self.plan(0))
+
+    def plan(self, epoch: int) -> list[Indices]:
+        """Return the batches of an epoch as picture indices."""
+        order = shuffled(len(self.store), self._seed, "pictures of epoch", epoch)
+        whole = len(order) // self._size * self._size
+        return list(order[:whole].reshape(-1, self._size))
+
+    def batch(self, indices: Indices, epoch: int) -> PictureBatch:
+        """Return the pictures at ``indices``, changed as this epoch's chance wants it."""
+        rows, settings = indices.tolist(), self._augmentation
+        needed = numbers_needed(settings)
+        u_BN = uniforms(self._seed, epoch, rows, needed + MIXING)
+        pixels = augment(pixels_of(self.store, rows), u_BN[:, :needed], settings)
+        labels_B = torch.from_numpy(self.store.labels[indices])
+        if not settings.mixup:
+            return plain_batch(pixels, labels_B)
+        return mixed(pixels, labels_B, beta(u_BN[:, needed:], settings.mixup))
+
+
+def mixed(pixels_BChw: Tensor, labels_B: Tensor, shares_B: NDArray[np.float64]) -> PictureBatch:
+    """Mix every picture with the next one of the batch, the last with the first (Zhang et al. 2018, eq. 1).
+
+    Args:
+        pixels_BChw: the pictures.
+        labels_B: their classes.
+        shares_B: each picture's own part; the neighbour has the rest.
+    """
+    own_B = torch.from_numpy(shares_B).float()
+    part = own_B[:, None, None, None]
+    blend = part * pixels_BChw + (1 - part) * pixels_BChw.roll(-1, dims=0)
+    labels_B2 = torch.stack([labels_B, labels_B.roll(-1)], dim=1)
+    return PictureBatch(blend, labels_B2, torch.stack([own_B, 1 - own_B], dim=1))
+
+
+def sequential_batches(
+    store: PictureStore, indices: Sequence[int], batch_pictures: int
+) -> Iterator[tuple[list[int], PictureBatch]]:
+    """Yield pictures once, in order and unchanged, as (their indices, batch): to look at a model."""
+    for start in range(0, len(indices), batch_pictures):
+        rows = list(indices[start : start + batch_pictures])
+        yield rows, plain_batch(pixels_of(store, rows), torch.from_numpy(store.labels[rows]))

@@ -1,0 +1,83 @@
+"""Digits drawn by the package: something to learn from without a file or a network."""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead import randomness
+
+SIZE = 20
+"""Height and width of a picture."""
+
+_RING = [(0.5 + 0.28 * np.cos(t), 0.5 + 0.4 * np.sin(t)) for t in np.linspace(0, 2 * np.pi, 13)]
+_STROKES: tuple[list[list[tuple[float, float]]], ...] = (
+    [_RING],
+    [[(0.32, 0.28), (0.55, 0.1), (0.55, 0.9)]],
+    [[(0.25, 0.28), (0.35, 0.13), (0.6, 0.1), (0.75, 0.28), (0.68, 0.48), (0.22, 0.9), (0.8, 0.9)]],
+    [[(0.25, 0.15), (0.6, 0.1), (0.74, 0.28), (0.5, 0.47), (0.76, 0.68), (0.6, 0.9), (0.22, 0.84)]],
+    [[(0.6, 0.9), (0.6, 0.1), (0.2, 0.65), (0.82, 0.65)]],
+    [[(0.74, 0.1), (0.3, 0.1), (0.26, 0.45), (0.6, 0.42), (0.76, 0.65), (0.58, 0.9), (0.22, 0.84)]],
+    [[(0.66, 0.1), (0.36, 0.35), (0.25, 0.7), (0.45, 0.9), (0.72, 0.75), (0.6, 0.52), (0.28, 0.62)]],
+    [[(0.22, 0.1), (0.78, 0.1), (0.42, 0.9)]],
+    [
+        [(0.5, 0.48), (0.28, 0.3), (0.5, 0.1), (0.72, 0.3), (0.5, 0.48)],
+        [(0.5, 0.48), (0.24, 0.7), (0.5, 0.9), (0.76, 0.7), (0.5, 0.48)],
+    ],
+    [[(0.72, 0.38), (0.4, 0.48), (0.28, 0.25), (0.5, 0.1), (0.72, 0.25), (0.72, 0.5), (0.6, 0.9)]],
+)
+"""Each digit as lines through points (x, y) in a square of size 1, y downwards."""
+
+NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def draw_digits(count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return pictures (count, SIZE, SIZE) of digits, bright on dark, and what they are, (count,).
+
+    Each is written another way: moved, turned, slanted, scaled, its points shaken, with a pen of its own,
+    with specks on the paper.
+    """
+    chance = _Chance(randomness.derive(seed, "digits"))
+    labels_N = np.arange(count) % len(_STROKES)
+    pictures = [_drawn(_STROKES[label], chance) for label in labels_N]
+    return np.stack(pictures), labels_N.astype(np.int64)
+
+
+class _Chance:
+    """Uniform numbers from raw bits, which NumPy keeps the same from version to version."""
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(seed)
+
+    def between(self, low: float, high: float, *shape: int) -> NDArray[np.float64]:
+        raw = np.asarray(self._bits.random_raw(int(np.prod(shape))), dtype=np.uint64)
+        return low + (high - low) * (raw >> np.uint64(11)).astype(np.float64).reshape(shape) * 2.0**-53
+
+
+def _drawn(strokes: list[list[tuple[float, float]]], chance: _Chance) -> NDArray[np.uint8]:
+    turn, slant = chance.between(-0.25, 0.25, 2)
+    width, height = chance.between(0.75, 1.0, 2)
+    moved = chance.between(-0.1, 0.1, 2)
+    pen = chance.between(0.045, 0.085, 1)[0]
+    matrix = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    matrix = matrix @ np.array([[width, slant], [0.0, height]])
+    ink = np.zeros((SIZE, SIZE))
+    for stroke in strokes:
+        points = np.array(stroke) - 0.5
+        points = (points + chance.between(-0.03, 0.03, len(points), 2)) @ matrix.T + 0.5 + moved
+        for start, end in pairwise(points):
+            ink = np.maximum(ink, (pen + 0.5 / SIZE - _distance(start, end)) * SIZE)
+    paper = chance.between(0.0, 0.25, SIZE, SIZE)
+    shade = np.maximum(ink.clip(0, 1) * chance.between(0.7, 1.0, 1), paper)
+    return (shade * 255).round().astype(np.uint8)
+
+
+_CENTRES = (np.stack(np.meshgrid(np.arange(SIZE), np.arange(SIZE)), axis=-1) + 0.5) / SIZE
+
+
+def _distance(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each pixel's distance to a line from start to end, (SIZE, SIZE)."""
+    along = end - start
+    part = ((_CENTRES - start) @ along / max(float(along @ along), 1e-12)).clip(0, 1)
+    gap: NDArray[np.float64] = np.linalg.norm(_CENTRES - start - part[..., None] * along, axis=-1)
+    return gap

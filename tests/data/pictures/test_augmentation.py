@@ -1,0 +1,107 @@
+"""How chance changes pictures: a function of (seed, epoch, index), doing what each change is called."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from multihead.data.pictures.augmentation import augment, erased, moved, numbers_needed
+from multihead.data.pictures.chance import beta, uniforms
+from multihead.settings.tasks.pictures import AugmentationSettings
+
+B, C, SIZE = 7, 3, 13
+EVERYTHING = AugmentationSettings(crop=0.2, flip=True, operations=2, magnitude=0.7, erase=0.5)
+
+
+def pixels(count: int = B) -> Tensor:
+    return torch.rand(count, C, SIZE, SIZE)
+
+
+def changed(
+    x: Tensor, settings: AugmentationSettings, epoch: int = 0, rows: Sequence[int] | None = None
+) -> Tensor:
+    rows = list(range(len(x))) if rows is None else rows
+    return augment(x, uniforms(1, epoch, rows, numbers_needed(settings)), settings)
+
+
+def test_the_same_numbers_come_for_the_same_picture_in_any_company() -> None:
+    together, alone = uniforms(1, 5, range(B), 11), uniforms(1, 5, [3], 11)
+    assert np.array_equal(together[3], alone[0])
+    assert not np.array_equal(uniforms(1, 6, [3], 11), alone)
+    assert not np.array_equal(uniforms(2, 5, [3], 11), alone)
+
+
+def test_a_picture_is_changed_alike_whichever_others_share_its_batch() -> None:
+    x = pixels()
+    together = changed(x, EVERYTHING)
+    for row in range(B):
+        assert_close(changed(x[row : row + 1], EVERYTHING, rows=[row])[0], together[row])
+
+
+def test_epochs_differ_and_pixels_stay_between_black_and_white() -> None:
+    x = pixels()
+    first = changed(x, EVERYTHING)
+    assert not torch.equal(first, changed(x, EVERYTHING, epoch=1))
+    assert first.shape == x.shape
+    assert first.min() >= 0
+    assert first.max() <= 1
+
+
+def test_without_any_change_the_picture_is_the_same_object() -> None:
+    x = pixels()
+    assert changed(x, AugmentationSettings()) is x
+
+
+def test_flipping_mirrors_about_half_the_pictures() -> None:
+    x = pixels(101)
+    found = changed(x, AugmentationSettings(flip=True))
+    kept = [torch.allclose(new, old, atol=1e-5) for new, old in zip(found, x, strict=True)]
+    mirrored = [torch.allclose(new, old.flip(-1), atol=1e-5) for new, old in zip(found, x, strict=True)]
+    assert all(a != b for a, b in zip(kept, mirrored, strict=True))
+    assert 35 < sum(mirrored) < 66
+
+
+def test_moving_by_a_pixel_moves_by_a_pixel() -> None:
+    x = pixels()
+    right = np.broadcast_to(np.array([[1, 0, 2 / SIZE], [0, 1, 0]]), (B, 2, 3))
+    found = moved(x, [right])
+    assert_close(found[..., :-1], x[..., 1:], atol=1e-5, rtol=0)
+    assert found[..., -1].abs().max() < 1e-5  # what comes in is black
+
+
+def test_two_moves_are_made_one_after_the_other() -> None:
+    x = pixels()
+    right = np.broadcast_to(np.array([[1, 0, 2 / SIZE], [0, 1, 0]]), (B, 2, 3))
+    back = np.broadcast_to(np.array([[1, 0, -2 / SIZE], [0, 1, 0]]), (B, 2, 3))
+    assert_close(moved(x, [right, back]), x, atol=1e-5, rtol=0)
+
+
+def test_erasing_touches_one_rectangle_of_two_to_thirty_three_percent() -> None:
+    x = torch.full((50, 1, 40, 40), 2.0)
+    found = erased(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=1.0)
+    for picture in found[:, 0]:
+        hit = picture != 2
+        rows, columns = hit.any(dim=1).nonzero(), hit.any(dim=0).nonzero()
+        box = hit[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+        assert box.all()
+        assert 0.015 < hit.float().mean() < 0.36
+        assert 0.35 < picture[hit].mean() < 0.65
+    untouched = erased(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=0.0)
+    assert untouched is x
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0])
+def test_shares_are_distributed_as_beta(alpha: float) -> None:
+    """Mean 1/2, variance 1 / (4 (2 alpha + 1))."""
+    shares = beta(uniforms(1, 0, range(4001), 32), alpha)
+    assert abs(shares.mean() - 0.5) < 0.02
+    assert abs(shares.var() - 1 / (4 * (2 * alpha + 1))) < 0.01
+
+
+def test_randaugment_leaves_a_picture_alone_at_magnitude_zero() -> None:
+    x = (pixels() * 255).round() / 255
+    found = changed(x, AugmentationSettings(operations=3, magnitude=0.0))
+    assert_close(found, x, atol=1e-5, rtol=0)

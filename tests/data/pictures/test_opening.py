@@ -1,0 +1,120 @@
+"""Picture files of all modes are brought to one form; damaged and huge ones are refused."""
+
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from multihead.data.pictures.opening import Form, as_picture, channels_of, fitted, open_picture
+from multihead.errors import UserError
+
+WIDTH, HEIGHT = 11, 7
+
+
+def saved(tmp_path: Path, picture: Image.Image, name: str = "a.png") -> Path:
+    picture.save(tmp_path / name)
+    return tmp_path / name
+
+
+@pytest.mark.parametrize(
+    ("mode", "name", "wanted"),
+    [
+        ("L", "a.png", "L"),
+        ("1", "a.png", "L"),
+        ("LA", "a.png", "L"),
+        ("I;16", "a.png", "L"),
+        ("RGB", "a.png", "RGB"),
+        ("RGBA", "a.png", "RGB"),
+        ("P", "a.png", "RGB"),
+        ("CMYK", "a.jpg", "RGB"),
+    ],
+)
+def test_every_mode_becomes_grey_or_coloured(tmp_path: Path, mode: str, name: str, wanted: str) -> None:
+    picture = open_picture(saved(tmp_path, Image.new(mode, (WIDTH, HEIGHT)), name))
+    assert picture.mode == wanted
+    assert picture.size == (WIDTH, HEIGHT)
+    assert channels_of(picture) == {"L": 1, "RGB": 3}[wanted]
+
+
+def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
+    values = np.array([[0, 256, 65535]], dtype=np.uint16)
+    picture = open_picture(saved(tmp_path, Image.fromarray(values)))
+    assert np.asarray(picture).tolist() == [[0, 0, 255]]
+
+
+def test_what_is_transparent_becomes_white(tmp_path: Path) -> None:
+    picture = Image.new("RGBA", (WIDTH, HEIGHT), (255, 0, 0, 0))
+    assert open_picture(saved(tmp_path, picture)).getpixel((3, 3)) == (255, 255, 255)
+
+
+def test_a_picture_lying_on_its_side_is_set_upright(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was held on its side
+    Image.new("RGB", (WIDTH, HEIGHT)).save(tmp_path / "a.jpg", exif=exif)
+    assert open_picture(tmp_path / "a.jpg").size == (HEIGHT, WIDTH)
+
+
+def test_the_middle_is_kept_when_a_picture_is_made_square() -> None:
+    pixels = np.zeros((HEIGHT, WIDTH), dtype=np.uint8)
+    pixels[:, 2:9] = 200  # the middle square
+    found = fitted(Image.fromarray(pixels), Form(HEIGHT, 3))
+    assert found.shape == (3, HEIGHT, HEIGHT)
+    assert (found == 200).all()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_pixels_become_a_picture_and_pixels_again(channels: int) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (channels, 5, 5), dtype=np.uint8)
+    assert np.array_equal(fitted(as_picture(pixels), Form(5, channels)), pixels)
+
+
+def png(width: int, height: int) -> bytes:
+    """A PNG of one colour, as small as it can be, of any size."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        )
+
+    header = struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b"\0"))
+        + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize("side", [8_001, 100_000])
+def test_a_decompression_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, side: int) -> None:
+    file = tmp_path / "bomb.png"
+    file.write_bytes(png(side, side))
+    with pytest.raises(UserError, match="more than a picture may have"):
+        open_picture(file)
+
+
+def test_a_truncated_png_is_refused_at_every_length(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (17, 13, 3), dtype=np.uint8)
+    whole = io.BytesIO()
+    Image.fromarray(noise).save(whole, "PNG")
+    content, file = whole.getvalue(), tmp_path / "a.png"
+    for length in [0, 5, 20, 40, 100, len(content) // 2, len(content) - 30]:
+        file.write_bytes(content[:length])
+        with pytest.raises(UserError) as caught:
+            open_picture(file, "list.csv:7")
+        assert caught.value.place == "list.csv:7"
+
+
+@pytest.mark.parametrize(
+    ("name", "fact"),
+    [("none.png", "no such picture"), ("folder", "is a directory"), ("a.txt", "not a picture")],
+)
+def test_what_is_no_picture_is_refused(tmp_path: Path, name: str, fact: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.txt").write_text("hello")
+    with pytest.raises(UserError, match=fact):
+        open_picture(tmp_path / name)
