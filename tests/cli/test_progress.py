@@ -76,7 +76,7 @@ def test_samples_on_a_terminal_are_wrapped_and_set_in() -> None:
 def test_without_a_terminal_there_are_plain_lines_and_nothing_moves() -> None:
     lines = shown(80, terminal=False).split("\n")
     assert lines == [
-        "reading: 29,000 pairs",
+        "reading: 29,000",
         "step 11650/100000  loss 3.215  rate 1.2e-03  gradient norm 0.831  5,230 tokens/s  1:12:01 left",
         "step 11,600  loss 2.310  perplexity 1,382  accuracy 0.510  bleu 23.41  chrf 45.20",
         "  best so far",

@@ -51,11 +51,11 @@ class Watcher:
 
     def preparing(self, stage: str, done: int, total: int | None) -> None:
         """Show how far a stage has come."""
-        self._bars.show(stage, done, total, f"{done:,} pairs" if done else "")
+        self._bars.show(stage, done, total, f"{done:,}" if done else "")
         at_ends = not done or done == total
         if not self.console.is_terminal and (at_ends or time.monotonic() - self._spoke > PATIENCE):
             self._spoke = time.monotonic()
-            self.console.print(f"{stage}: {done:,} pairs" if done else stage)
+            self.console.print(f"{stage}: {done:,}" if done else stage)
 
     def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
         """Say what the data has turned out to be."""

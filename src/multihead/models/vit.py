@@ -1,0 +1,144 @@
+"""The Vision Transformer, "An Image is Worth 16x16 Words" (Dosovitskiy et al. 2021).
+
+``VisionTransformer(Settings())`` is the paper's ViT-Base with patches of 16 x 16 (Table 1).
+"""
+
+from typing import Literal
+
+import torch
+from pydantic import Field, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from multihead import settings
+from multihead.batch import PictureBatch
+from multihead.nn import FeedForward, MultiHeadAttention, TransformerEncoder
+from multihead.nn.dropout import Dropout
+from multihead.nn.initialisation import initialise
+from multihead.nn.losses import Loss
+from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions
+from multihead.nn.soft_labels import soft_label_loss
+from multihead.nn.stochastic_depth import StochasticPreNorm, deepen
+
+TASK = "pictures"
+EPSILON = 1e-6
+"""Of the layer norms, as in the authors' code (github.com/google-research/vision_transformer)."""
+
+
+class Settings(settings.Settings):
+    """What makes a vision transformer; the defaults are the paper's ViT-B/16."""
+
+    picture_size: PositiveInt = 224
+    """Height and width of the pictures, in pixels; taken from the data."""
+    channels: Literal[1, 3] = 3
+    """1 for grey pictures, 3 for coloured ones; taken from the data."""
+    classes: PositiveInt = 1000
+    """How many classes there are; taken from the data."""
+    class_names: tuple[str, ...] = ()
+    """Their names; taken from the data."""
+    patch_size: PositiveInt = 16
+    """Height and width of a patch, in pixels."""
+    stem: Literal["linear", "convolutional"] = "linear"
+    """How a patch becomes a vector: one matrix (eq. 1), or a few convolutions (the hybrid of sec. 3.1; Xiao
+    et al. 2021), which learn from fewer pictures; then patch_size is a power of 2."""
+    stem_width: PositiveInt = 16
+    """Channels of the first convolution (stem = "convolutional"); they double where the picture halves."""
+    d_model: PositiveInt = 768
+    """Width of embeddings and of the residual stream, D of the paper."""
+    d_ff: PositiveInt = 3072
+    """Inner width of the feed-forward networks (the paper's "MLP size")."""
+    num_layers: PositiveInt = 12
+    """Layers of the encoder."""
+    num_heads: PositiveInt = 12
+    """Attention heads."""
+    pooling: Literal["class", "mean"] = "class"
+    """What the classifier reads: a token of its own (eq. 4), or the mean over the patches (app. D.3)."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout of every sublayer's output, inside the feed-forward networks, and of patches plus positions."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout of attention weights."""
+    stochastic_depth: float = Field(0.0, ge=0, lt=1)
+    """Chance that the last layer's sublayers are left out; rises linearly from 0 (Huang et al. 2016)."""
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    """epsilon of label smoothing (Szegedy et al. 2016, sec. 7)."""
+    initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
+    """How matrices begin. The classifier begins with zeros."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if self.d_model % self.num_heads:
+            raise ValueError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
+        if self.picture_size % self.patch_size:
+            raise ValueError(
+                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
+            )
+        if self.stem == "convolutional" and self.patch_size.bit_count() != 1:
+            raise ValueError(
+                f'stem = "convolutional" needs a patch_size that is a power of 2, not {self.patch_size}'
+            )
+        return self
+
+    @property
+    def grid(self) -> int:
+        """How many patches stand side by side."""
+        return self.picture_size // self.patch_size
+
+
+class VisionTransformer(nn.Module):
+    """Patches, positions, a pre-norm encoder, and a linear classifier (figure 1). Maps pictures to logits."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        s = self.settings = settings
+        self.encoder = TransformerEncoder(
+            s.num_layers,
+            s.d_model,
+            attention=lambda: MultiHeadAttention(s.d_model, s.num_heads, dropout=s.attention_dropout),
+            feed_forward=lambda: FeedForward(s.d_model, s.d_ff, activation="gelu", dropout=s.dropout),
+            residual=StochasticPreNorm,
+            dropout=s.dropout,
+        )
+        deepen(self.encoder, s.stochastic_depth)
+        initialise(self, s.initialisation)
+        if s.stem == "linear":
+            self.patches: nn.Module = LinearPatches(s.patch_size, s.channels, s.d_model)
+        else:
+            self.patches = ConvolutionalPatches(s.patch_size, s.channels, s.d_model, s.stem_width)
+        initialise(self.patches, "lecun")
+        self.positions = PatchPositions(s.grid, s.grid, s.d_model)
+        # The class token's position vector is learned with it: two summands that are always added are one.
+        self.class_token = nn.Parameter(torch.zeros(s.d_model)) if s.pooling == "class" else None
+        self.dropout = Dropout(s.dropout)
+        self.classifier = nn.Linear(s.d_model, s.classes)
+        nn.init.zeros_(self.classifier.weight)
+        nn.init.zeros_(self.classifier.bias)
+        for part in self.modules():
+            if isinstance(part, nn.LayerNorm):
+                part.eps = EPSILON
+
+    def forward(self, pixels_BChw: Tensor) -> Tensor:
+        """Logits of the classes, (B, classes).
+
+        Args:
+            pixels_BChw: from 0 (black) to 1, of any size that is a multiple of ``patch_size``; where it is
+                not ``picture_size``, positions are interpolated.
+        """
+        logits_BK: Tensor = self.classifier(self.read(pixels_BChw))
+        return logits_BK
+
+    def read(self, pixels_BChw: Tensor) -> Tensor:
+        """What the classifier reads, (B, d_model): the class token's or the mean patch's output."""
+        rows, columns = (size // self.settings.patch_size for size in pixels_BChw.shape[2:])
+        # As published, pixels are brought from 0..1 to -1..1.
+        x_BPd = self.positions(self.patches(2 * pixels_BChw - 1), rows, columns)
+        if self.class_token is not None:
+            token_B1d = self.class_token.to(x_BPd.dtype).expand(len(x_BPd), 1, -1)
+            x_BPd = torch.cat([token_B1d, x_BPd], dim=1)
+        read_BPd: Tensor = self.encoder(self.dropout(x_BPd))
+        return read_BPd[:, 0] if self.class_token is not None else read_BPd.mean(dim=1)
+
+    def loss(self, batch: PictureBatch, step: int) -> Loss:
+        """Cross-entropy a picture; negative log-likelihood and accuracy as metrics."""
+        return soft_label_loss(self(batch.pixels_BChw), batch, self.settings.label_smoothing)
+
+
+Model = VisionTransformer

@@ -1,0 +1,67 @@
+"""Classes of pictures: from picture files to batches of pixels."""
+
+from pathlib import Path
+
+import torch
+
+from multihead.data.batches import Position
+from multihead.data.pictures.batches import PictureStream
+from multihead.data.pictures.prepare import Prepared, prepare
+from multihead.recipe import Recipe, with_model
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.settings.tasks.pictures import DataSettings
+from multihead.workflows.picture_validation import Validator
+from multihead.workflows.tasks import Progress, Ready
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None
+) -> Ready:
+    """See ``workflows.tasks.ready``."""
+    prepared = prepare(recipe.data, seed=recipe.training.seed, progress=progress)
+    recipe = with_model(recipe, model_sizes(prepared))
+    return Ready(
+        recipe=recipe,
+        tokenizers=(),
+        fingerprint=prepared.fingerprint,
+        files=named_files(recipe.data),
+        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
+        told=prepared.report.split("\n"),
+        sizes={
+            "training pictures": f"{len(prepared.train):,}",
+            "validation pictures": f"{len(prepared.valid):,}",
+            "classes": f"{len(prepared.class_names):,}",
+        },
+        tokens_an_epoch=len(prepared.train),
+        stream=lambda position: stream(recipe, prepared, position),
+        validate=Validator(prepared.valid, recipe, device),
+    )
+
+
+def model_sizes(prepared: Prepared) -> dict[str, object]:
+    """Return what the pictures say of the model, by key of [model]."""
+    return {
+        "picture_size": prepared.form.size,
+        "channels": prepared.form.channels,
+        "classes": len(prepared.class_names),
+        "class_names": prepared.class_names,
+    }
+
+
+def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> PictureStream:
+    """Return the endless stream of training batches from a position on."""
+    training = recipe.training
+    return PictureStream(
+        prepared.train,
+        batch_pictures=training.batch_pictures,
+        seed=training.seed,
+        augmentation=training,
+        position=position,
+    )
+
+
+def named_files(data: DataSettings) -> list[Path]:
+    """Return the files that pictures are listed in; of folders of pictures, which are hashed anyway, none."""
+    paths = [Path(data.dir) / name for name in (*data.train, *data.valid)]
+    return [path for path in paths if path.is_file()]

@@ -1,0 +1,93 @@
+"""`multihead classify` for pictures: probabilities, measurements, and errors a person can act on."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+from PIL import Image
+from watching import Silent
+
+from multihead import recipe as recipes
+from multihead.workflows.train import train
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that tells dark from bright, and its pictures."""
+    folder = tmp_path_factory.mktemp("shades")
+    for part, count in (("train", 17), ("test", 3)):
+        for name, shade in (("dark", 30), ("bright", 190)):
+            (folder / part / name).mkdir(parents=True)
+            for number in range(count):
+                Image.new("L", (4, 4), shade + number).save(folder / part / name / f"{number}.png")
+    given = {
+        "data.dir": str(folder),
+        "data.train": "train",
+        "data.tests.test": "test",
+        "model.kind": "vit",
+        "model.patch_size": 2,
+        "model.d_model": 10,
+        "model.d_ff": 14,
+        "model.num_layers": 1,
+        "model.num_heads": 2,
+        "training.steps": 20,
+        "training.batch_pictures": 13,
+        "training.learning_rate": 1e-2,
+        "training.warmup_steps": 2,
+        "training.device": "cpu",
+        "training.threads": 1,
+        "validation.every": 20,
+    }
+    train(recipes.from_toml("", overrides=given), folder / "run", Silent())
+    return folder
+
+
+def test_a_picture_gets_its_classes_with_their_probabilities(capfdbinary: Captured, trained: Path) -> None:
+    Image.new("RGB", (31, 17), "white").save(trained / "a.png")  # another mode and size than in training
+    out, err = run(capfdbinary, "classify", trained / "run", trained / "a.png", trained / "test" / "dark")
+    lines = [line.split("\t") for line in out.strip().split("\n")]
+    assert [Path(line[0]).name for line in lines] == ["a.png", "0.png", "1.png", "2.png"]
+    assert [line[1].split()[0] for line in lines] == ["bright", "dark", "dark", "dark"]
+    assert err == ""
+
+
+def test_probabilities_as_json_sum_to_one(capfdbinary: Captured, trained: Path) -> None:
+    out, _ = run(capfdbinary, "classify", trained / "run", trained / "test" / "dark", "--json")
+    found = json.loads(out)
+    assert len(found) == 3
+    for entry in found:
+        assert entry["probabilities"].keys() == {"dark", "bright"}
+        assert sum(entry["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_accuracy_f1_and_confusions_of_test_sets(capfdbinary: Captured, trained: Path) -> None:
+    out, _ = run(capfdbinary, "classify", trained / "run", "--tests")
+    assert "on test: 6 pictures" in out
+    assert "accuracy 100.00 %   mean F1 100.00 %" in out
+    out, _ = run(capfdbinary, "classify", trained / "run", "--labelled", trained / "test", "--json")
+    (found,) = json.loads(out).values()
+    assert (found["count"], found["accuracy"], found["confusion"]) == (6, 1.0, [[3, 0], [0, 3]])
+
+
+def test_a_damaged_picture_ends_with_one_clear_error(capfdbinary: Captured, trained: Path) -> None:
+    file = trained / "cut.png"
+    file.write_bytes((trained / "test" / "dark" / "0.png").read_bytes()[:45])
+    assert f"{file}: the picture is damaged or cut off" in fail(
+        capfdbinary, "classify", trained / "run", file
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fact"),
+    [
+        ([], "what shall be classified?"),
+        (["none.png"], "none.png: no such picture"),
+        (["a.png", "--tests"], "what shall be classified?"),
+        (["--labelled", "none"], "none: no such file or folder"),
+    ],
+)
+def test_what_cannot_be_classified_is_said(
+    capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
+) -> None:
+    assert fact in fail(capfdbinary, "classify", trained / "run", *arguments)
