@@ -86,6 +86,42 @@ class PairBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class TextBatch:
+    """Pieces of running text, all of one length: the model reads all but the last token, and is asked for all
+    but the first.
+
+    Attributes:
+        ids_BT: ids; T is one more than the model reads.
+    """
+
+    ids_BT: Tensor
+
+    @property
+    def text_in(self) -> Tensor:
+        """What is read, (B, T - 1)."""
+        return self.ids_BT[:, :-1]
+
+    @property
+    def text_out(self) -> Tensor:
+        """What is to be said, (B, T - 1)."""
+        return self.ids_BT[:, 1:]
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are to be predicted."""
+        return self.ids_BT.shape[0] * (self.ids_BT.shape[1] - 1)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the terms of a loss are divided by."""
+        return {"tokens": self.tokens, "texts": self.ids_BT.shape[0]}
+
+    def to(self, device: torch.device) -> "TextBatch":
+        """Return the same texts on ``device``."""
+        return TextBatch(self.ids_BT.to(device))
+
+
+@dataclass(frozen=True, slots=True)
 class PictureBatch:
     """Pictures and their classes; a picture may be a mixture of two (mixup).
 

@@ -15,6 +15,9 @@ from multihead.recipe import DEFAULT_KIND, section_types
 from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
 
+Types = Mapping[str, type[Settings]]
+"""The settings class of each section."""
+
 
 def split(
     arguments: Sequence[str],
@@ -68,11 +71,11 @@ def _key(name: str, sections: Sequence[str], short: str, bare: Collection[str]) 
     return key if "." in key else None
 
 
-def spellings(sections: Sequence[str], *, short: str = "", model: str | None = None) -> list[str]:
+def spellings(sections: Sequence[str], *, short: str = "", types: Types | None = None) -> list[str]:
     """Return all keys as they are typed: ``--training.steps``, or ``--beam-size`` in a short section."""
     return [
         f"--{_spelled(name, key, bare=name == short)}"
-        for name, kind in _types(sections, model).items()
+        for name, kind in _chosen(sections, types).items()
         for key in kind.model_fields
     ]
 
@@ -81,31 +84,39 @@ def _spelled(section: str, key: str, *, bare: bool) -> str:
     return key.replace("_", "-") if bare else f"{section}.{key}"
 
 
-def _types(sections: Sequence[str], model: str | None = None) -> dict[str, type[Settings]]:
-    """Return the settings class of each section that recipes of a model have."""
-    types = section_types(model or DEFAULT_KIND)
+def _chosen(sections: Sequence[str], types: Types | None) -> Types:
+    types = section_types(DEFAULT_KIND) if types is None else types
     return {name: types[name] for name in sections if name in types}
 
 
-def show(sections: Sequence[str], *, short: str = "", model: str | None = None) -> None:
-    """Print every key with its meaning and default, section by section."""
+def show(sections: Sequence[str], *, short: str = "", types: Types | None = None) -> None:
+    """Print every key with its meaning and default, section by section.
+
+    Args:
+        sections: which ones.
+        short: a section whose keys are shown without its name.
+        types: the settings class of each section; default: those of the default model.
+    """
     console = _console.output()
     console.print("\nKeys of a recipe, with what holds where no recipe says anything else:\n")
-    for name, kind in _types(sections, model).items():
+    for name, kind in _chosen(sections, types).items():
         heading = f"{name}: {(kind.__doc__ or '').split(chr(10))[0]}"
         table = Table.grid(padding=(0, 2))
         table.add_column(width=32, no_wrap=True)
         table.add_column()
-        for row in _rows(name, kind, bare=name == short, model=model or DEFAULT_KIND):
+        for row in _rows(name, kind, bare=name == short):
             table.add_row(*row)
         console.print(Text(heading, style="bold"), soft_wrap=False)
         console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
         console.print()
+    if "model" in sections:
+        console.print("Another model has other keys: name its recipe, or --model.kind, with --help.\n")
 
 
-def _rows(section: str, kind: type[Settings], *, bare: bool, model: str) -> Iterator[tuple[Text, str]]:
+def _rows(section: str, kind: type[Settings], *, bare: bool) -> Iterator[tuple[Text, str]]:
     if section == "model":
-        yield Text("--model.kind"), f"Which model: {', '.join(models.kinds())}. [{model}]"
+        own = kind.__module__.rpartition(".")[2]
+        yield Text("--model.kind"), f"Which model: {', '.join(models.kinds())}. [{own}]"
     for key, field in kind.model_fields.items():
         name = _spelled(section, key, bare=bare)
         yield Text(f"--{name}"), " ".join([*_meaning(field), f"[{_default(field)}]"])

@@ -3,13 +3,15 @@
 import difflib
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeVar, get_type_hints
 
 import tyro
 
+from multihead import models, recipe, recipes
 from multihead.cli import _keys
 from multihead.errors import UserError
+from multihead.settings import tasks
 
 Options = TypeVar("Options")
 
@@ -45,6 +47,7 @@ def read_with_keys(
     *,
     sections: Sequence[str],
     short: str = "",
+    task: str = models.DEFAULT_TASK,
     listed: bool = True,
 ) -> tuple[Options, dict[str, str]]:
     """Return the options, and the keys of a recipe among the arguments (``--training.steps 8000``).
@@ -54,10 +57,11 @@ def read_with_keys(
         arguments: what follows the command's name.
         sections: whose keys are taken.
         short: a section whose keys are also taken without its name and with dashes (``--beam-size 4``).
+        task: what the command is for; other tasks have other keys.
         listed: whether help lists the keys.
     """
     command = kind.__module__.rpartition(".")[2]
-    rest, given = _keys.split(arguments, sections=sections, short=short)
+    rest, given = _keys.split(arguments, sections=sections, short=short, task=task)
     if {"-h", "--help"} & set(rest):
         # Said here, as it stands in the file: tyro would join its lines to paragraphs of any width.
         print(inspect.cleandoc(sys.modules[kind.__module__].__doc__ or ""), end="\n\n")
@@ -72,12 +76,25 @@ def read_with_keys(
         )
     except SystemExit as end:
         if not end.code and listed and sections:
-            _keys.show(sections, short=short, model=given.get("model.kind"))
+            _keys.show(sections, short=short, types=_meant(rest, given, task))
         raise
     if unknown:
-        spellings = [*_names(kind), *_keys.spellings(sections, short=short)]
+        types = _meant(rest, given, task)
+        spellings = [*_names(kind), *_keys.spellings(sections, short=short, types=types)]
         raise _unknown(unknown[0].partition("=")[0], spellings, command)
     return options, given
+
+
+def _meant(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
+    """Return the sections that keys may be of: those of a model or a recipe that is named, or of the task."""
+    if "model.kind" in given:
+        return recipe.section_types(given["model.kind"])
+    named = next((name for name in rest if name in recipes.names()), None)
+    if named and task == models.DEFAULT_TASK:
+        return recipe.section_types(recipe.load(named).kind)
+    if task == models.DEFAULT_TASK:
+        return recipe.section_types(recipe.DEFAULT_KIND)
+    return tasks.sections(task)
 
 
 def _unknown(argument: str, spellings: Sequence[str], command: str) -> UserError:

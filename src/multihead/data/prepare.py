@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from multihead.data import store, vocabularies
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, Progress, build
@@ -104,7 +104,12 @@ def prepare(
     return found
 
 
-def cache_folder(data: DataSettings) -> Path:
+class _Cached(Protocol):
+    @property
+    def cache(self) -> str: ...
+
+
+def cache_folder(data: _Cached) -> Path:
     """Return the folder of prepared corpora: ``data.cache``, or the user's own cache."""
     if data.cache:
         return Path(data.cache)

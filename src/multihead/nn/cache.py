@@ -36,6 +36,15 @@ class LayerCache:
         self._values = _written(self._values, v_RHQd, start)
         return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
+    def last(self, columns: int) -> "LayerCache":
+        """Only the last so many positions of the target; the others' memory is given back."""
+        new = LayerCache(self.source_keys, self.source_values)
+        kept = slice(max(0, self.length - columns), self.length)
+        new.length = kept.stop - kept.start
+        if self._keys is not None and self._values is not None:
+            new._keys, new._values = self._keys[:, :, kept].clone(), self._values[:, :, kept].clone()
+        return new
+
     def select(self, rows: Tensor) -> "LayerCache":
         """The hypotheses ``rows``, in that order."""
         return self._with(self.source_keys, self.source_values, rows)

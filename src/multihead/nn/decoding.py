@@ -67,6 +67,13 @@ class DecoderState:
         real_RQK = (columns_K >= shift_R[:, None, None]) | (columns_K == queries_Q)
         return shift_R, (allowed_QK & real_RQK)[:, None]
 
+    def recent(self) -> "DecoderState":
+        """The same state without the columns that no later step will look at, if they have become many."""
+        if self.reach is None or self.shift_N is not None or self.length <= 2 * self.reach + 1:
+            return self
+        caches = tuple(cache.last(self.reach) for cache in self.caches)
+        return DecoderState(caches, self.source_allowed, reach=self.reach)
+
     def select(self, rows: Tensor) -> "DecoderState":
         """See ``search.State``."""
         return DecoderState(

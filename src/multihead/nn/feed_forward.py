@@ -1,13 +1,19 @@
 """Position-wise feed-forward network, max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, eq. 2)."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from multihead.nn.dropout import Dropout
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), as GPT was published.
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
 
 
 class FeedForward(nn.Module):
@@ -16,7 +22,7 @@ class FeedForward(nn.Module):
     Args:
         d_model: width of input and output.
         d_ff: width in between.
-        activation: "relu" (the paper) or "gelu".
+        activation: "relu" (the paper), "gelu", or "gelu_tanh", its approximation.
         dropout: chance that an inner unit is dropped (the paper: 0).
     """
 

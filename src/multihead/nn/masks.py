@@ -17,6 +17,13 @@ def causal(length: int, device: torch.device | None = None) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
 
 
+def looking_back(length: int, reach: int, device: torch.device | None = None) -> Tensor:
+    """Allow each position itself and the ``reach`` before it; (1, 1, N, N)."""
+    places_N = torch.arange(length, device=device)
+    back_NN = places_N[:, None] - places_N
+    return ((back_NN >= 0) & (back_NN <= reach))[None, None]
+
+
 def window(length: int, r: int, device: torch.device | None = None) -> Tensor:
     """Allow each position the r around it, itself in the middle, r odd; (1, 1, N, N).
 

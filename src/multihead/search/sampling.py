@@ -60,9 +60,7 @@ def sample(
 
     def drawn(logits_RV: Tensor, sentences_B: Tensor, step: int) -> Tensor:
         uniform_R = uniform(keys_BK[sentences_B].flatten(), step)
-        values_RC, columns_RC = _allowed(logits_RV / temperature, top_k, top_p)
-        choice_R1 = _inverse(values_RC.softmax(1), uniform_R)[:, None]
-        return (choice_R1 if columns_RC is None else columns_RC.gather(1, choice_R1))[:, 0]
+        return draw(logits_RV, uniform_R, temperature=temperature, top_k=top_k, top_p=top_p)
 
     harvest = rollout(
         stepper,
@@ -77,6 +75,23 @@ def sample(
         observer=observer,
     )
     return harvest.hypotheses(samples, distinct=distinct)
+
+
+def draw(
+    logits_RV: Tensor, uniform_R: Tensor, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
+) -> Tensor:
+    """Return a token for each row, (R,): where the cumulative probability reaches a number of [0, 1).
+
+    Args:
+        logits_RV: scores.
+        uniform_R: the numbers, see :func:`uniform`.
+        temperature: see :func:`sample`, as the others.
+        top_k: the same.
+        top_p: the same.
+    """
+    values_RC, columns_RC = _allowed(logits_RV / temperature, top_k, top_p)
+    choice_R1 = _inverse(values_RC.softmax(1), uniform_R)[:, None]
+    return (choice_R1 if columns_RC is None else columns_RC.gather(1, choice_R1))[:, 0]
 
 
 def _allowed(logits_RV: Tensor, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:

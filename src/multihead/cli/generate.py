@@ -1,0 +1,60 @@
+"""Write on where a prompt ends, with a trained language model.
+
+    multihead generate runs/shakespeare --prompt "ROMEO:"
+    multihead generate runs/shakespeare --prompt "ROMEO:" -n 3 --temperature 0.7 --stop "JULIET:"
+
+The text appears as it is written; the prompt is repeated before it.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from multihead import recipe as recipes
+from multihead.cli import _options
+from multihead.errors import UserError
+from multihead.generation.writer import Writer
+from multihead.run import Run
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said besides how to write."""
+
+    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    """Run folder."""
+    prompt: str = ""
+    """What the text begins with; "-": standard input."""
+    number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1
+    """How many texts; a line of dashes stands between two."""
+    device: _options.Word = "auto"
+    """cuda, mps, cpu, or auto: the first of these that there is."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search",), short="search", task="language"
+    )
+    if options.run is None:
+        raise UserError("no run folder is named", remedy='multihead generate RUN --prompt "..."')
+    run = Run.open(options.run).fit_for("language")
+    search = recipes.load(run.folder / "recipe.toml", given).search
+    prompt = sys.stdin.read().removesuffix("\n") if options.prompt == "-" else options.prompt
+    writer = Writer.load(run.folder, device=options.device)
+    for number in range(options.number):
+        texts = writer.write(prompt, search, number=number)
+        _put("\n---\n" if number else "")
+        _put(prompt)
+        for text in texts:
+            _put(text)
+        _put("\n")
+    return 0
+
+
+def _put(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,192 @@
+"""Text of any size as one long row of token ids on disk, memory-mapped.
+
+The text is read in passes and never held: one to count, one to learn the vocabulary, one to encode. What
+comes out is kept in a folder whose name is a hash of everything it depends on.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.data.building import Progress
+from multihead.data.folders import built_whole
+from multihead.data.prepare import cache_folder
+from multihead.errors import UserError
+from multihead.settings.tasks.language import DataSettings, TokenizerSettings
+from multihead.text import lossless
+from multihead.text.documents import Block, read_blocks, split_at
+from multihead.text.tokenizer import Tokenizer
+
+VERSION = 1
+"""Goes up when the same text would be prepared in another way."""
+SUMMARY, TOKENIZER = "text.json", "tokenizer.json"
+SIDES = ("train", "valid")
+
+Ids = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class PackedText:
+    """A text, ready for training.
+
+    Attributes:
+        train: ids to train on, (N,), memory-mapped; the end symbol stands between documents.
+        valid: ids to validate on.
+        tokenizer: what cut the text.
+        characters: of the training text and of the validation text.
+        unknown: tokens of each for which the vocabulary has nothing.
+        fingerprint: hash of everything that the preparation depends on.
+    """
+
+    train: Ids
+    valid: Ids
+    tokenizer: Tokenizer
+    characters: tuple[int, int]
+    unknown: tuple[int, int]
+    fingerprint: str
+
+
+def pack(
+    data: DataSettings,
+    tokenizer: TokenizerSettings,
+    *,
+    progress: Progress,
+    known: Tokenizer | None = None,
+) -> PackedText:
+    """Hold out the end, learn the vocabulary, encode and store; or find all that done by an earlier call.
+
+    Args:
+        data: the files.
+        tokenizer: how text is cut.
+        progress: is told how far each stage has come, in characters.
+        known: the tokenizer of a trained model to go on with, instead of learning one.
+
+    Raises:
+        UserError: no files named; bad files; a vocabulary that the text does not support; a cache that cannot
+            be written.
+    """
+    paths = [Path(data.dir) / name for name in (*data.files, *data.valid_files)]
+    if not data.files:
+        raise UserError("no text files are named", place="data", remedy="Name them: --data.files FILE.")
+    if known is None and tokenizer.file:
+        known = Tokenizer.load(tokenizer.file)
+    basis = _basis(data, tokenizer, known, paths)
+    key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
+    folder = cache_folder(data) / key[:32]
+    while (found := _found(folder, key)) is None:
+        try:
+            with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
+                summary = _build(building, data, tokenizer, known, progress)
+                text = json.dumps({"key": key, "basis": basis, **summary}, indent=2)
+                (building / SUMMARY).write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            fact = f"cannot be written ({error.strerror or error})"
+            remedy = "Make room, or name another folder: data.cache."
+            raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
+    return found
+
+
+def _basis(
+    data: DataSettings, settings: TokenizerSettings, known: Tokenizer | None, paths: Sequence[Path]
+) -> dict[str, Any]:
+    """Return all that the result depends on, as JSON."""
+    for path in paths:
+        next(read_blocks([path], data.documents, data.encoding), None)  # says what is wrong with it
+    return {
+        "version": VERSION,
+        "files": [_sha256(path) for path in paths],
+        "valid_files": len(data.valid_files),
+        "held_out": None if data.valid_files else data.valid_fraction,
+        "documents": data.documents,
+        "encoding": data.encoding,
+        "tokenizer": known.fingerprint if known else settings.model_dump(mode="json", exclude={"file"}),
+    }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _build(
+    folder: Path,
+    data: DataSettings,
+    settings: TokenizerSettings,
+    known: Tokenizer | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Fill a folder with the ids and the tokenizer; return the rest, for JSON."""
+
+    def blocks(names: Sequence[str]) -> Iterator[Block]:
+        return read_blocks([Path(data.dir) / name for name in names], data.documents, data.encoding)
+
+    progress("reading", 0, None)
+    total = sum(len(text) for text, _ in blocks(data.files))
+    train = total if data.valid_files else int(total * (1 - data.valid_fraction))
+
+    def parts() -> Iterator[tuple[Block, bool]]:
+        yield from split_at(blocks(data.files), train)
+        for block in blocks(data.valid_files):
+            yield block, True
+
+    if known is None:
+        progress("learning the vocabulary", 0, None)
+        sample = _first((text for (text, _), valid in parts() if not valid), settings.sample_chars)
+        known = lossless.learn(sample, settings.kind, settings.vocab_size, settings.min_frequency)
+    known.save(folder / TOKENIZER)
+    dtype = np.dtype("<u2" if known.vocab_size <= 1 << 16 else "<u4")
+    characters, unknown, tokens = [0, 0], [0, 0], [0, 0]
+    with ExitStack() as files:
+        written = [files.enter_context((folder / f"{side}.ids.bin").open("wb")) for side in SIDES]
+        after_end = [False, False]
+        for (text, ends), valid in parts():
+            ids = known.encode(text)
+            if after_end[valid]:
+                ids = [known.eos_id, *ids]
+            after_end[valid] = ends
+            written[valid].write(np.asarray(ids, dtype).tobytes())
+            characters[valid] += len(text)
+            tokens[valid] += len(ids)
+            unknown[valid] += ids.count(known.unk_id)
+            progress("encoding", sum(characters), None)
+    return {"dtype": dtype.str, "tokens": tokens, "characters": characters, "unknown": unknown}
+
+
+def _first(texts: Iterable[str], characters: int) -> Iterator[str]:
+    """Yield texts up to so many characters; the last one may be cut."""
+    left = characters
+    for text in texts:
+        yield text[:left]
+        left -= len(text)
+        if left <= 0:
+            return
+
+
+def _found(folder: Path, key: str) -> PackedText | None:
+    """Open what is prepared; None where there is nothing, or nothing whole."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        train, valid = (_mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
+        whole = summary["key"] == key and [len(train), len(valid)] == summary["tokens"]
+        tokenizer = Tokenizer.load(folder / TOKENIZER)
+    except (OSError, ValueError, KeyError, TypeError, UserError):
+        return None
+    if not whole:
+        return None
+    return PackedText(
+        train, valid, tokenizer, tuple(summary["characters"]), tuple(summary["unknown"]), summary["key"]
+    )
+
+
+def _mapped(path: Path, dtype: str) -> Ids:
+    """Return a file's numbers over a memory map (an empty file cannot be mapped)."""
+    if path.stat().st_size == 0:
+        return np.empty(0, dtype)
+    return np.asarray(np.memmap(path, dtype, mode="r"))

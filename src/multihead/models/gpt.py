@@ -1,0 +1,159 @@
+"""GPT: a Transformer decoder without an encoder (Radford et al. 2018, 2019; Brown et al. 2020).
+
+Pre-norm, GELU, learned positions, one matrix for embeddings and output layer. Without positions it is the
+model of Irie et al. 2019: a causal model can tell positions by itself.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from multihead import settings
+from multihead.batch import Source, TextBatch
+from multihead.nn import (
+    FeedForward,
+    LearnedPositions,
+    Loss,
+    MultiHeadAttention,
+    PreNorm,
+    TokenEmbedding,
+    masks,
+)
+from multihead.nn.causal import CausalStack
+from multihead.nn.decoding import DecoderState, left_padded
+from multihead.nn.dropout import Dropout
+from multihead.nn.initialisation import initialise
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
+from multihead.nn.losses import Term
+from multihead.nn.positions import NoPositions
+
+TASK = "language"
+STD = 0.02
+"""Standard deviation that all matrices start with (Radford et al. 2018, sec. 4.1)."""
+
+
+class Settings(settings.Settings):
+    """What makes a GPT; the defaults are GPT-2's smallest (Radford et al. 2019, Table 2)."""
+
+    vocab_size: PositiveInt = 50_257
+    """Size of the vocabulary; taken from the tokenizer."""
+    context: PositiveInt = 1024
+    """Tokens that the model sees at once, n_ctx of the papers."""
+    d_model: PositiveInt = 768
+    """Width of embeddings and of the residual stream."""
+    num_layers: PositiveInt = 12
+    """Layers."""
+    num_heads: PositiveInt = 12
+    """Attention heads."""
+    d_k: NonNegativeInt = 0
+    """Width of a head; 0: d_model / num_heads."""
+    d_ff: NonNegativeInt = 0
+    """Inner width of the feed-forward networks; 0: 4 d_model."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout of every sublayer's output and of embeddings plus positions."""
+    attention_dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout of attention weights."""
+    positions: Literal["learned", "none"] = "learned"
+    """Learned positions, or none at all (Irie et al. 2019); then a text may be longer than the context."""
+    activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
+    """Of the feed-forward networks; the published models compute GELU by its approximation."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if not self.d_k and self.d_model % self.num_heads:
+            raise ValueError(
+                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}; "
+                "change one or set d_k"
+            )
+        return self
+
+
+class GPT(nn.Module):
+    """Maps token ids to logits of the next token."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        s = self.settings = settings
+        self.stack = CausalStack(
+            s.num_layers,
+            s.d_model,
+            attention=lambda: MultiHeadAttention(
+                s.d_model, s.num_heads, d_k=s.d_k or None, dropout=s.attention_dropout
+            ),
+            feed_forward=lambda: FeedForward(s.d_model, s.d_ff or 4 * s.d_model, activation=s.activation),
+            residual=PreNorm,
+            dropout=s.dropout,
+        )
+        initialise(self, "normal")
+        with torch.no_grad():
+            # N sublayers add to the residual stream: each begins by 1 / sqrt(N) smaller (GPT-2, sec. 2.3).
+            for name, weight in self.stack.named_parameters():
+                if name.endswith(("w_o.weight", "w_2.weight")):
+                    weight.mul_((2 * s.num_layers) ** -0.5)
+        self.embedding = TokenEmbedding(s.vocab_size, s.d_model, size=s.d_model**-0.5)
+        nn.init.normal_(self.embedding.weight, std=STD)
+        self.positions = LearnedPositions(s.context, s.d_model) if s.positions == "learned" else NoPositions()
+        self.dropout = Dropout(s.dropout)
+
+    @property
+    def context(self) -> int:
+        """How many tokens it sees at once."""
+        return self.settings.context
+
+    @property
+    def slides(self) -> bool:
+        """Whether a text may go on past the context: each token then looks at the last ``context`` ones."""
+        return self.settings.positions == "none"
+
+    def forward(self, ids_BT: Tensor) -> Tensor:
+        """Logits of the token after each token, (B, T, V); T at most the context, unless the model slides."""
+        return self.embedding.logits(self.hidden(ids_BT))
+
+    def hidden(self, ids_BT: Tensor) -> Tensor:
+        """What the output layer reads, (B, T, d_model)."""
+        length = ids_BT.shape[1]
+        allowed = (
+            masks.causal(length, ids_BT.device)
+            if length <= self.context
+            else masks.looking_back(length, self.context - 1, ids_BT.device)
+        )
+        x_BTd = self.dropout(self.positions(self.embedding(ids_BT)))
+        hidden_BTd: Tensor = self.stack(x_BTd, allowed)
+        return hidden_BTd
+
+    def loss(self, batch: TextBatch, step: int) -> Loss:
+        """Negative log-likelihood a token, and how often the likeliest token is the right one."""
+        hidden_Nd = self.hidden(batch.text_in).flatten(0, 1)
+        loss, _, correct = linear_cross_entropy(
+            hidden_Nd, self.embedding.weight, batch.text_out.flatten(), 0.0
+        )
+        return {"loss": Term(1.0, loss, per="tokens"), "accuracy": Term(0.0, correct, per="tokens")}
+
+    # --- search -----------------------------------------------------------------------------------
+
+    def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> DecoderState:
+        """Read all of each prefix but its last token (``search.Stepper``). Of the source nothing is read."""
+        ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
+        nothing = source.ids_BS.new_zeros((len(prefixes), 1, 1, 0), dtype=torch.bool)
+        reach = self.context - 1 if self.slides else None
+        state = DecoderState(self.stack.begin(len(prefixes)), nothing, shift_B, reach=reach)
+        if ids_BQ.shape[1]:
+            self._advance(ids_BQ, state)
+        return state
+
+    def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+        """Append one token to every row; logits of the next, (R, V) (``search.Stepper``)."""
+        state = state.recent()
+        hidden_R1d = self._advance(tokens_R[:, None], state)
+        return self.embedding.logits(hidden_R1d[:, 0]), state
+
+    def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
+        shift_R, allowed = state.before(ids_RQ)
+        x_RQd = self.positions(self.embedding(ids_RQ), state.length, shift_R)
+        return self.stack.step(x_RQd, state.caches, allowed)
+
+
+Model = GPT

@@ -1,0 +1,47 @@
+"""A stack of self-attention that looks back only: a decoder without an encoder (Radford et al. 2018)."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from multihead.nn.cache import LayerCache
+from multihead.nn.layers import EncoderLayer
+from multihead.nn.stacks import TransformerEncoder
+
+
+class CausalStack(TransformerEncoder):
+    """Layers of self-attention and feed-forward that can also go on step by step.
+
+    ``forward`` wants a causal mask; :meth:`step` computes the same with what came before taken from caches.
+    """
+
+    def begin(self, rows: int) -> tuple[LayerCache, ...]:
+        """Every layer's cache before the first step, for so many rows: there is no source to keep."""
+        nothing = next(self.parameters()).new_empty(rows, 1, 0, 1)
+        return tuple(LayerCache(nothing, nothing) for _ in self.layers)
+
+    def step(self, x_RQd: Tensor, caches: Sequence[LayerCache], allowed: Tensor | None) -> Tensor:
+        """The next Q positions of R rows, (R, Q, d_model); their keys and values go into the caches.
+
+        Args:
+            x_RQd: the new positions.
+            caches: one a layer.
+            allowed: what they may attend to, of all positions so far and themselves.
+        """
+        for layer, cache in zip(self.layers, caches, strict=True):
+            assert isinstance(layer, EncoderLayer)
+            x_RQd = _step(layer, x_RQd, cache, allowed)
+        out: Tensor = self.norm(x_RQd)
+        return out
+
+
+def _step(layer: EncoderLayer, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None) -> Tensor:
+    attention = layer.self_attention
+
+    def look_back(y: Tensor) -> Tensor:
+        k, v = cache.append(*attention.keys_values(y))
+        return attention.attend(attention.queries(y), k, v, allowed)
+
+    x_RQd = layer.around_attention(x_RQd, look_back)
+    out: Tensor = layer.around_feed_forward(x_RQd, layer.feed_forward)
+    return out

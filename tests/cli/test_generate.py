@@ -1,0 +1,78 @@
+"""`multihead generate`, and what other commands say of a language model."""
+
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+from multihead.cli import main
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("language")
+    (folder / "text.txt").write_text("".join(f"cat {n} sat\n" for n in range(173)), encoding="utf-8")
+    settings = {
+        "data.files": folder / "text.txt",
+        "data.cache": folder / "cache",
+        "model.context": 11,
+        "model.d_model": 8,
+        "model.num_heads": 2,
+        "model.num_layers": 1,
+        "training.steps": 4,
+        "training.warmup_steps": 1,
+        "training.threads": 1,
+        "validation.every": 4,
+        "validation.sample_tokens": 3,
+    }
+    keys = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
+    assert main(["train", "shakespeare-char-cpu", *keys, "--run", str(folder / "run")]) == 0
+    return folder / "run"
+
+
+def test_a_prompt_is_gone_on_with(trained: Path, capfdbinary: Captured) -> None:
+    out, _ = run(capfdbinary, "generate", trained, "--prompt", "cat 1", "--max-tokens", "5", "--seed", "3")
+    assert out.startswith("cat 1")
+    assert out.endswith("\n")
+    again, _ = run(capfdbinary, "generate", trained, "--prompt", "cat 1", "--max-tokens", "5", "--seed", "3")
+    assert again == out
+    two, _ = run(capfdbinary, "generate", trained, "-n", "2", "--max-tokens", "5")
+    assert two.count("\n---\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--prompt", "Kätzchen"], "does not know 'K' 'ä' 'z' 'h' 'e'"),
+        (["--prompt", "cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
+        (["--temperature", "-1"], "--search.temperature"),
+        (["--beam-size", "3"], 'unknown option "--beam-size"'),
+    ],
+)
+def test_bad_input_is_told(trained: Path, capfdbinary: Captured, arguments: list[str], told: str) -> None:
+    assert told in fail(capfdbinary, "generate", trained, *arguments)
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate", "inspect"])
+def test_translators_commands_name_the_right_one(trained: Path, capfdbinary: Captured, command: str) -> None:
+    more = ["cat"] if command == "inspect" else []
+    assert f"Use it with `multihead generate {trained}" in fail(capfdbinary, command, trained, *more)
+
+
+def test_generate_refuses_what_is_no_run(tmp_path: Path, capfdbinary: Captured) -> None:
+    assert "no run folder is named" in fail(capfdbinary, "generate")
+    assert "no such run folder" in fail(capfdbinary, "generate", tmp_path / "none")
+
+
+def test_help_shows_the_keys_of_the_recipe_that_is_named(capfdbinary: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "shakespeare-char-cpu", "--help"])
+    told = capfdbinary.readouterr().out.decode()
+    assert "--data.files" in told
+    assert "--model.context" in told
+    assert "--data.source" not in told
+    with pytest.raises(SystemExit):
+        main(["generate", "--help"])
+    told = capfdbinary.readouterr().out.decode()
+    assert "--max-tokens" in told
+    assert "--beam-size" not in told
