@@ -61,6 +61,9 @@ class Silent:
         self.validations: list[dict[str, Any]] = []
         self.samples: list[str] = []
 
+    def stepped(self, step: int) -> None:
+        pass
+
     def updated(self, event: dict[str, Any]) -> None:
         self.updates.append(event)
 

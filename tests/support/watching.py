@@ -27,6 +27,9 @@ class Silent:
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
         self.began_at = step
 
+    def stepped(self, step: int) -> None:
+        pass
+
     def updated(self, event: dict[str, Any]) -> None:
         self.updates.append(event)
         self.objection(event)

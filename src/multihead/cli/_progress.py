@@ -36,6 +36,7 @@ class Watcher:
         self._bars = _Bars(console)
         self._spoke = time.monotonic()
         self._steps = 0
+        self._left = ""
         self.began = 0
 
     def __enter__(self) -> Self:
@@ -78,18 +79,25 @@ class Watcher:
             self.console.print(f"going on after step {step:,} of {self._steps:,}")
         self._bars.show("training", step, self._steps, "")
 
+    def stepped(self, step: int) -> None:
+        """Move the bar."""
+        self._bars.show("training", step, self._steps, self._stand(step))
+
     def updated(self, event: dict[str, Any]) -> None:
         """Show where the training stands."""
-        step, left = event["step"], duration(event["eta_seconds"])
+        step, self._left = event["step"], f"{duration(event['eta_seconds'])} left"
         facts = [
             f"loss {number(event['loss'])}",
             f"rate {event['rate']:.1e}",
             f"gradient norm {number(event['norm'])}",
             f"{event['tokens_per_second']:,.0f} tokens/s",
         ]
-        self._bars.show("training", step, self._steps, f"{step:,}/{self._steps:,}  {left} left", facts)
+        self._bars.show("training", step, self._steps, self._stand(step), facts)
         if not self.console.is_terminal:
-            self.console.print("  ".join([f"step {step}/{self._steps}", *facts, f"{left} left"]))
+            self.console.print("  ".join([f"step {step}/{self._steps}", *facts, self._left]))
+
+    def _stand(self, step: int) -> str:
+        return f"{step:,}/{self._steps:,}  {self._left}"
 
     def validated(self, event: dict[str, Any], samples: str) -> None:
         """Print what validation gave, and the sample translations."""
@@ -123,11 +131,14 @@ class _Bars(Progress):
             *columns, console=console, transient=True, expand=True, disable=not console.is_terminal
         )
 
-    def show(self, what: str, done: int, total: int | None, stand: str, facts: Sequence[str] = ()) -> None:
-        """Show another stand."""
+    def show(
+        self, what: str, done: int, total: int | None, stand: str, facts: Sequence[str] | None = None
+    ) -> None:
+        """Show another stand; and other facts, if any are given."""
         if self._task is None:
             self._task = self.add_task(what, total=total, stand=stand)
-        self._facts = "   ".join(facts)
+        if facts is not None:
+            self._facts = "   ".join(facts)
         self.update(self._task, description=what, completed=done, total=total, stand=stand)
 
     def get_renderables(self) -> Any:

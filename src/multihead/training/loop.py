@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import nn
 
+from multihead import hardware
 from multihead.batch import Batch
 from multihead.data.batches import Position
 from multihead.run import Run
@@ -42,6 +43,10 @@ class Validation:
 
 class Observer(Protocol):
     """Who is told how it goes."""
+
+    def stepped(self, step: int) -> None:
+        """One more update was made."""
+        ...
 
     def updated(self, event: dict[str, Any]) -> None:
         """Some updates were made (every ``training.log_every``)."""
@@ -133,6 +138,7 @@ class Training:
                 began = time.monotonic()
                 group = list(islice(stream, self.settings.accumulate))
                 self._update(group, began)
+                self.observer.stepped(self.progress.step)
                 if self.progress.step % self.settings.log_every == 0:
                     self._tell()
                 if self.progress.step % self.validation.every == 0:
@@ -164,6 +170,7 @@ class Training:
         self._interval = Interval()
         self.run.log(event)
         self.observer.updated(event)
+        hardware.return_memory()
 
     def _checkpoint(self) -> None:
         """Validate, keep the weights, and decide whether to go on: at scheduled steps only."""
@@ -184,6 +191,7 @@ class Training:
         with torch.no_grad():
             seen = self._validate(self.model, self.progress.step)
         self.model.train()
+        hardware.return_memory()
         return seen
 
     # --- the end ------------------------------------------------------------------------------------

@@ -115,6 +115,9 @@ class _Drawing:
     def __init__(self, run: Run, observer: TrainingObserver) -> None:
         self.run, self.observer = run, observer
 
+    def stepped(self, step: int) -> None:
+        self.observer.stepped(step)
+
     def updated(self, event: dict[str, Any]) -> None:
         self.observer.updated(event)
 

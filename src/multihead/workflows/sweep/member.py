@@ -89,6 +89,9 @@ class _Observer:
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
 
+    def stepped(self, step: int) -> None:
+        pass
+
     def updated(self, event: dict[str, Any]) -> None:
         pass
 
