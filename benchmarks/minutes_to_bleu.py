@@ -1,0 +1,56 @@
+"""How long it takes from raw text to a translator, everything counted, and how good it is then.
+
+    python benchmarks/minutes_to_bleu.py --data-dir data/multi30k
+
+trains `multihead train multi30k-de-en-fast` with an empty cache (reading, vocabulary, training, validation and
+Python's own start are in the time), measures with `multihead evaluate` on test_2016_flickr, and prints JSON; with
+`--write` also to results/bench-minutes.json. Run nothing beside it.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import tyro
+
+from multihead.run.environment import environment
+
+TEST = "test_2016_flickr"
+RESULT = Path(__file__).parents[1] / "results" / "bench-minutes.json"
+
+
+def main(
+    data_dir: Path = Path("data/multi30k"), recipe: str = "multi30k-de-en-fast", write: bool = False
+) -> None:
+    """Train, measure, print."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        where = ["--data.dir", str(data_dir)]
+        began = time.monotonic()
+        _multihead("train", recipe, *where, "--run", str(run), "--data.cache", f"{folder}/cache")
+        trained = time.monotonic()
+        files = [str(data_dir / f"{TEST}.{side}.gz") for side in ("de", "en")]
+        told = _multihead("evaluate", str(run), "--src", files[0], "--tgt", files[1], "--json")
+        ended = time.monotonic()
+    result = {
+        "recipe": recipe,
+        "minutes_to_train": round((trained - began) / 60, 2),
+        "minutes_to_evaluate": round((ended - trained) / 60, 2),
+        TEST: next(iter(json.loads(told).values())),
+        "environment": environment({}),
+    }
+    print(json.dumps(result, indent=2))
+    if write:
+        RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def _multihead(*arguments: str) -> str:
+    command = [sys.executable, "-m", "multihead", *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
