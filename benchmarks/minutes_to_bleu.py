@@ -2,9 +2,9 @@
 
     python benchmarks/minutes_to_bleu.py --data-dir data/multi30k
 
-trains `multihead train multi30k-de-en-fast` with an empty cache (reading, vocabulary, training, validation and
-Python's own start are in the time), measures with `multihead evaluate` on test_2016_flickr, and prints JSON; with
-`--write` also to results/bench-minutes.json. Run nothing beside it.
+trains `multihead train multi30k-de-en-fast` with an empty cache (the start of Python, reading, vocabulary,
+training and validation are in the time), measures with `multihead evaluate` on test_2016_flickr, and prints
+JSON; with `--write` also to results/bench-minutes.json. Run nothing beside it.
 """
 
 import json
