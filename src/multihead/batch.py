@@ -148,3 +148,83 @@ class PictureBatch:
     def to(self, device: torch.device) -> "PictureBatch":
         """Return the same pictures on ``device``."""
         return PictureBatch(self.pixels_BChw.to(device), self.labels_B2.to(device), self.shares_B2.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What an encoder reads: one text, or two of which it shall know which is which.
+
+    Attributes:
+        ids_BN: ids, padded on the right; [CLS] first [SEP], or [CLS] first [SEP] second [SEP].
+        segments_BN: 0 for the first text and its symbols, 1 for the second.
+        lengths_B: the true lengths.
+    """
+
+    ids_BN: Tensor
+    segments_BN: Tensor
+    lengths_B: Tensor
+
+    def to(self, device: torch.device) -> "Input":
+        """Return the same on ``device``."""
+        return Input(self.ids_BN.to(device), self.segments_BN.to(device), self.lengths_B.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedBatch:
+    """Texts with gaps (Devlin et al. 2019, sec. 3.1).
+
+    Attributes:
+        input: what is read, gaps made.
+        places_M: where something is to be guessed, as places in ``ids_BN.flatten()``.
+        answers_M: what stood there.
+        follows_B: 1 where the second text goes on with the first, 0 where it does not, -1: not asked.
+        tokens: how many pieces are read, padding not counted.
+        pairs: how many of ``follows_B`` are asked.
+    """
+
+    input: Input
+    places_M: Tensor
+    answers_M: Tensor
+    follows_B: Tensor
+    tokens: int
+    pairs: int
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the terms of a loss are divided by."""
+        return {"masked": len(self.places_M), "pairs": max(1, self.pairs)}
+
+    def to(self, device: torch.device) -> "MaskedBatch":
+        """Return the same on ``device``."""
+        return MaskedBatch(
+            self.input.to(device),
+            self.places_M.to(device),
+            self.answers_M.to(device),
+            self.follows_B.to(device),
+            self.tokens,
+            self.pairs,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledBatch:
+    """Texts and their classes.
+
+    Attributes:
+        input: the texts.
+        labels_B: classes, from 0.
+        tokens: how many pieces are read, padding not counted.
+    """
+
+    input: Input
+    labels_B: Tensor
+    tokens: int
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the terms of a loss are divided by."""
+        return {"texts": len(self.labels_B)}
+
+    def to(self, device: torch.device) -> "LabelledBatch":
+        """Return the same on ``device``."""
+        return LabelledBatch(self.input.to(device), self.labels_B.to(device), self.tokens)

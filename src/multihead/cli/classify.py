@@ -1,11 +1,14 @@
-"""Say what pictures show, with probabilities; or measure a classifier.
+"""Say what pictures show, or texts are, with probabilities; or measure a classifier.
 
     multihead classify runs/clothes shoe.png shirt.png
+    multihead classify runs/reviews "정말 재미있는 영화"
+    multihead classify runs/reviews -i reviews.txt
     multihead classify runs/clothes --tests
     multihead classify runs/clothes --labelled photos/
 
 A folder stands for the pictures in it. Pictures are brought to the size and the
-channels that the model was trained on.
+channels that the model was trained on. Of a file of texts every line is one;
+an empty line gives an empty line.
 """
 
 import json
@@ -16,7 +19,7 @@ from typing import Annotated
 
 import tyro
 
-from multihead.cli import _console, _options
+from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
 from multihead.data.pictures.listing import Listing, listed
 from multihead.data.pictures.opening import SUFFIXES
@@ -26,7 +29,7 @@ from multihead.run import Run
 
 Run_ = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 Pictures = Annotated[
-    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PICTURE", help_behavior_hint="")
+    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PICTURE|TEXT", help_behavior_hint="")
 ]
 
 
@@ -37,13 +40,16 @@ class Options:
     run: Run_
     """Run folder of a classifier."""
     pictures: Pictures = ()
-    """Picture files, or folders of them."""
+    """Picture files, or folders of them; or texts."""
+    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
+    """Texts, one a line, plain or compressed; "-": standard input."""
     labelled: _options.Files = ()
-    """Measure on pictures of known classes: a folder of class folders, a CSV file, or two idx files."""
+    """Measure on pictures of known classes: a folder of class folders, a CSV file, or two idx files; or on
+    TSV files of texts and classes."""
     tests: _options.Flag = False
     """Measure on the test sets of the run's recipe."""
     top: int = 3
-    """Classes shown for each picture."""
+    """Classes shown for each."""
     json: _options.Flag = False
     """Print JSON."""
     device: _options.Word = "auto"
@@ -53,6 +59,19 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
+    if Run.open(options.run).task == "classification":
+        return _classify_texts.run(
+            options.run,
+            options.pictures,
+            options.input,
+            options.labelled,
+            tests=options.tests,
+            top=options.top,
+            json_=options.json,
+            device=options.device,
+        )
+    if options.input:
+        raise UserError("a file of texts, but the run is a classifier of pictures", place=options.input)
     sets = _sets(options)
     if bool(sets) == bool(options.pictures):
         remedy = "Name pictures, or say --tests or --labelled."

@@ -8,25 +8,34 @@ from torch import Tensor, nn
 from multihead.settings import Learning
 
 PREFIX = "optimizer."
+PART = "part"
+"""Of a group of parameters: its rate as a part of the training's."""
 
 
 def make_optimizer(model: nn.Module, settings: Learning) -> torch.optim.Optimizer:
-    """Return Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019); only matrices decay."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    matrices = [parameter for parameter in parameters if parameter.dim() >= 2]
-    others = [parameter for parameter in parameters if parameter.dim() < 2]
-    groups = [
-        {"params": matrices, "weight_decay": settings.weight_decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
+    """Return Adam (Kingma and Ba 2015) or AdamW (Loshchilov and Hutter 2019); only matrices decay.
+
+    With ``layer_decay`` below 1 the rate falls from layer to layer, as ``depths`` of the model says.
+    """
+    parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    layer_decay: float = getattr(settings, "layer_decay", 1.0)
+    depths: dict[str, int] = model.depths() if layer_decay < 1 else {}  # type: ignore[operator]
+    groups = []
+    for depth in sorted({depths.get(name, 0) for name in parameters}):
+        here = [p for name, p in parameters.items() if depths.get(name, 0) == depth]
+        matrices = [p for p in here if p.dim() >= 2]
+        others = [p for p in here if p.dim() < 2]
+        part = layer_decay**depth
+        groups.append({"params": matrices, "weight_decay": settings.weight_decay, PART: part})
+        groups.append({"params": others, "weight_decay": 0.0, PART: part})
     kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
     return kind(groups, lr=0.0, betas=settings.betas, eps=settings.eps, fused=True)
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Use this learning rate from now on."""
+    """Use this learning rate from now on; a group that has a part of it uses that."""
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get(PART, 1.0)
 
 
 def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

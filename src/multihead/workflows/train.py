@@ -80,6 +80,9 @@ def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | N
         model: nn.Module = models.load(recipe.kind).Model(recipe.model)
     if beginning:
         trained = beginning.load_model().state_dict()
+        # A model may say which of another's weights it takes, and begin with its own besides.
+        if hasattr(model, "taken_from"):
+            trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
         if {name: w.shape for name, w in trained.items()} != {
             name: w.shape for name, w in model.state_dict().items()
         }:

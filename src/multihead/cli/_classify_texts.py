@@ -1,0 +1,95 @@
+"""`multihead classify` of a run that tells texts apart."""
+
+import json
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from multihead.cli import _console
+from multihead.cli._confusion import as_json, show
+from multihead.errors import UserError
+from multihead.generation.text_classifier import Measured, TextClassifier, TextGuess
+from multihead.run import Run
+from multihead.text.corpus import read_lines
+from multihead.text.tables import read_labelled
+
+CHUNK = 1024
+"""Lines classified together."""
+
+
+def run(
+    folder: str,
+    texts: Sequence[str],
+    file: str | None,
+    labelled: Sequence[str],
+    *,
+    tests: bool,
+    top: int,
+    json_: bool,
+    device: str,
+) -> int:
+    """Run the command; the arguments are those of ``multihead classify``."""
+    sets = _sets(folder, labelled, tests=tests)
+    if bool(sets) + bool(texts) + bool(file) > 1:
+        raise UserError("texts, a file and test sets", remedy="Name one of them.")
+    if not sets and not texts and not file and sys.stdin.isatty():
+        raise UserError("what shall be classified?", remedy="Name a text, or a file: -i FILE.")
+    classifier = TextClassifier.load(folder, device)
+    if sets:
+        _measure(folder, classifier, sets, json_=json_)
+        return 0
+    lines = iter(texts) if texts else read_lines(file or "-")
+    while chunk := list(islice(lines, CHUNK)):
+        for text, guess in zip(chunk, classifier.classify(chunk), strict=True):
+            print(_as_json(text, guess) if json_ else _told(guess, max(1, top)))
+        sys.stdout.flush()
+    return 0
+
+
+def _sets(folder: str, labelled: Sequence[str], *, tests: bool) -> dict[str, list[Path]]:
+    sets = {}
+    if tests:
+        data = Run.open(folder).recipe.data
+        if not data.tests:
+            remedy = "Name files whose classes are known: --labelled."
+            raise UserError("its recipe names no test sets (data.tests)", place=folder, remedy=remedy)
+        sets = {name: [Path(data.dir) / file for file in files] for name, files in data.tests.items()}
+    if labelled:
+        sets[labelled[0]] = [Path(file) for file in labelled]
+    return sets
+
+
+def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]], *, json_: bool) -> None:
+    trained = Run.open(folder)
+    data, labels = trained.recipe.data, trained.environment["data"]["labels"]
+    found: dict[str, Measured] = {}
+    for name, paths in sets.items():
+        examples = (
+            e for path in paths for e in read_labelled(path, data.text_field, data.label_field, data.encoding)
+        )
+        found[name] = classifier.measure(examples, labels)
+    if json_:
+        told = {
+            name: {**as_json(measured.scores, classifier.names), "empty": measured.empty}
+            for name, measured in found.items()
+        }
+        print(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    console = _console.output()
+    for name, measured in found.items():
+        show(
+            f"{folder} on {name}: {measured.scores.count:,} texts", measured.scores, classifier.names, console
+        )
+        if measured.empty:
+            console.print(
+                f"{measured.empty:,} empty texts left out (the first: {', '.join(measured.places)})"
+            )
+
+
+def _told(guess: TextGuess, top: int) -> str:
+    return "\t".join(f"{name} {100 * p:.1f} %" for name, p in islice(guess.probabilities.items(), top))
+
+
+def _as_json(text: str, guess: TextGuess) -> str:
+    return json.dumps({"text": text, "probabilities": guess.probabilities}, ensure_ascii=False)

@@ -1,0 +1,141 @@
+"""BERT: an encoder that fills gaps, and tells whether two texts belong together (Devlin et al. 2019)."""
+
+from typing import Literal
+
+import torch
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from multihead import settings
+from multihead.batch import Input, MaskedBatch
+from multihead.nn import (
+    FeedForward,
+    LearnedPositions,
+    Loss,
+    MultiHeadAttention,
+    PostNorm,
+    TokenEmbedding,
+    TransformerEncoder,
+    masks,
+)
+from multihead.nn.dropout import Dropout
+from multihead.nn.feed_forward import ACTIVATIONS
+from multihead.nn.initialisation import initialise
+from multihead.nn.losses import Term, smoothed_cross_entropy
+
+TASK = "masked"
+SEGMENTS = 2
+
+
+class Settings(settings.Settings):
+    """What makes a BERT; the defaults are the paper's BERT-base (sec. 3)."""
+
+    vocab_size: PositiveInt = 30_522
+    """Size of the vocabulary; taken from the tokenizer."""
+    max_positions: PositiveInt = 512
+    """The longest input, special pieces included."""
+    d_model: PositiveInt = 768
+    """Width of embeddings and of the residual stream, H of the paper."""
+    num_layers: PositiveInt = 12
+    """Layers, L of the paper."""
+    num_heads: PositiveInt = 12
+    """Attention heads, A of the paper."""
+    d_ff: NonNegativeInt = 0
+    """Inner width of the feed-forward networks; 0: 4 d_model."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout of every sublayer's output, of the embeddings, and before the classes."""
+    attention_dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout of attention weights."""
+    activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
+    """Of the feed-forward networks."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if self.d_model % self.num_heads:
+            raise ValueError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
+        return self
+
+
+class BERTEncoder(nn.Module):
+    """Embeddings of pieces, segments and positions, and layers of self-attention (sec. 3, figure 2)."""
+
+    def __init__(self, s: Settings) -> None:
+        super().__init__()
+        self.stack = TransformerEncoder(
+            s.num_layers,
+            s.d_model,
+            attention=lambda: MultiHeadAttention(s.d_model, s.num_heads, dropout=s.attention_dropout),
+            feed_forward=lambda: FeedForward(s.d_model, s.d_ff or 4 * s.d_model, activation=s.activation),
+            residual=PostNorm,
+            dropout=s.dropout,
+        )
+        # A factor of 1: the matrix is small from the start, and the output layer's too.
+        self.embedding = TokenEmbedding(s.vocab_size, s.d_model, size=s.d_model**-0.5)
+        self.segments = TokenEmbedding(SEGMENTS, s.d_model, size=s.d_model**-0.5)
+        self.positions = LearnedPositions(s.max_positions, s.d_model)
+        self.norm = nn.LayerNorm(s.d_model)
+        self.dropout = Dropout(s.dropout)
+        self.pool = nn.Linear(s.d_model, s.d_model)
+        for embedding in (self.embedding, self.segments):
+            nn.init.normal_(embedding.weight, std=0.02)
+        initialise(self, "normal")
+
+    def forward(self, read: Input) -> Tensor:
+        """What has become of each piece, (B, N, d_model)."""
+        x_BNd = self.positions(self.embedding(read.ids_BN) + self.segments(read.segments_BN))
+        x_BNd = self.dropout(self.norm(x_BNd))
+        hidden_BNd: Tensor = self.stack(x_BNd, masks.padding(read.lengths_B, read.ids_BN.shape[1]))
+        return hidden_BNd
+
+    def pooled(self, hidden_BNd: Tensor) -> Tensor:
+        """What stands for the whole input: tanh of a projection of [CLS], (B, d_model)."""
+        whole: Tensor = self.pool(hidden_BNd[:, 0])
+        return whole.tanh()
+
+
+class BERT(nn.Module):
+    """Maps texts with gaps to logits of what is missing, and of whether the second follows on the first."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        s = self.settings = settings
+        self.encoder = BERTEncoder(s)
+        self.transform = nn.Linear(s.d_model, s.d_model)
+        self.transform_norm = nn.LayerNorm(s.d_model)
+        self.output_bias = nn.Parameter(torch.zeros(s.vocab_size))
+        self.follows = nn.Linear(s.d_model, 2)
+        self.activation = ACTIVATIONS[s.activation]
+        for part in (self.transform, self.follows):
+            initialise(part, "normal")
+
+    @property
+    def limit(self) -> int:
+        """The longest input, special pieces included."""
+        return self.settings.max_positions
+
+    def forward(self, read: Input) -> tuple[Tensor, Tensor]:
+        """Logits of every piece, (B, N, V), and of "does not follow, follows", (B, 2)."""
+        hidden_BNd = self.encoder(read)
+        return self.guesses(hidden_BNd), self.follows(self.encoder.pooled(hidden_BNd))
+
+    def guesses(self, hidden: Tensor) -> Tensor:
+        """Logits of the pieces at some places, (..., d_model) to (..., V): a layer, then the embeddings."""
+        transformed = self.transform_norm(self.activation(self.transform(hidden)))
+        return self.encoder.embedding.logits(transformed) + self.output_bias
+
+    def loss(self, batch: MaskedBatch, step: int) -> Loss:
+        """Cross-entropy of what is missing and of what follows (sec. 3.1); how often both are right."""
+        hidden_BNd = self.encoder(batch.input)
+        logits_MV = self.guesses(hidden_BNd.flatten(0, 1)[batch.places_M])
+        loss, _, correct = smoothed_cross_entropy(logits_MV, batch.answers_M, 0.0)
+        terms = {"loss": Term(1.0, loss, per="masked"), "accuracy": Term(0.0, correct, per="masked")}
+        if batch.pairs:
+            asked_B = batch.follows_B >= 0
+            logits_P2 = self.follows(self.encoder.pooled(hidden_BNd))[asked_B]
+            loss, _, correct = smoothed_cross_entropy(logits_P2, batch.follows_B[asked_B], 0.0)
+            terms["next_loss"] = Term(1.0, loss, per="pairs")
+            terms["next_accuracy"] = Term(0.0, correct, per="pairs")
+        return terms
+
+
+Model = BERT

@@ -1,0 +1,76 @@
+"""BERT with classes on top, for fine-tuning (Devlin et al. 2019, sec. 4.1): one more matrix over [CLS]."""
+
+from collections.abc import Mapping
+
+from pydantic import PositiveInt
+from torch import Tensor, nn
+
+from multihead.batch import Input, LabelledBatch
+from multihead.models import bert
+from multihead.nn import Loss
+from multihead.nn.dropout import Dropout
+from multihead.nn.initialisation import initialise
+from multihead.nn.losses import Term, smoothed_cross_entropy
+
+TASK = "classification"
+
+
+class Settings(bert.Settings):
+    """What makes a BERT that tells classes apart; sizes are those of the BERT that is begun with."""
+
+    classes: PositiveInt = 2
+    """How many classes; taken from the data."""
+    class_names: tuple[str, ...] = ()
+    """What they are called; taken from the data."""
+
+
+class BERTClassifier(nn.Module):
+    """Maps texts to logits of their classes."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.encoder = bert.BERTEncoder(settings)
+        self.dropout = Dropout(settings.dropout)
+        self.output = nn.Linear(settings.d_model, settings.classes)
+        initialise(self.output, "normal")
+
+    @property
+    def limit(self) -> int:
+        """The longest input, special pieces included."""
+        return self.settings.max_positions
+
+    def forward(self, read: Input) -> Tensor:
+        """Logits of the classes, (B, K)."""
+        logits_BK: Tensor = self.output(self.dropout(self.encoder.pooled(self.encoder(read))))
+        return logits_BK
+
+    def loss(self, batch: LabelledBatch, step: int) -> Loss:
+        """Cross-entropy a text; how often the likeliest class is the right one."""
+        loss, _, correct = smoothed_cross_entropy(self(batch.input), batch.labels_B, 0.0)
+        return {"loss": Term(1.0, loss, per="texts"), "accuracy": Term(0.0, correct, per="texts")}
+
+    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return what is taken of another model's weights: the encoder's, and the classes' where they fit."""
+        own = self.state_dict()
+        taken = {name: weight for name, weight in trained.items() if name.startswith("encoder.")}
+        if all(name in trained and trained[name].shape == own[name].shape for name in OUTPUT):
+            taken |= {name: trained[name] for name in OUTPUT}
+        return taken
+
+    def depths(self) -> dict[str, int]:
+        """Return how many layers lie above each parameter, for layer-wise rates; of the classes 0."""
+        count = self.settings.num_layers
+        depths = {}
+        for name, _ in self.named_parameters():
+            depths[name] = 0
+            if name.startswith("encoder.stack.layers."):
+                depths[name] = count - int(name.split(".")[3])
+            elif name.startswith("encoder.") and not name.startswith("encoder.pool."):
+                depths[name] = count + 1
+        return depths
+
+
+OUTPUT = ("output.weight", "output.bias")
+
+Model = BERTClassifier

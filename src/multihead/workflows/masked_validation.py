@@ -1,0 +1,62 @@
+"""How a model that fills gaps is looked at in training."""
+
+import math
+
+import torch
+from torch import nn
+
+from multihead import hardware
+from multihead.data.gaps import Gaps
+from multihead.data.text_batches import in_order, lengths
+from multihead.data.texts import PreparedTexts
+from multihead.generation.filler import MASK, Filler
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+from multihead.training import Validation
+
+EPOCH = 0
+"""The gaps are always the same, so that validations can be compared."""
+
+
+class Validator:
+    """Validates a model on at most ``validation.max_texts`` of the prepared texts."""
+
+    def __init__(
+        self, texts: PreparedTexts, gaps: Gaps, recipe: Recipe[Settings], device: torch.device
+    ) -> None:
+        self.gaps, self.device, self.precision = gaps, device, recipe.training.precision
+        self.tokenizer = texts.tokenizer
+        used = lengths(texts.valid, recipe.data.max_length)
+        self.batches = in_order(used, recipe.training.batch_tokens, recipe.validation.max_texts)
+        worded = [text for text in texts.shown if len(text.split()) > 2]
+        self.shown = [_with_gap(text) for text in worded[: recipe.validation.samples]]
+
+    def __call__(self, model: nn.Module, step: int) -> Validation:
+        """Return loss (a masked piece), perplexity, accuracy, and those of the next sentence; and samples."""
+        dtype = hardware.pick_dtype(self.precision, self.device)
+        sums = {"loss": 0.0, "accuracy": 0.0, "next_loss": 0.0, "next_accuracy": 0.0}
+        masked = pairs = 0
+        for rows in self.batches:
+            batch = self.gaps(rows, EPOCH)
+            with hardware.autocast(self.device, dtype):
+                loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
+            for name in sums.keys() & loss.keys():
+                sums[name] += loss[name].sum.item()
+            masked, pairs = masked + len(batch.places_M), pairs + batch.pairs
+        nll = sums["loss"] / masked
+        metrics = {"loss": nll, "perplexity": math.exp(min(nll, 700)), "accuracy": sums["accuracy"] / masked}
+        if pairs:
+            metrics |= {name: sums[name] / pairs for name in ("next_loss", "next_accuracy")}
+        filler = Filler(model, self.tokenizer, device=self.device, precision=self.precision)
+        samples = []
+        for text, right in self.shown:
+            guesses = ", ".join(f"{g.piece} {g.probability:.2f}" for g in filler.fill(text).gaps[0][:3])
+            samples.append(f"text     {text}\nright    {right}\nguesses  {guesses}")
+        return Validation(metrics, "\n\n".join(samples))
+
+
+def _with_gap(text: str) -> tuple[str, str]:
+    """Return a short text with its middle word left out, and the word."""
+    words = text.split()[:20]
+    middle = len(words) // 2
+    return " ".join([*words[:middle], MASK, *words[middle + 1 :]]), words[middle]
