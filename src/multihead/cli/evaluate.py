@@ -17,6 +17,7 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
+from multihead import hardware
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str]) -> int:
         recipe = recipes.load(run.folder / "recipe.toml", given)
         sets = sets or _with_worse(options, _test_sets(options, recipe.data))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
+        hardware.keep_memory()
         translator = Translator.load(folder, device=options.device)
         with counted(f"translating with {folder}") as progress:
             found[folder] = [

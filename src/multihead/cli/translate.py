@@ -16,6 +16,7 @@ from typing import Annotated
 
 import tyro
 
+from multihead import hardware
 from multihead.cli import _console, _options
 from multihead.cli._searching import search_settings
 from multihead.cli._writing import write
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     if not options.runs:
         raise UserError("no run folder is named", remedy="multihead translate RUN < text")
     search = search_settings(options.runs[0], given)
+    hardware.keep_memory()
     translator = Translator.load(*options.runs, device=options.device)
     write(_blocks(translator, search, options), options.output)
     return 0

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Self
 
 import torch
 from torch import nn
@@ -16,13 +16,13 @@ from multihead.errors import UserError
 from multihead.generation.batching import Asked, by_length, to_source
 from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import search
+from multihead.generation.stepping import LatestStepper
 from multihead.generation.translation import Output, PairScore, Translation
 from multihead.generation.unknown import stand_ins
 from multihead.hardware import Precision
 from multihead.run import Run
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypothesis import Hypothesis
-from multihead.search.stepper import Stepper
 from multihead.settings import SearchSettings
 from multihead.text.tokenizer import Tokenizer
 
@@ -60,8 +60,7 @@ class Translator:
         self.device = device
         self.settings = settings or SearchSettings()
         self._dtype = hardware.pick_dtype(precision, device)
-        steppers = [cast(Stepper[Any], model) for model in models]
-        self._stepper: Stepper[Any] = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
+        self._steppers = [LatestStepper(model, device, self._dtype) for model in models]
         limits = [limit for model in models if (limit := getattr(model, "limit", None)) is not None]
         self.limit: int | None = min(limits, default=None)
         """The longest sequence that all models can read and write, end symbol included; None: any."""
@@ -139,8 +138,9 @@ class Translator:
         self, batch: Sequence[Asked], settings: SearchSettings, first_number: int
     ) -> list[Translation]:
         source, target = self.source_tokenizer, self.target_tokenizer
+        steppers = [one.stepper() for one in self._steppers]
         hypotheses = search(
-            self._stepper,
+            steppers[0] if len(steppers) == 1 else Ensemble(steppers),
             to_source(batch, pad_id=source.pad_id, eos_id=source.eos_id).to(self.device),
             [[target.bos_id, *one.prefix] for one in batch],
             settings,

@@ -7,10 +7,12 @@ settings.
 from collections.abc import Sequence
 from typing import Literal
 
+import torch
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import PairBatch, Source
+from multihead.models._transformer_search import PreparedTransformer
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import (
     DotProductAttention,
@@ -30,6 +32,7 @@ from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
 from multihead.nn.positions import NoPositions
+from multihead.nn.prepared import preparable
 from multihead.nn.residual import ResidualKind
 from multihead.nn.score_functions import AdditiveScore, DotScore
 from multihead.nn.teacher_forcing import next_token_loss, target_log_probabilities
@@ -212,6 +215,25 @@ class Transformer(nn.Module):
         """Append one token to every hypothesis; logits of the next, (R, V) (``search.Stepper``)."""
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.output.logits(hidden_R1d[:, 0]), state
+
+    def prepared(self, dtype: torch.dtype) -> PreparedTransformer | None:
+        """This model as it is now, laid out for search on a CPU; None: it has parts that cannot be.
+
+        Args:
+            dtype: of its matrices.
+        """
+        layers = [*self.encoder.layers, *self.decoder.layers]
+        if self.settings.window or not preparable(layers):
+            return None
+        with torch.no_grad():
+            return PreparedTransformer(
+                source=(self.source_embedding, self.source_positions),
+                target=(self.target_embedding, self.target_positions),
+                encoder=(self.encoder.layers, self.encoder.norm),
+                decoder=(self.decoder.layers, self.decoder.norm),
+                output=self.output,
+                dtype=dtype,
+            )
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
         shift_R, allowed = state.before(ids_RQ)

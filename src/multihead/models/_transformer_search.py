@@ -1,0 +1,96 @@
+"""A Transformer laid out for search on a CPU: the same function, 2 to 4 times as fast."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from multihead.batch import Source
+from multihead.nn import TokenEmbedding
+from multihead.nn.decoding import left_padded
+from multihead.nn.prepared import decoder_layers, encoder_layers
+from multihead.nn.shared_cache import SharedState
+
+
+class PreparedTransformer:
+    """A stepper (``search.Stepper``) with the weights that a model has now.
+
+    Args:
+        source: embedding and positions of the source.
+        target: embedding and positions of the target.
+        encoder: its layers, and the norm at the end.
+        decoder: its layers, and the norm at the end.
+        output: the output layer.
+        dtype: of the matrices.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: tuple[TokenEmbedding, nn.Module],
+        target: tuple[TokenEmbedding, nn.Module],
+        encoder: tuple[nn.ModuleList, nn.Module],
+        decoder: tuple[nn.ModuleList, nn.Module],
+        output: TokenEmbedding,
+        dtype: torch.dtype,
+    ) -> None:
+        self._source, self._source_positions = _scaled(source[0], dtype), source[1]
+        self._target, self._target_positions = _scaled(target[0], dtype), target[1]
+        if source[0] is target[0]:
+            self._source = self._target
+        self._encoder, self._encoder_norm = encoder_layers(encoder[0], dtype), encoder[1]
+        self._decoder, self._decoder_norm = decoder_layers(decoder[0], dtype), decoder[1]
+        self._output = output.weight.detach().to(dtype)
+
+    def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> SharedState:
+        """Read the source and all of each prefix but its last token."""
+        with torch.autocast("cpu", enabled=False):
+            ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
+            source_bias = _source_bias(source)
+            memory_BSd = self._read(source.ids_BS, source_bias)
+            caches = [layer.begin(memory_BSd) for layer in self._decoder]
+            # Where sentences begin in different columns, a bias is needed from the first on.
+            bias = None if shift_B is None else torch.zeros(len(prefixes), 1, 0)
+            state = SharedState(caches, 1, 0, source_bias, bias, shift_B)
+            for column, ids_B in enumerate(ids_BQ.T):
+                _, state = self._advance(ids_B, state)
+                if shift_B is not None and state.bias is not None:
+                    # What stands before the prefix could look at itself only, and nobody looks at it.
+                    state.bias[:, 0, column].masked_fill_(column < shift_B, -torch.inf)
+            return state
+
+    def step(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
+        """Append one token to every hypothesis; logits of the next, (R, V)."""
+        with torch.autocast("cpu", enabled=False):
+            hidden_NKd, state = self._advance(tokens_R, state)
+            return F.linear(hidden_NKd.flatten(0, 1), self._output), state
+
+    def _read(self, ids_BS: Tensor, bias: Tensor | None) -> Tensor:
+        x_BSd = self._source_positions(F.embedding(ids_BS, self._source))
+        for layer in self._encoder:
+            x_BSd = layer(x_BSd, bias)
+        read: Tensor = self._encoder_norm(x_BSd)
+        return read
+
+    def _advance(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
+        column, state = state.columns, state.stepped()
+        shift_R = None if state.shift_N is None else state.shift_N.repeat_interleave(state.rows)
+        x_R1d = self._target_positions(F.embedding(tokens_R, self._target)[:, None], column, shift_R)
+        x_NKd = x_R1d.view(state.sentences, state.rows, -1)
+        bias = None if state.bias is None else state.bias[:, None]
+        for layer, cache in zip(self._decoder, state.caches, strict=True):
+            x_NKd = layer.step(x_NKd, cache, bias, state.source_bias)
+        return self._decoder_norm(x_NKd), state
+
+
+def _scaled(embedding: TokenEmbedding, dtype: torch.dtype) -> Tensor:
+    return (embedding.weight.detach() * embedding.scale).to(dtype)
+
+
+def _source_bias(source: Source) -> Tensor | None:
+    width = source.ids_BS.shape[1]
+    absent_BS = torch.arange(width) >= source.lengths_B[:, None]
+    if not bool(absent_BS.any()):
+        return None
+    return torch.zeros(absent_BS.shape).masked_fill_(absent_BS, -torch.inf)[:, None, None]
