@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from multihead.nn.kernels import native
 from multihead.run import environment, file_hashes
 
 
@@ -17,6 +18,7 @@ def test_versions_machine_and_data_are_there() -> None:
     assert found["versions"]["python"] == platform.python_version()
     assert found["machine"]["cores"] >= 1
     assert found["machine"]["threads"] == torch.get_num_threads()
+    assert found["machine"]["native"] in ("none", *native.LEVELS)
     assert found["data"] == {"fingerprint": "abc"}
     json.dumps(found, allow_nan=False)
 

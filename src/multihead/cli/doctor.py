@@ -12,6 +12,7 @@ from rich.table import Table
 
 from multihead import hardware
 from multihead.cli import _console, _options
+from multihead.nn.kernels import native
 from multihead.run.environment import PACKAGES
 
 OPTIONAL = {
@@ -52,7 +53,16 @@ def _findings() -> Iterator[tuple[str, str]]:
         yield "processor", ", ".join(known) or "no vector units that torch knows of"
         if not fast:
             yield "hint", "training in fp32 takes two to eight times as long as with bf16 units"
+    yield "native", _native(device)
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     yield "compiler", compiler or "none found: training.compile needs one on a CPU"
     for name, use in OPTIONAL.items():
         yield name, metadata.version(name) if find_spec(name) else f"not there; for {use}"
+
+
+def _native(device: torch.device) -> str:
+    """Which native kernels are in use."""
+    if not native.level():
+        return "not there: plain PyTorch is used; with a C++ compiler at hand, install multihead again"
+    use = f"kernels for {native.level()}"
+    return use if device.type == "cpu" else f"{use}, where something runs on the CPU"

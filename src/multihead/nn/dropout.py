@@ -1,9 +1,8 @@
 """Dropout (Srivastava et al. 2014) with a cheap mask."""
 
-import torch
 from torch import Tensor, nn
 
-from multihead.nn.kernels.byte_dropout import byte_dropout
+from multihead.nn.kernels.byte_dropout import dropped
 
 
 class Dropout(nn.Module):
@@ -17,11 +16,14 @@ class Dropout(nn.Module):
         super().__init__()
         self.p = p
 
+    @property
+    def chance(self) -> float:
+        """The chance now: 0 outside training."""
+        return self.p if self.training else 0.0
+
     def forward(self, x: Tensor) -> Tensor:
         """Same shape as x."""
-        if not self.training or self.p == 0:
-            return x
-        return byte_dropout(x, self.p) if x.device.type == "cpu" else torch.dropout(x, self.p, train=True)
+        return dropped(x, self.chance)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows."""

@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from multihead.nn.dropout import Dropout
+from multihead.nn.kernels.relu import relu
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
+    "relu": relu,
     "gelu": F.gelu,
     # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), as GPT was published.
     "gelu_tanh": partial(F.gelu, approximate="tanh"),

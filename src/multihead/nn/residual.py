@@ -6,6 +6,8 @@ from typing import Protocol
 from torch import Tensor, nn
 
 from multihead.nn.dropout import Dropout
+from multihead.nn.kernels.residual_norm import residual_norm, residual_sum
+from multihead.nn.layer_norm import LayerNorm
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -30,13 +32,12 @@ class PostNorm(nn.Module):
 
     def __init__(self, d_model: int, dropout: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = LayerNorm(d_model)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        out: Tensor = self.norm(x + self.dropout(sublayer(x)))
-        return out
+        return residual_norm(x, sublayer(x), self.norm, self.dropout.chance)
 
 
 class PreNorm(nn.Module):
@@ -49,10 +50,9 @@ class PreNorm(nn.Module):
 
     def __init__(self, d_model: int, dropout: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = LayerNorm(d_model)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        out: Tensor = x + self.dropout(sublayer(self.norm(x)))
-        return out
+        return residual_sum(x, sublayer(self.norm(x)), self.dropout.chance)

@@ -6,13 +6,14 @@ from torch import Tensor, nn
 
 from multihead.nn.cache import LayerCache
 from multihead.nn.feed_forward import FeedForward
+from multihead.nn.layer_norm import LayerNorm
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.residual import PostNorm, ResidualKind
 
 
 def _final_norm(d_model: int, residual: ResidualKind) -> nn.Module:
-    return nn.Identity() if residual.ends_normalised else nn.LayerNorm(d_model)
+    return nn.Identity() if residual.ends_normalised else LayerNorm(d_model)
 
 
 class TransformerEncoder(nn.Module):

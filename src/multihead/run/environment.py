@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from multihead.nn.kernels import native
+
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")
 """Abilities of a processor that change speed or rounding."""
@@ -48,6 +50,7 @@ def _machine() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "memory_gib": _memory_gib(),
         "flags": [flag for flag in FLAGS if flag in flags],
+        "native": native.level() or "none",
     }
     if torch.cuda.is_available():
         machine["gpus"] = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]

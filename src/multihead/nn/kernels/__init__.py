@@ -2,10 +2,13 @@
 
 from torch import Tensor
 
-from multihead.nn.kernels import fused_attention, matmul_attention
+from multihead.nn.kernels import fused_attention, matmul_attention, short_attention
 
 
 def best_attention(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float) -> Tensor:
     """softmax(QK^T / sqrt(d_k)) V by the kernel that suits the device; see ``nn.attention.attention``."""
-    attend = matmul_attention.attend if q.device.type == "cpu" else fused_attention.attend
-    return attend(q, k, v, allowed, dropout)
+    if q.device.type != "cpu":
+        return fused_attention.attend(q, k, v, allowed, dropout)
+    if short_attention.suits(q, k, v, allowed):
+        return short_attention.attend(q, k, v, allowed, dropout)
+    return matmul_attention.attend(q, k, v, allowed, dropout)

@@ -1,12 +1,16 @@
 """x * mask / keep, mask from bytes: one 64-bit random number decides over eight elements (CPU).
 
-Equation: y = x * m / (1 - p), m ~ Bernoulli(1 - p), with p rounded to a multiple of 1/256.
+Equation: y = x * m / (1 - p), m ~ Bernoulli(1 - p), with p rounded to a multiple of 1/256. The native
+one makes the mask from a seed as it goes, forward and backward, and stores none.
 """
 
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from multihead.nn.kernels import native
 
 
 class _ByteDropout(torch.autograd.Function):
@@ -26,6 +30,25 @@ class _ByteDropout(torch.autograd.Function):
         return gradients[0] * keep * ctx.scale, None
 
 
+class _NativeDropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dropped_of_256: int) -> Tensor:
+        ctx.seed, ctx.dropped = native.seed(), dropped_of_256
+        return _native(x, ctx.seed, ctx.dropped)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return _native(gradient, ctx.seed, ctx.dropped), None
+
+
+def _native(x: Tensor, seed: int, dropped_of_256: int) -> Tensor:
+    x = x.contiguous()
+    out, columns = torch.empty_like(x), x.shape[-1]
+    native.call("dropout", x.dtype, x, out, x.numel() // columns, columns, seed, dropped_of_256)
+    return out
+
+
 def byte_dropout(x: Tensor, p: float) -> Tensor:
     """Dropout of chance round(256 p) / 256 on a CPU tensor of any shape.
 
@@ -34,5 +57,14 @@ def byte_dropout(x: Tensor, p: float) -> Tensor:
     """
     if torch.compiler.is_compiling():
         return torch.dropout(x, p, train=True)
-    dropped: Tensor = _ByteDropout.apply(x, min(255, round(p * 256)))  # type: ignore[no-untyped-call]
+    suits = native.suits(x) and x.dim() > 0 and x.numel() > 0
+    kind = _NativeDropout if suits else _ByteDropout
+    dropped: Tensor = kind.apply(x, native.dropped_of_256(p))  # type: ignore[no-untyped-call]
     return dropped
+
+
+def dropped(x: Tensor, p: float) -> Tensor:
+    """Dropout of chance p by what suits the device; x itself where p is 0."""
+    if not p:
+        return x
+    return byte_dropout(x, p) if x.device.type == "cpu" else torch.dropout(x, p, train=True)

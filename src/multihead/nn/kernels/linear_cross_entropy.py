@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from multihead.nn.kernels import native
+
 BLOCK_ELEMENTS = 1 << 21
 """Logits a block, two buffers of 8 and 4 MiB that every block uses again: fresh memory is slow memory."""
 
@@ -27,33 +29,25 @@ class _LinearCrossEntropy(torch.autograd.Function):
         N, V = h_Nd.shape[0], w_Vd.shape[0]
         wanted = recorded and any(ctx.needs_input_grad[:2])
         hidden_gradient, weight_gradient = torch.empty_like(h_Nd), h_Nd.new_zeros(w_Vd.shape, dtype=exact)
-        nll, uniform, correct = (h_Nd.new_zeros((), dtype=exact) for _ in range(3))
+        sums = h_Nd.new_zeros(3, dtype=exact)
 
         rows = max(1, min(N, BLOCK_ELEMENTS // V)) if h_Nd.device.type == "cpu" else max(1, N)
-        product_nV, p_nV = h_Nd.new_empty(rows, V), h_Nd.new_empty(rows, V, dtype=exact)
+        product_nV, buffer_nV = h_Nd.new_empty(rows, V), h_Nd.new_empty(rows, V, dtype=exact)
         for start in range(0, N, rows):
             block = slice(start, min(N, start + rows))
-            g_nV, p_nV = product_nV[: block.stop - start], p_nV[: block.stop - start]
-            p_nV.copy_(torch.mm(h_Nd[block], w_Vd.T, out=g_nV))
-            target_n1 = targets_N[block, None]
-            highest_n1 = p_nV.amax(1, keepdim=True)
-            said_n1 = p_nV.gather(1, target_n1)
-            correct += (said_n1 >= highest_n1).sum()
-            mean_n1 = p_nV.mean(1, keepdim=True)
-            mass_n1 = p_nV.sub_(highest_n1).exp_().sum(1, keepdim=True)
-            log_mass_n1 = mass_n1.log() + highest_n1
-            nll += (log_mass_n1 - said_n1).sum()
-            uniform += (log_mass_n1 - mean_n1).sum()
+            g_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
+            if native.suits(g_nV):
+                sums += _native(g_nV, targets_N[block], smoothing, wanted)
+            else:
+                sums += _eager(g_nV, buffer_nV[: len(g_nV)], targets_N[block], smoothing, wanted)
             if wanted:
-                p_nV.div_(mass_n1).sub_(smoothing / V)
-                p_nV.scatter_add_(1, target_n1, p_nV.new_full((1, 1), smoothing - 1).expand_as(target_n1))
-                g_nV.copy_(p_nV)
                 torch.mm(g_nV, w_Vd, out=hidden_gradient[block])
                 weight_gradient += g_nV.T @ h_Nd[block]
 
         if wanted:
             ctx.save_for_backward(hidden_gradient, weight_gradient)
             ctx.dtypes = hidden_Nd.dtype, weight_Vd.dtype
+        nll, uniform, correct = sums.unbind()
         smoothed = (1 - smoothing) * nll + smoothing * uniform
         ctx.mark_non_differentiable(nll, correct)
         return smoothed, nll, correct
@@ -71,6 +65,36 @@ class _LinearCrossEntropy(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
+    """Negative log-likelihood, the same under the uniform distribution, correct guesses: (3,).
+
+    In the place of the logits, where it is wanted, their gradient; ``p_nV`` is a buffer.
+    """
+    V, target_n1 = logits_nV.shape[1], targets_n[:, None]
+    p_nV.copy_(logits_nV)
+    highest_n1 = p_nV.amax(1, keepdim=True)
+    said_n1 = p_nV.gather(1, target_n1)
+    mean_n1 = p_nV.mean(1, keepdim=True)
+    mass_n1 = p_nV.sub_(highest_n1).exp_().sum(1, keepdim=True)
+    log_mass_n1 = mass_n1.log() + highest_n1
+    if wanted:
+        p_nV.div_(mass_n1).sub_(smoothing / V)
+        p_nV.scatter_add_(1, target_n1, p_nV.new_full((1, 1), smoothing - 1).expand_as(target_n1))
+        logits_nV.copy_(p_nV)
+    parts = (log_mass_n1 - said_n1, log_mass_n1 - mean_n1, (said_n1 >= highest_n1).to(p_nV.dtype))
+    return torch.stack([part.sum() for part in parts])
+
+
+def _native(logits_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
+    """As :func:`_eager`, a row at a time in the first cache."""
+    n, V = logits_nV.shape
+    sums = torch.empty(3, dtype=torch.float64)
+    native.call(
+        "cross_entropy", logits_nV.dtype, logits_nV, targets_n.contiguous(), sums, n, V, smoothing, wanted
+    )
+    return sums
 
 
 def _product_dtype(x: Tensor) -> torch.dtype:

@@ -1,0 +1,38 @@
+// Dropout of R rows of C columns; ReLU.
+#pragma once
+#include "vector.h"
+
+// out = x * mask / keep; its gradient is the same function of the gradient.
+template <class T>
+static void dropout(const T* x, T* out, int64_t R, int64_t C, int64_t seed, int64_t dropped, int threads) {
+    const Dropout drop = dropout_of(seed, dropped);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t r = 0; r < R; r++) {
+        float factors[DROP];
+        for (int64_t c = 0; c < C; c += DROP) {
+            drop_factors(drop, r * drop_blocks(C) + c / DROP, factors);
+            for (int64_t i = c; i < C && i < c + DROP; i += W)
+                store(out + r * C + i, load(x + r * C + i, C - i) * load(factors + i - c), C - i);
+        }
+    }
+}
+
+// max(0, x).
+template <class T>
+static void relu(const T* x, T* out, int64_t n, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < n; i += W) {
+        vf v = load(x + i, n - i);
+        store(out + i, select(v < splat(0.0f), splat(0.0f), v), n - i);  // so written that NaN stays NaN
+    }
+}
+
+// The gradient passes where the output is positive.
+template <class T>
+static void relu_backward(const T* gradient, const T* out, T* dx, int64_t n, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < n; i += W) {
+        vi passes = load(out + i, n - i) > splat(0.0f);
+        store(dx + i, (vf)((vi)load(gradient + i, n - i) & passes), n - i);
+    }
+}

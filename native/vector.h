@@ -1,0 +1,191 @@
+// W floats at once, as the widest register of the processor that this file is compiled for holds them.
+//
+// Every kernel is written once, in terms of these vectors, and compiled for each level of processor (see
+// native.h). GCC's and Clang's vector types become AVX-512, AVX2, SSE2 or NEON instructions by themselves.
+// Nothing of the C++ library is used: an inline function of it, compiled here for AVX-512, could be the one
+// that the linker keeps for everybody.
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+// Two vectors as two halves of a pack of cards: interleave their first and their second halves.
+#if defined(__AVX512F__)
+#define LEVEL avx512
+#define FIRST_HALVES 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define SECOND_HALVES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+constexpr int W = 16;
+#elif defined(__AVX2__)
+#define LEVEL avx2
+#define FIRST_HALVES 0, 8, 1, 9, 2, 10, 3, 11
+#define SECOND_HALVES 4, 12, 5, 13, 6, 14, 7, 15
+constexpr int W = 8;
+#else
+#define LEVEL baseline
+#define FIRST_HALVES 0, 4, 1, 5
+#define SECOND_HALVES 2, 6, 3, 7
+constexpr int W = 4;
+#endif
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vi){__VA_ARGS__})
+#endif
+
+typedef float vf __attribute__((vector_size(4 * W)));
+typedef int32_t vi __attribute__((vector_size(4 * W)));
+typedef uint32_t vu __attribute__((vector_size(4 * W)));
+typedef uint16_t vh __attribute__((vector_size(2 * W)));
+typedef uint8_t vb __attribute__((vector_size(W)));
+
+struct bf16 {
+    uint16_t bits;
+};
+
+INLINE vf splat(float x) { return vf{} + x; }
+INLINE vf select(vi which, vf yes, vf no) { return which ? yes : no; }
+// So written that NaN stays NaN.
+INLINE vf maximum(vf a, vf b) { return select(b <= a, a, b); }
+
+INLINE vi lanes() {
+    vi n{};
+    for (int i = 0; i < W; i++) n[i] = i;
+    return n;
+}
+
+// Fold the pack until every card is the sum, or the largest, of all.
+INLINE float sum(vf v) {
+    for (int n = 1; n < W; n *= 2) v = SHUFFLE(v, v, FIRST_HALVES) + SHUFFLE(v, v, SECOND_HALVES);
+    return v[0];
+}
+
+INLINE float largest(vf v) {
+    for (int n = 1; n < W; n *= 2)
+        v = maximum(SHUFFLE(v, v, FIRST_HALVES), SHUFFLE(v, v, SECOND_HALVES));
+    return v[0];
+}
+
+// --- to and from memory ------------------------------------------------------------------------------
+
+INLINE vf widen(vh h) { return (vf)(__builtin_convertvector(h, vu) << 16); }
+
+// Round to nearest, ties to even; NaN stays NaN.
+INLINE vh narrow(vf v) {
+    vu u = (vu)v;
+    vu rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+    vi number = v == v;
+    return __builtin_convertvector((rounded & (vu)number) | (0x7fc0 & ~(vu)number), vh);
+}
+
+INLINE vf load(const float* p) {
+    vf v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+INLINE vf load(const bf16* p) {
+    vh h;
+    __builtin_memcpy(&h, p, sizeof h);
+    return widen(h);
+}
+INLINE void store(float* p, vf v) { __builtin_memcpy(p, &v, sizeof v); }
+INLINE void store(bf16* p, vf v) {
+    vh h = narrow(v);
+    __builtin_memcpy(p, &h, sizeof h);
+}
+
+// The first n of them only; the others are 0.
+template <class T>
+INLINE vf load(const T* p, int64_t n) {
+    if (n >= W) return load(p);
+    T part[W] = {};
+    for (int64_t i = 0; i < n; i++) part[i] = p[i];
+    return load(part);
+}
+template <class T>
+INLINE void store(T* p, vf v, int64_t n) {
+    if (n >= W) return store(p, v);
+    T part[W];
+    store(part, v);
+    for (int64_t i = 0; i < n; i++) p[i] = part[i];
+}
+
+INLINE int64_t padded(int64_t n) { return (n + W - 1) / W * W; }
+
+// Memory of one thread's own, aligned to a register.
+INLINE float* scratch(int64_t floats) { return (float*)aligned_alloc(64, (size_t)(floats * 4 + 127) / 64 * 64); }
+
+// --- functions ---------------------------------------------------------------------------------------
+
+// e^x to 2 units in the last place: 2^n e^r with |r| <= ln 2 / 2, e^r by its Taylor series to r^6 / 720;
+// 0 below -87.
+INLINE vf exponential(vf x) {
+    vi alive = x > splat(-87.0f);
+    vf bounded = select(alive, select(x < splat(88.0f), x, splat(88.0f)), splat(0.0f));
+    vf shifted = bounded * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23: the sum is rounded to an integer
+    vf n = shifted - 12582912.0f;
+    vf r = bounded - n * 0.693359375f - n * -2.12194440e-4f;
+    vf y = splat(1.0f / 720);
+    y = y * r + 1.0f / 120;
+    y = y * r + 1.0f / 24;
+    y = y * r + 1.0f / 6;
+    y = y * r + 0.5f;
+    y = y * r + 1.0f;
+    y = y * r + 1.0f;
+    vi power = ((vi)shifted - 0x4b400000 + 127) << 23;
+    vf result = y * (vf)power;
+    // NaN is passed on.
+    return select(x == x, select(alive, result, splat(0.0f)), x);
+}
+
+// --- dropout -----------------------------------------------------------------------------------------
+
+// Which elements are dropped is a function of (seed, place): nothing is stored for the backward pass, and
+// the number of threads does not matter. A byte below `dropped` drops its element.
+struct Dropout {
+    uint32_t low, high;
+    uint32_t dropped;
+    float scale;
+};
+
+INLINE Dropout dropout_of(int64_t seed, int64_t dropped) {
+    return {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)dropped, 256.0f / (float)(256 - dropped)};
+}
+
+// Two rounds of a mixing function of 32 bits with low bias (C. Wellons, "Hash function prospector").
+INLINE vu mixed(vu x) {
+    x ^= x >> 16;
+    x *= 0x21f0aaadu;
+    x ^= x >> 15;
+    x *= 0x735a2d97u;
+    return x ^ (x >> 15);
+}
+
+constexpr int DROP = 64;
+
+// 0 or 1 / (1 - p) for elements [block * 64, block * 64 + 64) of everything that a call drops from.
+INLINE void drop_factors(const Dropout& drop, int64_t block, float* factors) {
+    for (int lane = 0; lane < 16; lane += W) {
+        vu counter = (vu)lanes() + (uint32_t)(block * 16 + lane);
+        vu bits = mixed(mixed(counter ^ drop.low) + drop.high);
+        for (int byte = 0; byte < 4; byte++) {
+            vi kept = (vi)((bits >> (8 * byte)) & 255) >= (int32_t)drop.dropped;
+            store(factors + 16 * byte + lane, (vf)((vi)splat(drop.scale) & kept));
+        }
+    }
+}
+
+// How many blocks of 64 a row takes; each row begins with a block of its own.
+INLINE int64_t drop_blocks(int64_t columns) { return (columns + DROP - 1) / DROP; }
+
+// x * mask / keep in place; x has room up to a multiple of W.
+INLINE void drop_row(const Dropout& drop, int64_t row, float* x, int64_t columns) {
+    float factors[DROP];
+    for (int64_t c = 0; c < columns; c += DROP) {
+        drop_factors(drop, row * drop_blocks(columns) + c / DROP, factors);
+        for (int64_t j = 0; j < DROP && c + j < columns; j += W)
+            store(x + c + j, load(x + c + j) * load(factors + j));
+    }
+}

@@ -1,0 +1,61 @@
+"""The optional native part (native/): compiled where a compiler is found, left out silently elsewhere.
+
+The kernels are compiled once for each level of processor; which one runs is decided when the package is used.
+Everything else about the package stands in pyproject.toml.
+"""
+
+import platform
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
+X86_LEVELS = {
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx2", "-mfma"],
+    "avx2": ["-mavx2", "-mfma"],
+}
+
+
+class BuildNative(build_ext):
+    """Compiles kernels.cpp for each level, with OpenMP where the compiler has it."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Compile and link; what fails here only leaves the native part out (``optional=True``)."""
+        last: Exception | None = None
+        for openmp in (["-fopenmp"], []):
+            try:
+                return self._build(ext, openmp)
+            except Exception as error:
+                last = error
+        raise last
+
+    def _build(self, ext: Extension, openmp: list[str]) -> None:
+        levels = {"baseline": []}
+        if platform.machine().lower() in ("x86_64", "amd64"):
+            levels |= X86_LEVELS
+        processor, kernels = ext.sources
+        made = self.compiler.compile([processor], self.build_temp, extra_postargs=COMMON)
+        for level, flags in levels.items():
+            folder = str(Path(self.build_temp) / level)
+            made += self.compiler.compile([kernels], folder, extra_postargs=[*COMMON, *flags, *openmp])
+        file = self.get_ext_fullpath(ext.name)
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        self.compiler.link_shared_object(made, file, extra_postargs=openmp, target_lang="c")
+
+    def get_export_symbols(self, ext: Extension) -> list[str]:
+        """It is loaded as a plain library, not imported: there is no ``PyInit`` to export."""
+        return []
+
+
+setup(
+    ext_modules=[
+        Extension(
+            "multihead._native",
+            sources=["native/processor.cpp", "native/kernels.cpp"],
+            depends=[str(file) for file in sorted(Path("native").glob("*.h"))],
+            optional=True,
+        )
+    ],
+    cmdclass={"build_ext": BuildNative},
+)

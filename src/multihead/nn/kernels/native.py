@@ -1,0 +1,103 @@
+"""The native kernels (``native/``): found where they were compiled, chosen for this processor, called.
+
+Where they are missing, everything runs in plain PyTorch.
+"""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+# What the functions take after the number format: p a tensor or None, n a tuple of integers, i an integer,
+# d a float. The number of threads comes last.
+SIGNATURES = {
+    "dropout": "ppiiii",
+    "relu": "ppi",
+    "relu_backward": "pppi",
+    "residual": "ppppppppiidii",
+    "residual_backward": "pppppppppiiii",
+    "cross_entropy": "pppiidi",
+    "attention": "pnpnpnpnpnpnii",
+    "attention_backward": "pnpnpnpnpnppnpnpnnii",
+}
+_TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+
+Argument = Tensor | Sequence[int] | int | float | None
+
+
+def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
+    """Return the library and the levels of it that this processor can run, the best first."""
+    found = find_spec("multihead._native")
+    if found is None or found.origin is None:
+        return None, ()
+    try:
+        library = ctypes.CDLL(found.origin)
+        library.processor_levels.restype = ctypes.c_char_p
+        able = library.processor_levels().decode().split()
+    except (OSError, AttributeError):  # of another machine, or without the libraries that it was linked to
+        return None, ()
+    return library, tuple(level for level in able if hasattr(library, f"dropout_{level}"))
+
+
+_library, LEVELS = _load()
+_level = LEVELS[0] if LEVELS else ""
+
+
+def level() -> str:
+    """Which kernels are in use: "avx512", "avx2", "baseline" (any processor), or "" for none."""
+    return _level
+
+
+@contextmanager
+def use(level: str) -> Iterator[None]:
+    """Use another of ``LEVELS`` inside the block, or "" for plain PyTorch: for tests and comparisons."""
+    global _level
+    assert level in ("", *LEVELS), level
+    before, _level = _level, level
+    try:
+        yield
+    finally:
+        _level = before
+
+
+def suits(*tensors: Tensor) -> bool:
+    """Tell whether native kernels can take these: on the CPU, all in fp32 or all in bf16, not compiled."""
+    if not _level or torch.compiler.is_compiling():
+        return False
+    dtype = tensors[0].dtype
+    return dtype in (torch.float32, torch.bfloat16) and all(
+        x.device.type == "cpu" and x.dtype == dtype for x in tensors
+    )
+
+
+def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
+    """Call a kernel; tensors must be contiguous, or come with their strides."""
+    function = getattr(_library, f"{name}_{_level}")
+    signature = SIGNATURES[name]
+    if function.argtypes is None:
+        function.argtypes = [ctypes.c_int, *(_TYPES[kind] for kind in signature), ctypes.c_int]
+        function.restype = None
+    assert len(arguments) == len(signature), name
+    passed = map(_passed, arguments)
+    function(dtype == torch.bfloat16, *passed, torch.get_num_threads())
+
+
+def seed() -> int:
+    """Draw the seed of a dropout mask from torch's generator."""
+    return int(torch.empty((), dtype=torch.int64).random_())
+
+
+def dropped_of_256(p: float) -> int:
+    """The chance of dropout as native kernels take it: how many of 256 bytes drop their element."""
+    return min(255, round(p * 256))
+
+
+def _passed(argument: Argument) -> object:
+    if isinstance(argument, Tensor):
+        return argument.data_ptr()
+    if isinstance(argument, Sequence):
+        return (ctypes.c_int64 * len(argument))(*argument)
+    return argument

@@ -1,0 +1,40 @@
+"""max(0, x), and its gradient from its output alone (native, CPU).
+
+Equation: the inside of Vaswani et al. 2017, eq. 2. What goes in need not be kept: the gradient passes where
+what comes out is positive.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from multihead.nn.kernels import native
+
+
+class _Relu(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        x = x.contiguous()
+        out = torch.empty_like(x)
+        native.call("relu", x.dtype, x, out, x.numel())
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (out,) = ctx.saved_tensors
+        dx = torch.empty_like(out)
+        native.call("relu_backward", out.dtype, gradient.contiguous(), out, dx, out.numel())
+        return dx
+
+
+def relu(x: Tensor) -> Tensor:
+    """max(0, x); any shape."""
+    if not native.suits(x):
+        return F.relu(x)
+    out: Tensor = _Relu.apply(x)  # type: ignore[no-untyped-call]
+    return out

@@ -1,0 +1,133 @@
+"""LayerNorm(x + Dropout(y)), the sum x + Dropout(y), and the norm alone, each in one pass (native, CPU).
+
+Equations: Vaswani et al. 2017, sec. 5.4; Ba et al. 2016, eq. 4. Nothing of the mask is stored: the backward
+pass computes it again from its seed.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from multihead.nn.kernels import native
+from multihead.nn.kernels.byte_dropout import dropped
+
+
+class _ResidualNorm(torch.autograd.Function):
+    """LayerNorm(x + Dropout(y)); y None: LayerNorm(x)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, y: Tensor | None, gamma: Tensor, beta: Tensor, epsilon: float, dropped: int
+    ) -> Tensor:
+        x = x.contiguous()
+        d = x.shape[-1]
+        rows = x.numel() // d
+        seed = native.seed() if dropped else 0
+        z = x if y is None else torch.empty_like(x)
+        out, (mean, rstd) = torch.empty_like(x), torch.empty(2, rows)
+        y = None if y is None else y.contiguous()
+        written = None if y is None else z
+        native.call(
+            "residual", x.dtype, x, y, gamma, beta, written, out, mean, rstd, rows, d, epsilon, seed, dropped
+        )
+        ctx.save_for_backward(z, gamma, mean, rstd)
+        ctx.added, ctx.seed, ctx.dropped = y is not None, seed, dropped
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        z, gamma, mean, rstd = ctx.saved_tensors
+        d = z.shape[-1]
+        dx, (dgamma, dbeta) = torch.empty_like(z), torch.empty(2, d)
+        dy = torch.empty_like(z) if ctx.dropped else None
+        native.call(
+            "residual_backward",
+            z.dtype,
+            gradient.contiguous(),
+            z,
+            gamma,
+            mean,
+            rstd,
+            dx,
+            dy,
+            dgamma,
+            dbeta,
+            len(mean),
+            d,
+            ctx.seed,
+            ctx.dropped,
+        )
+        added = (dx if dy is None else dy) if ctx.added else None
+        return dx, added, dgamma, dbeta, None, None
+
+
+class _ResidualSum(torch.autograd.Function):
+    """x + Dropout(y)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, dropped: int) -> Tensor:
+        x, y = x.contiguous(), y.contiguous()
+        z, d = torch.empty_like(x), x.shape[-1]
+        ctx.seed, ctx.dropped = native.seed(), dropped
+        rows = x.numel() // d
+        # No gamma: no norm.
+        nothing = (None, None)
+        native.call(
+            "residual", x.dtype, x, y, *nothing, z, None, *nothing, rows, d, 0.0, ctx.seed, ctx.dropped
+        )
+        return z
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        gradient = gradient.contiguous()
+        dy, d = torch.empty_like(gradient), gradient.shape[-1]
+        rows = gradient.numel() // d
+        native.call("dropout", gradient.dtype, gradient, dy, rows, d, ctx.seed, ctx.dropped)
+        return gradient, dy, None
+
+
+def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
+    """LayerNorm(x) over the last axis; same shape."""
+    if _suits(norm, x):
+        return _native(x, None, norm, 0.0)
+    return F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+def residual_norm(x: Tensor, y: Tensor, norm: nn.Module, dropout: float) -> Tensor:
+    """norm(x + Dropout(y)); x and y of one shape, the norm over the last axis."""
+    if isinstance(norm, nn.LayerNorm) and _suits(norm, x, y):
+        return _native(x, y, norm, dropout)
+    out: Tensor = norm(x + dropped(y, dropout))
+    return out
+
+
+def residual_sum(x: Tensor, y: Tensor, dropout: float) -> Tensor:
+    """x + Dropout(y); x and y of one shape."""
+    if not dropout or x.shape != y.shape or not x.numel() or not native.suits(x, y):
+        return x + dropped(y, dropout)
+    out: Tensor = _ResidualSum.apply(x, y, native.dropped_of_256(dropout))  # type: ignore[no-untyped-call]
+    return out
+
+
+def _suits(norm: nn.LayerNorm, *tensors: Tensor) -> bool:
+    x = tensors[0]
+    return (
+        native.suits(*tensors)
+        and norm.weight is not None
+        and norm.bias is not None
+        and norm.weight.dtype == norm.bias.dtype == torch.float32
+        and norm.normalized_shape == x.shape[-1:]
+        and x.numel() > 0
+        and all(y.shape == x.shape for y in tensors)
+    )
+
+
+def _native(x: Tensor, y: Tensor | None, norm: nn.LayerNorm, dropout: float) -> Tensor:
+    dropped_of_256 = native.dropped_of_256(dropout)
+    out: Tensor = _ResidualNorm.apply(x, y, norm.weight, norm.bias, norm.eps, dropped_of_256)  # type: ignore[no-untyped-call]
+    return out
