@@ -228,3 +228,36 @@ class LabelledBatch:
     def to(self, device: torch.device) -> "LabelledBatch":
         """Return the same on ``device``."""
         return LabelledBatch(self.input.to(device), self.labels_B.to(device), self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionBatch:
+    """Pictures with their captions.
+
+    Attributes:
+        pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
+        text_BT: the captions' ids, without special symbols, padded on the right.
+        lengths_B: how many ids of each caption are real.
+        text_tokens: their sum.
+    """
+
+    pixels_BChw: Tensor
+    text_BT: Tensor
+    lengths_B: Tensor
+    text_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        """How many pictures there are: what speed is measured in."""
+        return self.pixels_BChw.shape[0]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the terms of a loss are divided by; known before the forward pass."""
+        return {"pictures": self.pixels_BChw.shape[0], "text_tokens": max(1, self.text_tokens)}
+
+    def to(self, device: torch.device) -> "CaptionBatch":
+        """Return the same pictures on ``device``."""
+        return CaptionBatch(
+            self.pixels_BChw.to(device), self.text_BT.to(device), self.lengths_B.to(device), self.text_tokens
+        )

@@ -4,6 +4,7 @@ import struct
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +40,13 @@ class Form:
     channels: int
 
 
-def open_picture(path: Path, place: str = "") -> Image.Image:
+def open_picture(path: Path | BinaryIO, place: str = "") -> Image.Image:
     """Return a picture, grey ("L") or coloured ("RGB"), upright; what is transparent becomes white.
 
     Of an animation it is the first frame; of 16 bits a channel the upper 8.
 
     Args:
-        path: its file.
+        path: its file, or its content.
         place: what errors call it; default its path.
 
     Raises:

@@ -1,0 +1,94 @@
+"""Draw pictures for a caption, or finish one that was begun.
+
+    multihead draw runs/shapes "a large green circle" -n 8 -o grid.png
+    multihead draw runs/shapes "a large green circle" --complete half.png
+
+The pictures stand in a grid, the one that fits its caption best first. With
+--candidates more are drawn than wanted, and the fittest are kept.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from PIL import Image
+
+from multihead import recipe as recipes
+from multihead.cli import _console, _options
+from multihead.errors import UserError
+from multihead.generation.artist import Artist
+from multihead.run import Run, files
+
+EDGE = 2
+"""Pixels between two pictures of a grid."""
+VISIBLE = 128
+"""Width to which small pictures are enlarged."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said besides how to draw."""
+
+    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    """Run folder."""
+    caption: Annotated[_options.Name, tyro.conf.arg(metavar="CAPTION")] = None
+    """What the pictures shall show."""
+    number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1
+    """How many pictures."""
+    output: Annotated[str, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = "drawing.png"
+    """Picture file to write."""
+    complete: _options.File = None
+    """A picture to finish: as much of its upper part as there is is kept, of a square one half."""
+    scale: int = 0
+    """Enlarge each pixel so many times; 0: until a picture can be seen."""
+    device: _options.Word = "auto"
+    """cuda, mps, cpu, or auto: the first of these that there is."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search",), short="search", task="drawing"
+    )
+    if options.run is None or options.caption is None:
+        raise UserError(
+            "a run folder and a caption are needed", remedy='multihead draw RUN "..." -o grid.png'
+        )
+    if options.number < 1:
+        raise UserError(f"{options.number} pictures", place="--number", remedy="Ask for at least one.")
+    output = Path(options.output)
+    if output.suffix.lower() not in Image.registered_extensions():
+        raise UserError("not a name of a picture file", place=str(output), remedy="Call it grid.png.")
+    run = Run.open(options.run).fit_for("drawing")
+    search = recipes.load(run.folder / "recipe.toml", given).search
+    artist = Artist.load(options.run, device=options.device)
+    drawn = artist.draw(
+        options.caption,
+        options.number,
+        search,
+        complete=Path(options.complete) if options.complete else None,
+    )
+    sheet = grid([drawing.picture for drawing in drawn], options.scale)
+    files.write(output, sheet.save)
+    fits = ", ".join(f"{drawing.fits:.2f}" for drawing in drawn)
+    _console.messages().print(f"{len(drawn)} in {output}; how well they fit: {fits}")
+    return 0
+
+
+def grid(pictures: Sequence[Image.Image], scale: int = 0) -> Image.Image:
+    """Return pictures of one size beside and below each other, on grey."""
+    width, height = pictures[0].size
+    scale = scale or max(1, VISIBLE // width)
+    width, height = width * scale, height * scale
+    columns = math.ceil(math.sqrt(len(pictures)))
+    rows = math.ceil(len(pictures) / columns)
+    size = columns * (width + EDGE) + EDGE, rows * (height + EDGE) + EDGE
+    sheet = Image.new("RGB", size, (128, 128, 128))
+    for number, picture in enumerate(pictures):
+        row, column = divmod(number, columns)
+        large = picture.resize((width, height), Image.Resampling.NEAREST)
+        sheet.paste(large, (EDGE + column * (width + EDGE), EDGE + row * (height + EDGE)))
+    return sheet

@@ -1,0 +1,255 @@
+"""Pictures with captions, listed in a file or drawn by the package: stored once, then found again."""
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from multihead.data.folders import built_whole, cache_root
+from multihead.data.known import remedy_for_missing
+from multihead.data.pictures.opening import Form, channels_of, fitted, open_picture
+from multihead.data.pictures.prepare import CHANNELS
+from multihead.data.pictures.shapes import draw_shapes
+from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
+from multihead.data.plan import shuffled
+from multihead.errors import UserError
+from multihead.settings import TokenizerSettings as Vocabulary
+from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
+from multihead.text.lines import file_kind, read_lines
+from multihead.text.tokenizer import Tokenizer
+from multihead.text.training import train
+
+VERSION = 1
+"""Goes up when the same pictures would be prepared in another way."""
+SUMMARY, TOKENIZER = "summary.json", "tokenizer.json"
+FILE, CAPTION = "file", "caption"
+LARGEST = 1 << 28
+"""Bytes of a picture in a .zip file; a larger one is refused."""
+
+Progress = Callable[[str, int, int | None], None]
+"""(stage, pictures done, pictures in all if known)"""
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """Pictures and captions, ready for training; picture i of a store has the store's label i as its number.
+
+    Attributes:
+        train: to train on.
+        valid: to validate on; their captions are in no training pair.
+        captions: all, by number.
+        tokenizer: cuts captions.
+        form: what all pictures were brought to.
+        fingerprint: hash of everything that the preparation depends on.
+    """
+
+    train: PictureStore
+    valid: PictureStore
+    captions: tuple[str, ...]
+    tokenizer: Tokenizer
+    form: Form
+    fingerprint: str
+
+    @property
+    def text_length(self) -> int:
+        """The longest caption's tokens."""
+        return max(map(len, self.tokenizer.encode_batch(list(self.captions))))
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Captions, how to get the picture of each, and a hash of all pictures."""
+
+    captions: Sequence[str]
+    picture: Callable[[int], Image.Image]
+    digest: str
+
+
+def prepare(
+    data: DataSettings, tokenizer: TokenizerSettings, *, seed: int, progress: Progress | None = None
+) -> Captioned:
+    """Read, hold out, learn the vocabulary and store; or find all that done by an earlier call.
+
+    Args:
+        data: the files.
+        tokenizer: how captions are cut.
+        seed: chooses what is trained on.
+        progress: is told how far it has come.
+
+    Raises:
+        UserError: a missing list or picture (with its line), a damaged one, a cache that cannot be written.
+    """
+    pairs = _pairs(data)
+    first = pairs.picture(0)
+    form = Form(data.picture_size or min(first.size), CHANNELS.get(data.channels) or channels_of(first))
+    basis = {
+        "version": VERSION,
+        "captions": hashlib.sha256(json.dumps(list(pairs.captions)).encode()).hexdigest(),
+        "pictures": pairs.digest,
+        "train": [data.train_fraction, seed],
+        "form": [form.size, form.channels],
+        "tokenizer": tokenizer.model_dump(mode="json"),
+    }
+    key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
+    folder = cache_root(data.cache) / f"captions-{key[:32]}"
+    while (found := _found(folder, key)) is None:
+        try:
+            with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
+                _build(building, pairs, data, tokenizer, form, seed, progress or (lambda *_: None))
+                summary = {"key": key, "captions": list(pairs.captions), "form": basis["form"]}
+                (building / SUMMARY).write_text(json.dumps(summary) + "\n", encoding="utf-8")
+        except OSError as error:
+            fact = f"cannot be written ({error.strerror or error})"
+            remedy = "Make room, or name another folder: data.cache."
+            raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
+    return found
+
+
+def _build(
+    folder: Path,
+    pairs: _Pairs,
+    data: DataSettings,
+    settings: TokenizerSettings,
+    form: Form,
+    seed: int,
+    progress: Progress,
+) -> None:
+    seen, unseen = parted(pairs.captions, data.train_fraction, seed)
+    if not len(seen) or not len(unseen):
+        fact = f"{len(pairs.captions):,} pictures are too few to hold some out"
+        raise UserError(
+            fact, place="data.train_fraction", remedy="At least two different captions are needed."
+        )
+    for name, rows in (("train", seen), ("valid", unseen)):
+        with PictureWriter(folder / name, len(rows), form) as writer:
+            for done, number in enumerate(rows.tolist()):
+                writer.add(fitted(pairs.picture(number), form), number)
+                if done % 1000 == 0:
+                    progress(f"reading pictures ({name})", done, len(rows))
+    learned = train(
+        [pairs.captions[number] for number in seen.tolist()],
+        Vocabulary(kind=settings.kind, vocab_size=settings.vocab_size),
+    )
+    learned.save(folder / TOKENIZER)
+
+
+def parted(
+    captions: Sequence[str], fraction: float, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the pictures to train on and of the others; equal captions stay together."""
+    different = list(dict.fromkeys(captions))
+    order = shuffled(len(different), seed, "seen captions")
+    seen = {different[place] for place in order[: round(fraction * len(different))].tolist()}
+    is_seen = np.array([caption in seen for caption in captions])
+    return np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
+
+
+def _pairs(data: DataSettings) -> _Pairs:
+    if data.generate and not data.captions:
+        pixels, captions = draw_shapes()
+        pictures = pixels.transpose(0, 2, 3, 1)
+        return _Pairs(captions, lambda number: Image.fromarray(pictures[number]), _hash([pixels.tobytes()]))
+    if not data.captions:
+        remedy = "Name a list of pictures: data.captions, a TSV or CSV file."
+        raise UserError("no captions are named", place="data", remedy=remedy)
+    path = Path(data.dir) / data.captions
+    rows = _rows(path)
+    place = Path(data.dir) / data.pictures if data.pictures else path.parent
+    if not place.exists():
+        raise UserError("no such file or folder", place=str(place), remedy=remedy_for_missing(place.name))
+    contents = _zipped(place, rows, path) if place.is_file() else _lying(place, rows, path)
+    captions = [caption for _, _, caption in rows]
+
+    def picture(number: int) -> Image.Image:
+        line, name, _ = rows[number]
+        return open_picture(io.BytesIO(contents(name)), f"{path}:{line} ({name})")
+
+    return _Pairs(captions, picture, _hash(contents(name) for _, name, _ in rows))
+
+
+def _hash(contents: Iterable[bytes]) -> str:
+    found = hashlib.sha256()
+    for content in contents:
+        found.update(hashlib.sha256(content).digest())
+    return found.hexdigest()
+
+
+def _rows(path: Path) -> list[tuple[int, str, str]]:
+    """Return line, file and caption of each picture on a list."""
+    delimiter = "," if file_kind(str(path)) == ".csv" else "\t"
+    lines = read_lines(str(path))
+    heading = [name.strip().lower() for name in next(csv.reader([next(lines, "")], delimiter=delimiter), [])]
+    if FILE not in heading or CAPTION not in heading:
+        fact = f'no columns "{FILE}" and "{CAPTION}" in its first line ({", ".join(heading) or "empty"})'
+        raise UserError(fact, place=f"{path}:1", remedy="Its first line names the columns.")
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        if not line.strip():
+            continue
+        # In a TSV file quotes are just characters.
+        row = line.split("\t") if delimiter == "\t" else next(csv.reader([line]))
+        place = f"{path}:{number}"
+        if len(row) != len(heading):
+            raise UserError(f"{len(row)} columns, but the first line has {len(heading)}", place=place)
+        name, caption = row[heading.index(FILE)], row[heading.index(CAPTION)].strip()
+        if not caption:
+            raise UserError("a picture without a caption", place=place)
+        rows.append((number, name, caption))
+    if not rows:
+        raise UserError("no picture is listed", place=str(path))
+    return rows
+
+
+def _lying(folder: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
+    for line, name, _ in rows:
+        if not (folder / name).is_file():
+            raise _missing(name, path, line, folder)
+    return lambda name: (folder / name).read_bytes()
+
+
+def _zipped(file: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
+    try:
+        with zipfile.ZipFile(file) as packed:
+            sizes = {info.filename: info.file_size for info in packed.infolist()}
+            for line, name, _ in rows:
+                if name not in sizes:
+                    raise _missing(name, path, line, file)
+                if sizes[name] > LARGEST:
+                    raise UserError(f"{name} unfolds to {sizes[name]:,} bytes", place=str(file))
+            contents = {name: packed.read(name) for _, name, _ in rows}
+    except (zipfile.BadZipFile, EOFError, OSError) as error:
+        fact = f"not a .zip file that can be read ({error})"
+        raise UserError(fact, place=str(file), remedy="Fetch it again.") from None
+    return contents.__getitem__
+
+
+def _missing(name: str, path: Path, line: int, where: Path) -> UserError:
+    return UserError(
+        f'there is no picture "{name}" in {where}', place=f"{path}:{line}", remedy="Or see data.pictures."
+    )
+
+
+def _found(folder: Path, key: str) -> Captioned | None:
+    """Open what is prepared; None where there is nothing, or nothing whole."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        if summary["key"] != key:
+            return None
+        return Captioned(
+            train=PictureStore(folder / "train"),
+            valid=PictureStore(folder / "valid"),
+            captions=tuple(summary["captions"]),
+            tokenizer=Tokenizer.load(folder / TOKENIZER),
+            form=Form(*summary["form"]),
+            fingerprint=key,
+        )
+    except (OSError, ValueError, KeyError, TypeError, UserError, BrokenStoreError):
+        return None

@@ -1,0 +1,202 @@
+"""DALL-E, "Zero-Shot Text-to-Image Generation" (Ramesh et al. 2021): text in, pictures out, in two stages.
+
+For the first ``dvae_steps`` updates a discrete VAE learns to write a picture as a grid of codes; from then on
+it stays as it is, and a decoder learns the codes that follow a text. Beside the decoder a small contrastive
+model learns which pictures go with which texts, to rank samples by.
+"""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from multihead import settings
+from multihead.batch import CaptionBatch
+from multihead.models.dalle.decoder import PictureDecoder
+from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, temperature
+from multihead.models.dalle.ranker import Ranker
+from multihead.nn.losses import Loss, Term
+from multihead.nn.sparse_layouts import Kind
+
+TASK = "drawing"
+
+
+class Settings(settings.Settings):
+    """What makes a DALL-E; the defaults suit small pictures and an ordinary machine."""
+
+    vocab_size: PositiveInt = 1000
+    """Text tokens; taken from the tokenizer."""
+    text_length: PositiveInt = 16
+    """Most tokens of a caption; taken from the data."""
+    picture_size: PositiveInt = 32
+    """Height and width of the pictures; taken from the data."""
+    channels: Literal[1, 3] = 3
+    """1 for grey pictures, 3 for coloured ones; taken from the data."""
+    dvae_steps: PositiveInt = 2000
+    """Updates of the first stage: the discrete VAE."""
+    codes: PositiveInt = 128
+    """K, codes of the discrete VAE (the paper: 8192)."""
+    d_code: PositiveInt = 64
+    """Width of a code's vector."""
+    dvae_width: PositiveInt = 64
+    """Channels of the discrete VAE's convolutions."""
+    dvae_halvings: PositiveInt = 2
+    """How often a picture is halved: a code stands for 2^halvings pixels each way (the paper: 3)."""
+    dvae_blocks: NonNegativeInt = 2
+    """Residual blocks of the discrete VAE's decoder."""
+    encoder_blocks: NonNegativeInt = 0
+    """Residual blocks of its encoder; with 0 a code depends on its own patch alone."""
+    lowest_temperature: float = Field(1 / 16, gt=0, le=1)
+    """The codes' temperature falls from 1 to this in the first stage (app. A.2)."""
+    kl_weight: float = Field(1e-4, ge=0)
+    """Weight of the codes' KL divergence from uniform, beside the squared error a pixel; rises from 0."""
+    d_model: PositiveInt = 128
+    """Width of the decoder."""
+    num_layers: PositiveInt = 4
+    """Layers of the decoder (the paper: 64)."""
+    num_heads: PositiveInt = 4
+    """Attention heads."""
+    attention: Literal["sparse", "full"] = "sparse"
+    """Layouts of the decoder's layers: row, column, row, row and so on, the last convolutional (app. B.1); or
+    every picture token looks at all before it."""
+    kernel: PositiveInt = 11
+    """Height and width of the convolutional layout, odd."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout of the decoder's sublayers and embeddings."""
+    text_weight: float = Field(1 / 8, ge=0, le=1)
+    """Weight of the text's loss; the picture's has the rest (the paper: 1/8 and 7/8)."""
+    caption_dropout: float = Field(0.1, ge=0, lt=1)
+    """Chance that a caption is left out in training, which guidance needs (Ho and Salimans 2022)."""
+    ranker_width: PositiveInt = 64
+    """Width of the model that ranks samples."""
+    ranker_layers: PositiveInt = 2
+    """Its layers, for text and for pictures."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if self.d_model % self.num_heads:
+            raise ValueError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
+        if self.ranker_width % self.num_heads:
+            raise ValueError(
+                f"ranker_width {self.ranker_width} is not a multiple of num_heads {self.num_heads}"
+            )
+        if self.picture_size % self.patch:
+            raise ValueError(f"picture_size {self.picture_size} cannot be halved {self.dvae_halvings} times")
+        if self.kernel % 2 == 0:
+            raise ValueError(f"kernel {self.kernel} is even: no token stands in its middle")
+        return self
+
+    @property
+    def patch(self) -> int:
+        """Pixels that a code stands for, each way."""
+        return 1 << self.dvae_halvings
+
+    @property
+    def grid(self) -> int:
+        """Rows of codes, and columns."""
+        return self.picture_size // self.patch
+
+    @property
+    def layouts(self) -> list[Kind]:
+        """The decoder's layouts, layer by layer."""
+        if self.attention == "full":
+            return ["full"] * self.num_layers
+        kinds: list[Kind] = ["column" if layer % 4 == 1 else "row" for layer in range(self.num_layers)]
+        return [*kinds[:-1], "convolution"]
+
+
+class DALLE(nn.Module):
+    """The discrete VAE, the decoder, and the ranker."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        s = self.settings = settings
+        self.dvae = DiscreteVAE(
+            s.channels, s.codes, s.d_code, s.dvae_width, s.dvae_halvings, s.dvae_blocks, s.encoder_blocks
+        )
+        self.decoder = PictureDecoder(
+            vocab_size=s.vocab_size,
+            text_length=s.text_length,
+            codes=s.codes,
+            grid=s.grid,
+            d_model=s.d_model,
+            num_layers=s.num_layers,
+            num_heads=s.num_heads,
+            dropout=s.dropout,
+            layouts=s.layouts,
+            kernel=s.kernel,
+        )
+        self.ranker = Ranker(
+            vocab_size=s.vocab_size,
+            text_length=s.text_length,
+            channels=s.channels,
+            picture_size=s.picture_size,
+            patch_size=s.patch,
+            d_model=s.ranker_width,
+            num_layers=s.ranker_layers,
+            num_heads=s.num_heads,
+        )
+
+    def loss(self, batch: CaptionBatch, step: int) -> Loss:
+        """The first stage's loss up to ``dvae_steps``, then the second's."""
+        if step <= self.settings.dvae_steps:
+            return self.first_stage(batch, step)
+        return self.second_stage(batch)
+
+    def first_stage(self, batch: CaptionBatch, step: int) -> Loss:
+        """Squared error a value ("loss"), KL divergence a code; the share of codes in use as a metric."""
+        s = self.settings
+        pixels, logits = self.dvae(batch.pixels_BChw, temperature(step, s.dvae_steps, s.lowest_temperature))
+        used = logits.detach().argmax(dim=1).flatten().bincount(minlength=s.codes).count_nonzero()
+        pictures = len(batch.pixels_BChw)
+        error = F.mse_loss(pixels, batch.pixels_BChw, reduction="sum") / batch.pixels_BChw[0].numel()
+        weight = kl_weight(step, s.dvae_steps, s.kl_weight)
+        return {
+            "loss": Term(1.0, error, per="pictures"),
+            "kl": Term(weight, kl_to_uniform(logits) / s.grid**2, per="pictures"),
+            # Each batch counts as many times as it has pictures: a mean over batches.
+            "codes_used": Term(0.0, used * pictures / s.codes, per="pictures"),
+        }
+
+    def second_stage(self, batch: CaptionBatch) -> Loss:
+        """Cross-entropy a text token and a code ("loss"), weighted 1 : 7; the ranker's; accuracies."""
+        s = self.settings
+        with torch.no_grad():
+            codes_Bn = self.dvae.codes(batch.pixels_BChw)
+        told_B = torch.rand(len(codes_Bn), device=codes_Bn.device) >= (
+            s.caption_dropout if self.training else 0
+        )
+        lengths_B = batch.lengths_B * told_B
+        text_BTV, code_BnK = self.decoder(batch.text_BT, lengths_B, codes_Bn)
+        real_BT = torch.arange(batch.text_BT.shape[1], device=codes_Bn.device) < lengths_B[:, None]
+        text = F.cross_entropy(
+            text_BTV[:, : batch.text_BT.shape[1]][real_BT].float(), batch.text_BT[real_BT], reduction="sum"
+        )
+        code = F.cross_entropy(code_BnK.flatten(0, 1).float(), codes_Bn.flatten(), reduction="sum")
+        ranking, found = self.ranker.loss(batch.text_BT, batch.lengths_B, batch.pixels_BChw)
+        correct = (code_BnK.detach().argmax(dim=-1) == codes_Bn).sum() / codes_Bn.shape[1]
+        return {
+            "text": Term(s.text_weight, text, per="text_tokens"),
+            "loss": Term(1 - s.text_weight, code / codes_Bn.shape[1], per="pictures"),
+            "ranking": Term(1.0, ranking, per="pictures"),
+            "accuracy": Term(0.0, correct, per="pictures"),
+            "ranked_first": Term(0.0, found, per="pictures"),
+        }
+
+    @property
+    def columns(self) -> int:
+        """How many codes stand side by side."""
+        return self.settings.grid
+
+    def codes(self, pixels_BChw: Tensor) -> Tensor:
+        """A picture's codes, row by row, (B, n)."""
+        return self.dvae.codes(pixels_BChw)
+
+    def pixels(self, codes_Bn: Tensor) -> Tensor:
+        """The pictures that codes stand for, (B, channels, height, width), from 0 to 1."""
+        return self.dvae.pixels(codes_Bn, self.columns)
+
+
+Model = DALLE

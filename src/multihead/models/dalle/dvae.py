@@ -1,0 +1,119 @@
+"""The discrete VAE: a picture as a grid of codes, and back (Ramesh et al. 2021, sec. 2.1)."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class DiscreteVAE(nn.Module):
+    """Encoder, codebook and decoder, all convolutions.
+
+    Args:
+        channels: of pictures, 1 or 3.
+        codes: K, how many codes there are.
+        d_code: width of a code's vector.
+        width: channels of the convolutions.
+        halvings: how often the picture is halved; a code stands for ``2 ** halvings`` pixels each way.
+        blocks: residual blocks of 3 x 3 on either side; with none in the encoder a code depends on its own
+            patch alone.
+        encoder_blocks: of these in the encoder.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        codes: int,
+        d_code: int,
+        width: int,
+        halvings: int,
+        blocks: int,
+        encoder_blocks: int,
+    ) -> None:
+        super().__init__()
+        down: list[nn.Module] = []
+        up: list[nn.Module] = []
+        for number in range(halvings):
+            down += [nn.Conv2d(width if number else channels, width, 2, stride=2), nn.ReLU()]
+            up += [nn.ConvTranspose2d(width, width, 2, stride=2), nn.ReLU()]
+        self.encoder = nn.Sequential(
+            *down, *(ResidualBlock(width) for _ in range(encoder_blocks)), nn.Conv2d(width, codes, 1)
+        )
+        self.codebook = nn.Embedding(codes, d_code)
+        self.decoder = nn.Sequential(
+            nn.Conv2d(d_code, width, 1),
+            *(ResidualBlock(width) for _ in range(blocks)),
+            *up,
+            nn.Conv2d(width, channels, 3, padding=1),
+        )
+        for part in self.modules():
+            if isinstance(part, nn.Conv2d | nn.ConvTranspose2d) and part is not self.encoder[-1]:
+                # With torch's smaller numbers all patches begin alike, and some codes are never found.
+                nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
+                nn.init.zeros_(part.bias)  # type: ignore[arg-type]
+
+    def logits(self, pixels_BChw: Tensor) -> Tensor:
+        """Scores of the codes, (B, K, rows, columns)."""
+        scores: Tensor = self.encoder(2 * pixels_BChw - 1)
+        return scores
+
+    def codes(self, pixels_BChw: Tensor) -> Tensor:
+        """The likeliest codes, row by row, (B, rows * columns)."""
+        return self.logits(pixels_BChw).argmax(dim=1).flatten(1)
+
+    def pixels(self, codes_Bn: Tensor, columns: int) -> Tensor:
+        """The picture that codes stand for, from 0 to 1, (B, channels, height, width)."""
+        vectors = self.codebook(codes_Bn).mT
+        return self._decoded(vectors.unflatten(2, (-1, columns))).clamp(0, 1)
+
+    def forward(self, pixels_BChw: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+        """The picture again through softened codes, and the codes' logits.
+
+        A code is a mixture softmax((logits + g) / temperature), g from Gumbel(0, 1) (Jang et al. 2017, eq.
+        2).
+        """
+        logits_BKrc = self.logits(pixels_BChw)
+        # In float32: at a low temperature the noise decides between numbers that lie close together.
+        soft_BKrc = F.gumbel_softmax(logits_BKrc.float(), tau=temperature, dim=1)
+        vectors = torch.einsum(
+            "bkrc,kd->bdrc", soft_BKrc.to(self.codebook.weight.dtype), self.codebook.weight
+        )
+        return self._decoded(vectors), logits_BKrc
+
+    def _decoded(self, vectors_Bdrc: Tensor) -> Tensor:
+        pixels: Tensor = self.decoder(vectors_Bdrc)
+        return (pixels.float() + 1) / 2
+
+
+class ResidualBlock(nn.Module):
+    """x + conv(relu(conv(relu(x)))), 3 x 3 and 1 x 1."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(
+            nn.ReLU(), nn.Conv2d(width, width, 3, padding=1), nn.ReLU(), nn.Conv2d(width, width, 1)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Same shape as x."""
+        out: Tensor = x + self.inner(x)
+        return out
+
+
+def kl_to_uniform(logits_BKrc: Tensor) -> Tensor:
+    """KL divergence of the codes' distributions from the uniform one, summed over everything; a scalar."""
+    log_q = logits_BKrc.float().log_softmax(dim=1)
+    return (log_q.exp() * (log_q + math.log(logits_BKrc.shape[1]))).sum()
+
+
+def temperature(step: int, steps: int, lowest: float) -> float:
+    """Annealed from 1 to ``lowest`` by half a cosine over ``steps`` updates (app. A.2)."""
+    done = min(1.0, step / max(1, steps))
+    return lowest + (1 - lowest) * (1 + math.cos(math.pi * done)) / 2
+
+
+def kl_weight(step: int, steps: int, highest: float) -> float:
+    """Raised from 0 to ``highest`` by half a cosine over ``steps`` updates (app. A.2)."""
+    done = min(1.0, step / max(1, steps))
+    return highest * (1 - math.cos(math.pi * done)) / 2

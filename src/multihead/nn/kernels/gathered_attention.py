@@ -1,0 +1,35 @@
+"""softmax(QK^T / sqrt(d_k)) V where each picture token looks at the text and at a few picture tokens.
+
+Those few are gathered: of n picture tokens that look at m each, n * m scores are computed and not n * n.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from multihead.nn.kernels import matmul_attention
+
+
+def attend(q_BHNd: Tensor, k_BHNd: Tensor, v_BHNd: Tensor, text: int, places_nm: Tensor) -> Tensor:
+    """Attend; (B, H, N, d_v).
+
+    Args:
+        q_BHNd: queries of ``text`` tokens and then N - text picture tokens.
+        k_BHNd: their keys.
+        v_BHNd: their values.
+        text: how many tokens of text; they look back at text only.
+        places_nm: by picture token, n >= N - text of them: which picture tokens it looks at, -1 for none.
+    """
+    causal = torch.ones(text, text, dtype=torch.bool, device=q_BHNd.device).tril()
+    k_text, v_text = k_BHNd[:, :, :text], v_BHNd[:, :, :text]
+    of_text = matmul_attention.attend(q_BHNd[:, :, :text], k_text, v_text, causal, 0.0)
+
+    q = q_BHNd[:, :, text:] * (1 / math.sqrt(q_BHNd.shape[-1]))
+    places_nm = places_nm[: q.shape[2]]
+    rows = places_nm.clamp_min(0)
+    k_BHnmd, v_BHnmd = k_BHNd[:, :, text:][:, :, rows], v_BHNd[:, :, text:][:, :, rows]
+    near = (k_BHnmd @ q[..., None])[..., 0].masked_fill(places_nm < 0, torch.finfo(q.dtype).min)
+    weights = torch.cat([q @ k_text.mT, near], dim=-1).softmax(dim=-1)
+    of_picture = weights[..., :text] @ v_text + (weights[..., None, text:] @ v_BHnmd)[..., 0, :]
+    return torch.cat([of_text, of_picture], dim=2)

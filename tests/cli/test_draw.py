@@ -1,0 +1,151 @@
+"""A model that draws goes the whole road: train, cut off and go on, draw, finish a picture."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from command_line import Captured, fail, run
+from PIL import Image
+from watching import Silent
+
+from multihead import recipe as recipes
+from multihead.data.pictures.opening import Form, fitted, open_picture
+from multihead.generation.artist import Artist
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+from multihead.settings.tasks.drawing import SearchSettings
+from multihead.workflows.train import train
+
+SIZE, PATCH = 8, 2
+
+
+@pytest.fixture(scope="module")
+def squares(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pictures of one colour, above another one."""
+    folder = tmp_path_factory.mktemp("squares")
+    colours = {"red": (230, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 230), "black": (0, 0, 0)}
+    lines = ["file,caption"]
+    for above, upper in colours.items():
+        for below, lower in colours.items():
+            picture = Image.new("RGB", (SIZE, SIZE), upper)
+            picture.paste(lower, (0, SIZE // 2, SIZE, SIZE))
+            picture.save(folder / f"{above}-{below}.png")
+            lines.append(f"{above}-{below}.png,{above} above {below}")
+    (folder / "list.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def small(folder: Path, **overrides: object) -> Recipe[Settings]:
+    given: dict[str, object] = {
+        "name": "squares",
+        "data.dir": str(folder),
+        "data.captions": "list.csv",
+        "data.train_fraction": 0.8,
+        "tokenizer.vocab_size": 20,
+        "model.kind": "dalle",
+        "model.dvae_steps": 4,
+        "model.codes": 11,
+        "model.d_code": 6,
+        "model.dvae_width": 14,
+        "model.dvae_halvings": 1,
+        "model.d_model": 22,
+        "model.num_layers": 3,
+        "model.num_heads": 2,
+        "model.kernel": 3,
+        "model.ranker_width": 10,
+        "model.ranker_layers": 1,
+        "training.steps": 8,
+        "training.batch_pictures": 5,
+        "training.learning_rate": 3e-3,
+        "training.warmup_steps": 2,
+        "training.log_every": 1,
+        "training.precision": "fp32",
+        "training.device": "cpu",
+        "training.threads": 1,
+        "training.save_minutes": 1e-9,
+        "validation.every": 4,
+    }
+    return recipes.from_toml("", overrides={**given, **overrides})
+
+
+@pytest.fixture(scope="module")
+def trained(squares: Path) -> Path:
+    observer = Silent()
+    train(small(squares), squares / "run", observer)
+    first, second = observer.validations
+    assert {"reconstruction", "codes_used"} <= first.keys()
+    assert {"loss", "accuracy", "exact", "exact_shape", "whole", "ranked_first"} <= second.keys()
+    return squares / "run"
+
+
+@pytest.mark.parametrize("moment", [3, 6])
+def test_a_training_cut_off_in_either_stage_ends_with_the_same_bytes(
+    tmp_path: Path, squares: Path, trained: Path, moment: int
+) -> None:
+    def pulled(event: dict[str, object]) -> None:
+        if event["step"] == moment:
+            raise KeyError("pulled the plug")
+
+    with pytest.raises(KeyError):
+        train(small(squares), tmp_path / "cut", Silent(pulled))
+    train(small(squares), tmp_path / "cut", Silent())
+    weights = [(folder / "model.safetensors").read_bytes() for folder in (trained, tmp_path / "cut")]
+    assert weights[0] == weights[1]
+
+
+def test_guidance_of_one_draws_what_no_guidance_draws(trained: Path) -> None:
+    artist = Artist.load(trained, "cpu")
+    ids = artist.encoded("red above blue")
+    plain = artist.codes([ids] * 3, SearchSettings(), keys=[1, 2, 3])
+    almost = artist.codes([ids] * 3, SearchSettings(guidance=1 + 1e-9), keys=[1, 2, 3])  # goes the guided way
+    assert torch.equal(plain, almost)
+    assert not torch.equal(plain[0], plain[1])
+
+
+def test_a_picture_depends_on_its_key_and_not_on_its_company(trained: Path) -> None:
+    artist = Artist.load(trained, "cpu")
+    ids, longer = artist.encoded("red"), artist.encoded("blue above red")
+    together = artist.codes([longer, ids], SearchSettings(), keys=[5, 6])
+    assert torch.equal(artist.codes([ids], SearchSettings(), keys=[6])[0], together[1])
+
+
+def test_pictures_stand_in_a_grid(capfdbinary: Captured, trained: Path, tmp_path: Path) -> None:
+    file = tmp_path / "grid.png"
+    _, err = run(capfdbinary, "draw", trained, "red above blue", "-n", 5, "-o", file, "--candidates", 7)
+    assert "5 in" in err
+    width, height = Image.open(file).size
+    assert (width, height) == (3 * (SIZE * 16 + 2) + 2, 2 * (SIZE * 16 + 2) + 2)
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_a_picture_that_is_finished_keeps_its_upper_part(trained: Path, tmp_path: Path, half: bool) -> None:
+    whole = open_picture(trained.parent / "red-blue.png")
+    begun = whole.crop((0, 0, SIZE, SIZE // 2)) if half else whole
+    begun.save(tmp_path / "half.png")
+    artist = Artist.load(trained, "cpu")
+    (drawing,) = artist.draw("red above blue", complete=tmp_path / "half.png")
+    pixels = torch.from_numpy(fitted(whole, Form(SIZE, 3)))[None].float() / 255
+    codes = artist.model.codes(pixels)
+    given = artist.upper_codes(tmp_path / "half.png")
+    assert torch.equal(given, codes[:, : len(codes[0]) // 2])
+    assert np.asarray(drawing.picture).shape == (SIZE, SIZE, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fact"),
+    [
+        ([], "a run folder and a caption are needed"),
+        (["purple above red"], "the model does not know: purple"),
+        ([" "], "no words"),
+        (["red above red above red above red"], "tokens are more than a caption may have"),
+        (["red", "-n", "0"], "0 pictures"),
+        (["red", "-o", "grid.txt"], "not a name of a picture file"),
+        (["red", "--complete", "none.png"], "none.png: no such picture"),
+        (["red", "--guidance", "-1"], "it must be a number of at least 0"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(
+    capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
+) -> None:
+    assert fact in fail(capfdbinary, "draw", trained, *arguments)

@@ -1,0 +1,107 @@
+"""Pictures with captions: listed, zipped or drawn by the package; what is missing is named with its line."""
+
+import zipfile
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from multihead.data.pictures.caption_batches import CaptionBatches, CaptionStream
+from multihead.data.pictures.captioned import Captioned, parted, prepare
+from multihead.data.pictures.shapes import COLOURS, PLACES, SHAPES, SIZE, SIZES, _cover, captions
+from multihead.errors import UserError
+from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
+
+WORDS = ("red cat", 'a "blue" dog', "green bird", "old red cat", "red cat", "sun")
+
+
+def listed(folder: Path, rows: list[str], *, zipped: bool = False) -> dict[str, str]:
+    lines = ["file\tcaption\tgroup", *rows]
+    (folder / "list.tsv").write_text("\n".join(lines) + "\n")
+    for number in range(len(WORDS)):
+        Image.new("RGB", (5, 5), (number, 0, 0)).save(folder / f"{number}.png")
+    if zipped:
+        with zipfile.ZipFile(folder / "all.zip", "w") as packed:
+            for number in range(len(WORDS)):
+                packed.write(folder / f"{number}.png", f"{number}.png")
+        return {"captions": "list.tsv", "pictures": "all.zip"}
+    return {"captions": "list.tsv"}
+
+
+def prepared(folder: Path, **keys: object) -> Captioned:
+    data = {"dir": str(folder), "cache": str(folder / "cache"), "train_fraction": 0.6, **keys}
+    return prepare(DataSettings.model_validate(data), TokenizerSettings(vocab_size=50), seed=1)
+
+
+ROWS = [f"{number}.png\t{words}\tx" for number, words in enumerate(WORDS)]
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_every_picture_keeps_its_caption(tmp_path: Path, zipped: bool) -> None:
+    found = prepared(tmp_path, **listed(tmp_path, ROWS, zipped=zipped))
+    assert found.captions == WORDS
+    assert (len(found.train) + len(found.valid), found.form.size, found.form.channels) == (6, 5, 3)
+    for store in (found.train, found.valid):
+        assert store.pixels[:, 0, 0, 0].tolist() == store.labels.tolist()
+
+
+def test_a_caption_is_seen_in_training_or_not_even_where_it_occurs_twice() -> None:
+    for seed in range(5):
+        seen, unseen = (rows.tolist() for rows in parted(WORDS, 0.6, seed))
+        assert sorted(seen + unseen) == list(range(6))
+        assert not {WORDS[row] for row in seen} & {WORDS[row] for row in unseen}
+        assert len({WORDS[row] for row in seen}) == 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "fact"),
+    [
+        (["0.png\tred cat\tx", "none.png\tblue dog\tx"], r'list\.tsv:3: there is no picture "none\.png"'),
+        (["0.png\tred cat"], r"list\.tsv:2: 2 columns, but the first line has 3"),
+        (["0.png\t \tx"], r"list\.tsv:2: a picture without a caption"),
+        ([], "no picture is listed"),
+        (["0.png\tred cat\tx", "1.png\tred cat\tx"], "too few to hold some out"),
+    ],
+)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_fault_is_named_with_its_line(tmp_path: Path, rows: list[str], fact: str, zipped: bool) -> None:
+    with pytest.raises(UserError, match=fact):
+        prepared(tmp_path, **listed(tmp_path, rows, zipped=zipped))
+
+
+def test_a_truncated_picture_and_a_broken_archive_are_refused(tmp_path: Path) -> None:
+    keys = listed(tmp_path, ROWS)
+    (tmp_path / "3.png").write_bytes((tmp_path / "3.png").read_bytes()[:45])
+    with pytest.raises(UserError, match=r"list\.tsv:5 \(3\.png\): the picture is damaged or cut off"):
+        prepared(tmp_path, **keys)
+    (tmp_path / "all.zip").write_bytes(b"PK no archive")
+    with pytest.raises(UserError, match=r"not a \.zip file that can be read"):
+        prepared(tmp_path, captions="list.tsv", pictures="all.zip")
+
+
+def test_the_package_draws_as_many_shapes_as_there_are_captions_and_no_two_alike() -> None:
+    assert len(set(captions())) == 9216
+    assert captions()[4] == "a tiny red circle"  # in the middle, which goes without saying
+    covers = {(size, shape): _cover(size, shape, "") for size in SIZES for shape in SHAPES}
+    assert len({cover.tobytes() for cover in covers.values()}) == len(covers)
+    assert len(set(COLOURS.values())) == 16
+    for place, (x, y) in PLACES.items():
+        mass = _cover("medium", "circle", place)
+        middle = (mass * (np.arange(SIZE) + 0.5)).sum() / mass.sum()
+        assert middle == pytest.approx(x, abs=0.01)
+        assert (mass.T * (np.arange(SIZE) + 0.5)).sum() / mass.sum() == pytest.approx(y, abs=0.01)
+
+
+def test_a_stream_from_a_position_goes_on_with_the_same_bytes(tmp_path: Path) -> None:
+    found = prepared(tmp_path, **listed(tmp_path, ROWS))
+    batches = CaptionBatches(found, found.train)
+    whole = list(islice(CaptionStream(batches, batch_pictures=2, seed=1), 5))
+    rest = islice(CaptionStream(batches, batch_pictures=2, seed=1, position=whole[1][1]), 3)
+    for (batch, position), (expected, place) in zip(rest, whole[2:], strict=True):
+        assert position == place
+        assert torch.equal(batch.pixels_BChw, expected.pixels_BChw)
+        assert torch.equal(batch.text_BT, expected.text_BT)
+        assert batch.counts == {"pictures": 2, "text_tokens": int(batch.lengths_B.sum())}
