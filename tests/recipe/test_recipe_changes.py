@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from multihead.recipe import (
     with_vocabularies,
 )
 from multihead.settings import Settings
+from multihead.settings.tasks.translation import DataSettings
 
 TEXT = """
 [data]
@@ -136,6 +138,16 @@ def test_the_hash_sees_what_makes_the_result_another_one(key: str, value: object
 
 def test_the_hash_does_not_see_vocabulary_sizes_which_follow_from_the_data() -> None:
     assert recipe_hash(with_vocabularies(BASE, 97, 97)) == recipe_hash(BASE)
+
+
+def test_a_key_that_is_added_one_day_leaves_todays_hashes_alone() -> None:
+    class Extended(DataSettings):
+        later: int = 7
+
+    same = Extended.model_validate(BASE.section("data").model_dump())
+    assert recipe_hash(replace(BASE, data=same)) == recipe_hash(BASE)
+    other = same.model_copy(update={"later": 8})
+    assert recipe_hash(replace(BASE, data=other)) != recipe_hash(BASE)
 
 
 def test_the_hash_is_eight_hexadecimal_digits_and_the_same_in_every_process() -> None:

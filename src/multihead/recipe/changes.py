@@ -100,10 +100,17 @@ def told(found: Sequence[Difference]) -> str:
 def recipe_hash(recipe: Recipe[Settings]) -> str:
     """Return 8 hexadecimal digits that stand for all settings which make the result another one.
 
-    Number of steps left out: a run with more of them is the same run, continued.
+    Number of steps left out: a run with more of them is the same run, continued. What has its default is left
+    out too, so that a key that is added one day leaves the hashes of today's recipes alone.
     """
     values = recipe.values()
     decisive = {key: value for key, value in values.items() if not _is_free(key) or key == "data.dir"}
     del decisive["training.steps"]
+    for key in list(decisive):
+        section, _, name = key.rpartition(".")
+        if section and key != "model.kind":
+            field = type(recipe.section(section)).model_fields[name]
+            if not field.is_required() and decisive[key] == field.get_default(call_default_factory=True):
+                del decisive[key]
     text = json.dumps(decisive, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
