@@ -48,6 +48,7 @@ LOOKERS = {
     "models/__init__.py",  # a model is found by its file's name
     "settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",
+    "workflows/importing.py",  # and what reads somebody else's
     "text/published.py",  # optional: tokenisers that a published figure was made with
 }
 """Files that import a module by a name that is made while they run."""

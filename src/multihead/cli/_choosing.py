@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.run import Run
 from multihead.settings import DataSettings, Settings
 from multihead.workflows.suggest import measure, suggest
 
@@ -37,8 +39,16 @@ def chosen(
     named = {key: value for key, value in files.items() if value}
     if name is None and "source" not in named and run is not None and (run / "recipe.toml").is_file():
         name = str(run / "recipe.toml")
+    if name is None and init is not None and (task := Run.open(init).task) != models.DEFAULT_TASK:
+        _refuse_pairs(named, task)
+        place = init / "recipe.toml"
+        tuned = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0}
+        return recipes.load(place, {**tuned, **given})
     if name is not None:
         base = recipes.load(name, given)
+        if base.task != models.DEFAULT_TASK:
+            _refuse_pairs(named, base.task)
+            return base
         return recipes.load(name, {**_placed(base, named), **given})
     if "source" not in named and "data.source" not in given:
         raise UserError(
@@ -48,6 +58,15 @@ def chosen(
     if init is not None:
         return _fine_tuning(init / "recipe.toml", named, given)
     return _suited(named, given)
+
+
+def _refuse_pairs(named: Files, task: str) -> None:
+    if named:
+        raise UserError(
+            f"source and target files are for translators, and this is a model of the task {task}",
+            place="--src",
+            remedy="`multihead train RECIPE --help` lists the keys of [data] that name its files.",
+        )
 
 
 def _placed(base: Recipe[Settings], named: Files) -> dict[str, object]:

@@ -86,6 +86,7 @@ class Filler:
             logits_NV: Any = self.model(read)[0][0].float()
             silent = [*self.tokenizer.controls, mask_id(self.tokenizer)]
             logits_NV[:, silent] = -torch.inf
+            logits_NV[:, self.tokenizer.vocab_size :] = -torch.inf  # rows that are only padding
             p_NV = logits_NV.softmax(-1)
         gaps = [place for place, number in enumerate(ids) if number == mask_id(self.tokenizer)]
         best = [p_NV[place + 1].topk(min(top, self.tokenizer.vocab_size - len(silent))) for place in gaps]

@@ -152,6 +152,7 @@ class Writer:
                 logits_1V = logits_1V.float()
                 log_normaliser(logits_1V, step)  # refuses what is no distribution
                 logits_1V[:, silent] = -torch.inf
+                logits_1V[:, self.tokenizer.vocab_size :] = -torch.inf  # rows that are only padding
                 token = int(_chosen(logits_1V, uniform(key, step), settings))
             ids.append(token)
             yield token

@@ -17,11 +17,13 @@ PAD, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
 CONTROLS = (PAD, UNKNOWN, BEGIN, END)
 """The special symbols of a vocabulary trained here; their ids are their places."""
 
+ONLY = "<|endoftext|>"
+"""GPT-2's only special symbol, which serves for all."""
 _ALSO_CALLED = {
-    PAD: (PAD, "[PAD]"),
-    UNKNOWN: (UNKNOWN, "[UNK]"),
-    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]"),
-    END: (END, "[SEP]", "<eos>", "[EOS]"),
+    PAD: (PAD, "[PAD]", ONLY),
+    UNKNOWN: (UNKNOWN, "[UNK]", ONLY),
+    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", ONLY),
+    END: (END, "[SEP]", "<eos>", "[EOS]", ONLY),
 }
 _WORD_MARKS = ("▁", "Ġ")
 """How a piece says that a word starts with it (Metaspace, byte-level)."""

@@ -1,0 +1,146 @@
+"""Folders of the transformers library, made here at random: same logits; and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from command_line import Captured, fail, run
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+from torch.testing import assert_close
+from transformers import BertConfig, BertForPreTraining, GPT2Config, GPT2LMHeadModel
+
+from multihead.batch import Input
+from multihead.run import Run
+
+WORDS = [f"w{n}" for n in range(31)]
+
+
+def write_tokenizer(folder: Path, specials: list[str]) -> int:
+    vocabulary = {word: number for number, word in enumerate([*specials, *WORDS])}
+    library = Tokenizer(models.WordLevel(vocabulary, unk_token=specials[0]))
+    library.pre_tokenizer = pre_tokenizers.Whitespace()
+    library.add_special_tokens(specials)
+    library.save(str(folder / "tokenizer.json"))
+    return len(vocabulary)
+
+
+def randomised(model: Any) -> Any:
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return model.eval()
+
+
+@pytest.fixture
+def gpt2(tmp_path: Path) -> tuple[Path, Any]:
+    folder = tmp_path / "gpt2"
+    folder.mkdir()
+    size = write_tokenizer(folder, ["<|endoftext|>"])
+    theirs = randomised(
+        GPT2LMHeadModel(GPT2Config(vocab_size=size, n_positions=13, n_embd=14, n_layer=2, n_head=2))
+    )
+    theirs.save_pretrained(folder)
+    return folder, theirs
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> tuple[Path, Any]:
+    folder = tmp_path / "bert"
+    folder.mkdir()
+    size = write_tokenizer(folder, ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]"])
+    config = BertConfig(
+        vocab_size=size,
+        hidden_size=14,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=17,
+        max_position_embeddings=19,
+    )
+    theirs = randomised(BertForPreTraining(config))
+    theirs.save_pretrained(folder)
+    return folder, theirs
+
+
+@torch.no_grad()
+def test_gpt2_comes_with_its_logits_and_writes(
+    gpt2: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, theirs = gpt2
+    out, _ = run(capfdbinary, "import", folder, "-o", tmp_path / "run")
+    assert "generate" in out
+    ids = torch.randint(0, 32, (3, 11))
+    ours = Run.open(tmp_path / "run").load_model()
+    assert_close(ours(ids), theirs(ids).logits, atol=1e-4, rtol=1e-5)
+    out, _ = run(capfdbinary, "generate", tmp_path / "run", "--prompt", "w3 w5", "--max-tokens", "4")
+    assert out.startswith("w3 w5")
+
+
+@torch.no_grad()
+def test_bert_comes_with_its_logits_and_fills(
+    bert: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, theirs = bert
+    run(capfdbinary, "import", folder, "-o", tmp_path / "run")
+    ids = torch.randint(5, 36, (3, 11))
+    read = Input(ids, torch.zeros_like(ids), torch.full((3,), 11))
+    guesses, follows = Run.open(tmp_path / "run").load_model()(read)
+    expected = theirs(ids)
+    # Theirs adds 1e-12 to a variance, ours 1e-5.
+    assert_close(guesses, expected.prediction_logits, atol=1e-3, rtol=1e-3)
+    assert_close(follows, expected.seq_relationship_logits, atol=1e-3, rtol=1e-3)
+    out, _ = run(capfdbinary, "fill", tmp_path / "run", "w1 [MASK] w2", "--top", "2")
+    assert out.count("%") == 2
+
+
+def test_fine_tuning_starts_from_an_import(
+    gpt2: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, _ = gpt2
+    run(capfdbinary, "import", folder, "-o", tmp_path / "run")
+    (tmp_path / "text.txt").write_text("w1 w2 w3 w4\n" * 97, encoding="utf-8")
+    small = {"steps": 2, "warmup_steps": 1, "batch_tokens": 53, "threads": 1, "learning_rate": 1e-9}
+    keys = [part for key, value in small.items() for part in (f"--training.{key}", value)]
+    keys += ["--validation.every", 2, "--data.files", str(tmp_path / "text.txt")]
+    run(capfdbinary, "train", "--init", tmp_path / "run", *keys, "--run", tmp_path / "tuned")
+    before, after = (Run.open(tmp_path / name).load_model().state_dict() for name in ("run", "tuned"))
+    assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
+
+
+def test_what_cannot_be_imported_is_told(
+    gpt2: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, _ = gpt2
+    new = tmp_path / "new"
+
+    def told(directory: Path = folder) -> str:
+        error = fail(capfdbinary, "import", directory, "-o", new)
+        assert not new.exists()
+        return error
+
+    assert "no such folder" in told(tmp_path / "nowhere")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "llama"}))
+    assert 'model_type is "llama", and known are bert, gpt2' in told()
+    (folder / "config.json").write_text(json.dumps({**config, "n_inner": 15}))
+    assert "not of the model that config.json describes" in told()
+    (folder / "config.json").write_text(json.dumps(config))
+
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: w for name, w in weights.items() if "h.1.mlp" not in name}, folder / "model.safetensors")
+    assert "'h.1.mlp" in told()
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "pytorch_model.bin is a pickle" in told()
+    assert "save_pretrained" in told()
+    (folder / "pytorch_model.bin").rename(folder / "model.safetensors")
+    save_file(weights, folder / "model.safetensors")
+    (folder / "tokenizer.json").unlink()
+    assert "there is no tokenizer.json" in told()
+    write_tokenizer(folder, ["<|endoftext|>", "<more>"])
+    assert "33 pieces, but the model has 32" in told()
+
+
+def test_source_and_target_files_are_for_translators(capfdbinary: Captured) -> None:
+    told = fail(capfdbinary, "train", "shakespeare-char-cpu", "--src", "a", "--tgt", "b")
+    assert "are for translators" in told
