@@ -15,6 +15,7 @@ from multihead.generation.artist import Artist
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.settings.tasks.drawing import SearchSettings
+from multihead.workflows.gallery import nearest
 from multihead.workflows.train import train
 
 SIZE, PATCH = 8, 2
@@ -130,6 +131,25 @@ def test_a_picture_that_is_finished_keeps_its_upper_part(trained: Path, tmp_path
     given = artist.upper_codes(tmp_path / "half.png")
     assert torch.equal(given, codes[:, : len(codes[0]) // 2])
     assert np.asarray(drawing.picture).shape == (SIZE, SIZE, 3)
+
+
+def test_a_page_shows_what_is_drawn_beside_the_nearest_training_picture(
+    capfdbinary: Captured, trained: Path, tmp_path: Path
+) -> None:
+    run(capfdbinary, "draw", trained, "--page", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("data:image/png;base64,") == 4 * (8 + 3)  # 13 pictures were seen and 3 were not
+    assert "Captions never seen" in page
+    assert "http" not in page
+
+
+def test_the_nearest_picture_is_the_one_that_differs_least() -> None:
+    among = np.random.default_rng(1).integers(0, 256, (2053, 1, 3, 3), dtype=np.uint8)
+    other = among[2050].copy()
+    other[0, 1, 1] ^= 3
+    place, difference = nearest(other, among)
+    assert place == 2050
+    assert 0 < difference <= 1
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
     multihead draw runs/shapes "a large green circle" -n 8 -o grid.png
     multihead draw runs/shapes "a large green circle" --complete half.png
+    multihead draw runs/shapes --page page.html
 
 The pictures stand in a grid, the one that fits its caption best first. With
---candidates more are drawn than wanted, and the fittest are kept.
+--candidates more are drawn than wanted, and the fittest are kept. The page shows
+captions seen in training and others: the true picture, the same through its
+codes, a drawn one, and the training picture that is nearest to that.
 """
 
 import math
@@ -21,9 +24,12 @@ from multihead.cli import _console, _options
 from multihead.errors import UserError
 from multihead.generation.artist import Artist
 from multihead.run import Run, files
+from multihead.workflows.gallery import gallery
 
 EDGE = 2
 """Pixels between two pictures of a grid."""
+LEAST = 8
+"""Captions of each kind on a page."""
 VISIBLE = 128
 """Width to which small pictures are enlarged."""
 
@@ -42,6 +48,8 @@ class Options:
     """Picture file to write."""
     complete: _options.File = None
     """A picture to finish: as much of its upper part as there is is kept, of a square one half."""
+    page: _options.File = None
+    """Write a page of what the model draws beside what it was trained on; -n captions of each kind."""
     scale: int = 0
     """Enlarge each pixel so many times; 0: until a picture can be seen."""
     device: _options.Word = "auto"
@@ -53,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(
         Options, arguments, sections=("search",), short="search", task="drawing"
     )
-    if options.run is None or options.caption is None:
+    if options.run is None or (options.caption is None) == (options.page is None):
         raise UserError(
             "a run folder and a caption are needed", remedy='multihead draw RUN "..." -o grid.png'
         )
@@ -65,6 +73,9 @@ def main(arguments: Sequence[str]) -> int:
     run = Run.open(options.run).fit_for("drawing")
     search = recipes.load(run.folder / "recipe.toml", given).search
     artist = Artist.load(options.run, device=options.device)
+    if options.caption is None:
+        files.write_text(Path(options.page or ""), gallery(run, artist, search, max(options.number, LEAST)))
+        return 0
     drawn = artist.draw(
         options.caption,
         options.number,
