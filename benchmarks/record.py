@@ -2,7 +2,8 @@
 
     python benchmarks/record.py RUN NAME [--tokenise spacy|moses] [--data.dir DIR] [--command "..."]
 
-Test sets are those of the run's recipe. They are translated with the run's own search settings.
+Test sets are those of the run's recipe. They are translated with the run's own search settings. Of a run that
+is no translator the last validation and its samples are written.
 """
 
 import argparse
@@ -31,6 +32,9 @@ def main() -> None:
     given = parser.parse_args()
 
     run = Run.open(given.run)
+    if run.task != "translation":
+        record_learning(run, given.name, given.command)
+        return
     overrides = {"data.dir": given.folder} if given.folder else {}
     recipe = recipes.load(run.folder / "recipe.toml", overrides)
     translator = Translator.load(run.folder)
@@ -55,6 +59,33 @@ def main() -> None:
     (folder / "samples.txt").write_text(_samples(found[0]), encoding="utf-8")
     if given.command:
         (folder / "command.txt").write_text(given.command.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def record_learning(run: Run, name: str, command: str) -> None:
+    """Write what a run without test sets has reached: its last validation, and the samples of it."""
+    events = list(run.metrics())
+    last = [event for event in events if event["event"] == "update"][-1]
+    end = [event for event in events if event["event"] == "end"][-1]
+    scores = {
+        "parameters": sum(parameter.numel() for parameter in run.load_model().parameters()),
+        "minutes": round(last["seconds"] / 60, 1),
+        "steps": last["step"],
+        "weights": end["weights"],
+        "validation": {key: round(value, 4) for key, value in end["metrics"].items()},
+        "validation_by_step": {
+            event["step"]: round(event["loss"], 4) for event in events if event["event"] == "validation"
+        },
+    }
+    folder = Path(__file__).parents[1] / "results" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in ("recipe.toml", "environment.json"):
+        shutil.copyfile(run.folder / file, folder / file)
+    draw_curves(run.metrics(), folder / "curves.svg")
+    (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+    samples = (run.folder / "samples.txt").read_text(encoding="utf-8")
+    (folder / "samples.txt").write_text(samples[samples.rindex("# step") :], encoding="utf-8")
+    if command:
+        (folder / "command.txt").write_text(command.rstrip("\n") + "\n", encoding="utf-8")
 
 
 def _samples(evaluation: Evaluation) -> str:
