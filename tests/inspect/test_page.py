@@ -190,8 +190,9 @@ def test_an_installed_package_has_all_that_a_page_is_made_of() -> None:
     settings = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = settings["tool"]["setuptools"]["package-data"]["multihead"]
     packed = {path for pattern in patterns for path in root.glob(pattern)}
-    assets = {path for path in html.HERE.rglob("*") if path.suffix in (".js", ".css", ".html")}
-    assert {path.name for path in assets} == {"page.html", "page.css", *html.SCRIPTS}
+    assets = {path for path in (root / "inspect").rglob("*") if path.suffix in (".js", ".css", ".html")}
+    pages = {"page.html", "page.css", *html.SCRIPTS}
+    assert {path.name for path in assets} == {*pages, "report.css", "report.js"}
     assert assets <= packed
 
 

@@ -1,7 +1,7 @@
 """The run folder: everything that a training writes and everything after it reads.
 
 ``runs/<name>/``: recipe.toml, environment.json, tokenizer*.json, model.json, model.safetensors,
-metrics.jsonl, samples.txt, curves.svg, checkpoints/. It can be copied to another machine.
+metrics.jsonl, samples.txt, curves.svg, report.html, checkpoints/. It can be copied to another machine.
 """
 
 import json
@@ -225,6 +225,10 @@ class Run(Checkpoints):
     def add_samples(self, step: int, text: str) -> None:
         """Append the translations of a validation to samples.txt."""
         journal.append(self.folder / SAMPLES, journal.to_block(step, text))
+
+    def samples(self) -> Iterator[tuple[int, str]]:
+        """Yield (step, samples) of each validation in samples.txt, in order."""
+        return journal.blocks(self.folder / SAMPLES)
 
     def truncate_after(self, step: int) -> None:
         """Forget what was told of later steps, so that nothing is told twice when they come again."""

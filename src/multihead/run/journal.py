@@ -95,6 +95,20 @@ def to_block(step: int, text: str) -> str:
     return "".join([f"# step {step}\n", *(f"  {line}".rstrip() + "\n" for line in lines), "\n"])
 
 
+def blocks(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (step, samples) of a file of blocks, in order."""
+    step: int | None = None
+    lines: list[str] = []
+    for line in [*_lines(path), "# step 0"]:
+        heading = HEADING.fullmatch(line)
+        if heading is None:
+            lines.append(line.removeprefix("  "))
+            continue
+        if step is not None:
+            yield step, "\n".join(lines).rstrip("\n")
+        step, lines = int(heading[1]), []
+
+
 def truncate_blocks(path: Path, step: int) -> None:
     """Take away the blocks of samples after a step, and a torn last line."""
     lines = _lines(path)

@@ -1,16 +1,17 @@
 """Scores: text or labels in, numbers out. Knows no torch."""
 
-from multihead.scores.bleu import Score, bleu, chrf
+from multihead.scores.bleu import Score, bleu, chrf, sentence_chrf
 from multihead.scores.exact import exact_match
 from multihead.scores.lengths import LengthBucket, by_length
 from multihead.scores.perplexity import format_perplexity, perplexity
-from multihead.scores.significance import Comparison, Interval, paired_bootstrap
+from multihead.scores.significance import Comparison, Interval, against_first, paired_bootstrap
 
 __all__ = [
     "Comparison",
     "Interval",
     "LengthBucket",
     "Score",
+    "against_first",
     "bleu",
     "by_length",
     "chrf",
@@ -18,4 +19,5 @@ __all__ = [
     "format_perplexity",
     "paired_bootstrap",
     "perplexity",
+    "sentence_chrf",
 ]

@@ -47,6 +47,14 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
     return Score(found.score, str(metric.get_signature()))
 
 
+def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
+    """chrF2 of each sentence by itself, cased. Raises ``UserError`` as :func:`bleu`."""
+    check(hypotheses, references)
+    metric = chrf_metric(lowercase=False)
+    pairs = zip(hypotheses, references, strict=True)
+    return [metric.sentence_score(hypothesis, [reference]).score for hypothesis, reference in pairs]
+
+
 def bleu_metric(lowercase: bool, tokenize: str) -> BLEU:
     """Return sacreBLEU's metric. Raises ``UserError`` for a tokenizer that is not there."""
     if tokenize not in BLEU.TOKENIZERS:

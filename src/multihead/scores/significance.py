@@ -65,25 +65,48 @@ def paired_bootstrap(
     Raises:
         UserError: no sentences, not as many references, no such tokenizer.
     """
-    check(baseline, references)
-    check(system, references)
+    pair = against_first(
+        [baseline, system], references, lowercase=lowercase, tokenize=tokenize, samples=samples
+    )
+    return pair[1]
+
+
+def against_first(
+    systems: Sequence[Sequence[str]],
+    references: Sequence[str],
+    *,
+    lowercase: bool = False,
+    tokenize: str = "13a",
+    samples: int = 1000,
+) -> list[Mapping[str, Comparison]]:
+    """Compare each system's translations with the first's, as :func:`paired_bootstrap`.
+
+    Returns:
+        One for each system, the first included, which does not differ from itself: there only the
+        interval tells anything, and a single system may be given for its sake.
+    """
+    for system in systems:
+        check(system, references)
     metrics = {"BLEU": bleu_metric(lowercase, tokenize), "chrF2": chrf_metric(lowercase)}
-    named: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline)), ("system", list(system))]
+    named: list[tuple[str, Sequence[str]]] = [(str(i), list(system)) for i, system in enumerate(systems)]
     signatures, results = PairedTest(named, metrics, [list(references)], "bs", n_samples=samples)()
-    return {
-        name: _comparison(results[theirs], str(signatures[theirs]))
-        for name, theirs in (("bleu", "BLEU"), ("chrf", "chrF2"))
-    }
+    names = {"bleu": "BLEU", "chrf": "chrF2"}
+    return [
+        {
+            name: _comparison(results[theirs][0], results[theirs][i], str(signatures[theirs]))
+            for name, theirs in names.items()
+        }
+        for i in range(len(systems))
+    ]
 
 
-def _comparison(results: Sequence[str | Result], signature: str) -> Comparison:
-    baseline, system = (_interval(result) for result in results)
-    found = results[1]
-    assert isinstance(found, Result)
-    assert found.p_value is not None
+def _comparison(one: str | Result, other: str | Result, signature: str) -> Comparison:
+    baseline, system = _interval(one), _interval(other)
+    assert isinstance(other, Result)
     # sacreBLEU counts the resampled differences above the observed one, of which a system against
     # itself has none: without this it would differ significantly.
-    p_value = 1.0 if baseline.score == system.score else found.p_value
+    p_value = 1.0 if baseline.score == system.score else other.p_value
+    assert p_value is not None
     return Comparison(baseline, system, p_value, signature)
 
 

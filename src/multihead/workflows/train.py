@@ -1,6 +1,7 @@
 """From a recipe to a trained run folder."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from torch import nn
 from multihead import hardware, models, randomness
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
+from multihead.inspect.report import Looked, training_page
 from multihead.recipe import Recipe, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
@@ -62,7 +64,7 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             model=model,
             stream=lambda position: iter(made.stream(position)),
             validate=made.validate,
-            observer=_Drawing(run, observer),
+            observer=_Drawing(run, observer, size_of(model)),
             settings=recipe.training,
             validation=recipe.validation,
             d_model=getattr(recipe.model, "d_model", 1),
@@ -71,6 +73,7 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
         observer.begins(recipe, model, device, training.progress.step)
         outcome = training.fit()
         draw_curves(run.metrics(), run.folder / "curves.svg")
+        write_report(run, size_of(model), made.look if outcome.how == "finished" else None)
         return outcome
 
 
@@ -112,11 +115,34 @@ def _opened(folder: Path, made: Ready) -> Run:
     return run
 
 
-class _Drawing:
-    """Redraws the learning curves at every validation, then tells the other observer."""
+def size_of(model: nn.Module) -> int:
+    """Return how many parameters a model has, shared ones counted once."""
+    return sum(parameter.numel() for parameter in model.parameters())
 
-    def __init__(self, run: Run, observer: TrainingObserver) -> None:
-        self.run, self.observer = run, observer
+
+def write_report(
+    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[Looked]] | None = None
+) -> None:
+    """Write report.html of a run; where that fails, say so and go on: a report is not worth a training.
+
+    Args:
+        run: locked.
+        parameters: of the model.
+        look: shows where the trained model looks, see ``Ready``.
+    """
+    try:
+        looked = look(run.load_model(hardware.pick_device(run.recipe.training.device))) if look else ()
+        training_page(run, parameters, looked).save(run.folder / "report.html")
+    except Exception as error:
+        place = run.folder / "report.html"
+        warnings.warn(f"{place} could not be written: {type(error).__name__}: {error}", stacklevel=2)
+
+
+class _Drawing:
+    """Redraws the curves and the report at every validation, then tells the other observer."""
+
+    def __init__(self, run: Run, observer: TrainingObserver, parameters: int) -> None:
+        self.run, self.observer, self.parameters = run, observer, parameters
 
     def stepped(self, step: int) -> None:
         self.observer.stepped(step)
@@ -126,4 +152,5 @@ class _Drawing:
 
     def validated(self, event: dict[str, Any], samples: str) -> None:
         draw_curves(self.run.metrics(), self.run.folder / "curves.svg")
+        write_report(self.run, self.parameters)
         self.observer.validated(event, samples)

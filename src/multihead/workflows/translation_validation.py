@@ -10,10 +10,15 @@ from multihead import hardware
 from multihead.data.batches import PairList, sequential_batches
 from multihead.data.prepare import Prepared
 from multihead.generation import Translator
+from multihead.inspect.report import Looked
 from multihead.recipe import Recipe
 from multihead.scores import bleu, chrf
 from multihead.settings import Settings
 from multihead.training import Validation
+from multihead.workflows.compare import alignment
+
+LOOKED, SHORTEST, LONGEST = 3, 3, 14
+"""Sentences whose alignments are shown, and how many words they have: no tiny and no huge maps."""
 
 
 class Validator:
@@ -41,13 +46,7 @@ class Validator:
         """Return loss (a token, unsmoothed), perplexity, accuracy, BLEU, chrF; and samples as text."""
         metrics = self._likelihood(model, step)
         sources, references = zip(*self.text, strict=True)
-        translator = Translator(
-            [model],
-            self.prepared.source_tokenizer,
-            self.prepared.target_tokenizer,
-            device=self.device,
-            precision=self.precision,
-        )
+        translator = self._translator(model)
         outputs = [translation.text for translation in translator.translate(sources, self.search)]
         metrics["bleu"] = bleu(outputs, references, lowercase=self.lowercase).value
         metrics["chrf"] = chrf(outputs, references, lowercase=self.lowercase).value
@@ -56,6 +55,28 @@ class Validator:
             for i in self.shown
         ]
         return Validation(metrics, "\n\n".join(samples))
+
+    def look(self, model: nn.Module) -> list[Looked]:
+        """Return where a model looks in three of the validation sentences; none if it has no attention."""
+        translator = self._translator(model)
+        fit = [source for source, _ in self.text if SHORTEST <= len(source.split()) <= LONGEST]
+        chosen = np.linspace(0, len(fit) - 1, min(len(fit), LOOKED)).round().astype(int)
+        found = []
+        for source in (fit[i] for i in chosen):
+            output = translator.translate([source], self.search)[0].text
+            map_ = alignment(translator, source, output)
+            if map_ is not None:
+                found.append(Looked(source, output, map_))
+        return found
+
+    def _translator(self, model: nn.Module) -> Translator:
+        return Translator(
+            [model],
+            self.prepared.source_tokenizer,
+            self.prepared.target_tokenizer,
+            device=self.device,
+            precision=self.precision,
+        )
 
     def _likelihood(self, model: nn.Module, step: int) -> dict[str, float]:
         dtype = hardware.pick_dtype(self.precision, self.device)

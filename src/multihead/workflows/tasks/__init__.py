@@ -14,6 +14,7 @@ from torch import nn
 
 from multihead.batch import Batch
 from multihead.data.batches import Position
+from multihead.inspect.report import Looked
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
@@ -53,6 +54,8 @@ class Ready:
         tokens_an_epoch: as ``Batch.tokens`` counts.
         stream: makes the stream of training batches from a position.
         validate: looks at a model (in evaluation mode) after some step.
+        look: shows where a trained model looks in a few validation examples; none where it has no attention
+            over a source.
     """
 
     recipe: Recipe[Settings]
@@ -65,6 +68,7 @@ class Ready:
     tokens_an_epoch: int
     stream: Callable[[Position], Stream]
     validate: Callable[[nn.Module, int], Validation]
+    look: Callable[[nn.Module], Sequence[Looked]] = lambda model: ()
 
 
 def ready(

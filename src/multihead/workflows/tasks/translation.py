@@ -34,6 +34,7 @@ def ready(
     )
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
+    validator = Validator(prepared, recipe, device)
     return Ready(
         recipe=recipe,
         tokenizers=(source, target),
@@ -44,7 +45,8 @@ def ready(
         sizes=_sizes(prepared),
         tokens_an_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
         stream=lambda position: batches(recipe, prepared, position),
-        validate=Validator(prepared, recipe, device),
+        validate=validator,
+        look=validator.look,
     )
 
 

@@ -1,0 +1,129 @@
+"""Put runs side by side in one report: scores, curves, sentences, alignments.
+
+    multihead compare runs/lstm runs/attention runs/transformer -o report.html
+    multihead compare runs/a runs/b --src test.de --tgt test.en -o report.html
+
+The first run is what the others are compared with (paired bootstrap). Without
+files the test sets of its recipe. The report is one page; it needs no network.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from multihead import recipe as recipes
+from multihead.cli import _console, _options
+from multihead.cli._counting import counted
+from multihead.errors import UserError
+from multihead.inspect.report import Compared, OnTest, RunFacts, compare_page
+from multihead.run import files
+from multihead.scores import Comparison, format_perplexity
+from multihead.workflows.compare import Progress, compare_runs, fitting, shared_tests, to_dict
+from multihead.workflows.evaluate import TestSet, read_test_set
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be said besides keys of a recipe."""
+
+    runs: _options.RunFolders
+    """Run folders; the first is what the others are compared with."""
+    src: _options.File = None
+    """Source side of the test set; or a TSV / JSONL file with both sides."""
+    tgt: _options.File = None
+    """Target side of the test set."""
+    output: Annotated[str, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = "report.html"
+    """Page to write."""
+    json: _options.File = None
+    """Write all numbers as JSON too."""
+    device: _options.Word = "auto"
+    """cuda, mps, cpu, or auto: the first of these that there is."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
+    if not options.runs:
+        raise UserError("no run folder is named", remedy="multihead compare RUN RUN -o report.html")
+    fit = fitting(options.runs)
+    tests, notes = _tests(options, fit.folders, given)
+    with _told() as progress:
+        compared = compare_runs(
+            fit.folders,
+            tests,
+            given=given,
+            notes=[*fit.notes, *notes],
+            device=options.device,
+            progress=progress,
+        )
+    compare_page(compared).save(options.output)
+    if options.json:
+        numbers = json.dumps(to_dict(compared), indent=2, ensure_ascii=False, allow_nan=False)
+        files.write_text(Path(options.json), f"{numbers}\n")
+    console = _console.output()
+    for test in compared.tests:
+        show(compared.runs, test, console)
+    _show_notes(compared)
+    console.print(f"report: {options.output}")
+    return 0
+
+
+def _tests(
+    options: Options, folders: Sequence[str], given: Mapping[str, str]
+) -> tuple[list[TestSet], list[str]]:
+    if options.src is None:
+        return shared_tests(folders, given)
+    named = [file for file in (options.src, options.tgt) if file is not None]
+    data = recipes.load(Path(folders[0]) / "recipe.toml", given).data
+    return [read_test_set(Path(options.src).name, data.model_copy(update={"dir": "."}), named)], []
+
+
+@contextmanager
+def _told() -> Iterator[Progress]:
+    """Show a bar inside the block."""
+    with counted("translating") as bar:
+        yield lambda what, done, total: bar(done, total)
+
+
+def show(runs: Sequence[RunFacts], test: OnTest, console: Console) -> None:
+    """Print the scores on a test set."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("run")
+    for name in ("parameters", "perplexity", "BLEU", "lower-cased", "chrF", "against the first"):
+        table.add_column(name, justify="right")
+    for i, (run, one) in enumerate(zip(runs, test.runs, strict=True)):
+        table.add_row(
+            run.name,
+            f"{run.parameters or 0:,}",
+            format_perplexity(one.perplexity),
+            _interval(one.cased["bleu"]),
+            _interval(one.lowercase["bleu"]),
+            _interval(one.cased["chrf"]),
+            _verdict(one.cased["bleu"]) if i else "",
+        )
+    console.print(f"{test.name}: {test.pairs:,} pairs")
+    console.print(table, soft_wrap=False)
+    console.print()
+
+
+def _interval(comparison: Comparison) -> str:
+    return f"{comparison.system.score:.2f} ± {comparison.system.half_width:.2f}"
+
+
+def _verdict(comparison: Comparison) -> str:
+    difference = comparison.system.score - comparison.baseline.score
+    return f"{difference:+.2f}, p = {comparison.p_value:.3f}" + (
+        "" if comparison.significant else " (chance?)"
+    )
+
+
+def _show_notes(compared: Compared) -> None:
+    for note in compared.notes:
+        _console.messages().print(note, style="yellow")

@@ -1,0 +1,41 @@
+"""Runs side by side, as a page."""
+
+from multihead.inspect.page.shell import Page
+from multihead.inspect.report.content import Compared
+from multihead.inspect.report.curves import overlaid
+from multihead.inspect.report.markup import Child, tag
+from multihead.inspect.report.parts import report
+from multihead.inspect.report.scoring import differences_card, length_card, scores_card
+from multihead.inspect.report.sentences import alignments_card, sentences_card
+
+
+def compare_page(compared: Compared) -> Page:
+    """Return a comparison as one HTML file that needs no network."""
+    runs, tests = compared.runs, compared.tests
+    title = " · ".join(run.name for run in runs) if len(runs) <= 3 else f"{len(runs)} runs"
+    names = ", ".join(test.name for test in tests)
+    main: list[Child] = [
+        tag("h1", title),
+        tag(
+            "p",
+            f"on {names}"
+            + (f"; the first, {runs[0].name}, is what the others are compared with" if len(runs) > 1 else ""),
+            class_="sub",
+        ),
+        [tag("p", note, class_="note") for note in compared.notes],
+    ]
+    for number, test in enumerate(tests):
+        first = number == 0
+        main += [
+            tag("h2", test.name, class_="test") if len(tests) > 1 else None,
+            scores_card(runs, test),
+            tag("div", length_card(runs, test), overlaid(runs) if first else None, class_="two"),
+            alignments_card(runs, test),
+            sentences_card(runs, test, number),
+        ]
+    main.append(differences_card(runs))
+    foot = tag(
+        "p",
+        "Every run translated the same sentences, with its own vocabulary and the search of its recipe.",
+    )
+    return report(title, "compare", main, foot)

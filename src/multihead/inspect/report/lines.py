@@ -1,0 +1,168 @@
+"""Line charts as SVG: colours come from the page's style sheet, so that they follow light and dark."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from multihead.inspect.report.markup import Markup, tag
+
+WIDTH, HEIGHT = 520, 270
+LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 44
+MOST_POINTS = 300
+"""Of a line; more are thinned out, which no eye can tell."""
+COLOURS = 8
+"""How many the style sheet has; then they begin again, dashed."""
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line.
+
+    Attributes:
+        label: whose it is.
+        points: (x, y), ascending in x.
+        number: which colour, from 0.
+        hollow: places in ``points`` to be read with caution, drawn as rings.
+        notes: what is told of each point, beside its value.
+        markers: draw a mark at each point.
+    """
+
+    label: str
+    points: Points
+    number: int = 0
+    hollow: frozenset[int] = frozenset()
+    notes: Sequence[str] = ()
+    markers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From numbers to places."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return where a number is."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def line_chart(
+    name: str,
+    series: Sequence[Series],
+    *,
+    x_label: str,
+    x_ticks: Sequence[tuple[float, str, str]] = (),
+    from_zero: bool = False,
+) -> Markup:
+    """Return a chart, to be described by the text around it.
+
+    Args:
+        name: what it shows, for screen readers.
+        series: the lines; those without a point are left out.
+        x_label: below the axis.
+        x_ticks: (place, label, second line of the label); by default round numbers.
+        from_zero: begin the vertical axis at 0.
+    """
+    shown = [Series(s.label, _thinned(s.points), s.number, s.hollow, s.notes, s.markers) for s in series]
+    xs = [x for one in shown for x, _ in one.points] + [x for x, _, _ in x_ticks]
+    ys = [y for one in shown for _, y in one.points]
+    if not ys:
+        return Markup()
+    ticks_y = ticks(0.0 if from_zero else min(ys), max(ys))
+    y = Scale(ticks_y[0], ticks_y[-1], HEIGHT - BOTTOM, TOP)
+    if x_ticks:
+        x = Scale(min(xs) - 0.5, max(xs) + 0.5, LEFT, WIDTH - RIGHT)
+        labels = list(x_ticks)
+    else:
+        x = Scale(0, max(xs) or 1, LEFT, WIDTH - RIGHT)
+        form = EngFormatter(sep="")
+        labels = [(at, form(at), "") for at in ticks(0, max(xs) or 1) if at <= max(xs)]
+    return tag(
+        "svg",
+        [_rule(at, y(at)) for at in ticks_y],
+        [_tick(x(at), label, second) for at, label, second in labels],
+        tag("text", x_label, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 4, text_anchor="middle", class_="axis"),
+        [_line(one, x, y) for one in shown if one.points],
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        class_="chart",
+        role="img",
+        aria_label=name,
+    )
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return round numbers that span a range, about five."""
+    if high <= low:
+        high = low + (abs(low) or 1)
+    found = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return [float(value) for value in found]
+
+
+def _thinned(points: Points) -> Points:
+    finite = [(x, y) for x, y in points if math.isfinite(y)]
+    stride = math.ceil(len(finite) / MOST_POINTS)
+    # The last one stays: it is what the line ends with.
+    return finite if stride <= 1 else [*finite[:-1:stride], finite[-1]]
+
+
+def _rule(value: float, y: float) -> Markup:
+    return tag(
+        "g",
+        tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y),
+        tag("text", f"{value:g}", x=LEFT - 7, y=y + 4, text_anchor="end"),
+        class_="rule",
+    )
+
+
+def _tick(x: float, label: str, second: str) -> Markup:
+    return tag(
+        "g",
+        tag("text", label, x=x, y=HEIGHT - BOTTOM + 15, text_anchor="middle"),
+        tag("text", second, x=x, y=HEIGHT - BOTTOM + 27, text_anchor="middle", class_="faint")
+        if second
+        else None,
+        class_="tick",
+    )
+
+
+def _line(one: Series, x: Scale, y: Scale) -> Markup:
+    places = [(x(a), y(b)) for a, b in one.points]
+    path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
+    return tag(
+        "g",
+        tag("path", d=path) if len(places) > 1 else None,
+        [_mark(one, i, place) for i, place in enumerate(places)] if one.markers or len(places) == 1 else None,
+        class_=colour(one.number),
+    )
+
+
+def _mark(one: Series, i: int, place: tuple[float, float]) -> Markup:
+    note = f", {one.notes[i]}" if one.notes else ""
+    return tag(
+        "circle",
+        tag("title", f"{one.label}: {one.points[i][1]:.4g}{note}"),
+        cx=place[0],
+        cy=place[1],
+        r=3.5,
+        class_="hollow" if i in one.hollow else None,
+    )
+
+
+def colour(number: int) -> str:
+    """Return the style sheet's class for the n-th colour, from 0."""
+    return f"s{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
+
+
+def legend(labels: Sequence[str]) -> Markup:
+    """Return what the colours stand for."""
+    entries = (
+        tag("li", tag("i", class_=f"chip {colour(number)}"), label) for number, label in enumerate(labels)
+    )
+    return tag("ul", entries, class_="legend")

@@ -1,0 +1,67 @@
+"""An alignment as SVG: output rows by source columns (Bahdanau et al. 2015, figure 3)."""
+
+from multihead.attention_maps import Alignment
+from multihead.inspect import pictures
+from multihead.inspect.report.markup import Markup, tag
+
+CELL, LETTER = 22, 7.2
+"""Pixels of a cell's side, and of a letter on average."""
+LONGEST = 14
+"""Letters of a token that are shown."""
+
+
+def alignment_map(alignment: Alignment, name: str) -> Markup:
+    """Return a map: the darker (in the dark, the lighter) a cell, the more weight.
+
+    Args:
+        alignment: words or pieces.
+        name: what it shows, for screen readers.
+    """
+    rows = [pictures.visible(token.text, LONGEST) for token in alignment.target]
+    columns = [pictures.visible(token.text, LONGEST) for token in alignment.source]
+    left = 10 + LETTER * max(map(len, rows), default=0)
+    top = 10 + 0.75 * LETTER * max(map(len, columns), default=0)
+    slanted = 0.75 * LETTER * len(columns[-1]) if columns else 0
+    width, height = left + CELL * len(columns) + slanted, top + CELL * len(rows) + 4
+    cells = [
+        tag(
+            "rect",
+            tag("title", f"{row} → {column}: {weight:.2f}"),
+            x=left + CELL * j + 1,
+            y=top + CELL * i + 1,
+            width=CELL - 2,
+            height=CELL - 2,
+            rx=2,
+            fill_opacity=float(weight) ** 0.7,
+        )
+        for i, row in enumerate(rows)
+        for j, column in enumerate(columns)
+        if (weight := alignment.matrix_TS[i, j]) >= 0.005
+    ]
+    ground = tag(
+        "rect",
+        x=left,
+        y=top,
+        width=CELL * len(columns),
+        height=CELL * len(rows),
+        class_="ground",
+    )
+    return tag(
+        "svg",
+        ground,
+        cells,
+        [
+            tag("text", text, x=left - 7, y=top + CELL * (i + 0.5) + 4, text_anchor="end")
+            for i, text in enumerate(rows)
+        ],
+        [
+            tag("text", text, transform=f"translate({left + CELL * (j + 0.5):.1f} {top - 6:.1f}) rotate(-45)")
+            for j, text in enumerate(columns)
+        ],
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=round(width),
+        height=round(height),
+        class_="map",
+        role="img",
+        aria_label=name,
+    )

@@ -1,0 +1,75 @@
+"""Parts of which every report is made."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from multihead.inspect.page.shell import Page, shell
+from multihead.inspect.report.markup import Child, Markup, join, tag
+
+HERE = Path(__file__).parent
+
+
+def report(title: str, kind: str, main: Child, foot: Child) -> Page:
+    """Return a page of parts.
+
+    Args:
+        title: of the window.
+        kind: what the page is, beside the program's name.
+        main: what stands in it.
+        foot: below.
+    """
+    theme = tag("button", type="button", class_="plain", id="theme", hidden=True)
+    brand = tag(
+        "div", tag("b", "multihead"), tag("span", kind), tag("span", class_="gap"), theme, class_="brand"
+    )
+    body = join([tag("header", brand), tag("main", main), tag("footer", foot)])
+    return shell(title, body=body, scripts=[HERE / "report.js"], styles=[HERE / "report.css"])
+
+
+def card(title: str, *content: Child, lead: str = "") -> Markup:
+    """Return a part of the page under a title; nothing where nothing is in it."""
+    inside = join(content)
+    if not inside:
+        return inside
+    return tag(
+        "section", tag("h2", title), inside, tag("p", lead, class_="lead") if lead else None, class_="card"
+    )
+
+
+def facts_table(rows: Iterable[tuple[str, Child]]) -> Markup:
+    """Return names and values as a table; nothing where there are none."""
+    found = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows]
+    return tag("table", found, class_="facts") if found else Markup()
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "") -> Markup:
+    """Return a plain table; the first of each row is its name."""
+    return tag(
+        "table",
+        tag("caption", caption) if caption else None,
+        tag("thead", tag("tr", [tag("th", name, scope="col") for name in head])),
+        tag(
+            "tbody",
+            [
+                tag("tr", tag("th", row[0], scope="row"), [tag("td", cell) for cell in row[1:]])
+                for row in rows
+            ],
+        ),
+    )
+
+
+def folded(summary: str, content: Child, *, open_: bool = False) -> Markup:
+    """Return what is shown when somebody asks for it."""
+    return tag("details", tag("summary", summary), content, open=open_)
+
+
+def scrolling(content: Child, name: str) -> Markup:
+    """Return something wide in a frame that can be scrolled, by keyboard too."""
+    return tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=name)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people read it: ``42.0 s``, ``12.1 min``, ``3.4 h``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

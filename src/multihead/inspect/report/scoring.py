@@ -1,0 +1,203 @@
+"""Scores of runs as a table, and BLEU by the length of the source."""
+
+from collections.abc import Sequence
+
+from multihead.inspect.report.content import OnTest, RunFacts
+from multihead.inspect.report.lines import Scale, Series, colour, legend, line_chart
+from multihead.inspect.report.markup import Child, Markup, tag
+from multihead.inspect.report.parts import card, duration, folded, scrolling, table
+from multihead.scores import Comparison, Interval, LengthBucket, format_perplexity
+
+FEW = 30
+"""Sentences below which a bucket's BLEU says little."""
+SPAN = 160.0
+"""Pixels of a whisker's scale."""
+
+
+def scores_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
+    """Return the table of runs on a test set."""
+    several = len(runs) > 1
+    head = [
+        "run",
+        "parameters",
+        "updates",
+        "an epoch",
+        "perplexity",
+        "a character",
+        "BLEU, 95 % interval",
+        "BLEU",
+    ]
+    head += ["lower-cased", "chrF"] + (["against the first"] if several else [])
+    bleus = [one.cased["bleu"].system for one in test.runs]
+    low = min(one.score - one.half_width for one in bleus)
+    high = max(one.score + one.half_width for one in bleus)
+    scale = Scale(low, high if high > low else low + 1, 6, SPAN - 6)
+    best = _best(test)
+    rows = [
+        tag(
+            "tr",
+            tag("th", tag("i", class_=f"chip {colour(i)}"), run.name, tag("small", run.kind), scope="row"),
+            tag("td", "?" if run.parameters is None else f"{run.parameters:,}", class_="n"),
+            tag("td", f"{run.step:,}", class_="n"),
+            tag("td", "–" if run.seconds_an_epoch is None else duration(run.seconds_an_epoch), class_="n"),
+            tag("td", format_perplexity(one.perplexity), class_="n"),
+            tag(
+                "td",
+                format_perplexity(one.perplexity_character),
+                class_=f"n {best(one.perplexity_character, 0)}",
+            ),
+            tag("td", _whisker(one.cased["bleu"].system, scale, i)),
+            _number(one.cased["bleu"].system, best(one.cased["bleu"].system.score, 1)),
+            _number(one.lowercase["bleu"].system, best(one.lowercase["bleu"].system.score, 2)),
+            _number(one.cased["chrf"].system, best(one.cased["chrf"].system.score, 3)),
+            _verdict(i, one.cased["bleu"]) if several else None,
+        )
+        for i, (run, one) in enumerate(zip(runs, test.runs, strict=True))
+    ]
+    listed = tag(
+        "table",
+        tag(
+            "thead",
+            tag(
+                "tr",
+                [
+                    tag("th", name, scope="col", class_="n" if 0 < i != 6 else None)
+                    for i, name in enumerate(head)
+                ],
+            ),
+        ),
+        tag("tbody", rows),
+        class_="scores",
+    )
+    return card(
+        f"Scores on {test.name}, {test.pairs:,} pairs",
+        scrolling(listed, "scores"),
+        lead=_how(test, several=several),
+    )
+
+
+def _best(test: OnTest) -> "_Best":
+    return _Best(
+        (
+            min(one.perplexity_character for one in test.runs),
+            max(one.cased["bleu"].system.score for one in test.runs),
+            max(one.lowercase["bleu"].system.score for one in test.runs),
+            max(one.cased["chrf"].system.score for one in test.runs),
+        ),
+        several=len(test.runs) > 1,
+    )
+
+
+class _Best:
+    """Tells which number of a column is the best of all."""
+
+    def __init__(self, best: Sequence[float], *, several: bool) -> None:
+        self._best, self._several = best, several
+
+    def __call__(self, value: float, column: int) -> str:
+        return "best" if self._several and value == self._best[column] else ""
+
+
+def _number(interval: Interval, best: str) -> Markup:
+    pm = tag("span", f" ± {interval.half_width:.2f}", class_="pm")
+    return tag("td", f"{interval.score:.2f}", pm, class_=f"n {best}".strip())
+
+
+def _whisker(interval: Interval, scale: Scale, number: int) -> Markup:
+    left, right = scale(interval.score - interval.half_width), scale(interval.score + interval.half_width)
+    return tag(
+        "svg",
+        tag("line", x1=0, x2=SPAN, y1=11, y2=11, class_="track"),
+        tag("line", x1=left, x2=right, y1=11, y2=11),
+        tag("circle", cx=scale(interval.score), cy=11, r=5),
+        viewBox=f"0 0 {SPAN:.0f} 22",
+        class_=f"whisker {colour(number)}",
+        role="img",
+        aria_label=f"{interval.score:.2f}, plus or minus {interval.half_width:.2f}",
+    )
+
+
+def _verdict(number: int, comparison: Comparison) -> Markup:
+    if number == 0:
+        return tag("td", "–", class_="n")
+    difference = comparison.system.score - comparison.baseline.score
+    if not comparison.significant:
+        return tag(
+            "td",
+            f"{difference:+.2f}",
+            tag("span", f" p = {comparison.p_value:.3f}, may be chance", class_="pm"),
+            class_="n",
+        )
+    p = f" p = {comparison.p_value:.3f}" if comparison.p_value >= 0.001 else " p < 0.001"
+    return tag(
+        "td",
+        tag("b", f"{difference:+.2f}", class_="good" if difference > 0 else "bad"),
+        tag("span", p, class_="pm"),
+        class_="n",
+    )
+
+
+def _how(test: OnTest, *, several: bool) -> str:
+    first = test.runs[0]
+    told = (
+        f"BLEU and chrF2 by sacreBLEU ({first.cased['bleu'].signature}; {first.cased['chrf'].signature}); "
+        "± is half of the 95 % interval of 1,000 bootstrap samples. Perplexity is of a target piece, which "
+        "compares only between equal vocabularies, and of a reference character, which always compares."
+    )
+    if several:
+        told += " Against the first: difference in BLEU and paired bootstrap (Koehn 2004)."
+    return told
+
+
+# --- by length ----------------------------------------------------------------------------------------
+
+
+def length_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
+    """Return BLEU by source length, a line a run."""
+    buckets = test.runs[0].by_length
+    series = [
+        Series(
+            run.name,
+            [(float(i), bucket.bleu.value) for i, bucket in enumerate(one.by_length)],
+            number,
+            frozenset(i for i, bucket in enumerate(one.by_length) if bucket.sentences < FEW),
+            [f"{_range(bucket)} words, {bucket.sentences:,} sentences" for bucket in one.by_length],
+        )
+        for number, (run, one) in enumerate(zip(runs, test.runs, strict=True))
+    ]
+    marks = [(float(i), _range(bucket), f"n = {bucket.sentences:,}") for i, bucket in enumerate(buckets)]
+    chart = line_chart("BLEU by length", series, x_label="words of the source", x_ticks=marks, from_zero=True)
+    rows: list[list[Child]] = [
+        [
+            _range(bucket),
+            f"{bucket.sentences:,}",
+            *(f"{one.by_length[i].bleu.value:.2f}" for one in test.runs),
+        ]
+        for i, bucket in enumerate(buckets)
+    ]
+    numbers = scrolling(table(["words", "sentences", *(run.name for run in runs)], rows), "BLEU by length")
+    return card(
+        "BLEU by source length",
+        legend([run.name for run in runs]),
+        chart,
+        folded("as a table", numbers),
+        lead="A fixed vector must hold a whole sentence; attention need not (Bahdanau et al. 2015, fig. 2)."
+        + (f" Rings: fewer than {FEW} sentences." if any(one.hollow for one in series) else ""),
+    )
+
+
+def _range(bucket: LengthBucket) -> str:
+    if bucket.longest is None:
+        return f"≥ {bucket.shortest}"
+    return f"≤ {bucket.longest}" if bucket.shortest == 0 else f"{bucket.shortest}–{bucket.longest}"
+
+
+def differences_card(runs: Sequence[RunFacts]) -> Markup:
+    """Return the settings in which the runs differ, folded: there may be many."""
+    keys = dict.fromkeys(key for run in runs for key in run.settings)
+    differing = [key for key in keys if len({run.settings.get(key) for run in runs}) > 1]
+    if not differing:
+        return Markup()
+    rows: list[list[Child]] = [[key, *(run.settings.get(key, "–") for run in runs)] for key in differing]
+    listed = scrolling(table(["setting", *(run.name for run in runs)], rows), "settings")
+    return card("Settings", folded(f"{len(differing)} in which the runs differ", listed))
