@@ -1,0 +1,45 @@
+"""Tasks: what a model is trained for decides the sections of its recipes."""
+
+from pathlib import Path
+
+import pytest
+
+import multihead
+from multihead import models, recipes
+from multihead.errors import UserError
+from multihead.recipe import SECTION_NAMES, from_toml, load, section_types, to_toml
+from multihead.settings import Learning, Watching, tasks
+
+
+@pytest.mark.parametrize("task", tasks.names())
+def test_a_task_is_a_file_of_settings_and_a_file_of_the_same_name_that_makes_batches(task: str) -> None:
+    assert {"data", "training", "validation"} <= tasks.sections(task).keys() <= set(SECTION_NAMES)
+    assert issubclass(tasks.sections(task)["training"], Learning)
+    assert issubclass(tasks.sections(task)["validation"], Watching)
+    assert "{run}" in tasks.use(task)
+    command = tasks.use(task).split()[0]
+    assert (Path(multihead.__file__).parent / "cli" / f"{command}.py").is_file()
+    assert (Path(multihead.__file__).parent / "workflows" / "tasks" / f"{task}.py").is_file()
+
+
+def test_every_model_has_a_task_that_there_is() -> None:
+    assert {models.task(kind) for kind in models.kinds()} == set(tasks.names())
+    assert models.task("transformer") == "translation"
+
+
+def test_a_recipe_has_the_sections_of_its_task_and_writes_no_others() -> None:
+    for name in recipes.names():
+        recipe = load(name)
+        for section, wanted in section_types(recipe.kind).items():
+            assert type(recipe.section(section)) is wanted
+    assert "[search]" not in to_toml(load("bert-base"))
+    assert from_toml(to_toml(load("shakespeare-char"))) == load("shakespeare-char")
+
+
+def test_a_section_of_another_task_is_refused_and_so_is_its_key() -> None:
+    with pytest.raises(UserError, match=r'--search\.beam_size: .*"bert" has no section "search"'):
+        load("bert-base", {"search.beam_size": 3})
+    with pytest.raises(UserError, match=r'"data\.source"'):
+        load("shakespeare-char", {"data.source": "a.txt"})
+    with pytest.raises(UserError, match=r'Did you mean "data\.files"'):
+        load("shakespeare-char", {"data.filse": "a.txt"})
