@@ -12,7 +12,7 @@ from setuptools.command.build_ext import build_ext
 
 COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
 X86_LEVELS = {
-    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx2", "-mfma"],
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"],
     "avx2": ["-mavx2", "-mfma"],
 }
 

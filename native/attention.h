@@ -95,9 +95,9 @@ INLINE void send(const float* from, int64_t n, int64_t d, float scale, T* to, in
 
 // Which of W keys from k on may be attended to.
 INLINE vi allowed_keys(const Mask& mask, int64_t offset, int64_t k, int64_t K) {
-    if (mask.k == 1 && K - k >= W) {
-        vb bytes;
-        __builtin_memcpy(&bytes, mask.allowed + offset + k, W);
+    if (mask.k == 1) {
+        vb bytes{};
+        __builtin_memcpy(&bytes, mask.allowed + offset + k, K - k < W ? K - k : W);
         return __builtin_convertvector(bytes, vi) != 0;
     }
     vi which{};

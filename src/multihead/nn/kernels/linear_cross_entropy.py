@@ -17,6 +17,9 @@ from multihead.nn.kernels import native
 BLOCK_ELEMENTS = 1 << 21
 """Logits a block, two buffers of 8 and 4 MiB that every block uses again: fresh memory is slow memory."""
 
+NATIVE_BLOCKS = 4
+"""How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
+
 
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
@@ -31,12 +34,15 @@ class _LinearCrossEntropy(torch.autograd.Function):
         hidden_gradient, weight_gradient = torch.empty_like(h_Nd), h_Nd.new_zeros(w_Vd.shape, dtype=exact)
         sums = h_Nd.new_zeros(3, dtype=exact)
 
-        rows = max(1, min(N, BLOCK_ELEMENTS // V)) if h_Nd.device.type == "cpu" else max(1, N)
-        product_nV, buffer_nV = h_Nd.new_empty(rows, V), h_Nd.new_empty(rows, V, dtype=exact)
+        by_native = native.suits(h_Nd)
+        elements = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1)
+        rows = max(1, min(N, elements // V)) if h_Nd.device.type == "cpu" else max(1, N)
+        product_nV = h_Nd.new_empty(rows, V)
+        buffer_nV = product_nV if by_native else h_Nd.new_empty(rows, V, dtype=exact)
         for start in range(0, N, rows):
             block = slice(start, min(N, start + rows))
             g_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
-            if native.suits(g_nV):
+            if by_native:
                 sums += _native(g_nV, targets_N[block], smoothing, wanted)
             else:
                 sums += _eager(g_nV, buffer_nV[: len(g_nV)], targets_N[block], smoothing, wanted)
