@@ -25,8 +25,8 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
 
-# Installed anew only when the list of what is needed has changed.
-$(INSTALLED): pyproject.toml constraints.txt
+# Installed anew only when the list of what is needed, or the native part, has changed.
+$(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "multihead needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
 	  echo "Give another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -36,4 +36,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
