@@ -1,10 +1,11 @@
-"""Put runs side by side in one report: scores, curves, sentences, alignments.
+"""Put trained runs side by side in one report.
 
     multihead compare runs/lstm runs/attention runs/transformer -o report.html
     multihead compare runs/a runs/b --src test.de --tgt test.en -o report.html
 
-The first run is what the others are compared with (paired bootstrap). Without
-files the test sets of its recipe. The report is one page; it needs no network.
+Scores, curves, sentences, alignments: one page, which needs no network. The
+first run is what the others are compared with (paired bootstrap). Without files
+the test sets of its recipe.
 """
 
 import json
@@ -96,15 +97,13 @@ def show(runs: Sequence[RunFacts], test: OnTest, console: Console) -> None:
     """Print the scores on a test set."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("run")
-    for name in ("parameters", "perplexity", "BLEU", "lower-cased", "chrF", "against the first"):
-        table.add_column(name, justify="right")
+    for name in ("perplexity", "BLEU", "chrF", "against the first"):
+        table.add_column(name, justify="right", no_wrap=True)
     for i, (run, one) in enumerate(zip(runs, test.runs, strict=True)):
         table.add_row(
             run.name,
-            f"{run.parameters or 0:,}",
             format_perplexity(one.perplexity),
             _interval(one.cased["bleu"]),
-            _interval(one.lowercase["bleu"]),
             _interval(one.cased["chrf"]),
             _verdict(one.cased["bleu"]) if i else "",
         )

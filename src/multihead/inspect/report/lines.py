@@ -9,7 +9,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from multihead.inspect.report.markup import Markup, tag
 
 WIDTH, HEIGHT = 520, 270
-LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 52
 MOST_POINTS = 300
 """Of a line; more are thinned out, which no eye can tell."""
 COLOURS = 8

@@ -10,7 +10,7 @@ from multihead.scores import Comparison, Interval, LengthBucket, format_perplexi
 
 FEW = 30
 """Sentences below which a bucket's BLEU says little."""
-SPAN = 160.0
+SPAN = 130.0
 """Pixels of a whisker's scale."""
 
 
@@ -128,7 +128,7 @@ def _verdict(number: int, comparison: Comparison) -> Markup:
             tag("span", f" p = {comparison.p_value:.3f}, may be chance", class_="pm"),
             class_="n",
         )
-    p = f" p = {comparison.p_value:.3f}" if comparison.p_value >= 0.001 else " p < 0.001"
+    p = f" p = {comparison.p_value:.3f}"
     return tag(
         "td",
         tag("b", f"{difference:+.2f}", class_="good" if difference > 0 else "bad"),
