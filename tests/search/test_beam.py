@@ -1,5 +1,6 @@
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 import torch
@@ -99,6 +100,25 @@ def test_stopping_early_loses_nothing(alpha: float) -> None:
     # With all five asked for, the search goes on for longer; its first is still the same.
     assert [h[:1] for h in run(late, 5)] == run(early, 1)
     assert early.rows < late.rows
+
+
+def test_the_usual_stop_rule_ends_when_as_many_have_ended_as_the_beam_holds() -> None:
+    def run(table: Table, beam_size: int, stop: Literal["exact", "first"]) -> list[Hypothesis]:
+        (found,) = beam(
+            table, sources(7), [[BOS]], eos_id=EOS, beam_size=beam_size, alpha=2.0, stop=stop,
+            limits=Limits(max_length=11),
+        )  # fmt: skip
+        return found
+
+    usual, exact = Chain(0.6, 11), Chain(0.6, 11)
+    # One has ended at once; a beam of one is content, though a later one is better.
+    assert run(usual, 1, "first")[0].tokens == ()
+    assert usual.steps == 1
+    assert run(exact, 2, "exact")[0].tokens == (A,) * 11
+    # Never later than the exact rule.
+    first, last = Table(3), Table(3)
+    assert run(first, 5, "first")[0].score <= run(last, 5, "exact")[0].score
+    assert first.rows <= last.rows
 
 
 class Chain(Table):

@@ -53,6 +53,7 @@ def search(
             beam_size=settings.beam_size,
             alpha=settings.length_penalty,
             n_best=settings.n_best,
+            stop=settings.stop,
             limits=limits,
             constraints=constraints,
         )

