@@ -1,6 +1,7 @@
 # make quickstart   trains a translator in a few minutes (the first time it installs what it needs)
 # make test         linter, type check, tests
 # make bench        benchmarks, one after the other
+# make bench-peers RUN=runs/de-en SRC=test.de TGT=test.en   the same beside other toolkits, on the same weights
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -9,7 +10,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: quickstart test lint bench clean
+.PHONY: quickstart test lint bench bench-peers clean
+
+PEERS := benchmarks/peers/.envs
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -25,6 +28,14 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
 
+bench-peers: $(INSTALLED) $(PEERS)/ctranslate2
+	$(BIN)/python benchmarks/peers/translation.py $(RUN) --src $(SRC) --tgt $(TGT)
+
+# Each peer has an environment of its own: their needs contradict each other.
+$(PEERS)/ctranslate2: | $(INSTALLED)
+	$(BIN)/python -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check ctranslate2==4.8.5 || { rm -r $@; false; }
+
 # Installed anew only when the list of what is needed, or the native part, has changed.
 $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -36,4 +47,4 @@ $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) benchmarks/peers/.work build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

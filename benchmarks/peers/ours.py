@@ -1,0 +1,47 @@
+"""multihead itself, from ids to ids."""
+
+from pathlib import Path
+
+import torch
+from worker import Ids, Translate, serve
+
+from multihead import hardware
+from multihead.generation import Translator
+from multihead.generation.batching import Asked, by_length, to_source
+from multihead.generation.searching import search
+from multihead.generation.stepping import LatestStepper
+
+
+def load(folder: Path, settings: dict[str, object]) -> Translate:
+    """Lay out the model of the run in ``folder / "run"``."""
+    hardware.keep_memory()
+    torch.set_num_threads(int(str(settings["threads"])))
+    translator = Translator.load(folder / "run", device="cpu")
+    target = translator.target_tokenizer
+    dtype = hardware.pick_dtype("fp32" if settings["precision"] == "float32" else "auto", translator.device)
+    latest = LatestStepper(translator.models[0], translator.device, dtype)
+
+    def translate(ids: Ids, beam: int) -> Ids:
+        changed = {"beam_size": beam, "method": "beam" if beam > 1 else "greedy", "max_extra": 50}
+        how = translator.settings.model_copy(update=changed)
+        found: Ids = [[] for _ in ids]
+        asked = [Asked("", one, (), number) for number, one in enumerate(ids)]
+        with torch.inference_mode(), hardware.autocast(translator.device, dtype):
+            for batch in by_length(asked, int(str(settings["batch"]))):
+                outputs = search(
+                    latest.stepper(),
+                    to_source(batch, pad_id=target.pad_id, eos_id=target.eos_id),
+                    [[target.bos_id]] * len(batch),
+                    how,
+                    target=target,
+                    capacity=None,
+                    numbers=[one.number for one in batch],
+                )
+                for one, hypotheses in zip(batch, outputs, strict=True):
+                    found[one.number] = list(hypotheses[0].tokens)
+        return found
+
+    return translate
+
+
+serve(load)

@@ -1,0 +1,210 @@
+"""Translate a test set with multihead and its peers, same weights, same ids, in turn: A B A B.
+
+    python benchmarks/peers/translation.py RUN --src test.en.gz --tgt test.de.gz [--rounds 3] [--beams 1 5]
+
+Run it alone: two benchmarks on one machine slow each other many times over. Each peer has an environment of
+its own below benchmarks/peers/.envs, made by `make bench-peers`; a peer without one is left out and named.
+Prints sentences a second with the spread over rounds, the ratio of ours to theirs, the median of the rounds'
+ratios, and BLEU of each; writes results/bench-translation.json with the machine.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from multihead.errors import UserError
+from multihead.export import ctranslate2
+from multihead.export.ctranslate2 import POSITIONS
+from multihead.nn.positions import sinusoids
+from multihead.run import Run, environment
+from multihead.scores import bleu
+from multihead.text.corpus import read_lines
+from multihead.text.tokenizer import Tokenizer
+
+HERE = Path(__file__).parent
+ENVIRONMENTS, WORK = HERE / ".envs", HERE / ".work"
+ALONE = 100
+"""Sentences that are translated one by one for the latency."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """Who translates: a script, its environment ("" is ours), its settings."""
+
+    name: str
+    script: str
+    environment: str
+    settings: dict[str, object]
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of its environment."""
+        return (
+            ENVIRONMENTS / self.environment / "bin" / "python" if self.environment else Path(sys.executable)
+        )
+
+
+CONTESTANTS = (
+    Contestant("multihead", "ours.py", "", {"precision": "auto", "batch": 2048}),
+    Contestant("multihead float32", "ours.py", "", {"precision": "float32", "batch": 2048}),
+    Contestant("CTranslate2 int8", "ctranslate2_peer.py", "ctranslate2", {"precision": "int8", "batch": 32}),
+    Contestant(
+        "CTranslate2 float32", "ctranslate2_peer.py", "ctranslate2", {"precision": "float32", "batch": 32}
+    ),
+)
+
+
+class Process:
+    """A contestant at work, asked one thing at a time."""
+
+    def __init__(self, who: Contestant, threads: int, length_penalty: float) -> None:
+        self.who = who
+        settings = {**who.settings, "threads": threads, "length_penalty": length_penalty}
+        self._process = subprocess.Popen(
+            [str(who.python), str(HERE / who.script), str(WORK), json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"},
+        )
+        self._read()
+
+    def ask(self, ids: list[list[int]], beam: int, *, alone: bool = False) -> dict[str, Any]:
+        """Have sentences translated."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps({"ids": ids, "beam": beam, "alone": alone}) + "\n")
+        self._process.stdin.flush()
+        return self._read()
+
+    def close(self) -> None:
+        """Let it end."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.who.name} ended with {self._process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--src", required=True)
+    parser.add_argument("--tgt", required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--sentences", type=int, default=0, help="only the first so many; 0: all")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path("results/bench-translation.json"))
+    given = parser.parse_args()
+
+    run = Run.open(given.run)
+    count = given.sentences or None
+    sources, references = (list(read_lines(name))[:count] for name in (given.src, given.tgt))
+    source, target = run.tokenizers()
+    converted = _prepare(run, target)
+    ids = source.encode_batch(sources)
+    wanted = [who for who in CONTESTANTS if converted or who.environment != "ctranslate2"]
+    present = [who for who in wanted if who.python.exists()]
+    for who in wanted:
+        if who not in present:
+            print(f"{who.name}: left out, no environment at {who.python.parent.parent}", file=sys.stderr)
+    processes = [Process(who, given.threads, run.recipe.search.length_penalty) for who in present]
+    measured: dict[str, Any] = {}
+    for beam in given.beams:
+        rows: dict[str, dict[str, Any]] = {
+            one.who.name: {"seconds": [], "latency_ms": []} for one in processes
+        }
+        for one in processes:
+            one.ask(ids[:64], beam)  # warm
+        for _ in range(given.rounds):
+            for one in processes:
+                row = rows[one.who.name]
+                answer = one.ask(ids, beam)
+                row["seconds"].append(answer["seconds"])
+                row["bleu"] = bleu(target.decode_batch(answer["ids"]), references).value
+                alone = one.ask(ids[:ALONE], beam, alone=True)["seconds"]
+                row["latency_ms"].append(1000 * alone / min(ALONE, len(ids)))
+        measured[f"beam {beam}"] = _told(rows, len(ids), f"beam {beam}")
+    for one in processes:
+        one.close()
+    _write(given.out, measured, given, len(ids))
+
+
+def _prepare(run: Run, target: Tokenizer) -> bool:
+    """Lay out the same weights for everybody, in a folder that git ignores; False: not for CTranslate2."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    (WORK / "run").symlink_to(run.folder.resolve())
+    pieces = [target.piece(number) for number in range(target.vocab_size)]
+    (WORK / "pieces.json").write_text(json.dumps(pieces), encoding="utf-8")
+    controls = {"pad": target.pad_id, "bos": target.bos_id, "eos": target.eos_id}
+    (WORK / "controls.json").write_text(json.dumps(controls), encoding="utf-8")
+    settings: Any = run.recipe.model
+    interleaved = settings.positions == "sinusoidal"
+    save_file(
+        {"table": sinusoids(POSITIONS, settings.d_model, interleaved=interleaved)},
+        WORK / "positions.safetensors",
+    )
+    try:
+        for precision in ("int8", "float32"):
+            ctranslate2.export(run, WORK / f"ctranslate2-{precision}", precision)  # type: ignore[arg-type]
+    except UserError as error:
+        print(f"CTranslate2 is left out: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _told(rows: dict[str, dict[str, Any]], sentences: int, title: str) -> dict[str, Any]:
+    for name, row in rows.items():
+        own = rows["multihead float32" if "float32" in name else "multihead"]
+        row["sentences_per_second"] = sentences / statistics.median(row["seconds"])
+        row["ours_over_theirs"] = {
+            key: _spread([b / a for a, b in zip(own[key], row[key], strict=True)])
+            for key in ("seconds", "latency_ms")
+        }
+    print(
+        f"{title:24} sentences/s   lowest..highest      ms alone   BLEU   ours is faster by (lowest..highest)"
+    )
+    for name, row in rows.items():
+        speeds = sorted(sentences / second for second in row["seconds"])
+        low, middle, high = row["ours_over_theirs"]["seconds"]
+        print(
+            f"  {name:22} {row['sentences_per_second']:11,.0f}   {speeds[0]:7,.0f}..{speeds[-1]:<7,.0f}"
+            f" {statistics.median(row['latency_ms']):12.1f} {row['bleu']:7.2f}"
+            f"   {middle:.2f} ({low:.2f}..{high:.2f})"
+        )
+    return rows
+
+
+def _spread(values: list[float]) -> tuple[float, float, float]:
+    return min(values), statistics.median(values), max(values)
+
+
+def _write(path: Path, measured: dict[str, Any], given: argparse.Namespace, sentences: int) -> None:
+    settings = {"threads": given.threads, "rounds": given.rounds, "sentences": sentences}
+    told = {"environment": environment({}), "settings": settings, "measured": measured}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    print(f"written to {path}")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()
