@@ -1,4 +1,4 @@
-"""Say what pictures show, or texts are, with probabilities; or measure a classifier.
+"""Name the class of pictures or texts, or measure a classifier.
 
     multihead classify runs/clothes shoe.png shirt.png
     multihead classify runs/reviews "정말 재미있는 영화"

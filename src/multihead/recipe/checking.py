@@ -57,15 +57,17 @@ def _contradiction(section: str, fact: str, given: Given) -> UserError:
     return UserError(f"[{section}] {fact}", place=max(named)[1] if named else None)
 
 
-def _has(kind: str, key: str) -> bool:
-    return key in models.load(kind).Settings.model_fields
+def _with_key(key: str, own: str) -> list[str]:
+    """Return the models of the same task as ``own`` that have a key."""
+    alike = (kind for kind in models.kinds() if models.task(kind) == models.task(own))
+    return [kind for kind in alike if key in models.load(kind).Settings.model_fields]
 
 
 def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserError:
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
-    if section == "model" and (others := [kind for kind in models.kinds() if _has(kind, key)]):
-        own = types["model"].__module__.rpartition(".")[2]
+    own = types["model"].__module__.removeprefix(f"{models.__name__}.").partition(".")[0]
+    if section == "model" and (others := _with_key(key, own)):
         return UserError(
             f'the model "{own}" has no "{key}", which is a key of {" and ".join(others)}',
             place=layer.where(section, key),
