@@ -1,7 +1,7 @@
 """Write on where a prompt ends, with a trained language model.
 
     multihead generate runs/shakespeare --prompt "ROMEO:"
-    multihead generate runs/shakespeare --prompt "ROMEO:" -n 3 --temperature 0.7 --stop "JULIET:"
+    multihead generate runs/shakespeare --prompt "ROMEO:" -n 3 --temperature 0.7
 
 The text appears as it is written; the prompt is repeated before it.
 """
