@@ -6,8 +6,8 @@
 
 The pictures stand in a grid, the one that fits its caption best first. With
 --candidates more are drawn than wanted, and the fittest are kept. The page
-shows captions seen in training and others: the true picture, the same through its
-codes, a drawn one, and the training picture that is nearest to that.
+shows captions seen in training and others: the true picture, the same through
+its codes, a drawn one, and the training picture that is nearest to that.
 """
 
 import math
