@@ -70,6 +70,24 @@ class Position:
     batch: int = 0
 
 
+def walked(
+    plan: Callable[[int], Sequence[Indices]], position: Position
+) -> Iterator[tuple[Indices, int, Position]]:
+    """Yield the batches of epoch after epoch, each with its epoch and the position after it.
+
+    Args:
+        plan: the batches of an epoch; at least one.
+        position: where to begin.
+    """
+    while True:
+        batches, epoch = plan(position.epoch), position.epoch
+        assert position.batch < len(batches), f"{position} is not a position of this stream"
+        for number in range(position.batch, len(batches)):
+            last = number + 1 == len(batches)
+            position = Position(epoch + 1) if last else Position(epoch, number + 1)
+            yield batches[number], epoch, position
+
+
 def collate(
     sources: Sequence[Ids],
     targets: Sequence[Ids],
@@ -148,14 +166,9 @@ class BatchStream:
         )
 
     def __iter__(self) -> Iterator[tuple[PairBatch, Position]]:
-        while True:
-            epoch = self.position.epoch
-            plan = self.plan(epoch)
-            assert self.position.batch < len(plan), f"{self.position} is not a position of this stream"
-            for number in range(self.position.batch, len(plan)):
-                last = number + 1 == len(plan)
-                self.position = Position(epoch + 1) if last else Position(epoch, number + 1)
-                yield self.batch(plan[number], epoch), self.position
+        for indices, epoch, after in walked(self.plan, self.position):
+            self.position = after
+            yield self.batch(indices, epoch), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the batches of an epoch as pair indices (all ranks together)."""

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 
 Hashes = NDArray[np.uint64]
 TRAINED_ON = "train.source.hashes.npy"
+
+
+def file_sha256(path: Path | str) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def sentence_hash(sentence: str) -> int:

@@ -1,6 +1,5 @@
 """The files a corpus is read from: found, readable more than once, and told apart by their content."""
 
-import hashlib
 import shutil
 import sys
 import tempfile
@@ -8,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from multihead.data.hashes import file_sha256
 from multihead.data.known import remedy_for_missing
 from multihead.errors import UserError
 from multihead.settings import DataSettings
@@ -59,9 +59,4 @@ def reread(data: DataSettings) -> Iterator[DataSettings]:
 
 def contents(data: DataSettings) -> dict[str, list[tuple[str, str]]]:
     """Return the kind (by extension) and the SHA-256 of each file, for each setting that names files."""
-    return {key: [(file_kind(path), _sha256(path)) for path in getattr(data, key)] for key in FILE_KEYS}
-
-
-def _sha256(path: str) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {key: [(file_kind(path), file_sha256(path)) for path in getattr(data, key)] for key in FILE_KEYS}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from multihead.data.building import Progress
 from multihead.data.folders import built_whole
+from multihead.data.hashes import file_sha256
 from multihead.data.prepare import cache_folder
 from multihead.errors import UserError
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
@@ -101,18 +102,13 @@ def _basis(
         next(read_blocks([path], data.documents, data.encoding), None)  # says what is wrong with it
     return {
         "version": VERSION,
-        "files": [_sha256(path) for path in paths],
+        "files": [file_sha256(path) for path in paths],
         "valid_files": len(data.valid_files),
         "held_out": None if data.valid_files else data.valid_fraction,
         "documents": data.documents,
         "encoding": data.encoding,
         "tokenizer": known.fingerprint if known else settings.model_dump(mode="json", exclude={"file"}),
     }
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _build(

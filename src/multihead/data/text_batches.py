@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from multihead.batch import Batch, Input, LabelledBatch
-from multihead.data.batches import Position
+from multihead.data.batches import Position, walked
 from multihead.data.plan import Indices, Lengths, cut, epoch_plan
 from multihead.data.store import TokenStore
 from multihead.text.tokenizer import Tokenizer
@@ -48,13 +48,9 @@ class TextsStream:
         self._batch_tokens, self._seed = batch_tokens, seed
 
     def __iter__(self) -> Iterator[tuple[Batch, Position]]:
-        while True:
-            epoch = self.position.epoch
-            plan = self.plan(epoch)
-            for number in range(self.position.batch, len(plan)):
-                last = number + 1 == len(plan)
-                self.position = Position(epoch + 1) if last else Position(epoch, number + 1)
-                yield self.collate(plan[number], epoch), self.position
+        for indices, epoch, after in walked(self.plan, self.position):
+            self.position = after
+            yield self.collate(indices, epoch), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the texts of each batch of an epoch."""

@@ -12,7 +12,7 @@ from typing import Any
 from multihead import randomness
 from multihead.data.building import Progress
 from multihead.data.folders import built_whole
-from multihead.data.hashes import sentence_hash
+from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.prepare import cache_folder
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
@@ -119,17 +119,12 @@ def _basis(
     reading = data.model_dump(mode="json", include={"text_field", "label_field", "encoding", "lowercase"})
     return {
         "version": VERSION,
-        "files": [_sha256(Path(data.dir) / name) for name in data.files],
-        "valid_files": [_sha256(Path(data.dir) / name) for name in data.valid_files],
+        "files": [file_sha256(Path(data.dir) / name) for name in data.files],
+        "valid_files": [file_sha256(Path(data.dir) / name) for name in data.valid_files],
         "held_out": None if data.valid_files else [data.valid_fraction, seed],
         "reading": reading,
         "tokenizer": known.fingerprint if known else settings.model_dump(mode="json", exclude={"file"}),
     }
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _build(

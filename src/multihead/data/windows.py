@@ -7,7 +7,7 @@ import torch
 
 from multihead import randomness
 from multihead.batch import TextBatch
-from multihead.data.batches import Position
+from multihead.data.batches import Position, walked
 from multihead.data.packed import Ids
 from multihead.data.plan import Indices, shuffled
 from multihead.errors import UserError
@@ -45,13 +45,9 @@ class TextStream:
         self.rows = max(1, batch_tokens // context)
 
     def __iter__(self) -> Iterator[tuple[TextBatch, Position]]:
-        while True:
-            epoch = self.position.epoch
-            plan = self.plan(epoch)
-            for number in range(self.position.batch, len(plan)):
-                last = number + 1 == len(plan)
-                self.position = Position(epoch + 1) if last else Position(epoch, number + 1)
-                yield TextBatch(gathered(self.ids, plan[number], self.context)), self.position
+        for indices, _, after in walked(self.plan, self.position):
+            self.position = after
+            yield TextBatch(gathered(self.ids, indices, self.context)), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return where the windows of each batch of an epoch begin."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.batch import PictureBatch
-from multihead.data.batches import Position
+from multihead.data.batches import Position, walked
 from multihead.data.pictures.augmentation import augment, numbers_needed
 from multihead.data.pictures.chance import beta, uniforms
 from multihead.data.pictures.store import PictureStore
@@ -59,13 +59,9 @@ class PictureStream:
         self._size, self._seed, self._augmentation = min(batch_pictures, len(store)), seed, augmentation
 
     def __iter__(self) -> Iterator[tuple[PictureBatch, Position]]:
-        while True:
-            epoch = self.position.epoch
-            plan = self.plan(epoch)
-            for number in range(self.position.batch, len(plan)):
-                last = number + 1 == len(plan)
-                self.position = Position(epoch + 1) if last else Position(epoch, number + 1)
-                yield self.batch(plan[number], epoch), self.position
+        for indices, epoch, after in walked(self.plan, self.position):
+            self.position = after
+            yield self.batch(indices, epoch), after
 
     def largest(self) -> PictureBatch:
         """Return the batch to try memory with: all are of one size."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from multihead.batch import CaptionBatch
-from multihead.data.batches import Position
+from multihead.data.batches import Position, walked
 from multihead.data.pictures.batches import START, pixels_of
 from multihead.data.pictures.captioned import Captioned
 from multihead.data.pictures.store import PictureStore
@@ -44,13 +44,9 @@ class CaptionStream:
         self._size, self._seed = min(batch_pictures, len(batches.store)), seed
 
     def __iter__(self) -> Iterator[tuple[CaptionBatch, Position]]:
-        while True:
-            epoch = self.position.epoch
-            plan = self.plan(epoch)
-            for number in range(self.position.batch, len(plan)):
-                last = number + 1 == len(plan)
-                self.position = Position(epoch + 1) if last else Position(epoch, number + 1)
-                yield self.batches.batch(plan[number].tolist()), self.position
+        for indices, _, after in walked(self.plan, self.position):
+            self.position = after
+            yield self.batches.batch(indices.tolist()), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the batches of an epoch as picture indices."""
