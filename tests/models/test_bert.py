@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from hugging_face import as_ours
 from torch.testing import assert_close
 from transformers import BertConfig, BertForPreTraining
 
@@ -44,14 +45,14 @@ def test_both_heads_say_what_hugging_faces_say() -> None:
         num_attention_heads=H,
         intermediate_size=D_FF,
         max_position_embeddings=LONGEST,
-        layer_norm_eps=1e-5,
     )
     theirs: Any = BertForPreTraining(config)
     theirs.eval()
     for parameter in theirs.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    ours = BERT(Settings(**bert.settings(config.to_dict()))).eval()
-    ours.load_state_dict(bert.weights(theirs.state_dict()) | {})
+    settings, weights = as_ours(bert, theirs)
+    ours = BERT(Settings(**settings)).eval()
+    ours.load_state_dict(weights)
     read = some_input()
     real = torch.arange(13) < read.lengths_B[:, None]
     expected = theirs(read.ids_BN, attention_mask=real.long(), token_type_ids=read.segments_BN)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from hugging_face import as_ours
 from torch.testing import assert_close
 from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -48,8 +49,9 @@ def test_the_logits_are_those_of_hugging_face() -> None:
     theirs.eval()
     for parameter in theirs.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    ours = GPT(Settings(**gpt2.settings(config.to_dict()))).eval()
-    ours.load_state_dict(gpt2.weights(theirs.transformer.state_dict()))
+    settings, weights = as_ours(gpt2, theirs.transformer)
+    ours = GPT(Settings(**settings)).eval()
+    ours.load_state_dict(weights)
     ids = torch.randint(0, V, (5, CONTEXT))
     expected = theirs(ids).logits
     assert expected.std() > 0.3

@@ -1,11 +1,12 @@
-"""Make a run folder of a local Hugging Face folder: GPT-2, BERT.
+"""Make a run folder of a local Hugging Face folder: GPT-2, BERT, ViT.
 
     multihead import gpt2/ -o runs/gpt2
     multihead generate runs/gpt2 --prompt "Once upon a time"
     multihead train --init runs/gpt2 --data.files mine.txt
 
-The folder has config.json, model.safetensors and tokenizer.json. Nothing is
-fetched, and pickles are not read.
+The folder has config.json, model.safetensors and, of models of text,
+tokenizer.json; of ViT, preprocessor_config.json is read for mean and deviation
+of the pixels. Nothing is fetched, and pickles are not read.
 """
 
 import shlex
@@ -38,11 +39,16 @@ def main(arguments: Sequence[str]) -> int:
     if options.folder is None or options.output is None:
         missing = "no folder is named" if options.folder is None else "no run folder to write is named"
         raise UserError(missing, remedy="multihead import DIR -o RUN")
-    run = import_folder(Path(options.folder), Path(options.output))
+    run, lacks = import_folder(Path(options.folder), Path(options.output))
     recipe = run.recipe
     size = sum(parameter.numel() for parameter in run.load_model().parameters())
     console = _console.output()
     console.print(f"{recipe.kind}: {size:,} parameters")
-    command = tasks.use(recipe.task).format(run=shlex.quote(options.output))
+    name = shlex.quote(options.output)
+    if lacks:
+        console.print(f"the folder has no {lacks}: it begins with zeros, and says nothing before fine-tuning")
+        console.print(f"to train it: {_console.program()} train --init {name}")
+        return 0
+    command = tasks.use(recipe.task).format(run=name)
     console.print(f"to use it: {_console.program()} {command}")
     return 0

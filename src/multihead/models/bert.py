@@ -3,7 +3,7 @@
 from typing import Literal
 
 import torch
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead import settings
@@ -21,6 +21,7 @@ from multihead.nn import (
 from multihead.nn.dropout import Dropout
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.initialisation import initialise
+from multihead.nn.layer_norm import set_epsilon
 from multihead.nn.losses import Term, smoothed_cross_entropy
 
 TASK = "masked"
@@ -48,6 +49,8 @@ class Settings(settings.Settings):
     """Dropout of attention weights."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     """Of the feed-forward networks."""
+    norm_epsilon: PositiveFloat = 1e-5
+    """What layer norms add to a variance; 1e-12 in the authors' code."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -79,6 +82,7 @@ class BERTEncoder(nn.Module):
         for embedding in (self.embedding, self.segments):
             nn.init.normal_(embedding.weight, std=0.02)
         initialise(self, "normal")
+        set_epsilon(self, s.norm_epsilon)
 
     def forward(self, read: Input) -> Tensor:
         """What has become of each piece, (B, N, d_model)."""
@@ -101,7 +105,7 @@ class BERT(nn.Module):
         s = self.settings = settings
         self.encoder = BERTEncoder(s)
         self.transform = nn.Linear(s.d_model, s.d_model)
-        self.transform_norm = nn.LayerNorm(s.d_model)
+        self.transform_norm = nn.LayerNorm(s.d_model, s.norm_epsilon)
         self.output_bias = nn.Parameter(torch.zeros(s.vocab_size))
         self.follows = nn.Linear(s.d_model, 2)
         self.activation = ACTIVATIONS[s.activation]

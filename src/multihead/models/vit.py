@@ -3,10 +3,12 @@
 ``VisionTransformer(Settings())`` is the paper's ViT-Base with patches of 16 x 16 (Table 1).
 """
 
+import math
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead import settings
@@ -14,14 +16,14 @@ from multihead.batch import PictureBatch
 from multihead.nn import FeedForward, MultiHeadAttention, TransformerEncoder
 from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
+from multihead.nn.layer_norm import set_epsilon
 from multihead.nn.losses import Loss
-from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions
+from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions, resized
 from multihead.nn.soft_labels import soft_label_loss
 from multihead.nn.stochastic_depth import StochasticPreNorm, deepen
 
 TASK = "pictures"
-EPSILON = 1e-6
-"""Of the layer norms, as in the authors' code (github.com/google-research/vision_transformer)."""
+CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
 
 
 class Settings(settings.Settings):
@@ -60,6 +62,9 @@ class Settings(settings.Settings):
     """Chance that the last layer's sublayers are left out; rises linearly from 0 (Huang et al. 2016)."""
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     """epsilon of label smoothing (Szegedy et al. 2016, sec. 7)."""
+    norm_epsilon: PositiveFloat = 1e-6
+    """What layer norms add to a variance; the default is that of the authors' code
+    (github.com/google-research/vision_transformer)."""
     initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
     """How matrices begin. The classifier begins with zeros."""
 
@@ -111,9 +116,7 @@ class VisionTransformer(nn.Module):
         self.classifier = nn.Linear(s.d_model, s.classes)
         nn.init.zeros_(self.classifier.weight)
         nn.init.zeros_(self.classifier.bias)
-        for part in self.modules():
-            if isinstance(part, nn.LayerNorm):
-                part.eps = EPSILON
+        set_epsilon(self, s.norm_epsilon)
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Logits of the classes, (B, classes).
@@ -139,6 +142,20 @@ class VisionTransformer(nn.Module):
     def loss(self, batch: PictureBatch, step: int) -> Loss:
         """Cross-entropy a picture; negative log-likelihood and accuracy as metrics."""
         return soft_label_loss(self(batch.pixels_BChw), batch, self.settings.label_smoothing)
+
+    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return what is taken of another model's weights for fine-tuning (sec. 3.2).
+
+        The classifier only where it has as many classes; positions are interpolated to this model's pictures.
+        """
+        own = self.state_dict()
+        fits = all(trained[name].shape == own[name].shape for name in CLASSIFIER if name in trained)
+        taken = {name: weight for name, weight in trained.items() if fits or name not in CLASSIFIER}
+        table_Pd, grid = trained.get(POSITIONS), self.settings.grid
+        side = 0 if table_Pd is None else math.isqrt(len(table_Pd))
+        if table_Pd is not None and side**2 == len(table_Pd) and side != grid:
+            taken[POSITIONS] = resized(table_Pd, (side, side), (grid, grid))
+        return taken
 
 
 Model = VisionTransformer

@@ -3,10 +3,10 @@
 import importlib
 import json
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,90 +14,98 @@ from torch import Tensor
 from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
+from multihead.recipe import Recipe
 from multihead.run import Run, files, tensors
 from multihead.run.environment import environment, file_hashes
-from multihead.run.model_file import read_json
+from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows import foreign
+from multihead.workflows.foreign._folder import CONFIG, Folder
 
-CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-TOKENIZER = "tokenizer.json"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+VOCABULARIES = ("vocab_size", "source_vocab", "target_vocab")
 
 
-def import_folder(folder: Path, run_folder: Path) -> Run:
-    """Make a run folder of a local folder with config.json, model.safetensors and tokenizer.json.
+class Imported(NamedTuple):
+    """What came of a folder.
+
+    Attributes:
+        run: with everything in it.
+        lacks: the part of the model that the folder did not have and fine-tuning has to make; "": none.
+    """
+
+    run: Run
+    lacks: str
+
+
+def import_folder(path: Path, run_folder: Path) -> Imported:
+    """Make a run folder of a local folder with config.json, model.safetensors and what else the model needs.
 
     Args:
-        folder: what to read; nothing is fetched.
+        path: what to read; nothing is fetched.
         run_folder: new.
 
     Raises:
         UserError: a file is missing, damaged or a pickle; a model that is not known here; weights that are
             not of the model that config.json describes; a vocabulary that does not go with it.
     """
-    if not folder.is_dir():
-        raise UserError("no such folder", place=str(folder), remedy="Name a folder on this machine.")
-    config = read_json(folder / CONFIG)
-    kind = _kind(config, folder)
+    folder = Folder.open(path)
+    kind = _kind(folder)
     paths = _weight_files(folder)
     try:
-        settings = kind.settings(config)
-        ours = kind.weights(_weights(paths))
+        settings = kind.settings(folder)
+        theirs = _weights(paths)
+        ours: dict[str, Tensor] = kind.weights(theirs, folder)
     except KeyError as error:
-        fact = f"{error} is missing, which a {config['model_type']} has"
-        raise UserError(fact, place=str(folder), remedy="Is it the whole model, as it was saved?") from None
-    tokenizer = _tokenizer(folder, settings["vocab_size"])
-    name = folder.resolve().name.lstrip(".") or "imported"
-    given = {"name": name, "model.kind": kind.KIND, **{f"model.{key}": v for key, v in settings.items()}}
-    recipe = recipes.from_toml("", overrides=given)
-    module = models.load(kind.KIND)
-    with torch.device("meta"):
-        wanted = {name: tuple(w.shape) for name, w in module.Model(recipe.model).state_dict().items()}
-    found = {name: tuple(weight.shape) for name, weight in ours.items()}
-    if wanted != found:
-        odd = sorted(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))[0]
-        raise UserError(
-            f"the weights are not of the model that {CONFIG} describes "
-            f"({odd}: {found.get(odd, 'missing')}, not {wanted.get(odd, 'known')})",
-            place=str(folder),
-        )
-    data = {"files": file_hashes([folder / CONFIG, *paths, folder / TOKENIZER]), "fingerprint": "imported"}
+        fact = f"{error} is missing, which a {folder.config['model_type']} has"
+        raise UserError(fact, place=str(path), remedy="Is it the whole model, as it was saved?") from None
+    tokenizers: Sequence[Tokenizer] = kind.tokenizers(folder)
+    name = path.resolve().name.lstrip(".") or "imported"
+    recipe = recipes.from_toml("", overrides={"name": name, "model.kind": kind.KIND, **settings})
+    _check_vocabularies(tokenizers, recipe, path)
+    _check_weights(ours, recipe, path)
+    read = [path / CONFIG, *paths, *(path / name for name in kind.FILES if folder.has(name))]
+    data = {"files": file_hashes(read), "fingerprint": "imported"}
     files.make_folder(run_folder.parent)
-    with Run.create(run_folder, recipe, (tokenizer,), environment(data)) as run:
-        run.save_model({name: weight.float() for name, weight in ours.items()}, {"weights": "imported"})
-    return run
+    with Run.create(run_folder, recipe, tokenizers, environment(data)) as run:
+        weights = {name: weight.float().contiguous() for name, weight in ours.items()}
+        run.save_model(weights, {"weights": "imported"})
+    return Imported(run, kind.lacks(theirs))
 
 
 def known() -> list[str]:
     """Return the ``model_type`` of every model that can be imported."""
-    return sorted(module.name for module in pkgutil.iter_modules(foreign.__path__))
+    names = (module.name for module in pkgutil.iter_modules(foreign.__path__))
+    return sorted(name for name in names if not name.startswith("_"))
 
 
-def _kind(config: Mapping[str, Any], folder: Path) -> ModuleType:
-    name = config.get("model_type")
+def _kind(folder: Folder) -> ModuleType:
+    name = folder.config.get("model_type")
     if name not in known():
-        fact = f"model_type is {json.dumps(name)}, and known are {', '.join(known())}"
-        raise UserError(fact, place=str(folder / CONFIG))
+        raise folder.refuse(f"model_type is {json.dumps(name)}, and known are {', '.join(known())}")
     return importlib.import_module(f"{foreign.__name__}.{name}")
 
 
-def _weight_files(folder: Path) -> list[Path]:
-    if (folder / INDEX).is_file():
-        names = sorted({str(name) for name in read_json(folder / INDEX).get("weight_map", {}).values()})
+def _weight_files(folder: Folder) -> list[Path]:
+    if folder.has(INDEX):
+        names = sorted({str(name) for name in folder.json(INDEX).get("weight_map", {}).values()})
         if names and all(Path(name).name == name for name in names):
-            return [folder / name for name in names]
-        raise UserError("names no files of this folder", place=str(folder / INDEX))
-    if (folder / WEIGHTS).is_file():
-        return [folder / WEIGHTS]
-    pickles = sorted(file.name for pattern in PICKLES for file in folder.glob(pattern))
+            return [folder.path / name for name in names]
+        raise folder.refuse("names no files of this folder", name=INDEX)
+    if folder.has(WEIGHTS):
+        return [folder.path / WEIGHTS]
+    pickles = sorted(file.name for pattern in PICKLES for file in folder.path.glob(pattern))
     if pickles:
+        # By its own class: an "AutoModel" would leave the head out.
+        own = next(iter(folder.config.get("architectures") or ()), "AutoModel")
+        convert = f"transformers.{own}.from_pretrained(DIR).save_pretrained(NEW)"
         raise UserError(
             f"{pickles[0]} is a pickle, which can run any program when it is read; there is no {WEIGHTS}",
-            place=str(folder),
-            remedy="Convert it where you trust it: AutoModel.from_pretrained(DIR).save_pretrained(NEW).",
+            place=str(folder.path),
+            remedy=f"Convert it where you trust it: {convert}.",
         )
-    raise UserError(f"there is no {WEIGHTS}", place=str(folder))
+    raise UserError(f"there is no {WEIGHTS}", place=str(folder.path))
 
 
 def _weights(paths: list[Path]) -> dict[str, Tensor]:
@@ -107,12 +115,24 @@ def _weights(paths: list[Path]) -> dict[str, Tensor]:
     return found
 
 
-def _tokenizer(folder: Path, vocab_size: int) -> Tokenizer:
-    if not (folder / TOKENIZER).is_file():
-        remedy = "Have it written: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)."
-        raise UserError(f"there is no {TOKENIZER}", place=str(folder), remedy=remedy)
-    tokenizer = Tokenizer.load(folder / TOKENIZER)
-    if tokenizer.vocab_size > vocab_size:
-        fact = f"{tokenizer.vocab_size:,} pieces, but the model has {vocab_size:,}"
-        raise UserError(fact, place=str(folder / TOKENIZER))
-    return tokenizer
+def _check_vocabularies(tokenizers: Sequence[Tokenizer], recipe: Recipe[Settings], folder: Path) -> None:
+    """Refuse more pieces than the model has rows; fewer are common, where rows were added for speed."""
+    sizes = [int(size) for key in VOCABULARIES if (size := getattr(recipe.model, key, None)) is not None]
+    for tokenizer in tokenizers:
+        if tokenizer.vocab_size > min(sizes):
+            fact = f"its tokenizer has {tokenizer.vocab_size:,} pieces, but the model has {min(sizes):,}"
+            raise UserError(fact, place=str(folder))
+
+
+def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder: Path) -> None:
+    with torch.device("meta"):
+        model = models.load(recipe.kind).Model(recipe.model)
+    wanted = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
+    found = {name: tuple(weight.shape) for name, weight in ours.items()}
+    if wanted != found:
+        odd = sorted(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))[0]
+        raise UserError(
+            f"the weights are not of the model that {CONFIG} describes "
+            f"({odd}: {found.get(odd, 'missing')}, not {wanted.get(odd, 'known')})",
+            place=str(folder),
+        )

@@ -1,0 +1,162 @@
+"""Vision transformers of the transformers library, made here at random: same logits; and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from command_line import Captured, fail, run
+from PIL import Image
+from torch.testing import assert_close
+from transformers import ViTConfig, ViTForImageClassification, ViTModel
+
+from multihead.run import Run
+
+PATCH, GRID, CLASSES = 5, 3, 7
+SIZE = PATCH * GRID
+NAMES = ["crane", "dog", "cat", "crane", "horse", "ship", "frog"]
+MEAN, DEVIATION = [0.4, 0.5, 0.3], [0.2, 0.3, 0.25]
+
+
+@pytest.fixture
+def vit(tmp_path: Path) -> tuple[Path, Any]:
+    make: Any = ViTConfig
+    config = make(
+        hidden_size=14,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=17,
+        image_size=SIZE,
+        patch_size=PATCH,
+        num_labels=CLASSES,
+        id2label=dict(enumerate(NAMES)),
+        label2id={name: number for number, name in enumerate(NAMES)},
+    )
+    theirs: Any = ViTForImageClassification(config)
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    theirs.eval().save_pretrained(tmp_path / "vit")
+    return tmp_path / "vit", theirs
+
+
+def write_processor(folder: Path, **keys: object) -> None:
+    told = {"size": {"height": SIZE, "width": SIZE}, "image_mean": MEAN, "image_std": DEVIATION, **keys}
+    (folder / "preprocessor_config.json").write_text(json.dumps(told))
+
+
+def normalised(pixels_BChw: torch.Tensor, mean: list[float], deviation: list[float]) -> torch.Tensor:
+    return (pixels_BChw - torch.tensor(mean)[:, None, None]) / torch.tensor(deviation)[:, None, None]
+
+
+@pytest.mark.parametrize("told", ["mean and deviation", "neither", "not normalised"])
+@torch.no_grad()
+def test_a_vit_comes_with_its_logits(
+    told: str, vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, theirs = vit
+    pixels = torch.rand(11, 3, SIZE, SIZE)
+    seen = normalised(pixels, [0.5] * 3, [0.5] * 3)
+    if told == "mean and deviation":
+        write_processor(folder)
+        seen = normalised(pixels, MEAN, DEVIATION)
+    elif told == "not normalised":
+        write_processor(folder, do_normalize=False)
+        seen = pixels
+    run(capfdbinary, "import", folder, "-o", tmp_path / "run")
+    expected = theirs(seen).logits
+    assert expected.std() > 0.3  # varied enough to tell
+    ours = Run.open(tmp_path / "run").load_model()
+    assert_close(ours(pixels), expected, atol=1e-4, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_an_imported_vit_classifies_picture_files(
+    vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, theirs = vit
+    write_processor(folder)
+    pixels = np.random.default_rng(3).integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "picture.png")
+    out, _ = run(capfdbinary, "import", folder, "-o", tmp_path / "run")
+    assert "classify" in out
+    out, _ = run(capfdbinary, "classify", tmp_path / "run", tmp_path / "picture.png")
+    logits = theirs(normalised(torch.from_numpy(pixels).permute(2, 0, 1)[None] / 255, MEAN, DEVIATION)).logits
+    best = int(logits.argmax())
+    # Two classes of one name are told apart by their numbers.
+    name = {0: "crane (0)", 3: "crane (3)"}.get(best, NAMES[best])
+    assert name in out
+    assert f"{100 * float(logits.softmax(-1).max()):.1f}" in out
+
+
+@torch.no_grad()
+def test_a_vit_without_a_classifier_is_there_for_fine_tuning(
+    vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, _ = vit
+    encoder: Any = ViTModel.from_pretrained(folder)
+    encoder.save_pretrained(tmp_path / "encoder")
+    out, _ = run(capfdbinary, "import", tmp_path / "encoder", "-o", tmp_path / "run")
+    assert "no classifier" in out
+    pixels = torch.rand(3, 3, SIZE, SIZE)
+    ours: Any = Run.open(tmp_path / "run").load_model()
+    expected = encoder.eval()(2 * pixels - 1).last_hidden_state[:, 0]
+    assert_close(ours.read(pixels), expected, atol=1e-4, rtol=1e-5)
+
+
+def test_fine_tuning_on_other_classes_and_larger_pictures_keeps_the_encoder(
+    vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, _ = vit
+    run(capfdbinary, "import", folder, "-o", tmp_path / "run")
+    chance = np.random.default_rng(5)
+    for name in ("left", "right", "up"):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        for number in range(5):
+            pixels = chance.integers(0, 256, (23, 23, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "pictures" / name / f"{number}.png")
+    keys = {
+        "training.steps": 1,
+        "training.learning_rate": 1e-9,
+        "training.threads": 1,
+        "validation.every": 1,
+        "data.train": tmp_path / "pictures",
+        "data.picture_size": 20,
+        "data.cache": tmp_path / "cache",
+    }
+    given = [str(part) for key, value in keys.items() for part in (f"--{key}", value)]
+    run(capfdbinary, "train", "--init", tmp_path / "run", *given, "--run", tmp_path / "tuned")
+    before, after = (Run.open(tmp_path / name).load_model().state_dict() for name in ("run", "tuned"))
+    assert after["classifier.weight"].shape[0] == 3
+    assert after["positions.weight"].shape[0] == 4 * 4
+    for name in before.keys() - {"classifier.weight", "classifier.bias", "positions.weight"}:
+        assert_close(before[name], after[name], atol=1e-6, rtol=0)
+
+
+def test_what_a_vit_here_cannot_be_is_told(
+    vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, _ = vit
+    config = json.loads((folder / "config.json").read_text())
+
+    def told(**keys: object) -> str:
+        (folder / "config.json").write_text(json.dumps({**config, **keys}))
+        error = fail(capfdbinary, "import", folder, "-o", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+        return error
+
+    assert "hidden_act = relu, but a model here can only have gelu" in told(hidden_act="relu")
+    assert "num_channels = 2, but pictures here have 1 or 3" in told(num_channels=2)
+    assert "image_size is 15 x 20, but only squares" in told(image_size=[15, 20])
+    assert "not of the model that config.json describes" in told(hidden_size=16)
+    write_processor(folder, size={"shortest_edge": 29}, do_center_crop=False)
+    assert "brought to 29 x 29, but the model reads 15 x 15" in told()
+    write_processor(folder, rescale_factor=1.0)
+    assert "pixels are not brought to 0 to 1" in told()
+    write_processor(folder, image_mean=[0.5])
+    assert "image_mean has 1 numbers, but pictures have 3 channels" in told()
+    (folder / "preprocessor_config.json").unlink()
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "is a pickle" in told()
+    assert "transformers.ViTForImageClassification.from_pretrained" in told()
