@@ -148,6 +148,25 @@ def test_a_classifier_is_measured_and_empty_texts_are_counted(tuned: Path, capfd
     assert measured["empty"] == 1
 
 
+def test_a_text_with_gaps_and_a_text_with_a_class_are_looked_into(
+    pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
+    asked = ("inspect", pretrained, "the [MASK] number 5", "-o", page, "--json", numbers)
+    run(capfdbinary, *asked)
+    listed = json.loads(numbers.read_text(encoding="utf-8"))
+    assert "[MASK]" in listed["words"]
+    assert [guess["question"] for guess in listed["guesses"]] == ["[MASK]"]
+    assert len(listed["guesses"][0]["answers"]) == 8
+    out, _ = run(capfdbinary, "inspect", pretrained, "the cat", "--words", "--specials", "--head", "1")
+    assert len(out.split("\n")[1:]) >= 4  # a row a word, [CLS] and [SEP] among them
+    run(capfdbinary, "inspect", tuned, "the cat is good " * 20, "-o", page, "--json", numbers)
+    assert set(json.loads(numbers.read_text(encoding="utf-8"))["guesses"][0]["answers"]) == {"good", "bad"}
+    assert "the text after its first 30 of" in page.read_text(encoding="utf-8")
+    long = "the " + "cat " * 40
+    assert "more than the model can read (30)" in fail(capfdbinary, "inspect", pretrained, long)
+
+
 def test_bad_input_is_told(pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured) -> None:
     assert "there is no gap" in fail(capfdbinary, "fill", pretrained, "the cat")
     long = "the [MASK] " + "cat " * 40

@@ -1,5 +1,6 @@
 """`multihead generate`, and what other commands say of a language model."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,29 @@ def test_bad_input_is_told(trained: Path, capfdbinary: Captured, arguments: list
     assert told in fail(capfdbinary, "generate", trained, *arguments)
 
 
-@pytest.mark.parametrize("command", ["translate", "evaluate", "inspect"])
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
 def test_translators_commands_name_the_right_one(trained: Path, capfdbinary: Captured, command: str) -> None:
-    more = ["cat"] if command == "inspect" else []
-    assert f"Use it with `multihead generate {trained}" in fail(capfdbinary, command, trained, *more)
+    assert f"Use it with `multihead generate {trained}" in fail(capfdbinary, command, trained)
+
+
+def test_a_text_is_looked_into(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    out, _ = run(capfdbinary, "inspect", trained, "cat 17 sat", "--words", "--head", "2")
+    assert [line.split()[0] for line in out.split("\n")[1:6]] == ["cat", "␣", "17", "␣", "sat"]
+    assert "Self-attention, layer 1 of 1, head 2 of 2, pieces merged to words" in out
+    page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
+    run(capfdbinary, "inspect", trained, "cat 17", "-o", page, "--json", numbers, "--png", tmp_path / "a.png")
+    assert "goes on with" in page.read_text(encoding="utf-8")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    listed = json.loads(numbers.read_text(encoding="utf-8"))
+    assert listed["pieces"] == ["c", "a", "t", "␣", "1", "7"]
+    assert [len(head) for head in listed["attention"][0]["weights"]] == [6, 6]
+    for arguments, told in [
+        (["cat", "--target", "sat"], "a language model has no other side"),
+        (["cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
+        (["cat", "--layer", "7"], "there is no layer 7"),
+        ([""], "there is no text to look at"),
+    ]:
+        assert told in fail(capfdbinary, "inspect", trained, *arguments)
 
 
 def test_generate_refuses_what_is_no_run(tmp_path: Path, capfdbinary: Captured) -> None:

@@ -2,7 +2,10 @@
 
 from multihead.attention_maps.alignment import Alignment, Choice, align
 from multihead.attention_maps.calls import Kind
-from multihead.attention_maps.record import AttentionRecord, record
+from multihead.attention_maps.record import AttentionRecord, record, record_sequence
+from multihead.attention_maps.rollout import rollout
+from multihead.attention_maps.running_text import running_text
+from multihead.attention_maps.self_alignment import align_self
 from multihead.attention_maps.tokens import Sentence, Token, sentence
 
 __all__ = [
@@ -13,6 +16,10 @@ __all__ = [
     "Sentence",
     "Token",
     "align",
+    "align_self",
     "record",
+    "record_sequence",
+    "rollout",
+    "running_text",
     "sentence",
 ]

@@ -39,12 +39,18 @@ class Alignment:
         target: output tokens, one a row; the query of a row is the one that the token was predicted from.
         source: source tokens, one a column.
         caption: how it was made, in words.
+        rows: what a row is.
+        columns: what a column is.
+        allowed_TS: where a row was allowed to look; None: everywhere.
     """
 
     matrix_TS: Floats
     target: tuple[Token, ...]
     source: tuple[Token, ...]
     caption: str
+    rows: str = "output token (query)"
+    columns: str = "source token (key)"
+    allowed_TS: NDArray[np.bool_] | None = None
 
 
 def align(
@@ -75,7 +81,7 @@ def align(
     if not cross:
         raise UserError("this model has no attention over the source", remedy="There is nothing to align by.")
     layers = [one.sentence(index) for one in cross]
-    layer = most_telling(layers) if choice.layer is None else _picked("layer", choice.layer, len(layers))
+    layer = most_telling(layers) if choice.layer is None else picked("layer", choice.layer, len(layers))
     matrix = combine(layers[layer - 1], choice)
     assert matrix.shape == (len(target.pieces), len(source.pieces)), "tokens are not those of the record"
     rows, columns = target.pieces, source.pieces
@@ -114,7 +120,7 @@ def mutual_information(matrix_TS: Floats) -> float:
 def combine(heads_HTS: Floats, choice: Choice) -> Floats:
     """One head, or all of a layer's in one matrix (T, S) whose rows sum to 1."""
     if choice.head is not None:
-        chosen: Floats = heads_HTS[_picked("head", choice.head, len(heads_HTS)) - 1]
+        chosen: Floats = heads_HTS[picked("head", choice.head, len(heads_HTS)) - 1]
         return chosen
     return _normalised(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
 
@@ -159,7 +165,8 @@ def _plain(tokens: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(token for token in tokens if not token.special)
 
 
-def _picked(name: str, number: int, there_are: int) -> int:
+def picked(name: str, number: int, there_are: int) -> int:
+    """Return a number from 1 on, refused with ``UserError`` where there are not so many."""
     if not 1 <= number <= there_are:
         raise UserError(f"there is no {name} {number}", remedy=f"Choose one from 1 to {there_are}.")
     return number

@@ -13,8 +13,9 @@ from torch.nn import functional as F
 
 from multihead.batch import PairBatch, Source
 
-Kind = Literal["encoder self", "decoder self", "cross"]
-"""Who looks at whom: source at source, target at target, target at source."""
+Kind = Literal["encoder self", "decoder self", "cross", "self"]
+"""Who looks at whom: source at source, target at target, target at source; or, in a model that reads but one
+sequence, this at itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ def _noting(name: str, made: list[Call]) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
         q, k, allowed = given["q"], given["k"], given.get("allowed")
+        if callable(own := getattr(module, "mask", None)):
+            allowed = own(q, k)  # a module that brings its own layout says what it is
         weights: Tensor = module.weights(q, k, allowed)  # type: ignore[operator]
         if allowed is not None:
             allowed = allowed.broadcast_to(weights.shape)

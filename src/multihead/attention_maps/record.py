@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -84,30 +85,60 @@ def record(model: nn.Module, batch: PairBatch, *, keep_inputs: bool = False) -> 
     Raises:
         ValueError: the shapes do not tell the kind of a module that does not name it.
     """
+    batch = calls.told_apart(batch.to(next(model.parameters()).device))
+    source, target = batch.source.lengths_B, batch.target_lengths_B
+    layers: defaultdict[Kind, int] = defaultdict(int)
+    records = []
+    for call in _heard(model, lambda read: read.score(batch)):
+        kind = call.kind or calls.kind_by_shape(call, batch)
+        layers[kind] += 1
+        queries = source if kind == "encoder self" else target
+        keys = target if kind == "decoder self" else source
+        records.append(_record(call, kind, layers[kind], queries, keys, keep_inputs))
+    return records
+
+
+def record_sequence(
+    model: nn.Module, run: Callable[[Any], object], length: int, *, keep_inputs: bool = False
+) -> list[AttentionRecord]:
+    """Run one sequence through a model that reads nothing else, and record every attention module on the way.
+
+    As :func:`record`: evaluation mode, no gradients, fp32, eager.
+
+    Args:
+        model: its attention modules look from the sequence at itself.
+        run: gives the model, which may be a copy in fp32, the sequence: a batch of one.
+        length: places of the sequence, padding after it not counted.
+        keep_inputs: keep q, k and v too.
+
+    Returns:
+        Records of kind "self", in the order in which the modules ran.
+    """
+    lengths = torch.tensor([length])
+    return [
+        _record(call, "self", layer, lengths, lengths, keep_inputs)
+        for layer, call in enumerate(_heard(model, run), start=1)
+    ]
+
+
+def _heard(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
+    """What the attention modules were called with while the model ran."""
     if any(p.is_floating_point() and p.dtype != torch.float32 for p in model.parameters()):
         model = copy.deepcopy(model).float()
     device = next(model.parameters()).device
-    batch = calls.told_apart(batch.to(device))
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         stack.enter_context(torch.autocast(device.type, enabled=False))
         stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(calls.evaluating(model))
         made = stack.enter_context(calls.listening(model))
-        score: Callable[[PairBatch], Tensor] = model.score  # type: ignore[assignment]
-        score(batch)
-    layers: defaultdict[Kind, int] = defaultdict(int)
-    records = []
-    for call in calls.wholes(made):
-        kind = call.kind or calls.kind_by_shape(call, batch)
-        layers[kind] += 1
-        records.append(_record(call, kind, layers[kind], batch, keep_inputs))
-    return records
+        run(model)
+    return calls.wholes(made)
 
 
-def _record(call: Call, kind: Kind, layer: int, batch: PairBatch, keep_inputs: bool) -> AttentionRecord:
-    source, target = batch.source.lengths_B, batch.target_lengths_B
-    queries, keys = source if kind == "encoder self" else target, target if kind == "decoder self" else source
+def _record(
+    call: Call, kind: Kind, layer: int, queries: Tensor, keys: Tensor, keep_inputs: bool
+) -> AttentionRecord:
     Q, K = int(queries.max()), int(keys.max())
     allowed = call.allowed_BHQK
     return AttentionRecord(

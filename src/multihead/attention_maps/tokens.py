@@ -1,7 +1,7 @@
 """Tokens as they stand beside a picture: what to write, and which word they belong to."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -37,26 +37,35 @@ class Sentence:
     words: tuple[Token, ...]
 
 
-def sentence(tokenizer: Tokenizer, ids: Sequence[int]) -> Sentence:
-    """Return piece ids, special symbols where they stand, as tokens to show."""
+def sentence(tokenizer: Tokenizer, ids: Sequence[int], alone: Collection[int] = ()) -> Sentence:
+    """Return piece ids, special symbols where they stand, as tokens to show.
+
+    Args:
+        tokenizer: whose pieces they are.
+        ids: the pieces.
+        alone: pieces besides the special symbols that are always words of their own, as a gap is.
+    """
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
     pieces: list[Token] = []
     words: list[Token] = []
-    for places in _words(tokenizer, ids, controls):
+    for places in _words(tokenizer, ids, controls.union(alone)):
         inside = [ids[place] for place in places]
         special = inside[0] in controls
         shown = [_shown(tokenizer.piece(id)) for id in inside]
-        text = shown[0] if special else tokenizer.decode(inside).strip() or shown[0]
+        single = special or inside[0] in alone
+        text = shown[0] if single else tokenizer.decode(inside).strip() or shown[0]
         pieces += [Token(piece, len(words), special) for piece in shown]
         words.append(Token(text, len(words), special))
     return Sentence(tuple(pieces), tuple(words))
 
 
-def _words(tokenizer: Tokenizer, ids: Sequence[int], controls: set[int]) -> Iterator[list[int]]:
-    """The places of each word's pieces. A word starts where a piece says so, and after a special symbol."""
+def _words(tokenizer: Tokenizer, ids: Sequence[int], alone: set[int]) -> Iterator[list[int]]:
+    """The places of each word's pieces. A word starts where a piece says so; some pieces stand alone."""
     numbers: list[int] = []
     for place, id in enumerate(ids):
-        new = place == 0 or bool(tokenizer.word_starts[id]) or ids[place - 1] in controls
+        new = (
+            place == 0 or bool(tokenizer.word_starts[id]) or not alone.isdisjoint(ids[place - 1 : place + 1])
+        )
         numbers.append((numbers[-1] if numbers else -1) + new)
     for _, group in groupby(range(len(ids)), key=numbers.__getitem__):
         places = list(group)

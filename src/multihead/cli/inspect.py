@@ -16,14 +16,14 @@ from typing import Annotated, Literal
 
 import tyro
 
-from multihead.attention_maps import Choice, align
+from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.inspect import heatmap, record_sentence
-from multihead.inspect.page import explore, make_page, numbers_as_json
+from multihead.inspect.page import Asked
 from multihead.run import files
+from multihead.workflows import tasks
+from multihead.workflows.inspection import Question
 
 PAGES = (".html", ".htm")
 """Endings of names of pages."""
@@ -35,8 +35,8 @@ class Options:
 
     run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
     """Run folder."""
-    sentence: Annotated[_options.Name, tyro.conf.arg(metavar="SENTENCE")] = None
-    """What to translate."""
+    what: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT|PICTURE")] = None
+    """What to read: a sentence, a text, a picture's file, a caption."""
     target: _options.Text = None
     """Look at this translation instead of the model's own."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
@@ -64,47 +64,22 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None or options.sentence is None:
-        missing = "no run folder is named" if options.run is None else "there is no sentence to look at"
+    if options.run is None or options.what is None:
+        missing = "no run folder is named" if options.run is None else "there is nothing to look at"
         raise UserError(missing, remedy='multihead inspect RUN "SENTENCE"')
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
     pictures = [path for path in (options.output, options.png) if path and path != page]
-    translator = Translator.load(
-        options.run, device=options.device, precision="fp32" if page or options.json else "auto"
-    )
     choice = Choice(options.layer, options.head, options.combine)
-    if page or options.json:
-        explored = explore(
-            translator,
-            options.sentence,
-            options.target,
-            name=options.run,
-            choice=choice,
-            words=options.words,
-            specials=options.specials,
-            full=options.full,
-        )
-        recording = explored.recordings[0]
-        if page:
-            make_page(explored).save(page)
-        if options.json:
-            files.write_text(Path(options.json), numbers_as_json(explored))
-        if not pictures:
-            return 0
-    else:
-        recording = record_sentence(translator, options.sentence, options.target)
-    alignment = align(
-        recording.records,
-        recording.source,
-        recording.target,
-        choice=choice,
-        words=options.words,
-        specials=options.specials,
-    )
+    asked = Asked(options.run, choice, options.words, options.specials, options.full)
+    seen = tasks.inspect(options.run, Question(options.what, options.target, options.device, asked))
+    if page:
+        seen.page().save(page)
+    if options.json:
+        files.write_text(Path(options.json), seen.numbers())
     for path in pictures:
-        heatmap(alignment, path)
-    if not options.output:
-        console = _console.output()
+        seen.draw(path)
+    if not options.output and not options.json and not pictures:
+        alignment, console = seen.alignment(), _console.output()
         console.print(shades(alignment, console.width))
         console.print(alignment.caption, style="dim", soft_wrap=not console.is_terminal)
     return 0

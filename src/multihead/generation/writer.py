@@ -102,10 +102,11 @@ class Writer:
             UserError: a prompt with characters that the vocabulary lacks, or longer than the context.
         """
         settings = settings or self.settings
-        ids = self._prompt(prompt)
+        ids = self.encoded(prompt) or list(self._opening)
         return _until(self._texts(ids, settings, number), settings.stop)
 
-    def _prompt(self, prompt: str) -> list[int]:
+    def encoded(self, prompt: str) -> list[int]:
+        """Return a prompt's tokens. Raises ``UserError`` as :meth:`write` does."""
         ids = self.tokenizer.encode(prompt)
         if self.tokenizer.unk_id in ids:
             missing = " ".join(repr(c) for c in unknown_characters(self.tokenizer, prompt))
@@ -120,7 +121,7 @@ class Writer:
                 place="prompt",
                 remedy="Leave out its beginning.",
             )
-        return ids or list(self._opening)
+        return ids
 
     def _texts(self, ids: list[int], settings: SearchSettings, number: int) -> Iterator[str]:
         """Yield text token by token; what is not yet a whole character waits for the next."""

@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
@@ -21,6 +22,9 @@ _LARGE, _SMALL, _PAGE, _LIMIT = 0.42, 0.2, 10.0, 36.0
 """Inches: cells are large until they fill a page, then smaller; then the page grows, up to a limit."""
 _MOST_SHAPES = 4000
 """Cells above which they are drawn as one bitmap in SVG and PDF."""
+
+NOT_ALLOWED = "#e3e6ea"
+"""Where a query may not look: grey, which is not the same as a weight of 0."""
 
 _BAR: dict[str, Any] = {"color": FAINT, "linewidth": 1.2, "clip_on": False, "solid_capstyle": "butt"}
 """The line beside the pieces of a word that holds them together."""
@@ -52,9 +56,10 @@ def _figure(alignment: Alignment) -> Figure:
     axes = figure.add_axes((0, 0, 1, 1))
     # The scale ends at the next tenth above the largest weight, and is shown: blurred heads stay legible.
     top = math.ceil(10 * float(alignment.matrix_TS.max()) - 1e-4) / 10
+    may_not = np.ma.nomask if alignment.allowed_TS is None else ~alignment.allowed_TS
     mesh = axes.pcolormesh(
-        alignment.matrix_TS,
-        cmap=SEQUENTIAL,
+        np.ma.masked_array(alignment.matrix_TS, may_not),
+        cmap=SEQUENTIAL.with_extremes(bad=NOT_ALLOWED),
         vmin=0,
         vmax=top or 1,
         edgecolors="white",
@@ -64,13 +69,14 @@ def _figure(alignment: Alignment) -> Figure:
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-    _label(axes, alignment.source, alignment.target, cell)
+    _label(axes, alignment, cell)
     _scale(figure, mesh, columns * cell, rows * cell)
     _caption(axes, alignment.caption, columns * cell)
     return figure
 
 
-def _label(axes: Axes, source: Sequence[Token], target: Sequence[Token], cell: float) -> None:
+def _label(axes: Axes, alignment: Alignment, cell: float) -> None:
+    source, target = alignment.source, alignment.target
     size = min(12.0, 34 * cell)
     axes.xaxis.set_ticks_position("top")
     axes.xaxis.set_label_position("top")
@@ -88,8 +94,8 @@ def _label(axes: Axes, source: Sequence[Token], target: Sequence[Token], cell: f
         [place + 0.5 for place in range(len(target))], [visible(token.text) for token in target], **plain
     )
     axes.tick_params(length=0, pad=5 + 4 * cell)
-    axes.set_xlabel("source token (key)", labelpad=8, fontsize=9)
-    axes.set_ylabel("output token (query)", labelpad=8, fontsize=9)
+    axes.set_xlabel(alignment.columns, labelpad=8, fontsize=9)
+    axes.set_ylabel(alignment.rows, labelpad=8, fontsize=9)
     across, down = axes.get_xaxis_transform(), axes.get_yaxis_transform()
     for start, end in _split_words(source):
         axes.plot([start + 0.1, end - 0.1], [1 + 0.07 / len(target)] * 2, transform=across, **_BAR)

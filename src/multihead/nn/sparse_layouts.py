@@ -87,15 +87,16 @@ class SparseAttention(nn.Module):
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
         """The paper's equation with the layout's dense mask; see ``nn.attention.attention_weights``."""
-        return attention_weights(q, k, self._mask(q, k))
+        return attention_weights(q, k, self.mask(q, k))
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """As ``nn.attention.attention``; the mask is the layout's own."""
         whole = q.shape[2] == k.shape[2] > self.layout.text
         if whole and WORTHWHILE * self.looked_at.shape[1] <= self.layout.rows * self.layout.columns:
             return gathered_attention.attend(q, k, v, self.layout.text, self.looked_at)
-        return best_attention(q, k, v, self._mask(q, k), 0.0)
+        return best_attention(q, k, v, self.mask(q, k), 0.0)
 
-    def _mask(self, q: Tensor, k: Tensor) -> Tensor:
+    def mask(self, q: Tensor, k: Tensor) -> Tensor:
+        """What the layout lets the queries look at, True = may attend, (Q, K)."""
         queries, keys = q.shape[2], k.shape[2]
         return self.allowed[keys - queries : keys, :keys]

@@ -4,11 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+
 from multihead.attention_maps import Choice, Kind, align
 from multihead.attention_maps.alignment import CAUTION, most_telling
 from multihead.generation import Translator
 from multihead.inspect import pictures
 from multihead.inspect.page import heads, inputs, numbers, packing
+from multihead.inspect.page.kinds import TRANSLATION
 from multihead.inspect.page.packing import Json
 from multihead.inspect.page.tree import search_tree
 from multihead.inspect.recording import Recording, check, record_output
@@ -88,6 +91,7 @@ def explore(
         "sentence": pictures.visible(text, 2000),
         "source": heads.sides(first.source, most),
         "hypotheses": shown,
+        "kinds": TRANSLATION,
         "tree": tree,
         "start": start,
         "numbers": _numbers(first, start, most, full=full),
@@ -170,7 +174,8 @@ def _layers(recording: Recording, most: int, room: float, *, encoder: bool) -> t
     for record in wanted:
         room -= heads.size(record, most)
         if room >= 0:
-            layers.append(heads.layer(record, keys[record.kind], most))
+            special_K = np.array([token.special for token in keys[record.kind]])
+            layers.append(heads.layer(record, special_K, most))
         else:
             missing.append(f"{record.kind} attention, layer {record.layer}")
     return layers, missing
@@ -186,10 +191,11 @@ def _start(recording: Recording, choice: Choice) -> Json:
     """Which layer and head of cross-attention the page opens with; head 0: all of them."""
     cross = [record for record in recording.records if record.kind == "cross"]
     if not cross:
-        return {"layer": 1, "head": 0, "combine": choice.combine, "told": False}
+        return {"kind": "cross", "layer": 1, "head": 0, "combine": choice.combine, "told": False}
     align(recording.records, recording.source, recording.target, choice=choice)  # refuses what there is not
     layer = choice.layer or most_telling([record.sentence(0) for record in cross])
-    return {"layer": layer, "head": choice.head or 0, "combine": choice.combine, "told": choice.layer is None}
+    told = {"combine": choice.combine, "told": choice.layer is None}
+    return {"kind": "cross", "layer": layer, "head": choice.head or 0, **told}
 
 
 def _numbers(recording: Recording, start: Json, most: int, *, full: bool) -> list[Json]:

@@ -1,11 +1,10 @@
 """All heads of a recording, packed, with the numbers that tell the interesting ones apart."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from multihead.attention_maps import AttentionRecord, Sentence
+from multihead.attention_maps.patterns import entropy, pattern
 from multihead.attention_maps.tokens import Token
 from multihead.inspect import pictures
 from multihead.inspect.page import packing
@@ -23,16 +22,15 @@ def _token(token: Token) -> Json:
     return {"text": pictures.visible(token.text, 60), "word": token.word, "special": token.special}
 
 
-def layer(record: AttentionRecord, keys: Sequence[Token], most: int) -> Json:
+def layer(record: AttentionRecord, special_K: NDArray[np.bool_], most: int) -> Json:
     """Return one attention module's heads.
 
     Args:
         record: of a batch of one sentence.
-        keys: the tokens that are looked at.
+        special_K: which of the tokens that are looked at are special symbols.
         most: queries and keys to embed; those after them are left out.
     """
     whole = record.sentence(0)
-    special_K = np.array([token.special for token in keys])
     return {
         "kind": record.kind,
         "layer": record.layer,
@@ -72,25 +70,13 @@ def _measures(head_QK: Floats, record: AttentionRecord, special_K: NDArray[np.bo
     """
     p = head_QK.astype(np.float64)
     Q, K = p.shape
-    entropy = -np.sum(p * np.log2(np.where(p > 0, p, 1)), axis=1).mean()
     line_Q = np.arange(Q) * ((K - 1) / max(Q - 1, 1) if record.kind == "cross" else 1.0)
     distance = np.sum(p * np.abs(line_Q[:, None] - np.arange(K)), axis=1).mean()
-    name, share = _pattern(p, record, special_K)
+    # Row i of the decoder is the query at the token read at place i.
+    name, share = pattern(p, special_K, same_sequence=record.kind != "cross")
     return {
-        "entropy": packing.rounded(entropy, 2),
+        "entropy": packing.rounded(entropy(p), 2),
         "distance": packing.rounded(distance, 2),
         "pattern": name,
         "share": packing.rounded(share, 2),
     }
-
-
-def _pattern(
-    p: NDArray[np.float64], record: AttentionRecord, special_K: NDArray[np.bool_]
-) -> tuple[str, float]:
-    shares = {"special symbols": float(p[:, special_K].sum(axis=1).mean())}
-    if record.kind != "cross":
-        # Row i of the decoder is the query at the token read at place i.
-        for name, offset in (("the token itself", 0), ("the token before", -1), ("the token after", 1)):
-            shares[name] = float(np.diagonal(p, offset).sum() / len(p))
-    best = max(shares, key=shares.__getitem__)
-    return (best, shares[best]) if shares[best] >= 0.5 else ("", 0.0)

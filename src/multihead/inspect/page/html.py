@@ -1,8 +1,8 @@
 """The page of a sentence: scripts that stand beside this file, and the data, in one file."""
 
 import json
+from typing import Protocol
 
-from multihead.inspect.page.exploring import Exploration
 from multihead.inspect.page.packing import Json
 from multihead.inspect.page.shell import HERE, Page, shell
 
@@ -11,6 +11,7 @@ SCRIPTS = (
     "draw.js",
     "export.js",
     "matrix.js",
+    "guesses.js",
     "alignment.js",
     "heads.js",
     "sentence.js",
@@ -31,7 +32,16 @@ BODY = """\
 <script type="application/json" id="data">{data}</script>"""
 
 
-def make_page(exploration: Exploration) -> Page:
+class Explored(Protocol):
+    """What a page can be made of."""
+
+    @property
+    def content(self) -> Json:
+        """What the page reads."""
+        ...
+
+
+def make_page(exploration: Explored) -> Page:
     """Return an exploration as one HTML file.
 
     The data stand in an element that is not run, and no "<" stands in them.

@@ -1,13 +1,13 @@
 """All numbers of an exploration as JSON to compute with: weights as numbers, not packed."""
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 
-from multihead.attention_maps import Sentence
+from multihead.attention_maps import AttentionRecord, Sentence
 from multihead.inspect.page.exploring import Exploration
 from multihead.inspect.page.packing import Json
-from multihead.inspect.recording import Recording
 
 
 def numbers_as_json(exploration: Exploration) -> str:
@@ -19,15 +19,15 @@ def numbers_as_json(exploration: Exploration) -> str:
     listed = {
         "run": content["run"],
         "caution": content["caution"],
-        "source": {"text": content["sentence"], **_sides(exploration.recordings[0].source)},
+        "source": {"text": content["sentence"], **sides_listed(exploration.recordings[0].source)},
         "hypotheses": [
             {
                 "text": shown["text"],
                 "score": shown["score"],
                 "log_probability": shown["sum"],
-                "read": _sides(recording.read),
-                "target": _sides(recording.target),
-                "attention": _attention(recording),
+                "read": sides_listed(recording.read),
+                "target": sides_listed(recording.target),
+                "attention": attention(recording.records),
             }
             # Those after the last recording are in the search alone.
             for shown, recording in zip(content["hypotheses"], exploration.recordings, strict=False)
@@ -35,10 +35,16 @@ def numbers_as_json(exploration: Exploration) -> str:
         "search": content["tree"],
         "neighbours": content["neighbours"],
     }
+    return as_json(listed)
+
+
+def as_json(listed: Json) -> str:
+    """Return numbers as a line of JSON."""
     return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _sides(sentence: Sentence) -> Json:
+def sides_listed(sentence: Sentence) -> Json:
+    """Return tokens as texts: pieces, words, and which word each piece belongs to."""
     return {
         "pieces": [token.text for token in sentence.pieces],
         "words": [token.text for token in sentence.words],
@@ -46,7 +52,8 @@ def _sides(sentence: Sentence) -> Json:
     }
 
 
-def _attention(recording: Recording) -> list[Json]:
+def attention(records: Sequence[AttentionRecord]) -> list[Json]:
+    """Return recorded weights as numbers, [head][query][key]."""
     return [
         {
             "kind": record.kind,
@@ -54,5 +61,5 @@ def _attention(recording: Recording) -> list[Json]:
             "module": record.module,
             "weights": np.round(record.sentence(0).astype(np.float64), 6).tolist(),
         }
-        for record in recording.records
+        for record in records
     ]

@@ -1,6 +1,7 @@
 """The roads of the tasks: from a recipe's data to what training asks for. One file a task, by its name.
 
-The file of a task has ``ready(recipe, device, *, progress, beginning) -> Ready``.
+The file of a task has ``ready(recipe, device, *, progress, beginning) -> Ready``, and
+``inspect(run, question) -> Inspection``, for models with attention to look at.
 """
 
 import importlib
@@ -14,12 +15,14 @@ from torch import nn
 
 from multihead.batch import Batch
 from multihead.data.batches import Position
+from multihead.errors import UserError
 from multihead.inspect.report import Looked
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
+from multihead.workflows.inspection import Inspection, Question
 
 Progress = Callable[[str, int, int | None], None]
 """(stage, done, in all if known)"""
@@ -87,4 +90,22 @@ def ready(
     """
     task = importlib.import_module(f"{__name__}.{recipe.task}")
     found: Ready = task.ready(recipe, device, progress=progress, beginning=beginning)
+    return found
+
+
+def inspect(folder: str | Path, question: Question) -> Inspection:
+    """Look into a trained run as its task does.
+
+    Args:
+        folder: the run.
+        question: what with.
+
+    Raises:
+        UserError: not a run, not trained yet; nothing that its model can read; no such layer or head.
+    """
+    run = Run.open(folder)
+    task = importlib.import_module(f"{__name__}.{run.task}")
+    if not hasattr(task, "inspect"):
+        raise UserError(f"models for {run.task} cannot be looked into yet", place=str(folder))
+    found: Inspection = task.inspect(run, question)
     return found

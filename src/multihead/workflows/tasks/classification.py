@@ -5,10 +5,15 @@ import torch
 from multihead.data.text_batches import TextsStream, labelled, lengths
 from multihead.data.texts import prepare_texts
 from multihead.errors import UserError
+from multihead.generation.text_classifier import TextClassifier
+from multihead.inspect.page.kinds import BOTH_WAYS
+from multihead.inspect.reading import read_class
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.classification_validation import Validator
+from multihead.workflows.inspect_text import inspection
+from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.tasks import Progress, Ready
 from multihead.workflows.tasks.masked import checked_length, named_files, sizes, told
 
@@ -54,3 +59,10 @@ def ready(
         ),
         validate=Validator(texts, recipe, device),
     )
+
+
+def inspect(run: Run, question: Question) -> Inspection:
+    """See ``workflows.tasks.inspect``: a text and its class."""
+    classifier = TextClassifier.load(run.folder, question.device)
+    reading = read_class(classifier, question.without_target("a classifier"))
+    return inspection(reading, classifier.model, classifier.tokenizer, BOTH_WAYS, question)

@@ -8,9 +8,14 @@ import torch
 from multihead.data.packed import PackedText, pack
 from multihead.data.windows import TextStream
 from multihead.errors import UserError
+from multihead.generation.writer import Writer
+from multihead.inspect.page.kinds import CAUSAL
+from multihead.inspect.reading import read_text
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.workflows.inspect_text import inspection
+from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.language_validation import Validator
 from multihead.workflows.tasks import Progress, Ready
 
@@ -51,6 +56,13 @@ def ready(
         ),
         validate=Validator(text, recipe, device),
     )
+
+
+def inspect(run: Run, question: Question) -> Inspection:
+    """See ``workflows.tasks.inspect``: a text, every token of which looks back at those before it."""
+    writer = Writer.load(run.folder, question.device)
+    reading = read_text(writer, question.without_target("a language model"))
+    return inspection(reading, writer.model, writer.tokenizer, CAUSAL, question)
 
 
 def _told(text: PackedText) -> Sequence[str]:

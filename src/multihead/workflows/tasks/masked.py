@@ -5,17 +5,23 @@ from pathlib import Path
 
 import torch
 
+from multihead import hardware
 from multihead.data.gaps import Gaps
 from multihead.data.store import TokenStore
 from multihead.data.text_batches import TextsStream, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError
+from multihead.generation.filler import Filler
+from multihead.inspect.page.kinds import BOTH_WAYS
+from multihead.inspect.reading import read_gaps
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.settings.tasks.classification import DataSettings as Labelled
 from multihead.settings.tasks.masked import DataSettings
 from multihead.text.masking import with_mask
+from multihead.workflows.inspect_text import inspection
+from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.masked_validation import Validator
 from multihead.workflows.tasks import Progress, Ready
 
@@ -55,6 +61,14 @@ def ready(
         ),
         validate=Validator(texts, gaps(texts.valid), recipe, device),
     )
+
+
+def inspect(run: Run, question: Question) -> Inspection:
+    """See ``workflows.tasks.inspect``: a text, with gaps or without."""
+    where = hardware.pick_device(question.device)
+    filler = Filler(run.load_model(where), run.tokenizers()[0], device=where, precision="fp32")
+    reading = read_gaps(filler, question.without_target("a model that fills gaps"))
+    return inspection(reading, filler.model, filler.tokenizer, BOTH_WAYS, question)
 
 
 def checked_length(recipe: Recipe[Settings]) -> int:

@@ -15,8 +15,11 @@ from multihead.run import Run
 from multihead.settings import DataSettings, Settings, TrainingSettings
 from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
+from multihead.workflows.inspect_translation import inspect
 from multihead.workflows.tasks import Progress, Ready
 from multihead.workflows.translation_validation import Validator
+
+__all__ = ["inspect", "ready"]
 
 MULTIPLE = 4
 """Batches are padded to multiples of this: few different shapes, which the matrix library likes. Not where

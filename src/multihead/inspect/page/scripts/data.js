@@ -103,32 +103,19 @@ function picked(given, rows, columns) {
   return found;
 }
 
-const SIDES = {
-  "encoder self": {
-    rows: () => content.source,
-    columns: () => content.source,
-    row: "source token (query)",
-    column: "source token (key)",
-  },
-  "decoder self": {
-    rows: () => hypothesis().target,
-    columns: () => hypothesis().read,
-    row: "token to write (query)",
-    column: "token already read (key)",
-  },
-  cross: {
-    rows: () => hypothesis().target,
-    columns: () => content.source,
-    row: "output token (query)",
-    column: "source token (key)",
-  },
-};
+const kindOf = (kind) => content.kinds.find((one) => one.kind === kind);
+
+/** The tokens that stand in rows, and in columns, of a kind of attention. */
+function sidesOf(kind, written = hypothesis()) {
+  const { rows, columns } = kindOf(kind);
+  const side = (name) => written[name] || content[name];
+  return { rows: side(rows), columns: side(columns) };
+}
 
 /** What is shown of one head, or of a layer's heads together, with the switches as they stand. */
 function viewOf(kind, layer, head, how = state.combine) {
-  const side = SIDES[kind];
-  let rows = side.rows();
-  let columns = side.columns();
+  const about = kindOf(kind);
+  let { rows, columns } = sidesOf(kind);
   let found = combined(layer, head, how);
   let allowed = allowedIn(layer);
   if (state.words) {
@@ -141,7 +128,8 @@ function viewOf(kind, layer, head, how = state.combine) {
   rows = state.words ? rows.words : rows.pieces;
   columns = state.words ? columns.words : columns.pieces;
   const plain = (tokens) => tokens.some((token) => !token.special);
-  const hides = !state.specials && plain(rows) && plain(columns); // an empty output is its end symbol only
+  const special = [...rows, ...columns].some((token) => token.special);
+  const hides = special && !state.specials && plain(rows) && plain(columns); // an empty output is its end only
   if (hides) {
     const keep = (tokens) => tokens.flatMap((token, place) => (token.special ? [] : [place]));
     const [keptRows, keptColumns] = [keep(rows), keep(columns)];
@@ -157,23 +145,19 @@ function viewOf(kind, layer, head, how = state.combine) {
     columns,
     allowed,
     kind,
-    rowTitle: side.row,
-    columnTitle: side.column,
+    rowTitle: about.row,
+    columnTitle: about.column,
     caption: captionOf(kind, layer, head, how, hides),
   };
 }
 
-const NAMES = {
-  "encoder self": "Encoder self-attention",
-  "decoder self": "Decoder self-attention",
-  cross: "Attention over the source",
-};
+const nameOf = (kind) => kindOf(kind).name;
 
 function captionOf(kind, layer, head, how, hides) {
-  const parts = [`${NAMES[kind]}, layer ${layer.layer} of ${layersOf(kind).length}`];
-  if (layersOf(kind).length === 1) parts[0] = NAMES[kind];
+  const parts = [`${nameOf(kind)}, layer ${layer.layer} of ${layersOf(kind).length}`];
+  if (layersOf(kind).length === 1) parts[0] = nameOf(kind);
   if (
-    kind === "cross" &&
+    kind === content.start.kind &&
     content.start.told &&
     layer.layer === content.start.layer &&
     layersOf(kind).length > 1

@@ -141,7 +141,16 @@ const toggle = (title, key) =>
     title,
   );
 
-const switches = () => [toggle("Whole words", "words"), toggle("Special symbols", "specials")];
+/** The switches that would change something. */
+function switches() {
+  const sides = [content.source, ...content.hypotheses.flatMap((one) => [one.target, one.read])].filter(Boolean);
+  return [
+    sides.some((side) => side.words.length < side.pieces.length) ? toggle("Whole words", "words") : null,
+    sides.some((side) => side.pieces.some((token) => token.special))
+      ? toggle("Special symbols", "specials")
+      : null,
+  ];
+}
 
 const layerChoice = (kind) =>
   layersOf(kind).length > 1

@@ -99,7 +99,7 @@ function headsTab(id, title, kind, lead) {
 
 /** The head that tells most at first sight: the sharpest that does not merely look at special symbols. */
 function startHead(kind) {
-  if (kind === "cross" && state.head) return [state.layer, state.head];
+  if (kind === content.start.kind && state.head) return [state.layer, state.head];
   const found = all(layersOf(kind)).map(([layer, head]) => ({ layer, head, ...layer.measures[head - 1] }));
   const rank = (one) => one.entropy + (one.pattern === "special symbols" ? 100 : 0);
   const best = found.sort((a, b) => rank(a) - rank(b))[0];
@@ -225,18 +225,4 @@ function gridSvg(pictures, layers, side) {
   return svg;
 }
 
-const headTabs = [
-  headsTab(
-    "encoder",
-    "Encoder",
-    "encoder self",
-    "How the source's tokens look at each other, in every layer and head. Choose one to enlarge it.",
-  ),
-  headsTab(
-    "decoder",
-    "Decoder",
-    "decoder self",
-    "What the decoder takes from its own output so far. Grey: not yet written, so it may not look there.",
-  ),
-  headsTab("cross", "Cross", "cross", "How the output looks at the source, in every layer and head."),
-];
+const headTabs = content.kinds.map(({ tab, title, kind, lead }) => headsTab(tab, title, kind, lead));

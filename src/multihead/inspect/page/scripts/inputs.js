@@ -10,7 +10,7 @@ const inputs = {
   render(root, room) {
     if (content.positions) positionFigures(root, room);
     for (const [side, title] of [
-      ["source", "Nearest source embeddings"],
+      ["source", content.neighbours.target.length ? "Nearest source embeddings" : "Nearest embeddings"],
       ["target", "Nearest target embeddings"],
     ])
       if (content.neighbours[side].length) root.append(neighbourFigure(side, title));

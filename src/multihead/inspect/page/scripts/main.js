@@ -1,11 +1,15 @@
 // The page as a whole: heading, tabs, what is drawn when something changes.
 
-const TABS = [alignment, ...headTabs, sentence, tree, inputs, steps].filter((tab) => tab.available());
+const TABS = [alignment, ...headTabs, sentence, guesses, tree, inputs, steps].filter((tab) => tab.available());
 if (!TABS.some((tab) => tab.id === state.tab)) state.tab = TABS[0].id;
 
 function heading() {
   const next = isDark() ? "light" : "dark";
   const chosen = hypothesis();
+  const lines = content.told || [
+    ["reads", content.sentence],
+    [chosen.score === null ? "is given" : "writes", chosen.text || "(nothing)"],
+  ];
   return [
     h(
       "div",
@@ -30,10 +34,7 @@ function heading() {
     h(
       "dl",
       { class: "pair" },
-      h("dt", {}, "reads"),
-      h("dd", { dir: "auto" }, content.sentence),
-      h("dt", {}, chosen.score === null ? "is given" : "writes"),
-      h("dd", { dir: "auto" }, chosen.text || "(nothing)"),
+      lines.map(([what, text]) => [h("dt", {}, what), h("dd", { dir: "auto" }, text)]),
     ),
     content.leftOut.length
       ? h(

@@ -3,37 +3,42 @@
 let looking = null; // kind of attention
 let held = null; // [side, place] that stays lit
 
+/** The kinds of attention between words, that over another sentence first. */
+const lookable = () =>
+  content.kinds
+    .filter((one) => one.look && layersOf(one.kind).length)
+    .map((one) => one.kind)
+    .sort((a, b) => (b === "cross") - (a === "cross"));
+
 const sentence = {
   id: "sentence",
   title: "Sentence",
-  available: () => Object.keys(SIDES).some((kind) => layersOf(kind).length),
+  available: () => lookable().length > 0,
   render(root, room) {
-    const kinds = ["cross", "encoder self", "decoder self"].filter((kind) => layersOf(kind).length);
-    looking ||= kinds[0];
+    const kinds = lookable();
+    looking ||= kinds.includes(content.start.kind) ? content.start.kind : kinds[0];
     const layer = layerOf(looking, state.layer);
     const view = viewOf(looking, layer, headIn(layer));
-    const names = {
-      cross: "output at source",
-      "encoder self": "source at itself",
-      "decoder self": "output at itself",
-    };
-    const lines = looking === "cross" || looking === "decoder self" ? runningLines(view) : null;
+    const { rows, columns } = kindOf(looking);
+    const lines = rows === columns ? null : runningLines(view);
     const curves = curveSvg(view, Math.min(room, 760));
     connect(view, curves, lines);
     root.append(
       h(
         "div",
         { class: "controls" },
-        segments(
-          "Look",
-          kinds.map((kind) => [kind, names[kind]]),
-          looking,
-          (kind) => {
-            looking = kind;
-            held = null;
-            update({});
-          },
-        ),
+        kinds.length > 1
+          ? segments(
+              "Look",
+              kinds.map((kind) => [kind, kindOf(kind).look]),
+              looking,
+              (kind) => {
+                looking = kind;
+                held = null;
+                update({});
+              },
+            )
+          : null,
         layerChoice(looking),
         headChoice(layer),
         switches(),

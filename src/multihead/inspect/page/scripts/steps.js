@@ -9,13 +9,7 @@ const steps = {
   available: () => content.numbers.length > 0,
   render(root, room) {
     const numbers = content.numbers[chosenNumbers];
-    const side =
-      numbers.kind === "encoder self"
-        ? { rows: content.source, columns: content.source }
-        : {
-            rows: content.hypotheses[0].target,
-            columns: numbers.kind === "cross" ? content.source : content.hypotheses[0].read,
-          };
+    const side = sidesOf(numbers.kind, content.hypotheses[0]);
     const d = numbers.d_k;
     const [q, k, v] = [floats(numbers.q), floats(numbers.k), floats(numbers.v)];
     const queries = q.length / d;
@@ -25,7 +19,7 @@ const steps = {
     );
     const worked = work(numbers, { q, k, v }, chosenQuery, layer ? allowedIn(layer) : () => true);
     const keys = side.columns.pieces.slice(0, k.length / d);
-    const name = `${NAMES[numbers.kind]}, layer ${numbers.layer}, head ${numbers.head}`;
+    const name = `${nameOf(numbers.kind)}, layer ${numbers.layer}, head ${numbers.head}`;
     const svg = stepsSvg(
       numbers,
       worked,
@@ -61,7 +55,7 @@ const steps = {
               h(
                 "option",
                 { value: i, selected: i === chosenNumbers },
-                `${NAMES[one.kind]}, layer ${one.layer}, head ${one.head}`,
+                `${nameOf(one.kind)}, layer ${one.layer}, head ${one.head}`,
               ),
             ),
           )
@@ -70,7 +64,7 @@ const steps = {
       h(
         "p",
         { class: "lead" },
-        `${name}, for the first hypothesis: the model's own numbers, in fp32.` +
+        `${name}${content.hypotheses.length > 1 ? ", for the first hypothesis" : ""}: the model's own numbers, in fp32.` +
           (content.numbers.length > 1 ? "" : " Another head: --layer and --head; all of them: --full."),
       ),
       h(

@@ -1,0 +1,28 @@
+"""Attention rollout (Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", sec. 3)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+def rollout(layers_HNN: Sequence[Floats]) -> list[Floats]:
+    """How much of each first input there is in each place, after every layer.
+
+    A layer is taken for the mean of its heads. Half of what goes on is the residual connection, which lets a
+    place keep what it had: A = 0.5 W + 0.5 I, rows normalised (eq. 1); then the layers are multiplied.
+
+    Args:
+        layers_HNN: each layer's weights, the first one first; (H, N, N), rows sum to 1.
+
+    Returns:
+        For each layer l the product A_l ... A_1, (N, N), rows sum to 1.
+    """
+    after: list[Floats] = []
+    for weights_HNN in layers_HNN:
+        mixed_NN = 0.5 * weights_HNN.mean(axis=0, dtype=np.float64) + 0.5 * np.eye(weights_HNN.shape[1])
+        mixed_NN /= mixed_NN.sum(axis=1, keepdims=True)
+        after.append((mixed_NN @ after[-1] if after else mixed_NN).astype(np.float32))
+    return after

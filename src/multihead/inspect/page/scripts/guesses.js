@@ -1,0 +1,61 @@
+// What the model says: its likeliest answers with their probabilities.
+
+const guesses = {
+  id: "guesses",
+  title: "What it says",
+  available: () => content.guesses?.length > 0,
+  render(root, room) {
+    const width = Math.min(room, 640);
+    for (const [number, one] of content.guesses.entries()) {
+      const svg = guessSvg(one, width);
+      root.append(
+        figure({
+          name: content.guesses.length > 1 ? `guesses-${number + 1}` : "guesses",
+          title: `${one.question} …`,
+          caption: "The likeliest answers, and how probable the model holds each.",
+          body: svg,
+          svg: () => svg,
+          json: () => one,
+          table: () => ({
+            caption: one.question,
+            head: ["answer", "probability"],
+            rows: one.answers.map(({ text, p }) => [text, p.toFixed(4)]),
+          }),
+        }),
+      );
+    }
+  },
+};
+
+function guessSvg({ question, answers }, width) {
+  const tall = 30;
+  const names = Math.min(width / 2, Math.max(60, ...answers.map((one) => textWidth(one.text, 15)))) + 16;
+  const room = width - names - 64;
+  const svg = canvasSvg(width, answers.length * tall + 8);
+  svg.setAttribute("aria-label", `${question}: ${answers.map((one) => one.text).join(", ")}`);
+  answers.forEach(({ text, p }, i) => {
+    const y = 4 + i * tall;
+    const middle = { "dominant-baseline": "central" };
+    svg.append(
+      label(fitted(text, 15, names - 14), names - 12, y + tall / 2, 15, {
+        ...middle,
+        "text-anchor": "end",
+        "font-weight": i ? 400 : 600,
+      }),
+      s("rect", { x: names, y: y + 7, width: room, height: tall - 14, rx: 4, fill: colour("soft") }),
+      s("rect", {
+        x: names,
+        y: y + 7,
+        width: Math.max(1, room * p).toFixed(1),
+        height: tall - 14,
+        rx: 4,
+        fill: i ? colour("accent") : colour("choice"),
+      }),
+      label(`${(100 * p).toFixed(1)} %`, names + room + 10, y + tall / 2, 13, {
+        ...middle,
+        fill: colour("faint"),
+      }),
+    );
+  });
+  return svg;
+}
