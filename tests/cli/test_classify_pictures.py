@@ -91,3 +91,18 @@ def test_what_cannot_be_classified_is_said(
     capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
 ) -> None:
     assert fact in fail(capfdbinary, "classify", trained / "run", *arguments)
+
+
+def test_a_picture_is_looked_into(capfdbinary: Captured, trained: Path, tmp_path: Path) -> None:
+    picture, page, numbers = trained / "test" / "dark" / "0.png", tmp_path / "a.html", tmp_path / "a.json"
+    out, _ = run(capfdbinary, "inspect", trained / "run", picture)
+    assert len(out.split("\n")[1:3]) == 2  # the 2 x 2 patches
+    assert "is taken for dark. Attention rollout" in out
+    run(capfdbinary, "inspect", trained / "run", picture, "-o", page, "--json", numbers)
+    assert "data:image/png;base64," in page.read_text(encoding="utf-8")
+    listed = json.loads(numbers.read_text(encoding="utf-8"))
+    assert [len(head) for head in listed["maps"][0]["heads"]] == [4, 4]
+    assert [len(row) for head in listed["attention"][0]["weights"] for row in head] == [5] * 10
+    run(capfdbinary, "inspect", trained / "run", picture, "-o", tmp_path / "a.svg")
+    assert "rollout to 1" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "no such picture" in fail(capfdbinary, "inspect", trained / "run", trained / "none.png")

@@ -22,15 +22,19 @@ def _token(token: Token) -> Json:
     return {"text": pictures.visible(token.text, 60), "word": token.word, "special": token.special}
 
 
-def layer(record: AttentionRecord, special_K: NDArray[np.bool_], most: int) -> Json:
+def layer(
+    record: AttentionRecord, special_K: NDArray[np.bool_], most: int, apart_QK: Floats | None = None
+) -> Json:
     """Return one attention module's heads.
 
     Args:
         record: of a batch of one sentence.
         special_K: which of the tokens that are looked at are special symbols.
         most: queries and keys to embed; those after them are left out.
+        apart_QK: how far each query is from each key; None: as many tokens as lie between them.
     """
     whole = record.sentence(0)
+    apart_QK = _apart(record) if apart_QK is None else apart_QK
     return {
         "kind": record.kind,
         "layer": record.layer,
@@ -39,7 +43,7 @@ def layer(record: AttentionRecord, special_K: NDArray[np.bool_], most: int) -> J
         "keys": min(whole.shape[2], most),
         "allowed": _allowed(record, most),
         "weights": packing.weights(whole[:, :most, :most]),
-        "measures": [_measures(head, record, special_K) for head in whole],
+        "measures": [_measures(head, record, special_K, apart_QK) for head in whole],
     }
 
 
@@ -62,21 +66,27 @@ def _allowed(record: AttentionRecord, most: int) -> str | None:
     return packing.text(allowed_QK[:most, :most].astype(np.uint8))
 
 
-def _measures(head_QK: Floats, record: AttentionRecord, special_K: NDArray[np.bool_]) -> Json:
+def _apart(record: AttentionRecord) -> Floats:
+    """Tokens between query and key; of cross-attention from the line that joins both sentences' ends."""
+    _, Q, K = record.sentence(0).shape
+    line_Q = np.arange(Q) * ((K - 1) / max(Q - 1, 1) if record.kind == "cross" else 1.0)
+    apart_QK: Floats = np.abs(line_Q[:, None] - np.arange(K)).astype(np.float32)
+    return apart_QK
+
+
+def _measures(
+    head_QK: Floats, record: AttentionRecord, special_K: NDArray[np.bool_], apart_QK: Floats
+) -> Json:
     """Return what one head does, as means over its queries.
 
-    Entropy in bits; the distance in tokens between a query and what it looks at, of cross-attention from
-    the straight line that joins both sentences' ends; and the pattern that takes most of the weight.
+    Entropy in bits; the distance between a query and what it looks at; and the pattern that takes most of
+    the weight.
     """
-    p = head_QK.astype(np.float64)
-    Q, K = p.shape
-    line_Q = np.arange(Q) * ((K - 1) / max(Q - 1, 1) if record.kind == "cross" else 1.0)
-    distance = np.sum(p * np.abs(line_Q[:, None] - np.arange(K)), axis=1).mean()
     # Row i of the decoder is the query at the token read at place i.
-    name, share = pattern(p, special_K, same_sequence=record.kind != "cross")
+    name, share = pattern(head_QK.astype(np.float64), special_K, same_sequence=record.kind != "cross")
     return {
-        "entropy": packing.rounded(entropy(p), 2),
-        "distance": packing.rounded(distance, 2),
+        "entropy": packing.rounded(entropy(head_QK), 2),
+        "distance": packing.rounded(np.sum(head_QK * apart_QK, axis=1, dtype=np.float64).mean(), 2),
         "pattern": name,
         "share": packing.rounded(share, 2),
     }

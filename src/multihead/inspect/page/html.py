@@ -12,6 +12,8 @@ SCRIPTS = (
     "export.js",
     "matrix.js",
     "guesses.js",
+    "picture.js",
+    "patches.js",
     "alignment.js",
     "heads.js",
     "sentence.js",

@@ -5,7 +5,16 @@ from multihead.inspect.page.packing import Json
 
 
 def kind(
-    kind: Kind, *, tab: str, title: str, name: str, lead: str, look: str, sides: tuple[str, str], token: str
+    kind: Kind,
+    *,
+    tab: str,
+    title: str,
+    name: str,
+    lead: str,
+    look: str,
+    sides: tuple[str, str],
+    token: str,
+    unit: str = "tokens",
 ) -> Json:
     """Return what the page reads of one kind.
 
@@ -18,6 +27,7 @@ def kind(
         look: what the tab of the sentence calls it; "" if it is not to be shown there.
         sides: which tokens of the page's data stand in rows and in columns.
         token: what a row and a column are, with a bar between them.
+        unit: of distances.
     """
     (rows, columns), (row, column) = sides, token.split("|")
     return {
@@ -31,6 +41,7 @@ def kind(
         "columns": columns,
         "row": f"{row} (query)",
         "column": f"{column} (key)",
+        "unit": unit,
     }
 
 
@@ -84,3 +95,15 @@ BOTH_WAYS = {
     "lead": "How the tokens look at each other, in every layer and head, forwards and backwards. Choose a "
     "head to enlarge it.",
 }
+PATCHES = kind(
+    "self",
+    tab="heads",
+    title="Every patch",
+    name="Self-attention",
+    lead="How all patches look at each other, in every layer and head. A patch is named by its row and "
+    "column.",
+    look="",
+    sides=("source", "source"),
+    token="patch|patch",
+    unit="patches",
+)

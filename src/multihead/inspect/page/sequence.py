@@ -14,7 +14,7 @@ from multihead.inspect import pictures
 from multihead.inspect.page import heads, inputs, numbers, packing
 from multihead.inspect.page.exploring import EVERYTHING, MOST_BYTES, MOST_TOKENS
 from multihead.inspect.page.listing import attention, sides_listed
-from multihead.inspect.page.packing import Json
+from multihead.inspect.page.packing import Floats, Json
 from multihead.inspect.reading import Guesses, Reading
 from multihead.text.tokenizer import Tokenizer
 
@@ -116,6 +116,7 @@ def content_of(
     start: Json,
     kinds: Sequence[Json],
     asked: Asked,
+    apart_NN: Floats | None = None,
 ) -> Json:
     """Return what every page of one sequence holds.
 
@@ -127,13 +128,14 @@ def content_of(
         start: what the page opens with.
         kinds: from ``page.kinds``.
         asked: how much to hold.
+        apart_NN: how far the places are from each other; None: as in a text.
     """
     special_K = np.array([token.special for token in tokens.pieces])
     room, layers, missing = (inf if asked.full else MOST_BYTES), [], []
     for record in records:
         room -= heads.size(record, asked.most)
         if room >= 0:
-            layers.append(heads.layer(record, special_K, asked.most))
+            layers.append(heads.layer(record, special_K, asked.most, apart_NN))
         else:
             missing.append(f"attention of layer {record.layer}")
     length = int(records[0].query_lengths_B[0])

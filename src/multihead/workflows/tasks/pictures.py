@@ -11,8 +11,11 @@ from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.settings.tasks.pictures import DataSettings
+from multihead.workflows.inspect_picture import inspect
 from multihead.workflows.picture_validation import Validator
 from multihead.workflows.tasks import Progress, Ready
+
+__all__ = ["inspect", "ready"]
 
 
 def ready(

@@ -55,7 +55,7 @@ function headsTab(id, title, kind, lead) {
         name: `${id}-heads`,
         title: `${title}: every head`,
         caption:
-          "Below each: entropy in bits, mean distance in tokens" +
+          `Below each: entropy in bits, mean distance in ${kindOf(kind).unit}` +
           (kind === "cross" ? " from the straight line between the sentences' ends" : "") +
           ", and a pattern that takes at least half of the weight.",
         body: h("div", { class: "heads" }, shape),

@@ -40,6 +40,7 @@ function heatMap(view, room) {
     s("g", { transform: `translate(${left} ${top})` }, cells(view, cell, most)),
   );
   const every = Math.max(1, Math.ceil((fontSize * 0.95) / cell));
+  const everyColumn = Math.max(1, Math.ceil((fontSize * 1.25) / cell)); // slanted, they need more room
   const names = { row: [], column: [] };
   view.rows.forEach((token, i) => {
     if (i % every) return;
@@ -49,7 +50,7 @@ function heatMap(view, room) {
     });
   });
   view.columns.forEach((token, j) => {
-    if (j % every) return;
+    if (j % everyColumn) return;
     names.column[j] = label(fitted(token.text, fontSize, 150), 0, 0, fontSize, {
       "dominant-baseline": "central",
       transform: `translate(${left + (j + 0.5) * cell} ${top - 7}) rotate(-45)`,

@@ -1,0 +1,83 @@
+"""Attention over a picture, drawn: where a light is, the model looked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from multihead.data.pictures.opening import Pixels, as_picture
+from multihead.inspect import pictures
+from multihead.inspect.pictures import FAINT, visible
+
+WIDTH = 1.15
+"""Inches of one small picture."""
+OPACITY = 0.7
+"""Of the light over the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A small picture: what is drawn over it, (rows, columns), None: nothing; and what stands above."""
+
+    title: str
+    values_rc: NDArray[np.float32] | None
+
+
+def overlays(pixels_Chw: Pixels, rows: Sequence[Sequence[Panel]], caption: str, path: str | Path) -> None:
+    """Draw rows of the same picture with different maps over it, each on a scale of its own.
+
+    Args:
+        pixels_Chw: the picture.
+        rows: of small pictures.
+        caption: stands below.
+        path: where to; ends with .svg, .png or .pdf.
+
+    Raises:
+        UserError: another ending; the file cannot be written.
+    """
+    text = caption + "".join(panel.title for row in rows for panel in row)
+    columns = max(map(len, rows))
+    with pictures.look(text, text_as_text=True):
+        figure = Figure(figsize=(columns * WIDTH, len(rows) * (WIDTH + 0.2)), facecolor="white")
+        axes = figure.subplots(len(rows), columns, squeeze=False)
+        figure.subplots_adjust(0, 0, 1, 1, wspace=0.06, hspace=0.2)
+        for across, row in zip(axes, rows, strict=True):
+            for one, panel in zip(across, row, strict=False):
+                _draw(one, pixels_Chw, panel)
+            for one in across[len(row) :]:
+                one.set_axis_off()
+        axes[-1][0].annotate(
+            caption,
+            xy=(0, 0),
+            xycoords="axes fraction",
+            xytext=(0, -10),
+            textcoords="offset points",
+            va="top",
+            fontsize=7,
+            color=FAINT,
+            linespacing=1.5,
+        )
+        pictures.save(figure, path, text=text, tight=True)
+
+
+def _draw(axes: Axes, pixels_Chw: Pixels, panel: Panel) -> None:
+    _, height, width = pixels_Chw.shape
+    extent = (0, width, height, 0)
+    axes.imshow(np.asarray(as_picture(pixels_Chw).convert("RGB")), interpolation="nearest", extent=extent)
+    if panel.values_rc is not None:
+        most = float(panel.values_rc.max()) or 1.0
+        axes.imshow(
+            panel.values_rc,
+            cmap="inferno",
+            vmin=0,
+            vmax=most,
+            alpha=OPACITY,
+            interpolation="nearest",
+            extent=extent,
+        )
+    axes.set_axis_off()
+    axes.set_title(visible(panel.title), fontsize=8, pad=3, parse_math=False)

@@ -1,0 +1,229 @@
+// A picture with a map of weights over it: where there is light, somebody looked.
+
+let opacity = 70; // percent
+
+const HOT = ["#000004", "#420a68", "#932667", "#dd513a", "#fca50a", "#fcffa4"];
+const hot = (share) => between(HOT, share);
+const opacitySlider = () =>
+  h(
+    "label",
+    { class: "player", "data-control": "Opacity" },
+    h("small", {}, "Opacity"),
+    h("input", {
+      type: "range",
+      min: 0,
+      max: 100,
+      value: opacity,
+      checked: true,
+      "aria-label": "Opacity of the map over the picture",
+      input: (event) => {
+        opacity = +event.target.value;
+        event.target.nextSibling.textContent = `${opacity} %`;
+        // Only what changes: the page is not drawn anew while the slider moves.
+        for (const one of document.querySelectorAll("[data-light]")) one.setAttribute("opacity", opacity / 100);
+      },
+    }),
+    h("small", {}, `${opacity} %`),
+  );
+
+const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0) || 1;
+
+/** The picture at a place of a drawing, with values (rows * columns) over it, if there are any. */
+function lit(x, y, side, values, most = largest(values || [])) {
+  const { src, rows, columns } = content.picture;
+  const whole = { x, y, width: side, height: side, preserveAspectRatio: "none", style: "image-rendering:pixelated" };
+  return s(
+    "g",
+    {},
+    s("image", { href: src, ...whole }),
+    values
+      ? s("image", {
+          href: bitmap(rows, columns, (i, j) => hot(values[i * columns + j] / most)),
+          opacity: opacity / 100,
+          "data-light": true,
+          ...whole,
+        })
+      : null,
+  );
+}
+
+/** A scale from 0 to the largest value. */
+function hotScale(x, y, length, most) {
+  const steps = 32;
+  const small = { fill: colour("faint"), "dominant-baseline": "central" };
+  return s(
+    "g",
+    {},
+    Array.from({ length: steps }, (_, i) =>
+      s("rect", {
+        x,
+        y: y + (i * length) / steps,
+        width: 10,
+        height: length / steps + 0.6,
+        fill: rgb(hot(1 - i / (steps - 1))),
+      }),
+    ),
+    label(most.toPrecision(2), x + 15, y + 5, 10.5, small),
+    label("0", x + 15, y + length - 5, 10.5, small),
+  );
+}
+
+/**
+ * The picture large, the same with a map over it, and what a place is when it is pointed at.
+ *   told(place): the text of the tip; chosen(place): what a click does, if anything.
+ */
+function largePicture({ values, most, room, told, chosen, marked }) {
+  const { rows, columns } = content.picture;
+  const beside = room > 560;
+  const side = Math.min(360, beside ? (room - 90) / 2 : room - 60);
+  const left = beside ? side + 18 : 0;
+  const svg = canvasSvg(left + side + 62, side + 4);
+  const cell = { x: side / columns, y: side / rows };
+  const frame = (attributes) =>
+    s("rect", { width: cell.x, height: cell.y, fill: "none", "pointer-events": "none", rx: 2, ...attributes });
+  const pointer = frame({
+    stroke: colour("choice"),
+    "stroke-width": 2,
+    visibility: "hidden",
+    "data-passing": true,
+  });
+  const at = (place) => ({ x: left + (place % columns) * cell.x, y: 2 + Math.floor(place / columns) * cell.y });
+  svg.append(
+    beside ? lit(0, 2, side, null) : "",
+    lit(left, 2, side, values, most),
+    hotScale(left + side + 12, 2, Math.min(side, 140), most),
+    marked === null || marked === undefined
+      ? ""
+      : frame({ ...at(marked), stroke: "#ffffff", "stroke-width": 2.5, "stroke-dasharray": "4 2" }),
+    pointer,
+  );
+  let here = -1;
+  const leave = () => {
+    here = -1;
+    pointer.setAttribute("visibility", "hidden");
+    hideTip();
+  };
+  const point = (place, x, y) => {
+    if (place < 0) return leave();
+    here = place;
+    const corner = at(place);
+    pointer.setAttribute("x", corner.x);
+    pointer.setAttribute("y", corner.y);
+    pointer.setAttribute("visibility", "visible");
+    showTip(told(place), x, y);
+  };
+  const under = (event) => {
+    const box = svg.getBoundingClientRect();
+    const zoom = box.width / +svg.getAttribute("width");
+    const [x, y] = [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom - 2];
+    // The picture without the map may be pointed at as well.
+    const across = x >= left && x < left + side ? x - left : x < side ? x : -1;
+    if (across < 0 || y < 0 || y >= side) return -1;
+    return Math.floor(y / cell.y) * columns + Math.floor(across / cell.x);
+  };
+  svg.setAttribute("tabindex", 0);
+  svg.addEventListener("pointermove", (event) => point(under(event), event.clientX, event.clientY));
+  svg.addEventListener("pointerleave", leave);
+  svg.addEventListener("blur", leave);
+  if (chosen) {
+    svg.style.cursor = "pointer";
+    svg.addEventListener("click", (event) => {
+      if (under(event) >= 0) chosen(under(event));
+    });
+  }
+  const moves = { ArrowUp: -columns, ArrowDown: columns, ArrowLeft: -1, ArrowRight: 1 };
+  svg.addEventListener("keydown", (event) => {
+    if (chosen && here >= 0 && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      chosen(here);
+    }
+    if (!moves[event.key]) return;
+    event.preventDefault();
+    const place = here < 0 ? 0 : Math.min(Math.max(here + moves[event.key], 0), rows * columns - 1);
+    const box = svg.getBoundingClientRect();
+    const zoom = box.width / +svg.getAttribute("width");
+    const corner = at(place);
+    point(place, box.left + corner.x * zoom, box.top + corner.y * zoom);
+  });
+  return svg;
+}
+
+const placeName = (place) =>
+  `row ${Math.floor(place / content.picture.columns) + 1}, column ${(place % content.picture.columns) + 1}`;
+
+/**
+ * A table of small pictures, a row a layer.
+ *   rows: [name of the row, [{ name, values, on, chosen }]]; columns: their names.
+ */
+function pictureGrid(rows, columns, side) {
+  return h(
+    "table",
+    {},
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("td"),
+        columns.map((name) => h("th", { scope: "col" }, name)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map(([name, cells]) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name),
+          cells.map((cell) =>
+            h(
+              "td",
+              {},
+              h(
+                "button",
+                {
+                  type: "button",
+                  class: "mini",
+                  "data-map": cell.id,
+                  "aria-pressed": String(cell.on),
+                  title: cell.name,
+                  click: () => cell.chosen(),
+                },
+                canvasSvg(side, side, lit(0, 0, side, cell.values)),
+                h("small", {}, cell.below),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** The same as one drawing. */
+function pictureGridSvg(rows, columns, side) {
+  const faint = { fill: colour("faint") };
+  const svg = canvasSvg(74 + columns.length * (side + 10), 26 + rows.length * (side + 10));
+  columns.forEach((name, i) =>
+    svg.append(label(name, 74 + i * (side + 10) + side / 2, 16, 11, { ...faint, "text-anchor": "middle" })),
+  );
+  rows.forEach(([name, cells], row) => {
+    const y = 26 + row * (side + 10);
+    svg.append(label(name, 4, y + side / 2, 11, faint));
+    cells.forEach((cell, i) => svg.append(lit(74 + i * (side + 10), y, side, cell.values)));
+  });
+  return svg;
+}
+
+/** Values of places as a table: the largest first. */
+const placesTable = (caption, values) => ({
+  caption,
+  head: ["place", "weight"],
+  rows: [...values]
+    .map((value, place) => [placeName(place), value])
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 20)
+    .map(([name, value]) => [name, value.toFixed(4)]),
+});
