@@ -1,5 +1,6 @@
 """A model that draws goes the whole road: train, cut off and go on, draw, finish a picture."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -169,3 +170,20 @@ def test_what_cannot_be_drawn_is_said(
     capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
 ) -> None:
     assert fact in fail(capfdbinary, "draw", trained, *arguments)
+
+
+def test_a_caption_is_looked_into(
+    trained: Path, squares: Path, capfdbinary: Captured, tmp_path: Path
+) -> None:
+    out, _ = run(capfdbinary, "inspect", trained, "red above blue")
+    assert [line.split()[0] for line in out.split("\n")[1:5]] == ["row"] * 4
+    assert "What the picture's rows take from the words of the caption" in out
+    page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
+    given = ("--target", squares / "red-blue.png")
+    run(capfdbinary, "inspect", trained, "red above blue", *given, "-o", page, "--json", numbers)
+    assert "a given picture" in page.read_text(encoding="utf-8")
+    listed = json.loads(numbers.read_text(encoding="utf-8"))
+    assert listed["words"][:4] == ["[begin]", "red", "above", "blue"]
+    run(capfdbinary, "inspect", trained, "red above blue", "-o", tmp_path / "a.svg")
+    assert "3: above" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "does not know: cat" in fail(capfdbinary, "inspect", trained, "red cat")

@@ -1,7 +1,6 @@
 """The page in a real browser: opened from disk, used by pointer and by keyboard."""
 
 import json
-import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,22 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browsing import Shown, opened
 from exploring import HOSTILE, hostile, recurrent_translator, small_translator
 
 from multihead.attention_maps import Choice, align
-from multihead.inspect.page import Exploration, explore, make_page
-
-playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install '.[browser]'")
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+from multihead.inspect.page import Exploration, explore
 
 
 @pytest.fixture(scope="module")
@@ -35,46 +23,7 @@ def explored() -> Exploration:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        context = driver.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("profile"),
-            executable_path=BROWSER,
-            headless=True,
-            args=QUIET,
-            viewport={"width": 1200, "height": 800},
-        )
-        context.set_default_timeout(20_000)
-        yield context
-        context.close()
-
-
-class Shown:
-    """A page in the browser, and what it did besides being shown."""
-
-    def __init__(self, browser: Any, explored: Exploration, path: Path) -> None:
-        make_page(explored).save(path)
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page = browser.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-
-    def tab(self, name: str) -> None:
-        self.page.click(f"#tab-{name}")
-
-    def choose(self, control: str, value: str) -> None:
-        self.page.click(f'[data-control="{control}"] label:has(input[value="{value}"])')
-
-    def switch(self, control: str) -> None:
-        self.page.click(f'label[data-control="{control}"]')
-
-    def export(self, figure: str, kind: str) -> bytes:
-        with self.page.expect_download() as waiting:
-            self.page.click(f'[data-figure="{figure}"] .export button:text-is("{kind}")')
-        assert waiting.value.suggested_filename == f"{figure}.{kind.lower()}"
-        return Path(waiting.value.path()).read_bytes()
+    yield from opened(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
-"""Look at what a model attends to while it translates a sentence.
+"""Look at what a model attends to while it reads, sees, draws or translates.
 
-    multihead inspect runs/de-en "Ein Hund schläft."
     multihead inspect runs/de-en "Ein Hund schläft." -o page.html
-    multihead inspect runs/de-en "Ein Hund schläft." -o attention.svg
+    multihead inspect runs/shakespeare "The king said that he"
+    multihead inspect runs/reviews "정말 [MASK] 영화" -o page.html
+    multihead inspect runs/digits eight.png -o page.html
+    multihead inspect runs/shapes "a large green circle" -o map.svg
 
-The page shows every layer and head, the search, what goes in, and the numbers
-of one head; it needs no network. Without a file the map is drawn in the
-terminal: output rows by source columns, the darker the more attention.
+The page shows every layer and head, what goes in, and the numbers of one head;
+of a translator the search too; of a vision transformer the class token's look
+over the picture and attention rollout; of a model that draws, which word each
+place looks at. It needs no network. Without a file a map is drawn in the
+terminal: the darker the more attention.
 """
 
 from collections.abc import Sequence
@@ -38,25 +42,25 @@ class Options:
     what: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT|PICTURE")] = None
     """What to read: a sentence, a text, a picture's file, a caption."""
     target: _options.Text = None
-    """Look at this translation instead of the model's own."""
+    """Look at this translation, or this picture for a caption, instead of the model's own."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Page to write, .html, or picture to draw, .svg, .png or .pdf. [the terminal]"""
     json: _options.File = None
     """Write the page's numbers as JSON too."""
     png: _options.File = None
-    """Draw the alignment as a picture too."""
+    """Draw the map as a picture too."""
     full: _options.Flag = False
     """Embed all in the page, however large: all tokens and hypotheses, the numbers of all heads."""
     layer: _options.Number = None
-    """Decoder layer, from 1. [the one that tells most about the source]"""
+    """Layer, from 1; of a translator, of the decoder. [one that tells much]"""
     head: _options.Number = None
-    """Head, from 1. [all together]"""
+    """Head, from 1. [all together; of a text the sharpest]"""
     combine: Literal["mean", "max"] = "mean"
     """How several heads are put together."""
     words: _options.Flag = False
     """Merge pieces to words."""
     specials: _options.Flag = False
-    """Show the end symbols too."""
+    """Show special symbols too."""
     device: _options.Word = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
 

@@ -21,10 +21,17 @@ from multihead.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture, and how well it goes with its caption in the ranker's eyes (a cosine, -1 to 1)."""
+    """A picture that was drawn.
+
+    Attributes:
+        picture: the picture.
+        fits: how well it goes with its caption in the ranker's eyes (a cosine, -1 to 1).
+        codes: that it is made of, row by row.
+    """
 
     picture: Image.Image
     fits: float
+    codes: tuple[int, ...]
 
 
 class Artist:
@@ -98,7 +105,9 @@ class Artist:
             fits_R = (self.model.ranker.picture(pixels_RChw) @ about_1d[0]).tolist()
         pictures = (pixels_RChw.cpu() * 255).round().byte().numpy()
         order = sorted(range(rows), key=lambda row: -fits_R[row])[:count]
-        return [Drawing(as_picture(pictures[row]), fits_R[row]) for row in order]
+        return [
+            Drawing(as_picture(pictures[row]), fits_R[row], tuple(codes_Rn[row].tolist())) for row in order
+        ]
 
     def encoded(self, caption: str) -> list[int]:
         """Return a caption's tokens. Raises ``UserError`` where the model cannot take it."""

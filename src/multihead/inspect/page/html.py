@@ -14,6 +14,7 @@ SCRIPTS = (
     "guesses.js",
     "picture.js",
     "patches.js",
+    "words.js",
     "alignment.js",
     "heads.js",
     "sentence.js",

@@ -107,3 +107,14 @@ PATCHES = kind(
     token="patch|patch",
     unit="patches",
 )
+DRAWING = kind(
+    "self",
+    tab="heads",
+    title="Every place",
+    name="Self-attention",
+    lead="How caption and picture look at themselves and at each other, in every layer and head. A place of "
+    "the picture is named by its row and column. Grey: it comes later, or the layer's layout leaves it out.",
+    look="",
+    sides=("source", "source"),
+    token="place|place",
+)

@@ -10,7 +10,10 @@ from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.drawing_validation import Validator
+from multihead.workflows.inspect_drawing import inspect
 from multihead.workflows.tasks import Progress, Ready
+
+__all__ = ["inspect", "ready"]
 
 
 def ready(

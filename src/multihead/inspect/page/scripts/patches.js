@@ -19,8 +19,8 @@ const patches = {
         body: [
           opacitySlider(),
           largePicture({
-            values: view.values,
-            most: largest(view.values),
+            cover: (x, y, side) => lit(x, y, side, view.values),
+            legend: (x, y, height) => hotScale(x, y, height, largest(view.values)),
             room,
             told: (place) => `${placeName(place)}  ${view.values[place].toFixed(4)}`,
             chosen: whole() ? (place) => ask(place === asking ? null : place) : null,

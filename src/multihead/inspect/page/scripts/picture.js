@@ -30,15 +30,20 @@ const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0) || 1;
 
 /** The picture at a place of a drawing, with values (rows * columns) over it, if there are any. */
 function lit(x, y, side, values, most = largest(values || [])) {
+  return covered(x, y, side, values ? (place) => hot(values[place] / most) : null);
+}
+
+/** The same with a colour over each place. */
+function covered(x, y, side, colourOf) {
   const { src, rows, columns } = content.picture;
   const whole = { x, y, width: side, height: side, preserveAspectRatio: "none", style: "image-rendering:pixelated" };
   return s(
     "g",
     {},
     s("image", { href: src, ...whole }),
-    values
+    colourOf
       ? s("image", {
-          href: bitmap(rows, columns, (i, j) => hot(values[i * columns + j] / most)),
+          href: bitmap(rows, columns, (i, j) => colourOf(i * columns + j)),
           opacity: opacity / 100,
           "data-light": true,
           ...whole,
@@ -48,10 +53,11 @@ function lit(x, y, side, values, most = largest(values || [])) {
 }
 
 /** A scale from 0 to the largest value. */
-function hotScale(x, y, length, most) {
+function hotScale(x, y, height, most) {
   const steps = 32;
+  const length = Math.min(height, 140);
   const small = { fill: colour("faint"), "dominant-baseline": "central" };
-  return s(
+  const element = s(
     "g",
     {},
     Array.from({ length: steps }, (_, i) =>
@@ -66,18 +72,21 @@ function hotScale(x, y, length, most) {
     label(most.toPrecision(2), x + 15, y + 5, 10.5, small),
     label("0", x + 15, y + length - 5, 10.5, small),
   );
+  return { element, width: 48 };
 }
 
 /**
  * The picture large, the same with a map over it, and what a place is when it is pointed at.
+ *   cover(x, y, side): the picture with the map; legend(x, y, height): what stands beside it, { element, width };
  *   told(place): the text of the tip; chosen(place): what a click does, if anything.
  */
-function largePicture({ values, most, room, told, chosen, marked }) {
+function largePicture({ cover, legend, room, told, chosen, marked }) {
   const { rows, columns } = content.picture;
   const beside = room > 560;
-  const side = Math.min(360, beside ? (room - 90) / 2 : room - 60);
+  const { width } = legend(0, 0, 100);
+  const side = Math.min(360, beside ? (room - width - 50) / 2 : room - width - 20);
   const left = beside ? side + 18 : 0;
-  const svg = canvasSvg(left + side + 62, side + 4);
+  const svg = canvasSvg(left + side + 14 + width, side + 4);
   const cell = { x: side / columns, y: side / rows };
   const frame = (attributes) =>
     s("rect", { width: cell.x, height: cell.y, fill: "none", "pointer-events": "none", rx: 2, ...attributes });
@@ -90,8 +99,8 @@ function largePicture({ values, most, room, told, chosen, marked }) {
   const at = (place) => ({ x: left + (place % columns) * cell.x, y: 2 + Math.floor(place / columns) * cell.y });
   svg.append(
     beside ? lit(0, 2, side, null) : "",
-    lit(left, 2, side, values, most),
-    hotScale(left + side + 12, 2, Math.min(side, 140), most),
+    cover(left, 2, side),
+    legend(left + side + 14, 2, side).element,
     marked === null || marked === undefined
       ? ""
       : frame({ ...at(marked), stroke: "#ffffff", "stroke-width": 2.5, "stroke-dasharray": "4 2" }),
