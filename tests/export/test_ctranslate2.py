@@ -95,6 +95,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "learned positions": {"positions": "learned", "max_positions": 29},
     "no positions": {"positions": "none"},
     "GELU": {"activation": "gelu"},
+    "SiLU, and a bias in the output layer": {"activation": "silu", "output_bias": True},
     "decoder's matrices tied": {"tied": "decoder"},
     "nothing tied": {"tied": "none"},
     "a decoder of one layer": {"decoder_layers": 1},

@@ -51,8 +51,9 @@ VARIANTS = pytest.mark.parametrize(
         {"window": 5},
         {"score": "additive", "norm": "none"},
         {"score": "dot", "norm": "batch"},
+        {"output_bias": True, "activation": "silu"},
     ],
-    ids=["base", "pre-norm", "concatenated", "learned", "none", "window", "additive", "batch norm"],
+    ids=["base", "pre-norm", "concatenated", "learned", "none", "window", "additive", "batch norm", "bias"],
 )
 
 
@@ -205,6 +206,8 @@ def test_without_residuals_all_positions_become_alike() -> None:
 @VARIANTS
 def test_loss_and_score_are_those_of_the_logits(changed: dict[str, object]) -> None:
     model, batch = Transformer(small(**changed)).double().eval(), pairs()
+    if model.output_bias is not None:
+        torch.nn.init.normal_(model.output_bias)
     real_BT = torch.arange(batch.target_out.shape[1]) < batch.target_lengths_B[:, None]
     real, targets = logits(model, batch)[real_BT], batch.target_out[real_BT]
     loss = model.loss(batch, step=1)

@@ -22,6 +22,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "as published": {},
     "pre-norm": {"norm": "pre"},
     "GELU": {"activation": "gelu"},
+    "SiLU, and a bias in the output layer": {"activation": "silu", "output_bias": True},
     "learned positions": {"positions": "learned", "max_positions": 97},
     "no positions": {"positions": "none", "norm": "pre"},
     "heads of other widths": {"d_k": 5, "d_v": 13},

@@ -1,12 +1,16 @@
-"""Make a run folder of a local Hugging Face folder: GPT-2, BERT, ViT.
+"""Make a run folder of a local Hugging Face folder: GPT-2, BERT, ViT, MarianMT.
 
     multihead import gpt2/ -o runs/gpt2
     multihead generate runs/gpt2 --prompt "Once upon a time"
     multihead train --init runs/gpt2 --data.files mine.txt
 
-The folder has config.json, model.safetensors and, of models of text,
-tokenizer.json; of ViT, preprocessor_config.json is read for mean and deviation
-of the pixels. Nothing is fetched, and pickles are not read.
+    multihead import opus-mt-de-en/ -o runs/opus-de-en
+    multihead translate runs/opus-de-en < letter.de
+
+The folder has config.json, model.safetensors and tokenizer.json; MarianMT may
+have source.spm, target.spm and vocab.json instead. ViT has no tokenizer, and
+of its preprocessor_config.json mean and deviation of the pixels are taken.
+Nothing is fetched, and pickles are not read.
 """
 
 import shlex

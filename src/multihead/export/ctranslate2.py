@@ -1,7 +1,7 @@
 """A Transformer for CTranslate2 (github.com/OpenNMT/CTranslate2), a runtime in C++ with int8 products.
 
-What it computes is its ``TransformerSpec``: the paper's model (Vaswani et al. 2017), post- or pre-norm, ReLU
-or GELU, any table of positions. Whatever else a run can be is refused rather than approximated.
+What it computes is its ``TransformerSpec``: the paper's model (Vaswani et al. 2017), post- or pre-norm, ReLU,
+GELU or SiLU, any table of positions. Whatever else a run can be is refused rather than approximated.
 
 Needs an extra: ``pip install 'multihead[export]'``.
 """
@@ -29,6 +29,8 @@ Quantization = Literal[
 ]
 """The format of matrices; a second one is that of everything else (int8: whichever suits the machine)."""
 
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH"}
+"""Ours by its names."""
 POSITIONS = MOST_PIECES + 256
 """Rows of the table of positions where the model has no limit: our longest line, and room for its output."""
 
@@ -93,7 +95,7 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
         (s.num_layers, s.decoder_layers or s.num_layers),
         s.num_heads,
         pre_norm=s.norm == "pre",
-        activation=specs.Activation.RELU if s.activation == "relu" else specs.Activation.GELU,
+        activation=getattr(specs.Activation, ACTIVATIONS[s.activation]),
     )
     spec.config.layer_norm_epsilon = 1e-5
     _embeddings(spec.encoder.embeddings[0], model.source_embedding)
@@ -103,6 +105,8 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
     spec.encoder.position_encodings.encodings = _positions(s, model.source_positions)
     spec.decoder.position_encodings.encodings = _positions(s, model.target_positions)
     spec.decoder.projection.weight = _array(model.output.weight)
+    if model.output_bias is not None:
+        spec.decoder.projection.bias = _array(model.output_bias)
     for to, part in zip(spec.encoder.layer, model.encoder.layers, strict=True):
         layer = cast(EncoderLayer, part)
         _self_attention(to.self_attention, layer.self_attention, layer.around_attention)

@@ -22,6 +22,7 @@ class PreparedTransformer:
         encoder: its layers, and the norm at the end.
         decoder: its layers, and the norm at the end.
         output: the output layer.
+        bias_V: its bias, if it has one.
         dtype: of the matrices.
     """
 
@@ -33,6 +34,7 @@ class PreparedTransformer:
         encoder: tuple[nn.ModuleList, nn.Module],
         decoder: tuple[nn.ModuleList, nn.Module],
         output: TokenEmbedding,
+        bias_V: Tensor | None,
         dtype: torch.dtype,
     ) -> None:
         self._source, self._source_positions = _scaled(source[0], dtype), source[1]
@@ -42,6 +44,7 @@ class PreparedTransformer:
         self._encoder, self._encoder_norm = encoder_layers(encoder[0], dtype), encoder[1]
         self._decoder, self._decoder_norm = decoder_layers(decoder[0], dtype), decoder[1]
         self._output = output.weight.detach().to(dtype)
+        self._bias_V = None if bias_V is None else bias_V.detach().to(dtype)
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> SharedState:
         """Read the source and all of each prefix but its last token."""
@@ -64,7 +67,7 @@ class PreparedTransformer:
         """Append one token to every hypothesis; logits of the next, (R, V)."""
         with torch.autocast("cpu", enabled=False):
             hidden_NKd, state = self._advance(tokens_R, state)
-            return F.linear(hidden_NKd.flatten(0, 1), self._output), state
+            return F.linear(hidden_NKd.flatten(0, 1), self._output, self._bias_V), state
 
     def _read(self, ids_BS: Tensor, bias: Tensor | None) -> Tensor:
         x_BSd = self._source_positions(F.embedding(ids_BS, self._source))

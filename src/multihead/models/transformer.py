@@ -78,7 +78,7 @@ class Settings(Vocabularies):
     norm: Literal["post", "pre", "batch", "none"] = "post"
     """Layer norm after the residual connection, as published, or before the sublayer; batch norm after it; or
     no norm at all."""
-    activation: Literal["relu", "gelu"] = "relu"
+    activation: Literal["relu", "gelu", "silu"] = "relu"
     """Of the feed-forward networks."""
     positions: Literal["sinusoidal", "sinusoidal_concatenated", "learned", "none"] = "sinusoidal"
     """Positional encoding: interleaved as in the paper, halves as in the authors' code, learned, none."""
@@ -86,6 +86,8 @@ class Settings(Vocabularies):
     """How many positions are learned (positions = "learned")."""
     tied: Literal["all", "decoder", "none"] = "all"
     """One matrix for both embeddings and the output layer (sec. 3.4); for the decoder's two; for none."""
+    output_bias: bool = False
+    """A bias in the output layer (the paper: none; Marian has one)."""
     window: NonNegativeInt = 0
     """Restricted self-attention (sec. 4, Table 1): a position attends to the r around it only, itself in the
     middle, so r is odd; 0: to all."""
@@ -142,6 +144,7 @@ class Transformer(nn.Module):
         )
         initialise(self, s.initialisation)
         self.source_embedding, self.target_embedding, self.output = embeddings(s, s.d_model)
+        self.output_bias = nn.Parameter(torch.zeros(s.target_vocab)) if s.output_bias else None
         self.source_positions, self.target_positions = _positions(s), _positions(s)
         self.dropout = Dropout(s.dropout)
 
@@ -160,7 +163,7 @@ class Transformer(nn.Module):
                 only what stands before it, so padding on the right needs no mask.
             source_lengths_B: the source's true lengths; None: no padding.
         """
-        return self.output.logits(self.hidden(source_BS, target_BT, source_lengths_B))
+        return self.output.logits(self.hidden(source_BS, target_BT, source_lengths_B), self.output_bias)
 
     def hidden(self, source_BS: Tensor, target_BT: Tensor, source_lengths_B: Tensor | None = None) -> Tensor:
         """The decoder's output before the output layer, (B, T, d_model); arguments as :meth:`forward`."""
@@ -191,7 +194,8 @@ class Transformer(nn.Module):
     def loss(self, batch: PairBatch, step: int) -> Loss:
         """Smoothed cross-entropy a target token; negative log-likelihood and accuracy as metrics."""
         hidden_BTd = self.hidden(batch.source.ids_BS, batch.target_in, batch.source.lengths_B)
-        return next_token_loss(hidden_BTd, self.output.weight, batch, self.settings.label_smoothing)
+        smoothing = self.settings.label_smoothing
+        return next_token_loss(hidden_BTd, self.output.weight, batch, smoothing, self.output_bias)
 
     def score(self, batch: PairBatch) -> Tensor:
         """Log-probability of each target token, (B, T - 1); 0 where there is padding."""
@@ -214,7 +218,7 @@ class Transformer(nn.Module):
     def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Append one token to every hypothesis; logits of the next, (R, V) (``search.Stepper``)."""
         hidden_R1d = self._advance(tokens_R[:, None], state)
-        return self.output.logits(hidden_R1d[:, 0]), state
+        return self.output.logits(hidden_R1d[:, 0], self.output_bias), state
 
     def prepared(self, dtype: torch.dtype) -> PreparedTransformer | None:
         """This model as it is now, laid out for search on a CPU; None: it has parts that cannot be.
@@ -232,6 +236,7 @@ class Transformer(nn.Module):
                 encoder=(self.encoder.layers, self.encoder.norm),
                 decoder=(self.decoder.layers, self.decoder.norm),
                 output=self.output,
+                bias_V=self.output_bias,
                 dtype=dtype,
             )
 

@@ -30,6 +30,6 @@ class TokenEmbedding(nn.Embedding):
         # and fro around every product would cost a CPU more than the products of a small model.
         return x.to(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else x
 
-    def logits(self, x: Tensor) -> Tensor:
+    def logits(self, x: Tensor, bias_V: Tensor | None = None) -> Tensor:
         """Use the embeddings as the output layer: (..., d_model) to (..., V)."""
-        return F.linear(x, self.weight)
+        return F.linear(x, self.weight, bias_V)

@@ -14,16 +14,18 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), as GPT was published.
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    # x sigmoid(x) (Elfwing et al. 2018, eq. 5), also called swish.
+    "silu": F.silu,
 }
 
 
 class FeedForward(nn.Module):
-    """max(0, x W_1 + b_1) W_2 + b_2, the same at every position (eq. 2); or with GELU for the ReLU.
+    """max(0, x W_1 + b_1) W_2 + b_2, the same at every position (eq. 2); or another function for the ReLU.
 
     Args:
         d_model: width of input and output.
         d_ff: width in between.
-        activation: "relu" (the paper), "gelu", or "gelu_tanh", its approximation.
+        activation: "relu" (the paper), "gelu", "gelu_tanh", its approximation, or "silu".
         dropout: chance that an inner unit is dropped (the paper: 0).
     """
 

@@ -9,7 +9,9 @@ from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import Loss, Term
 
 
-def next_token_loss(hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float) -> Loss:
+def next_token_loss(
+    hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float, bias_V: Tensor | None = None
+) -> Loss:
     """Smoothed cross-entropy a target token; negative log-likelihood and accuracy as metrics.
 
     Args:
@@ -17,7 +19,12 @@ def next_token_loss(hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smo
         weight_Vd: the output layer.
         batch: the pairs.
         smoothing: epsilon_ls of label smoothing.
+        bias_V: the output layer's, if it has one.
     """
+    if bias_V is not None:
+        # The kernel knows none: x W^T + b is (x, 1) (W, b)^T.
+        hidden_BTd = torch.cat([hidden_BTd, torch.ones_like(hidden_BTd[..., :1])], dim=-1)
+        weight_Vd = torch.cat([weight_Vd, bias_V[:, None]], dim=1)
     smoothed, nll, correct = _sums(hidden_BTd, weight_Vd, batch, smoothing)
     return {
         "loss": Term(1.0, smoothed, per="tokens"),

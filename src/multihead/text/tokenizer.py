@@ -22,7 +22,8 @@ ONLY = "<|endoftext|>"
 _ALSO_CALLED = {
     PAD: (PAD, "[PAD]", ONLY),
     UNKNOWN: (UNKNOWN, "[UNK]", ONLY),
-    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", ONLY),
+    # The last: where there is no begin symbol, a decoder begins with padding, as Marian's does.
+    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", ONLY, PAD),
     END: (END, "[SEP]", "<eos>", "[EOS]", ONLY),
 }
 _WORD_MARKS = ("▁", "Ġ")
@@ -74,7 +75,8 @@ class Tokenizer:
         """Read a ``tokenizer.json``, written here or elsewhere.
 
         Raises:
-            UserError: no such file, not a tokenizer, or one without padding, unknown, begin and end symbols.
+            UserError: no such file, not a tokenizer, or one without padding, unknown, begin and end symbols
+                (where no begin symbol is known, padding is that too).
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
