@@ -20,11 +20,10 @@ import numpy as np
 import torch
 import tyro
 
-from multihead import hardware
+from multihead import hardware, native
 from multihead.batch import PairBatch
 from multihead.data.batches import BatchStream, PairList
 from multihead.models.transformer import Settings, Transformer
-from multihead.nn.kernels import native
 from multihead.run.environment import environment
 from multihead.settings import TrainingSettings
 from multihead.training.optimizers import make_optimizer

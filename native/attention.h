@@ -4,7 +4,7 @@
 // stay in the first or second cache from the scores to the gradients. Queries, keys and values come as they lie
 // in memory, with strides; only the last axis must be contiguous.
 #pragma once
-#include "vector.h"
+#include "products.h"
 
 struct Heads {  // a tensor (B, H, N, d) by its strides, in elements
     int64_t b, h, n;
@@ -19,43 +19,7 @@ struct Shape {
 
 constexpr int64_t ROWS = 64;  // queries at a time
 
-// --- small products ----------------------------------------------------------------------------------
-
-// A tile of R x (C W) of: out = [out +] A B, with A[m, k] at a[m * a_m + k * a_k].
-template <int R, int C>
-INLINE void tile(int64_t K, const float* a, int64_t a_m, int64_t a_k, const float* b, int64_t b_k, float* out,
-                 int64_t out_m, bool add) {
-    vf sums[R][C];
-    for (int r = 0; r < R; r++)
-        for (int c = 0; c < C; c++) sums[r][c] = add ? load(out + r * out_m + c * W) : vf{};
-    for (int64_t k = 0; k < K; k++) {
-        vf row[C];
-        for (int c = 0; c < C; c++) row[c] = load(b + k * b_k + c * W);
-        for (int r = 0; r < R; r++) {
-            vf x = splat(a[r * a_m + k * a_k]);
-            for (int c = 0; c < C; c++) sums[r][c] += x * row[c];
-        }
-    }
-    for (int r = 0; r < R; r++)
-        for (int c = 0; c < C; c++) store(out + r * out_m + c * W, sums[r][c]);
-}
-
-template <int C>
-INLINE void columns(int64_t M, int64_t K, const float* a, int64_t a_m, int64_t a_k, const float* b, int64_t b_k,
-                    float* out, int64_t out_m, bool add) {
-    int64_t m = 0;
-    for (; m + 6 <= M; m += 6) tile<6, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
-    for (; m + 2 <= M; m += 2) tile<2, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
-    for (; m < M; m++) tile<1, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
-}
-
-// out (M, N) = [out +] A (M, K) B (K, N); N a multiple of W.
-static void product(int64_t M, int64_t N, int64_t K, const float* a, int64_t a_m, int64_t a_k, const float* b,
-                    int64_t b_k, float* out, int64_t out_m, bool add) {
-    int64_t n = 0;
-    for (; n + 2 * W <= N; n += 2 * W) columns<2>(M, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
-    for (; n < N; n += W) columns<1>(M, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
-}
+// --- parts of a job ----------------------------------------------------------------------------------
 
 // (rows, columns), both padded to W, to (columns, rows): tiles of W x W, whose rows are interleaved log2 W
 // times.
@@ -74,8 +38,6 @@ static void transpose(const float* from, int64_t rows, int64_t columns, float* t
             for (int i = 0; i < W; i++) store(to + (c + i) * rows + r, one[i]);
         }
 }
-
-// --- parts of a job ----------------------------------------------------------------------------------
 
 // Bring (n, d) into float32, scaled, with zeros up to (rows, padded(d)).
 template <class T>

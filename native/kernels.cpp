@@ -2,8 +2,10 @@
 // when the library is loaded (src/multihead/nn/kernels/native.py).
 #include "attention.h"
 #include "cross_entropy.h"
+#include "distribution.h"
 #include "elementwise.h"
 #include "residual.h"
+#include "search_layers.h"
 
 #define JOINED(name, level) name##_##level
 #define WITH_LEVEL(name, level) JOINED(name, level)
@@ -79,4 +81,52 @@ EXPORT(attention_backward)(int is_bf16, const void* gradient, Ints gradient_, co
                                       heads(k_), (const T*)v, heads(v_), masked(allowed, allowed_), stats,
                                       (T*)dq, heads(dq_), (T*)dk, heads(dk_), (T*)dv, heads(dv_), shape(sizes),
                                       seed, dropped, threads));
+}
+
+EXPORT(log_normaliser)(int, const float* logits, float* out, int64_t R, int64_t V, int threads) {
+    log_normaliser(logits, out, R, V, threads);
+}
+
+EXPORT(top)(int, const float* logits, float* values, int64_t* columns, int64_t R, int64_t V, int64_t k,
+            int threads) {
+    top(logits, values, columns, R, V, k, threads);
+}
+
+static Linear linear_of(Ints n) { return {(const uint32_t*)n[0], (const float*)n[1], n[2], n[3]}; }
+
+EXPORT(linear)(int is_bf16, const float* x, Ints weight, float* out, int64_t M, int threads) {
+    is_bf16 ? linear_shared<Bf16>(M, x, linear_of(weight), out, threads)
+            : linear_shared<Fp32>(M, x, linear_of(weight), out, threads);
+}
+
+template <class T>
+static Cached<T> cached(Ints n) {
+    return {(T*)n[0], (T*)n[1], n[2], n[3]};
+}
+static LayerShape layer_shape(Ints n) { return {n[0], n[1], n[2], n[3], n[4], n[5], n[6]}; }
+
+// Norms as addresses of gamma and beta, and whether they stand before the sublayers.
+static Norms norms(Ints n, int count, double epsilon) {
+    Norms norms;
+    for (int i = 0; i < count; i++) norms.of[i] = {(const float*)n[2 * i], (const float*)n[2 * i + 1]};
+    norms.epsilon = (float)epsilon, norms.before = n[2 * count];
+    return norms;
+}
+
+// A layer is its matrices, each as address, address of the bias, inputs, outputs, and then its norms.
+EXPORT(encoder_layer)(int is_bf16, float* x, Ints n, double epsilon, Ints sizes, const int64_t* lengths,
+                      int threads) {
+    const EncoderLayer layer{linear_of(n), linear_of(n + 4), linear_of(n + 8), linear_of(n + 12),
+                             norms(n + 16, 2, epsilon)};
+    is_bf16 ? encoder_layer<Bf16>(x, layer, layer_shape(sizes), lengths, threads)
+            : encoder_layer<Fp32>(x, layer, layer_shape(sizes), lengths, threads);
+}
+
+EXPORT(decoder_step)(int is_bf16, float* x, Ints n, double epsilon, Ints sizes, Ints self, Ints source,
+                     const float* bias, const int64_t* lengths, int threads) {
+    const DecoderLayer layer{linear_of(n),      linear_of(n + 4),  linear_of(n + 8),         linear_of(n + 12),
+                             linear_of(n + 16), linear_of(n + 20), norms(n + 24, 3, epsilon)};
+    const LayerShape s = layer_shape(sizes);
+    is_bf16 ? decoder_step<Bf16>(x, layer, s, cached<bf16>(self), cached<bf16>(source), bias, lengths, threads)
+            : decoder_step<Fp32>(x, layer, s, cached<float>(self), cached<float>(source), bias, lengths, threads);
 }

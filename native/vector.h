@@ -9,12 +9,19 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
 // Two vectors as two halves of a pack of cards: interleave their first and their second halves.
 #if defined(__AVX512F__)
+#ifdef __AVX512BF16__
+#define LEVEL avx512bf16
+#else
 #define LEVEL avx512
+#endif
 #define FIRST_HALVES 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define SECOND_HALVES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 constexpr int W = 16;
@@ -45,7 +52,8 @@ struct bf16 {
     uint16_t bits;
 };
 
-INLINE vf splat(float x) { return vf{} + x; }
+// So written that nothing is added: x - 0 is x whatever it is, x + 0 is not.
+INLINE vf splat(float x) { return x - vf{}; }
 INLINE vf select(vi which, vf yes, vf no) { return which ? yes : no; }
 // So written that NaN stays NaN.
 INLINE vf maximum(vf a, vf b) { return select(b <= a, a, b); }
@@ -70,15 +78,24 @@ INLINE float largest(vf v) {
 
 // --- to and from memory ------------------------------------------------------------------------------
 
+#ifdef __AVX512F__
+// What GCC makes of the general form takes several instructions.
+INLINE vf widen(vh h) { return (vf)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)h), 16); }
+#else
 INLINE vf widen(vh h) { return (vf)(__builtin_convertvector(h, vu) << 16); }
+#endif
 
 // Round to nearest, ties to even; NaN stays NaN.
+#ifdef __AVX512BF16__
+INLINE vh narrow(vf v) { return (vh)_mm512_cvtneps_pbh((__m512)v); }
+#else
 INLINE vh narrow(vf v) {
     vu u = (vu)v;
     vu rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
     vi number = v == v;
     return __builtin_convertvector((rounded & (vu)number) | (0x7fc0 & ~(vu)number), vh);
 }
+#endif
 
 INLINE vf load(const float* p) {
     vf v;

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from multihead.nn.kernels import native
+from multihead import native
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "training_speed.py"
 spec = importlib.util.spec_from_file_location("training_speed", FILE)

@@ -12,8 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from multihead import native
 from multihead.nn import attention, masks
-from multihead.nn.kernels import best_attention, native, short_attention
+from multihead.nn.kernels import best_attention, short_attention
 from multihead.nn.kernels.byte_dropout import byte_dropout
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.relu import relu

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from multihead.nn.kernels import native
+from multihead import native
 from multihead.run import environment, file_hashes
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from backwards import Silent, contents, fit, small_transformer, training_in
 
-from multihead.nn.kernels import native
+from multihead import native
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 

@@ -10,9 +10,8 @@ from importlib.util import find_spec
 import torch
 from rich.table import Table
 
-from multihead import hardware
+from multihead import hardware, native
 from multihead.cli import _console, _options
-from multihead.nn.kernels import native
 from multihead.run.environment import PACKAGES
 
 OPTIONAL = {

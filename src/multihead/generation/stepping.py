@@ -6,6 +6,7 @@ from typing import Any, cast
 import torch
 from torch import nn
 
+from multihead import native
 from multihead.search.stepper import Stepper
 
 
@@ -23,13 +24,13 @@ class LatestStepper:
         prepare = getattr(model, "prepared", None) if device.type == "cpu" else None
         self._prepare = cast(Callable[[torch.dtype], Stepper[Any] | None] | None, prepare)
         self._made: Stepper[Any] | None = None
-        self._made_of: list[tuple[int, int]] = []
+        self._made_of: object = None
 
     def stepper(self) -> Stepper[Any]:
         """Return the stepper of the weights as they are now."""
         if self._prepare is None:
             return cast(Stepper[Any], self._model)
         weights = [(parameter.data_ptr(), parameter._version) for parameter in self._model.parameters()]
-        if weights != self._made_of:
-            self._made, self._made_of = self._prepare(self._dtype), weights
+        if (native.level(), weights) != self._made_of:
+            self._made, self._made_of = self._prepare(self._dtype), (native.level(), weights)
         return self._made or cast(Stepper[Any], self._model)

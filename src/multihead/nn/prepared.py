@@ -9,7 +9,7 @@ which each sees its own ancestors.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -19,8 +19,9 @@ from multihead.nn.attention import DotProductAttention
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
+from multihead.nn.native_layers import NativeDecoderLayer, NativeEncoderLayer, suits
 from multihead.nn.residual import PostNorm, PreNorm
-from multihead.nn.shared_cache import Keys, SharedCache
+from multihead.nn.shared_cache import Cache, Keys, SharedCache
 
 Norm = Callable[[Tensor], Tensor]
 
@@ -123,8 +124,9 @@ class PreparedEncoderLayer:
         self._feed_forward = _FeedForward(layer.feed_forward, dtype)
         self._around_attention, self._around_feed_forward = _arounds(layer, "attention", "feed_forward")
 
-    def __call__(self, x_BNd: Tensor, bias: Tensor | None) -> Tensor:
-        """(B, N, d_model) to the same; ``bias`` as the attention's."""
+    def __call__(self, x_BNd: Tensor, lengths_B: Tensor) -> Tensor:
+        """(B, N, d_model) to the same; ``lengths_B``: how many positions are real."""
+        bias = source_bias(lengths_B, x_BNd.shape[1])
 
         def look(y: Tensor) -> Tensor:
             q, k, v = self._attention.read(y)
@@ -143,29 +145,28 @@ class PreparedDecoderLayer:
         self._feed_forward = _FeedForward(layer.feed_forward, dtype)
         self._around = _arounds(layer, "self", "cross", "feed_forward")
 
-    def begin(self, memory_NSd: Tensor) -> SharedCache:
-        """The cache before the first step."""
-        return SharedCache(self._cross_attention.keys(memory_NSd))
+    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> SharedCache:
+        """The cache before the first step; ``lengths_N``: how many positions of the source are real."""
+        bias = source_bias(lengths_N, memory_NSd.shape[1])
+        return SharedCache(self._cross_attention.keys(memory_NSd), bias)
 
-    def step(
-        self, x_NKd: Tensor, cache: SharedCache, bias: Tensor | None, source_bias: Tensor | None
-    ) -> Tensor:
+    def step(self, x_NKd: Tensor, cache: SharedCache, bias_NKS: Tensor | None) -> Tensor:
         """One position of each sentence's K hypotheses; their keys and values are appended to the cache.
 
         Args:
             x_NKd: (N, K, d_model).
             cache: this layer's.
-            bias: of the keys written so far, these included, broadcastable to (N, H, K, slots).
-            source_bias: of the source's keys, broadcastable to (N, H, K, S).
+            bias_NKS: 0 or -infinity for each slot written so far, these included, (N, K, slots); None: 0.
         """
 
         def look_back(y: Tensor) -> Tensor:
             q, k, v = self._self_attention.read(y)
+            bias = None if bias_NKS is None else bias_NKS[:, None]
             return self._self_attention.attend(self._self_attention.split(q), cache.append(k, v), bias)
 
         def look_at_source(y: Tensor) -> Tensor:
             attention = self._cross_attention
-            return attention.attend(attention.split(attention.w_q(y)), cache.source, source_bias)
+            return attention.attend(attention.split(attention.w_q(y)), cache.source, cache.source_bias)
 
         around_self, around_cross, around_feed_forward = self._around
         x_NKd = around_cross(around_self(x_NKd, look_back), look_at_source)
@@ -186,14 +187,42 @@ def _known(part: nn.Module) -> bool:
     return type(part) in (FeedForward, PreNorm, PostNorm)
 
 
-def encoder_layers(layers: Iterable[nn.Module], dtype: torch.dtype) -> list[PreparedEncoderLayer]:
-    """Lay out an encoder's layers, with matrices in ``dtype``."""
-    return [PreparedEncoderLayer(cast(EncoderLayer, layer), dtype) for layer in layers]
+def encoder_layers(
+    layers: Iterable[nn.Module], dtype: torch.dtype
+) -> list[PreparedEncoderLayer] | list[NativeEncoderLayer]:
+    """Lay out an encoder's layers, with matrices in ``dtype``; for the native kernels where they suit."""
+    encoder = [cast(EncoderLayer, layer) for layer in layers]
+    if all(map(suits, encoder)):
+        return [NativeEncoderLayer(layer, dtype) for layer in encoder]
+    return [PreparedEncoderLayer(layer, dtype) for layer in encoder]
 
 
-def decoder_layers(layers: Iterable[nn.Module], dtype: torch.dtype) -> list[PreparedDecoderLayer]:
-    """Lay out a decoder's layers, with matrices in ``dtype``."""
-    return [PreparedDecoderLayer(cast(DecoderLayer, layer), dtype) for layer in layers]
+class StepLayer(Protocol):
+    """A decoder layer that takes steps; each kind has a cache of its own."""
+
+    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> Cache:
+        """See ``PreparedDecoderLayer.begin``."""
+        ...
+
+    def step(self, x_NKd: Tensor, cache: Any, bias_NKS: Tensor | None) -> Tensor:
+        """See ``PreparedDecoderLayer.step``."""
+        ...
+
+
+def decoder_layers(layers: Iterable[nn.Module], dtype: torch.dtype) -> Sequence[StepLayer]:
+    """Lay out a decoder's layers, with matrices in ``dtype``; for the native kernels where they suit."""
+    decoder = [cast(DecoderLayer, layer) for layer in layers]
+    if all(map(suits, decoder)):
+        return [NativeDecoderLayer(layer, dtype) for layer in decoder]
+    return [PreparedDecoderLayer(layer, dtype) for layer in decoder]
+
+
+def source_bias(lengths_N: Tensor, width: int) -> Tensor | None:
+    """0 for each real position of the sources, -infinity behind them, (N, 1, 1, S); None: all are real."""
+    absent_NS = torch.arange(width) >= lengths_N[:, None]
+    if not bool(absent_NS.any()):
+        return None
+    return torch.zeros(absent_NS.shape).masked_fill_(absent_NS, -torch.inf)[:, None, None]
 
 
 def _arounds(layer: nn.Module, *names: str) -> Sequence[_Around]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -22,6 +22,26 @@ class Keys(NamedTuple):
         return Keys(self.k.index_select(0, sentences), self.v.index_select(0, sentences))
 
 
+class Cache(Protocol):
+    """What a state knows of a layer's cache."""
+
+    slots: int
+    """How many were written for each sentence."""
+
+    @property
+    def sentences(self) -> int:
+        """N: how many sentences are still searched."""
+        ...
+
+    def keep(self, sentences: Tensor) -> None:
+        """Go on with these sentences."""
+        ...
+
+    def compact(self, slots_NM: Tensor) -> None:
+        """Keep only these slots of each sentence, in this order."""
+        ...
+
+
 class SharedCache:
     """One decoder layer's keys and values: the source's, and every slot that a hypothesis has written.
 
@@ -29,12 +49,18 @@ class SharedCache:
 
     Args:
         source: of the encoder's output.
+        source_bias: 0 or -infinity for each source position, (N, 1, 1, S); None: all are real.
     """
 
-    def __init__(self, source: Keys) -> None:
-        self.source = source
+    def __init__(self, source: Keys, source_bias: Tensor | None) -> None:
+        self.source, self.source_bias = source, source_bias
         self.slots = 0
         self._buffers: tuple[Tensor, Tensor] | None = None
+
+    @property
+    def sentences(self) -> int:
+        """N: how many sentences are still searched."""
+        return len(self.source.k)
 
     def append(self, k_NKHd: Tensor, v_NKHd: Tensor) -> Keys:
         """Add a slot for each of a sentence's K hypotheses; return all keys and values so far."""
@@ -48,6 +74,8 @@ class SharedCache:
     def keep(self, sentences: Tensor) -> None:
         """Go on with these sentences."""
         self.source = self.source.at(sentences)
+        if self.source_bias is not None:
+            self.source_bias = self.source_bias.index_select(0, sentences)
         if self._buffers is not None:
             self._buffers = self._keys().at(sentences)
 
@@ -84,22 +112,20 @@ class SharedState:
         caches: one a layer.
         rows: K, hypotheses of each sentence.
         columns: how many tokens each hypothesis has written, empty places before shorter prefixes counted.
-        source_bias: 0 or -infinity for each source position, (N, 1, 1, S); None: all are real.
         bias: 0 where a slot is of the hypothesis's own past, else -infinity, (N, K, slots); None: all are.
         shift_N: how many empty columns stand before each sentence's prefix; None: nowhere any.
     """
 
-    caches: Sequence[SharedCache]
+    caches: Sequence[Cache]
     rows: int
     columns: int
-    source_bias: Tensor | None
     bias: Tensor | None
     shift_N: Tensor | None
 
     @property
     def sentences(self) -> int:
         """N: how many sentences are still searched."""
-        return len(self.caches[0].source.k)
+        return self.caches[0].sentences
 
     def stepped(self) -> "SharedState":
         """With one more slot for each hypothesis, which only it sees."""
@@ -123,12 +149,10 @@ class SharedState:
         """See ``search.State``."""
         for cache in self.caches:
             cache.keep(sentences)
-        kept = (
-            None if part is None else part.index_select(0, sentences)
-            for part in (self.source_bias, self.bias, self.shift_N)
+        bias, shift_N = (
+            None if part is None else part.index_select(0, sentences) for part in (self.bias, self.shift_N)
         )
-        source_bias, bias, shift_N = kept
-        return replace(self, source_bias=source_bias, bias=bias, shift_N=shift_N)
+        return replace(self, bias=bias, shift_N=shift_N)
 
     def _compacted(self, bias: Tensor) -> Tensor:
         """Drop slots that are nobody's past any more, where that makes the memory much smaller."""

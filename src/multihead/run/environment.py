@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from multihead.nn.kernels import native
+from multihead import native
 
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor, inf
 
 from multihead.search.constraints import Constraint, forbid_
-from multihead.search.distribution import log_normaliser
+from multihead.search.distribution import largest, log_normaliser
 from multihead.search.live import Live
 
 IMPOSSIBLE = -1e4
@@ -38,7 +38,7 @@ def continuations(
     forbid_(logits_RV, live.history, constraints)
     cut_R = end_R == inf
     if constraints or live.may_be_at_limit(step):
-        best_R = logits_RV.amax(1)
+        best_R = largest(logits_RV, 1)[0][:, 0]
         must_end_R = live.at_limit.repeat_interleave(live.sums.shape[1]) | (best_R == -inf)
         cut_R = must_end_R & ((logits_RV[:, eos_id] < best_R) | (best_R == -inf))
         (ending,) = must_end_R.nonzero(as_tuple=True)

@@ -3,10 +3,13 @@
 import torch
 from torch import Tensor
 
+from multihead import native
 from multihead.errors import UserError
 
 BLOCK = 2**18
 CHUNK = 64
+MOST = 64
+"""So many entries of a row are kept in order one by one (``native/distribution.h``); more are sorted."""
 
 
 def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
@@ -15,11 +18,11 @@ def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
     Raises:
         UserError: if a row is no distribution: NaN, +infinity, or nothing but -infinity.
     """
-    # A fresh output as large as the logits costs more in page faults than in arithmetic, so the rows
-    # are taken in blocks that stay in the cache; log_softmax is torch's fastest way to this sum.
-    rows = max(1, BLOCK // logits_RV.shape[1]) if logits_RV.device.type == "cpu" else len(logits_RV)
-    normaliser_R = logits_RV.amax(1)
-    normaliser_R -= torch.cat([block.log_softmax(1).amax(1) for block in torch.split(logits_RV, rows)])
+    if _native(logits_RV):
+        normaliser_R = torch.empty(len(logits_RV))
+        native.call("log_normaliser", torch.float32, logits_RV, normaliser_R, *logits_RV.shape)
+    else:
+        normaliser_R = _log_normaliser(logits_RV)
     if not bool(normaliser_R.isfinite().all()):
         raise UserError(
             "the model's scores are not finite numbers",
@@ -27,6 +30,15 @@ def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
             remedy="Its training has diverged, or the precision is too low: "
             "use an earlier checkpoint, or fp32.",
         )
+    return normaliser_R
+
+
+def _log_normaliser(logits_RV: Tensor) -> Tensor:
+    # A fresh output as large as the logits costs more in page faults than in arithmetic, so the rows
+    # are taken in blocks that stay in the cache; log_softmax is torch's fastest way to this sum.
+    rows = max(1, BLOCK // logits_RV.shape[1]) if logits_RV.device.type == "cpu" else len(logits_RV)
+    normaliser_R = logits_RV.amax(1)
+    normaliser_R -= torch.cat([block.log_softmax(1).amax(1) for block in torch.split(logits_RV, rows)])
     return normaliser_R
 
 
@@ -38,10 +50,15 @@ def largest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     depends on their row alone.
     """
     rows, vocabulary = logits_RV.shape
+    if k <= MOST and _native(logits_RV):
+        k = min(k, vocabulary)
+        values_RK, columns_RK = torch.empty(rows, k), torch.empty(rows, k, dtype=torch.long)
+        native.call("top", torch.float32, logits_RV, values_RK, columns_RK, rows, vocabulary, k)
+        return values_RK, columns_RK
     chunks = vocabulary // CHUNK
     if chunks <= k:
-        values_RK, columns_RK = logits_RV.topk(min(k, vocabulary), dim=1)
-        return values_RK, columns_RK
+        top = logits_RV.topk(min(k, vocabulary), dim=1)
+        return top.values, top.indices
     maxima_RC = logits_RV[:, : chunks * CHUNK].view(rows, chunks, CHUNK).amax(2)
     chunks_RK = maxima_RC.topk(k, dim=1).indices
     columns_RX = (chunks_RK[..., None] * CHUNK + torch.arange(CHUNK, device=logits_RV.device)).flatten(1)
@@ -50,3 +67,7 @@ def largest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
         columns_RX = torch.cat([columns_RX, tail.expand(rows, rest)], dim=1)
     values_RK, places_RK = logits_RV.gather(1, columns_RX).topk(k, dim=1)
     return values_RK, columns_RX.gather(1, places_RK)
+
+
+def _native(logits_RV: Tensor) -> bool:
+    return native.suits(logits_RV) and logits_RV.dtype == torch.float32 and logits_RV.is_contiguous()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead.nn.kernels import native
+from multihead import native
 
 
 class _ByteDropout(torch.autograd.Function):

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead.nn.kernels import native
+from multihead import native
 
 
 class _Relu(torch.autograd.Function):

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from multihead.nn.kernels import native
+from multihead import native
 from multihead.nn.kernels.byte_dropout import dropped
 
 

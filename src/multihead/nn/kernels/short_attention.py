@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead.nn.kernels import native
+from multihead import native
 
 LONGEST = 1024
 """Keys up to which it is used; beyond, matrix products in bf16 win."""

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from multihead import hardware, randomness
+from multihead import hardware, native, randomness
 from multihead.data.batches import BatchStream, Position, Reencode
 from multihead.data.prepare import Prepared, prepare
-from multihead.nn.kernels import native
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings, TrainingSettings

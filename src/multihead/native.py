@@ -22,6 +22,11 @@ SIGNATURES = {
     "cross_entropy": "pppiidi",
     "attention": "pnpnpnpnpnpnii",
     "attention_backward": "pnpnpnpnpnppnpnpnnii",
+    "linear": "pnpi",
+    "encoder_layer": "pndnp",
+    "decoder_step": "pndnnnpp",
+    "log_normaliser": "ppii",
+    "top": "pppiii",
 }
 _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 
@@ -47,7 +52,7 @@ _level = LEVELS[0] if LEVELS else ""
 
 
 def level() -> str:
-    """Which kernels are in use: "avx512", "avx2", "baseline" (any processor), or "" for none."""
+    """Which kernels are in use: "avx512bf16", "avx512", "avx2", "baseline" (any processor), "" for none."""
     return _level
 
 

@@ -1,0 +1,190 @@
+// Matrix products: small ones of attention, and those of layers with weights that were packed beforehand.
+#pragma once
+#include "vector.h"
+
+// --- small products ----------------------------------------------------------------------------------
+
+// A tile of R x (C W) of: out = [out +] A B, with A[m, k] at a[m * a_m + k * a_k].
+template <int R, int C, class B>
+INLINE void tile(int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b, int64_t b_k, float* out,
+                 int64_t out_m, bool add) {
+    vf sums[R][C];
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) sums[r][c] = add ? load(out + r * out_m + c * W) : vf{};
+    for (int64_t k = 0; k < K; k++) {
+        vf row[C];
+        for (int c = 0; c < C; c++) row[c] = load(b + k * b_k + c * W);
+        for (int r = 0; r < R; r++) {
+            vf x = splat(a[r * a_m + k * a_k]);
+            for (int c = 0; c < C; c++) sums[r][c] += x * row[c];
+        }
+    }
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) store(out + r * out_m + c * W, sums[r][c]);
+}
+
+template <int C, class B>
+INLINE void columns(int64_t M, int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b, int64_t b_k,
+                    float* out, int64_t out_m, bool add) {
+    int64_t m = 0;
+    for (; m + 6 <= M; m += 6) tile<6, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
+    for (; m + 2 <= M; m += 2) tile<2, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
+    for (; m < M; m++) tile<1, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
+}
+
+// out (M, N) = [out +] A (M, K) B (K, N); N a multiple of W.
+template <class B>
+static void product(int64_t M, int64_t N, int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b,
+                    int64_t b_k, float* out, int64_t out_m, bool add) {
+    int64_t n = 0;
+    for (; n + 2 * W <= N; n += 2 * W) columns<2>(M, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
+    for (; n < N; n += W) columns<1>(M, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
+}
+
+// --- x W^T + b with packed weights -------------------------------------------------------------------
+
+// A weight (out, in) lies in panels of 64 outputs, and a panel input by input, so that a product reads it from
+// front to back: float [panel][in][64]; bf16 [panel][in / 2][64][2], the two inputs side by side that the
+// processor's instruction takes at once. Behind the last output and the last input there are zeros.
+constexpr int64_t PANEL = 64;
+constexpr int TILE = W == 16 ? 4 : 2;  // registers beside each other
+
+struct Linear {
+    const uint32_t* weight;
+    const float* bias;  // or no pointer
+    int64_t in, out;
+};
+
+struct Fp32 {
+    typedef float Element;  // of caches
+    typedef float Input;
+    // How many words a row of inputs is, and as many times 64 a panel.
+    static int64_t words(int64_t in) { return in; }
+    static int64_t inputs(int64_t in) { return in; }
+    INLINE void convert(const float* x, int64_t in, Input* to) {
+        for (int64_t i = 0; i < in; i++) to[i] = x[i];
+    }
+    template <int R>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
+        for (int64_t k = 0; k < in; k++)
+            for (int c = 0; c < TILE; c++) {
+                const vf column = load((const float*)panel + k * PANEL + c * W);
+                for (int r = 0; r < R; r++) sums[r][c] += a[r * a_m + k] * column;
+            }
+    }
+};
+
+struct Bf16 {
+    typedef bf16 Element;
+    static int64_t words(int64_t in) { return (in + 1) / 2; }
+#if defined(__AVX512BF16__)
+    // Inputs are rounded to bf16 too; products are summed in float32.
+    typedef uint32_t Input;
+    static int64_t inputs(int64_t in) { return words(in); }
+    INLINE void convert(const float* x, int64_t in, Input* to) {
+        to[in / 2] = 0;
+        for (int64_t i = 0; i < in; i += W) store((bf16*)to + i, load(x + i, in - i), in - i);
+    }
+    template <int R>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
+        for (int64_t k = 0; k < words(in); k++) {
+            __m512bh column[TILE];
+            for (int c = 0; c < TILE; c++) column[c] = (__m512bh)_mm512_loadu_si512(panel + k * PANEL + c * W);
+            for (int r = 0; r < R; r++) {
+                const __m512bh pair = (__m512bh)_mm512_set1_epi32((int)a[r * a_m + k]);
+                for (int c = 0; c < TILE; c++)
+                    sums[r][c] = (vf)_mm512_dpbf16_ps((__m512)sums[r][c], column[c], pair);
+            }
+        }
+    }
+#else
+    typedef float Input;
+    static int64_t inputs(int64_t in) { return 2 * words(in); }
+    INLINE void convert(const float* x, int64_t in, Input* to) {
+        to[inputs(in) - 1] = 0;
+        for (int64_t i = 0; i < in; i++) to[i] = x[i];
+    }
+    template <int R>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
+        for (int64_t k = 0; k < words(in); k++)
+            for (int c = 0; c < TILE; c++) {
+                vu pairs;
+                __builtin_memcpy(&pairs, panel + k * PANEL + c * W, sizeof pairs);
+                const vf first = (vf)(pairs << 16), second = (vf)(pairs & 0xffff0000u);
+                for (int r = 0; r < R; r++)
+                    sums[r][c] += a[r * a_m + 2 * k] * first + a[r * a_m + 2 * k + 1] * second;
+            }
+    }
+#endif
+};
+
+template <class Format, int R>
+INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_t a_m, const uint32_t* panel,
+                        int64_t column, float* out, int64_t out_m) {
+    vf sums[R][TILE];
+    for (int c = 0; c < TILE; c++) {
+        const int64_t left = w.out - column - c * W;
+        const vf bias = w.bias && left > 0 ? load(w.bias + column + c * W, left) : vf{};
+        for (int r = 0; r < R; r++) sums[r][c] = bias;
+    }
+    Format::template multiply<R>(w.in, a, a_m, panel, sums);
+    for (int c = 0; c < TILE; c++) {
+        const int64_t left = w.out - column - c * W;
+        if (left > 0)
+            for (int r = 0; r < R; r++) store(out + r * out_m + column + c * W, sums[r][c], left);
+    }
+}
+
+// Rows as a product's inputs.
+template <class Format>
+INLINE void convert(int64_t M, const float* x, int64_t x_m, int64_t in, typename Format::Input* to) {
+    for (int64_t m = 0; m < M; m++) Format::convert(x + m * x_m, in, to + m * Format::inputs(in));
+}
+
+// out (M, w.out) = a (M, w.in) W^T + b for panels from `first` up to `last`. A row's sums do not depend on M.
+template <class Format>
+static void panels(int64_t M, const typename Format::Input* a, const Linear& w, float* out, int64_t out_m,
+                   int64_t first, int64_t last) {
+    const int64_t a_m = Format::inputs(w.in);
+    for (int64_t p = first; p < last; p++)
+        for (int64_t c = 0; c < PANEL && p * PANEL + c < w.out; c += TILE * W) {
+            const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in) + c;
+            const int64_t column = p * PANEL + c;
+            int64_t m = 0;
+            for (; m + 6 <= M; m += 6)
+                linear_tile<Format, 6>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
+            for (; m + 3 <= M; m += 3)
+                linear_tile<Format, 3>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
+            for (; m < M; m++)
+                linear_tile<Format, 1>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
+        }
+}
+
+INLINE int64_t panel_count(int64_t out) { return (out + PANEL - 1) / PANEL; }
+
+// x (M, in) to (M, out), both in float32; `rows` has room for M rows of inputs.
+template <class Format>
+static void linear(int64_t M, const float* x, int64_t x_m, const Linear& w, float* out, int64_t out_m,
+                   typename Format::Input* rows) {
+    convert<Format>(M, x, x_m, w.in, rows);
+    panels<Format>(M, rows, w, out, out_m, 0, panel_count(w.out));
+}
+
+constexpr int64_t BLOCK = 96;  // rows that stay in the second cache
+
+// The same for many rows: threads share the panels, so that each keeps its part of a large weight at hand.
+template <class Format>
+static void linear_shared(int64_t M, const float* x, const Linear& w, float* out, int threads) {
+    const int64_t count = panel_count(w.out), share = (count + threads - 1) / threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < threads; t++) {
+        auto* rows = (typename Format::Input*)scratch(BLOCK * Format::inputs(w.in) + W);
+        const int64_t first = t * share, last = first + share < count ? first + share : count;
+        for (int64_t m = 0; m < M; m += BLOCK) {
+            const int64_t n = M - m < BLOCK ? M - m : BLOCK;
+            convert<Format>(n, x + m * w.in, w.in, w.in, rows);
+            panels<Format>(n, rows, w, out + m * w.out, w.out, first, last);
+        }
+        free(rows);
+    }
+}

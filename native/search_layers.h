@@ -1,0 +1,258 @@
+// What search needs of a Transformer's layers (Vaswani et al. 2017, figure 1): a layer of the encoder for whole
+// sentences, and a step of a layer of the decoder for one position of each of N sentences' K hypotheses.
+//
+// A thread takes a block of sentences through the whole layer, so that little but the weights leaves its cache.
+// Keys lie as (d_k, room), so that a query's scores with W keys are one register.
+#pragma once
+#include "products.h"
+
+struct Norm {
+    const float *gamma, *beta;
+};
+
+// A layer's norms, and whether they stand before the sublayers or after the sums.
+struct Norms {
+    Norm of[3];
+    float epsilon;
+    bool before;
+};
+
+struct LayerShape {
+    int64_t N, K, H, d, d_k, d_v, d_ff;  // K positions of each of N sentences
+};
+
+INLINE int64_t padded16(int64_t n) { return (n + 15) / 16 * 16; }
+
+INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float epsilon, float* out) {
+    for (int64_t m = 0; m < M; m++) {
+        const float* row = x + m * d;
+        vf total{}, squares{};
+        for (int64_t i = 0; i < d; i += W) total += load(row + i, d - i);
+        const float mean = sum(total) / (float)d;
+        for (int64_t i = 0; i < d; i += W) {
+            vf off = load(row + i, d - i) - mean;
+            if (d - i < W) off = (vf)((vi)off & (lanes() < (int32_t)(d - i)));
+            squares += off * off;
+        }
+        const float rstd = 1.0f / sqrtf(sum(squares) / (float)d + epsilon);
+        for (int64_t i = 0; i < d; i += W) {
+            const vf gamma = load(norm.gamma + i, d - i), beta = load(norm.beta + i, d - i);
+            store(out + m * d + i, (load(row + i, d - i) - mean) * rstd * gamma + beta, d - i);
+        }
+    }
+}
+
+// The residual stream of a block of rows: x with a sublayer's output added, normed as the layer wants it.
+struct Stream {
+    float *x, *y;
+    int64_t M, d;
+    const Norms& norms;
+
+    // What a sublayer reads.
+    const float* read(int which) const {
+        if (!norms.before) return x;
+        layer_norm(M, x, d, norms.of[which], norms.epsilon, y);
+        return y;
+    }
+    // What it wrote into y comes to x.
+    void add(int which) const {
+        for (int64_t i = 0; i < M * d; i += W) store(x + i, load(x + i, M * d - i) + load(y + i), M * d - i);
+        if (!norms.before) layer_norm(M, x, d, norms.of[which], norms.epsilon, x);
+    }
+};
+
+// A thread's memory for a block of rows.
+template <class Format>
+struct Memory {
+    float *y, *inner, *heads, *work;
+    typename Format::Input* rows;
+
+    Memory(int64_t M, const LayerShape& s, int64_t wide, int64_t worked) {
+        const int64_t values = s.H * s.d_v, widest = wide > s.d_ff ? wide : s.d_ff, slack = 16;
+        int64_t in = s.d > s.d_ff ? s.d : s.d_ff;
+        in = in > values ? in : values;
+        y = scratch(M * (s.d + widest + values + Format::inputs(in)) + worked + 5 * slack);
+        inner = y + M * s.d + slack, heads = inner + M * widest + slack, work = heads + M * values + slack;
+        rows = (typename Format::Input*)(work + worked + slack);
+    }
+    ~Memory() { free(y); }
+};
+
+template <class Format>
+INLINE void feed_forward(const Stream& stream, int which, const Linear& first, const Linear& second,
+                         const Memory<Format>& memory) {
+    linear<Format>(stream.M, stream.read(which), stream.d, first, memory.inner, first.out, memory.rows);
+    for (int64_t i = 0; i < stream.M * first.out; i += W)
+        store(memory.inner + i, maximum(vf{}, load(memory.inner + i)));
+    linear<Format>(stream.M, memory.inner, first.out, second, stream.y, stream.d, memory.rows);
+    stream.add(which);
+}
+
+// softmax(Q K^T + bias) V of one head, K queries over n slots; keys are room apart, values values_m, of which
+// padded16(d_v) may be read. `work` holds K (padded(n) + padded16(d_v)).
+template <class T>
+INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t room, const T* values,
+                 int64_t values_m, int64_t n, int64_t d_k, int64_t d_v, const float* bias, int64_t bias_m,
+                 float* work, float* out, int64_t out_m) {
+    const int64_t P = padded(n), D = padded16(d_v);
+    float* mixed = work + K * P;
+    product(K, P, d_k, q, q_m, 1, keys, room, work, P, false);
+    for (int64_t k = 0; k < K; k++) {
+        float* row = work + k * P;
+        vf most = splat(-INFINITY), mass{};
+        for (int64_t i = 0; i < P; i += W) {
+            vf v = load(row + i);
+            if (bias) v += load(bias + k * bias_m + i, n - i);
+            if (n - i < W) v = select(lanes() < (int32_t)(n - i), v, splat(-INFINITY));
+            store(row + i, v);
+            most = maximum(most, v);
+        }
+        const float highest = largest(most);
+        for (int64_t i = 0; i < P; i += W) {
+            const vf e = exponential(load(row + i) - highest);
+            store(row + i, e);
+            mass += e;
+        }
+        const float inverse = 1.0f / sum(mass);
+        for (int64_t i = 0; i < P; i += W) store(row + i, load(row + i) * inverse);
+    }
+    product(K, D, n, work, P, 1, values, values_m, mixed, D, false);
+    for (int64_t k = 0; k < K; k++)
+        for (int64_t i = 0; i < d_v; i += W) store(out + k * out_m + i, load(mixed + k * D + i), d_v - i);
+}
+
+// --- the encoder -------------------------------------------------------------------------------------
+
+struct EncoderLayer {
+    Linear qkv, out, first, second;  // queries come scaled by 1 / sqrt(d_k)
+    Norms norms;
+};
+
+// x (N, K, d) becomes the layer's output; of sentence n, lengths[n] positions are looked at.
+template <class Format>
+static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
+                          int threads) {
+    const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values;
+    const int64_t P = padded16(K), block = BLOCK / K > 1 ? BLOCK / K : 1;
+#pragma omp parallel num_threads(threads)
+    {
+        const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v)));
+        float *turned = memory.work, *work = turned + P * s.d_k;
+#pragma omp for schedule(dynamic)
+        for (int64_t begin = 0; begin < s.N; begin += block) {
+            const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
+            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.norms};
+            linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
+            for (int64_t n = begin; n < end; n++) {
+                const float* qkv = memory.inner + (n - begin) * K * wide;
+                for (int64_t h = 0; h < s.H; h++) {
+                    const float* own = qkv + keys + h * s.d_k;
+                    for (int64_t k = 0; k < lengths[n]; k++)
+                        for (int64_t j = 0; j < s.d_k; j++) turned[j * P + k] = own[k * wide + j];
+                    look(K, qkv + h * s.d_k, wide, turned, P, qkv + 2 * keys + h * s.d_v, wide, lengths[n], s.d_k,
+                         s.d_v, nullptr, 0, work, memory.heads + (n - begin) * K * values + h * s.d_v, values);
+                }
+            }
+            linear<Format>(M, memory.heads, values, layer.out, memory.y, s.d, memory.rows);
+            stream.add(0);
+            feed_forward(stream, 1, layer.first, layer.second, memory);
+        }
+    }
+}
+
+// --- the decoder -------------------------------------------------------------------------------------
+
+struct DecoderLayer {
+    Linear qkv, self_out, query, source_out, first, second;
+    Norms norms;
+};
+
+// Keys (N, H, d_k, room) and values (N, H, room, d_v), d_v padded to 16. A slot is what one hypothesis has
+// written, or a position of the source.
+template <class T>
+struct Cached {
+    T *keys, *values;
+    int64_t room;   // slots that there is memory for, a multiple of 16
+    int64_t slots;  // slots in use
+};
+
+// The next head's keys and values on their way to the cache, while this one's are used: there are too many of
+// them to stay there from step to step.
+template <class T>
+INLINE void fetch(const Cached<T>& cached, int64_t head, int64_t d_k, int64_t D) {
+    const T *keys = cached.keys + head * d_k * cached.room, *values = cached.values + head * cached.room * D;
+    const int64_t line = 64 / sizeof(T);
+    for (int64_t i = 0; i < d_k * cached.room; i += line) __builtin_prefetch(keys + i);
+    for (int64_t i = 0; i < cached.slots * D; i += line) __builtin_prefetch(values + i);
+}
+
+// A key becomes a column of the keys, a value a row of the values.
+template <class T>
+INLINE void put(const float* key, const float* value, int64_t d_k, int64_t d_v, int64_t slot, T* keys, int64_t room,
+                T* values, int64_t D) {
+    for (int64_t j = 0; j < d_k; j += W) {
+        T part[W];
+        store(part, load(key + j, d_k - j));
+        for (int64_t i = 0; i < W && j + i < d_k; i++) keys[(j + i) * room + slot] = part[i];
+    }
+    for (int64_t j = 0; j < d_v; j += W) store(values + slot * D + j, load(value + j, d_v - j), d_v - j);
+}
+
+// x (N, K, d) becomes the layer's output. `bias` (N, K, slots), 0 or -inf, says who sees which slot, or none;
+// `lengths` (N) are the sources'.
+template <class Format>
+static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& s,
+                         const Cached<typename Format::Element>& self,
+                         const Cached<typename Format::Element>& source, const float* bias,
+                         const int64_t* lengths, int threads) {
+    using T = typename Format::Element;
+    const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values, D = padded16(s.d_v);
+    const int64_t fitting = BLOCK / K > 1 ? BLOCK / K : 1, fair = (s.N + threads - 1) / threads;
+    const int64_t block = fair < fitting ? fair : fitting, first = self.slots - K;
+    const int64_t most = self.slots > source.slots ? self.slots : source.slots;
+#pragma omp parallel num_threads(threads)
+    {
+        const Memory<Format> memory(block * K, s, wide, K * (padded(most) + D));
+#pragma omp for schedule(static)
+        for (int64_t begin = 0; begin < s.N; begin += block) {
+            const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
+            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.norms};
+            const auto heads = [&](int64_t n, int64_t h) {
+                return memory.heads + (n - begin) * K * values + h * s.d_v;
+            };
+
+            linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
+            for (int64_t n = begin; n < end; n++) {
+                const float* qkv = memory.inner + (n - begin) * K * wide;
+                for (int64_t h = 0; h < s.H; h++) {
+                    if (n * s.H + h + 1 < s.N * s.H) fetch(self, n * s.H + h + 1, s.d_k, D);
+                    T* own_keys = self.keys + (n * s.H + h) * s.d_k * self.room;
+                    T* own_values = self.values + (n * s.H + h) * self.room * D;
+                    for (int64_t k = 0; k < K; k++) {
+                        const float* row = qkv + k * wide;
+                        put(row + keys + h * s.d_k, row + 2 * keys + h * s.d_v, s.d_k, s.d_v, first + k, own_keys,
+                            self.room, own_values, D);
+                    }
+                    look(K, qkv + h * s.d_k, wide, own_keys, self.room, own_values, D, self.slots, s.d_k, s.d_v,
+                         bias ? bias + n * K * self.slots : nullptr, self.slots, memory.work, heads(n, h), values);
+                }
+            }
+            linear<Format>(M, memory.heads, values, layer.self_out, memory.y, s.d, memory.rows);
+            stream.add(0);
+
+            linear<Format>(M, stream.read(1), s.d, layer.query, memory.inner, keys, memory.rows);
+            for (int64_t n = begin; n < end; n++)
+                for (int64_t h = 0; h < s.H; h++) {
+                    if (n * s.H + h + 1 < s.N * s.H) fetch(source, n * s.H + h + 1, s.d_k, D);
+                    look(K, memory.inner + (n - begin) * K * keys + h * s.d_k, keys,
+                         source.keys + (n * s.H + h) * s.d_k * source.room, source.room,
+                         source.values + (n * s.H + h) * source.room * D, D, lengths[n], s.d_k, s.d_v, nullptr, 0,
+                         memory.work, heads(n, h), values);
+                }
+            linear<Format>(M, memory.heads, values, layer.source_out, memory.y, s.d, memory.rows);
+            stream.add(1);
+
+            feed_forward(stream, 2, layer.first, layer.second, memory);
+        }
+    }
+}
