@@ -10,18 +10,18 @@ The command line (``multihead --help``) does the same and more. Nothing heavy is
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from multihead.api import load
+    from multihead.api import compare, load
 
     __version__: str
 
-__all__ = ["__version__", "load"]
+__all__ = ["__version__", "compare", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load":
-        from multihead.api import load  # noqa: PLC0415 (torch takes a second, `multihead --help` must not)
+    if name in ("compare", "load"):
+        from multihead import api  # noqa: PLC0415 (torch takes a second, `multihead --help` must not)
 
-        return load
+        return getattr(api, name)
     if name == "__version__":
         import importlib.metadata  # noqa: PLC0415 (the same)
 

@@ -1,9 +1,34 @@
-"""The command line's words for Python: ``multihead.load("runs/de-en").translate(["Guten Tag."])``."""
+"""The command line's words for Python: ``multihead.load("runs/de-en").translate(["Guten Tag."])``.
 
+========== ================================================== =========================
+a run of   is loaded as                                       and says
+========== ================================================== =========================
+translator :class:`LoadedTranslator`                          ``translate(lines)``
+GPT        :class:`LoadedWriter`                              ``generate(prompt)``
+BERT       :class:`~multihead.generation.filler.Filler`       ``fill(text)``
+classifier ``TextClassifier``, :class:`LoadedPictures`        ``classify([...])``
+DALL-E     :class:`~multihead.generation.artist.Artist`       ``draw(caption, count)``
+========== ================================================== =========================
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Literal, overload
 
+from pydantic import ValidationError
+
+from multihead.errors import UserError
 from multihead.generation import Translator
+from multihead.generation.artist import Artist
+from multihead.generation.filler import Filler
+from multihead.generation.picture_classifier import Guess, PictureClassifier
+from multihead.generation.text_classifier import TextClassifier
+from multihead.generation.writer import Writer
 from multihead.inspect.page import Page, explore, make_page
+from multihead.inspect.report import Compared, compare_page
+from multihead.recipe.values import in_words, spelled
+from multihead.run import Run
+from multihead.workflows.compare import chosen_tests, compare_runs, fitting, to_dict
 
 
 class LoadedTranslator(Translator):
@@ -23,10 +48,131 @@ class LoadedTranslator(Translator):
         return make_page(explore(self, text, target, full=full))
 
 
-def load(*runs: str | Path, device: str = "auto") -> LoadedTranslator:
-    """Return a trained run as a translator; several runs make an ensemble.
+class LoadedWriter(Writer):
+    """A language model that writes whole texts at once; :meth:`write` writes them bit by bit."""
+
+    def generate(self, prompt: str = "", *, number: int = 0, **search: object) -> str:
+        """Return a prompt and what follows it.
+
+        Args:
+            prompt: what the text begins with.
+            number: tells several texts of one prompt apart.
+            search: keys of [search] that shall be other than in the run's recipe: max_tokens, temperature,
+                top_k, top_p, seed, stop.
+
+        Raises:
+            UserError: a prompt that the model cannot take; an unknown key, or a value out of range.
+        """
+        try:
+            settings = type(self.settings).model_validate({**dict(self.settings), **search})
+        except ValidationError as error:
+            raise _refused(
+                str(error.errors()[0]["loc"][0]), search, type(self.settings).model_fields
+            ) from None
+        return prompt + "".join(self.write(prompt, settings, number=number))
+
+
+class LoadedPictures(PictureClassifier):
+    """A classifier of pictures that answers all at once."""
+
+    def classify(self, pictures: Sequence[str | Path]) -> list[Guess]:
+        """Return a guess for each picture file, in order; ``guess.name`` is the likeliest class.
+
+        Raises:
+            UserError: a file is missing, damaged, or no picture.
+        """
+        return list(super().classify(pictures))
+
+
+Loaded = LoadedTranslator | LoadedWriter | Filler | TextClassifier | LoadedPictures | Artist
+
+_LOADED: dict[str, Any] = {
+    "translation": LoadedTranslator,
+    "language": LoadedWriter,
+    "masked": Filler,
+    "classification": TextClassifier,
+    "pictures": LoadedPictures,
+    "drawing": Artist,
+}
+
+
+@overload
+def load(*runs: str | Path, device: str = ..., task: None = ...) -> Any: ...
+@overload
+def load(*runs: str | Path, device: str = ..., task: Literal["translation"]) -> LoadedTranslator: ...
+@overload
+def load(*runs: str | Path, device: str = ..., task: Literal["language"]) -> LoadedWriter: ...
+@overload
+def load(*runs: str | Path, device: str = ..., task: Literal["masked"]) -> Filler: ...
+@overload
+def load(*runs: str | Path, device: str = ..., task: Literal["classification"]) -> TextClassifier: ...
+@overload
+def load(*runs: str | Path, device: str = ..., task: Literal["pictures"]) -> LoadedPictures: ...
+@overload
+def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> Artist: ...
+def load(*runs: str | Path, device: str = "auto", task: str | None = None) -> Loaded:
+    """Return a trained run, ready to do what it was trained for; several translators make an ensemble.
+
+    Args:
+        runs: run folders.
+        device: cuda, mps, cpu, or auto: the first of these that there is.
+        task: what the runs must be trained for; so a type checker knows what comes back. None: anything.
 
     Raises:
-        UserError: not a run folder, not trained yet, or vocabularies that differ.
+        UserError: not a run folder, not trained yet, or trained for something else; several runs that are no
+            translators, or whose vocabularies differ.
     """
-    return LoadedTranslator.load(*runs, device=device)
+    if not runs:
+        raise UserError("no run folder is named", remedy='multihead.load("runs/NAME")')
+    found = task or Run.open(runs[0]).task
+    if len(runs) > 1 and found != "translation":
+        raise UserError(f"{len(runs)} runs, but only translators make an ensemble", place=str(runs[1]))
+    if found not in _LOADED:
+        raise UserError(f'there is no task "{found}"', remedy=f"Known are {', '.join(_LOADED)}.")
+    loaded: Loaded = _LOADED[found].load(*runs, device=device)
+    return loaded
+
+
+class ComparedRuns:
+    """Translators side by side.
+
+    Attributes:
+        page: as HTML; ``page.save("report.html")``, and a notebook shows it.
+        numbers: all scores, intervals and tests of significance, for JSON.
+    """
+
+    def __init__(self, compared: Compared) -> None:
+        self.page: Page = compare_page(compared)
+        self.numbers: dict[str, Any] = to_dict(compared)
+
+    def _repr_html_(self) -> str:
+        return self.page._repr_html_()
+
+
+def compare(
+    *runs: str | Path,
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+    device: str = "auto",
+) -> ComparedRuns:
+    """Translate the same sentences with several runs; the first is what the others are compared with.
+
+    Args:
+        runs: run folders of translators.
+        source: source side of the test set; None: the test sets of the first run's recipe.
+        target: its target side; None: ``source`` holds both.
+        device: where to compute.
+
+    Raises:
+        UserError: a run that is not there, none that translates; no test set; files that cannot be read.
+    """
+    fit = fitting([str(run) for run in runs])
+    named = [str(file) for file in (source, target) if file is not None]
+    tests, notes = chosen_tests(fit.folders, named)
+    return ComparedRuns(compare_runs(fit.folders, tests, notes=[*fit.notes, *notes], device=device))
+
+
+def _refused(key: str, given: dict[str, object], fields: dict[str, Any]) -> UserError:
+    if key not in fields:
+        return UserError(f'there is no setting "{key}"', remedy=f"Known are {', '.join(fields)}.")
+    return UserError(f"{key} = {spelled(given[key])}, but it must be {in_words(fields[key])}")

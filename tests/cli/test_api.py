@@ -3,17 +3,140 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from PIL import Image
 
 import multihead
+from multihead import models
+from multihead import recipe as recipes
+from multihead.errors import UserError
+from multihead.generation.artist import Artist
+from multihead.generation.filler import Filler
+from multihead.run import Run
+from multihead.settings import TokenizerSettings
+from multihead.text import lossless, masking
+from multihead.text.tokenizer import Tokenizer
+from multihead.text.training import train
+
+SMALL = {"d_model": 12, "num_heads": 2, "num_layers": 1, "d_ff": 14}
+WORDS = [f"{size} {colour} circle" for size in ("large", "small") for colour in ("green", "red", "blue")]
+
+
+def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, Any], **keys: object) -> Path:
+    """A run folder of a model as it is before training."""
+    given = {"model.kind": kind, **{f"model.{key}": value for key, value in sizes.items()}, **keys}
+    recipe = recipes.from_toml("", overrides=given)
+    tokenizers = () if tokenizer is None else (tokenizer,)
+    with Run.create(folder, recipe, tokenizers, {}) as run:
+        run.save_model(models.load(kind).Model(recipe.model).state_dict(), {})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def words() -> Tokenizer:
+    return train(WORDS, TokenizerSettings(kind="words", vocab_size=31))
 
 
 def test_a_run_is_loaded_and_translates(trained: Path) -> None:
     one, nothing = multihead.load(trained).translate(["eins zwei", ""])
     assert one.hypotheses
     assert nothing.text == ""
-    assert len(multihead.load(trained, str(trained)).models) == 2
+    assert len(multihead.load(trained, str(trained), task="translation").models) == 2
+
+
+def test_a_language_model_goes_on_with_a_prompt(tmp_path: Path) -> None:
+    tokenizer = lossless.learn(["abc abd"], "chars", 31, 1)
+    sizes = {**SMALL, "vocab_size": tokenizer.vocab_size, "context": 11}
+    writer = multihead.load(made(tmp_path / "gpt", "gpt", tokenizer, sizes), device="cpu", task="language")
+    text = writer.generate("ab", max_tokens=7, temperature=0)
+    assert text == "ab" + "".join(
+        writer.write("ab", writer.settings.model_copy(update={"max_tokens": 7, "temperature": 0}))
+    )
+    assert text == writer.generate("ab", max_tokens=7, temperature=0)
+    with pytest.raises(UserError, match=r"top_p = 1\.5, but it must be a number of at most 1 and above 0"):
+        writer.generate("ab", top_p=1.5)
+    with pytest.raises(UserError, match='no setting "beam_size"'):
+        writer.generate("ab", beam_size=5)
+
+
+def test_a_bert_fills_gaps(tmp_path: Path, words: Tokenizer) -> None:
+    tokenizer = masking.with_mask(words)
+    sizes = {**SMALL, "vocab_size": tokenizer.vocab_size, "max_positions": 13}
+    filler = multihead.load(made(tmp_path / "bert", "bert", tokenizer, sizes), device="cpu")
+    assert isinstance(filler, Filler)
+    assert len(filler.fill("a [MASK] circle").gaps) == 1
+
+
+def test_texts_and_pictures_get_their_classes(tmp_path: Path, words: Tokenizer) -> None:
+    names = ("dark", "bright", "grey")
+    sizes: dict[str, Any] = {
+        **SMALL,
+        "vocab_size": words.vocab_size,
+        "max_positions": 13,
+        "classes": 3,
+        "class_names": names,
+    }
+    folder = made(tmp_path / "texts", "bert_classifier", words, sizes, **{"data.max_length": 13})
+    guesses = multihead.load(folder, device="cpu").classify(["large green circle", ""])
+    assert set(guesses[0].probabilities) == set(names)
+    assert guesses[1].name == ""
+
+    sizes = {**SMALL, "picture_size": 6, "patch_size": 3, "channels": 1, "classes": 3, "class_names": names}
+    Image.fromarray(np.zeros((7, 11), dtype=np.uint8)).save(tmp_path / "a.png")
+    found = multihead.load(made(tmp_path / "pictures", "vit", None, sizes), device="cpu").classify(
+        [tmp_path / "a.png"] * 2
+    )
+    assert [set(guess.probabilities) for guess in found] == [set(names)] * 2
+
+
+def test_a_dalle_draws(tmp_path: Path, words: Tokenizer) -> None:
+    sizes = {
+        "vocab_size": words.vocab_size,
+        "text_length": 5,
+        "picture_size": 8,
+        "codes": 11,
+        "d_code": 6,
+        "dvae_width": 6,
+        "dvae_halvings": 1,
+        "d_model": 12,
+        "num_layers": 1,
+        "num_heads": 2,
+        "ranker_width": 10,
+        "ranker_layers": 1,
+    }
+    torch.manual_seed(3)
+    artist = multihead.load(made(tmp_path / "dalle", "dalle", words, sizes), device="cpu")
+    assert isinstance(artist, Artist)
+    drawn = artist.draw("large green circle", 2)
+    assert [drawing.picture.size for drawing in drawn] == [(8, 8)] * 2
+
+
+def test_runs_are_compared(trained: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
+    few = [tmp_path / path.name for path in corpus]
+    for path, short in zip(corpus, few, strict=True):
+        lines = path.read_text(encoding="utf-8").split("\n")[:13]
+        short.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    compared = multihead.compare(trained, source=few[0], target=few[1], device="cpu")
+    assert compared.numbers["tests"][few[0].name]["pairs"] == 13
+    compared.page.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!")
+
+
+def test_what_cannot_be_loaded_is_told(tmp_path: Path, trained: Path, words: Tokenizer) -> None:
+    with pytest.raises(UserError, match="no run folder is named"):
+        multihead.load()
+    with pytest.raises(UserError, match="no such run folder"):
+        multihead.load(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="trained for translation and not for language"):
+        multihead.load(trained, task="language")
+    sizes = {**SMALL, "vocab_size": words.vocab_size, "context": 11}
+    gpt = made(tmp_path / "gpt", "gpt", words, sizes)
+    with pytest.raises(UserError, match="2 runs, but only translators make an ensemble"):
+        multihead.load(gpt, gpt)
 
 
 def test_nothing_heavy_is_imported_before_it_is_used() -> None:

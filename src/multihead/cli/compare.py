@@ -9,7 +9,7 @@ the test sets of its recipe.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +19,13 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
 from multihead.errors import UserError
 from multihead.inspect.report import Compared, OnTest, RunFacts, compare_page
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
-from multihead.workflows.compare import Progress, compare_runs, fitting, shared_tests, to_dict
-from multihead.workflows.evaluate import TestSet, read_test_set
+from multihead.workflows.compare import Progress, chosen_tests, compare_runs, fitting, to_dict
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     if not options.runs:
         raise UserError("no run folder is named", remedy="multihead compare RUN RUN -o report.html")
     fit = fitting(options.runs)
-    tests, notes = _tests(options, fit.folders, given)
+    named = [file for file in (options.src, options.tgt) if file is not None]
+    tests, notes = chosen_tests(fit.folders, named if options.src is not None else (), given)
     with _told() as progress:
         compared = compare_runs(
             fit.folders,
@@ -74,16 +73,6 @@ def main(arguments: Sequence[str]) -> int:
     _show_notes(compared)
     console.print(f"report: {options.output}")
     return 0
-
-
-def _tests(
-    options: Options, folders: Sequence[str], given: Mapping[str, str]
-) -> tuple[list[TestSet], list[str]]:
-    if options.src is None:
-        return shared_tests(folders, given)
-    named = [file for file in (options.src, options.tgt) if file is not None]
-    data = recipes.load(Path(folders[0]) / "recipe.toml", given).data
-    return [read_test_set(Path(options.src).name, data.model_copy(update={"dir": "."}), named)], []
 
 
 @contextmanager

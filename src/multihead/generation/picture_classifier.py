@@ -1,6 +1,6 @@
 """A trained run that says of pictures what they show."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -65,7 +65,7 @@ class PictureClassifier:
         run, place = Run.open(folder).fit_for("pictures"), hardware.pick_device(device)
         return cls(run.load_model(place), device=place)
 
-    def classify(self, pictures: Sequence[str | Path]) -> Iterator[Guess]:
+    def classify(self, pictures: Sequence[str | Path]) -> Iterable[Guess]:
         """Yield a guess for each picture file, in order.
 
         Raises:

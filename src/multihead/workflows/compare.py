@@ -16,7 +16,7 @@ from multihead.inspect import inspect_sentence
 from multihead.inspect.report import Compared, Example, Measured, OnTest, RunFacts, facts
 from multihead.run import Run
 from multihead.scores import Comparison, LengthBucket, against_first, by_length, sentence_chrf
-from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, test_sets
+from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, read_test_set, test_sets
 
 MOST_EXAMPLES, ALIGNED = 100, 3
 """Sentences that the page holds, and those of them whose alignments are shown."""
@@ -92,6 +92,25 @@ def shared_tests(
                 "on whose it is measured here."
             )
     return chosen, notes
+
+
+def chosen_tests(
+    folders: Sequence[str], files: Sequence[str], given: Mapping[str, str] | None = None
+) -> tuple[list[TestSet], list[str]]:
+    """Return the test set in files that are named, else those of the first run; and notes on them.
+
+    Args:
+        folders: of trained translators.
+        files: a source and a target file, or one with both; none: see :func:`shared_tests`.
+        given: keys of a recipe that say how files are read.
+
+    Raises:
+        UserError: files that cannot be read; the first run names none.
+    """
+    if not files:
+        return shared_tests(folders, given)
+    data = _recipe(folders[0], given).data.model_copy(update={"dir": "."})
+    return [read_test_set(Path(files[0]).name, data, files)], []
 
 
 def _recipe(folder: str, given: Mapping[str, str] | None = None) -> Any:
