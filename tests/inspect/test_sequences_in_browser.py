@@ -114,7 +114,8 @@ def test_the_fillings_of_gaps_can_be_read_and_taken_out(show: Opened) -> None:
 def test_a_look_over_a_picture_is_the_one_that_python_makes(show: Opened, tmp_path: Path) -> None:
     sight, explored = a_sight(tmp_path)
     shown = show(explored)
-    assert titles(shown) == ["Over the picture", "Every patch", "What it says", "Step by step"]
+    tabs = ["Over the picture", "Every patch", "What it says", "What goes in", "Step by step"]
+    assert titles(shown) == tabs
     shown.tab("picture")
     told = json.loads(shown.export("over-the-picture", "JSON"))
     np.testing.assert_allclose(told["values"], sight.rollout()[-1], rtol=1e-6)

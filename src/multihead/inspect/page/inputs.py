@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from multihead.attention_maps.running_text import visible_spaces
 from multihead.inspect import pictures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
+from multihead.nn.patches import PatchPositions
 from multihead.nn.positions import LearnedPositions, SinusoidalPositions
 from multihead.text.tokenizer import Tokenizer
 
@@ -66,5 +68,14 @@ def neighbours(embedding: object, tokenizer: Tokenizer, ids: Sequence[int]) -> l
     ]
 
 
+def near_patches(model: nn.Module) -> Json | None:
+    """Return the cosines between the position vectors of all patches, (P, P), None for a model without."""
+    for module in model.modules():
+        if isinstance(module, PatchPositions):
+            unit_Pd = nn.functional.normalize(module.weight.detach().float(), dim=1)
+            return packing.signed((unit_Pd @ unit_Pd.T).numpy(force=True))
+    return None
+
+
 def _shown(tokenizer: Tokenizer, token: int) -> str:
-    return pictures.visible(tokenizer.piece(token), 40)
+    return pictures.visible(visible_spaces(tokenizer.piece(token)), 40)

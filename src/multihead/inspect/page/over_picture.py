@@ -10,7 +10,7 @@ from torch import nn
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import chosen
 from multihead.data.pictures.opening import Pixels, as_picture
-from multihead.inspect.page import packing
+from multihead.inspect.page import inputs, packing
 from multihead.inspect.page.kinds import PATCHES
 from multihead.inspect.page.listing import attention
 from multihead.inspect.page.packing import Floats, Json
@@ -53,6 +53,7 @@ def explore_sight(sight: Sight, model: nn.Module, asked: Asked = BEGINNING) -> S
             "first": int(sight.class_token),
             "maps": [packing.floats(one) for one in maps],
             "rollout": [packing.floats(one) for one in through],
+            "near": inputs.near_patches(model),
         },
     }
     listed = {

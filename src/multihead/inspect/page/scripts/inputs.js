@@ -6,9 +6,14 @@ let wave = 16;
 const inputs = {
   id: "inputs",
   title: "What goes in",
-  available: () => content.positions || content.neighbours.source.length || content.neighbours.target.length,
+  available: () =>
+    content.positions ||
+    content.picture?.near ||
+    content.neighbours.source.length ||
+    content.neighbours.target.length,
   render(root, room) {
     if (content.positions) positionFigures(root, room);
+    if (content.picture?.near) root.append(nearPatches(room));
     for (const [side, title] of [
       ["source", content.neighbours.target.length ? "Nearest source embeddings" : "Nearest embeddings"],
       ["target", "Nearest target embeddings"],
@@ -83,7 +88,8 @@ function positionFigures(root, room) {
       name: "position-similarity",
       title: "How similar are two positions?",
       caption:
-        "Dot product of one position's encoding with every other: near ones are similar, whatever the position.",
+        "Dot product of one position's encoding with every other" +
+        (content.positions.kind === "sinusoids" ? ": near ones are similar, whatever the position." : "."),
       body: [
         slider("Position", position, table.rows - 1, (value) => {
           position = value;
@@ -97,7 +103,10 @@ function positionFigures(root, room) {
     figure({
       name: "position-waves",
       title: "Single dimensions",
-      caption: "Each dimension is a wave over the positions; four of them.",
+      caption:
+        content.positions.kind === "sinusoids"
+          ? "Each dimension is a wave over the positions; four of them."
+          : "Four dimensions over the positions, as they were learned.",
       body: [
         slider("First dimension", wave, table.columns - 1, (value) => {
           wave = value;

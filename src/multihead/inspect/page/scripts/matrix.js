@@ -5,7 +5,7 @@ const MOST_SHAPES = 4000; // cells above which they are drawn as one bitmap
 const topOf = (view) => {
   let top = 0;
   for (const weight of view.matrix.data) top = Math.max(top, weight);
-  return Math.ceil(10 * top - 1e-3) / 10 || 1; // as the pictures of `-o FILE.svg`: blurred heads stay legible
+  return Math.min(1, Math.ceil(10 * top - 1e-3) / 10) || 1; // as the pictures of `-o FILE.svg`: blurred heads stay legible
 };
 
 function heatMap(view, room) {

@@ -13,10 +13,11 @@ const steps = {
     const d = numbers.d_k;
     const [q, k, v] = [floats(numbers.q), floats(numbers.k), floats(numbers.v)];
     const queries = q.length / d;
-    chosenQuery = Math.min(chosenQuery ?? Math.min(1, queries - 1), queries - 1);
     const layer = content.hypotheses[0].layers.find(
       (one) => one.kind === numbers.kind && one.layer === numbers.layer,
     );
+    // Of a text that is read forwards the last token sees most.
+    chosenQuery = Math.min(chosenQuery ?? (layer?.allowed === "causal" ? queries : 1), queries - 1);
     const worked = work(numbers, { q, k, v }, chosenQuery, layer ? allowedIn(layer) : () => true);
     const keys = side.columns.pieces.slice(0, k.length / d);
     const name = `${nameOf(numbers.kind)}, layer ${numbers.layer}, head ${numbers.head}`;
