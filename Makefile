@@ -12,8 +12,6 @@ INSTALLED := $(VENV)/.installed
 
 .PHONY: quickstart test lint bench bench-peers clean
 
-PEERS := benchmarks/peers/.envs
-
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
 
@@ -28,13 +26,9 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
 
-bench-peers: $(INSTALLED) $(PEERS)/ctranslate2
+bench-peers: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,export]'
 	$(BIN)/python benchmarks/peers/translation.py $(RUN) --src $(SRC) --tgt $(TGT)
-
-# Each peer has an environment of its own: their needs contradict each other.
-$(PEERS)/ctranslate2: | $(INSTALLED)
-	$(BIN)/python -m venv $@
-	$@/bin/python -m pip install --quiet --disable-pip-version-check ctranslate2==4.8.5 || { rm -r $@; false; }
 
 # Installed anew only when the list of what is needed, or the native part, has changed.
 $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
@@ -47,4 +41,4 @@ $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(PEERS) benchmarks/peers/.work build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) benchmarks/peers/.work build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,11 +1,12 @@
 """multihead itself, from ids to ids."""
 
+import gc
 from pathlib import Path
 
 import torch
 from worker import Ids, Translate, serve
 
-from multihead import hardware
+from multihead import hardware, native
 from multihead.generation import Translator
 from multihead.generation.batching import Asked, by_length, to_source
 from multihead.generation.searching import search
@@ -15,9 +16,11 @@ from multihead.generation.stepping import LatestStepper
 def load(folder: Path, settings: dict[str, object]) -> Translate:
     """Lay out the model of the run in ``folder / "run"``."""
     hardware.keep_memory()
+    gc.freeze()  # as the command line does
     torch.set_num_threads(int(str(settings["threads"])))
     translator = Translator.load(folder / "run", device="cpu")
     target = translator.target_tokenizer
+    level = native.level() if settings["native"] else ""
     dtype = hardware.pick_dtype("fp32" if settings["precision"] == "float32" else "auto", translator.device)
     latest = LatestStepper(translator.models[0], translator.device, dtype)
 
@@ -26,7 +29,7 @@ def load(folder: Path, settings: dict[str, object]) -> Translate:
         how = translator.settings.model_copy(update=changed)
         found: Ids = [[] for _ in ids]
         asked = [Asked("", one, (), number) for number, one in enumerate(ids)]
-        with torch.inference_mode(), hardware.autocast(translator.device, dtype):
+        with native.use(level), torch.inference_mode(), hardware.autocast(translator.device, dtype):
             for batch in by_length(asked, int(str(settings["batch"]))):
                 outputs = search(
                     latest.stepper(),

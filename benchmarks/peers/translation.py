@@ -2,8 +2,8 @@
 
     python benchmarks/peers/translation.py RUN --src test.en.gz --tgt test.de.gz [--rounds 3] [--beams 1 5]
 
-Run it alone: two benchmarks on one machine slow each other many times over. Each peer has an environment of
-its own below benchmarks/peers/.envs, made by `make bench-peers`; a peer without one is left out and named.
+Run it alone: two benchmarks on one machine slow each other many times over. `make bench-peers` installs the
+peers; one that is missing is left out and named. Each works in a process of its own, at its best setting.
 Prints sentences a second with the spread over rounds, the ratio of ours to theirs, the median of the rounds'
 ratios, and BLEU of each; writes results/bench-translation.json with the machine.
 """
@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,35 +33,34 @@ from multihead.text.corpus import read_lines
 from multihead.text.tokenizer import Tokenizer
 
 HERE = Path(__file__).parent
-ENVIRONMENTS, WORK = HERE / ".envs", HERE / ".work"
+WORK = HERE / ".work"
 ALONE = 100
 """Sentences that are translated one by one for the latency."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who translates: a script, its environment ("" is ours), its settings."""
+    """Who translates: a script, the package that it needs, its settings."""
 
     name: str
     script: str
-    environment: str
+    package: str
     settings: dict[str, object]
 
-    @property
-    def python(self) -> Path:
-        """The interpreter of its environment."""
-        return (
-            ENVIRONMENTS / self.environment / "bin" / "python" if self.environment else Path(sys.executable)
-        )
 
-
+OURS, CT2, HUGGING_FACE = (
+    ("ours.py", "multihead"),
+    ("ctranslate2_peer.py", "ctranslate2"),
+    ("huggingface_peer.py", "transformers"),
+)
 CONTESTANTS = (
-    Contestant("multihead", "ours.py", "", {"precision": "auto", "batch": 2048}),
-    Contestant("multihead float32", "ours.py", "", {"precision": "float32", "batch": 2048}),
-    Contestant("CTranslate2 int8", "ctranslate2_peer.py", "ctranslate2", {"precision": "int8", "batch": 32}),
-    Contestant(
-        "CTranslate2 float32", "ctranslate2_peer.py", "ctranslate2", {"precision": "float32", "batch": 32}
-    ),
+    Contestant("multihead", *OURS, {"precision": "auto", "batch": 4096, "native": True}),
+    Contestant("multihead float32", *OURS, {"precision": "float32", "batch": 4096, "native": True}),
+    Contestant("without native kernels", *OURS, {"precision": "auto", "batch": 2048, "native": False}),
+    Contestant("CTranslate2 int8", *CT2, {"precision": "int8", "batch": 32}),
+    Contestant("CTranslate2 float32", *CT2, {"precision": "float32", "batch": 32}),
+    Contestant("Hugging Face float32", *HUGGING_FACE, {"precision": "float32", "batch": 64}),
+    Contestant("Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "batch": 64}),
 )
 
 
@@ -71,7 +71,7 @@ class Process:
         self.who = who
         settings = {**who.settings, "threads": threads, "length_penalty": length_penalty}
         self._process = subprocess.Popen(
-            [str(who.python), str(HERE / who.script), str(WORK), json.dumps(settings)],
+            [sys.executable, str(HERE / who.script), str(WORK), json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -110,6 +110,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--sentences", type=int, default=0, help="only the first so many; 0: all")
+    parser.add_argument("--skip", nargs="+", default=[], help="contestants to leave out, by their names")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path("results/bench-translation.json"))
     given = parser.parse_args()
@@ -120,11 +121,12 @@ def main() -> None:
     source, target = run.tokenizers()
     converted = _prepare(run, target)
     ids = source.encode_batch(sources)
-    wanted = [who for who in CONTESTANTS if converted or who.environment != "ctranslate2"]
-    present = [who for who in wanted if who.python.exists()]
+    wanted = [who for who in CONTESTANTS if who.name not in given.skip]
+    wanted = [who for who in wanted if converted or who.package != "ctranslate2"]
+    present = [who for who in wanted if find_spec(who.package)]
     for who in wanted:
         if who not in present:
-            print(f"{who.name}: left out, no environment at {who.python.parent.parent}", file=sys.stderr)
+            print(f"{who.name}: left out, {who.package} is not installed", file=sys.stderr)
     processes = [Process(who, given.threads, run.recipe.search.length_penalty) for who in present]
     measured: dict[str, Any] = {}
     for beam in given.beams:

@@ -4,8 +4,9 @@ Where they are missing, everything runs in plain PyTorch.
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 
 import torch
@@ -30,7 +31,8 @@ SIGNATURES = {
 }
 _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 
-Argument = Tensor | Sequence[int] | int | float | None
+Integers = ctypes.Array[ctypes.c_int64]
+Argument = Tensor | tuple[int, ...] | Integers | int | float | None
 
 
 def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
@@ -80,14 +82,17 @@ def suits(*tensors: Tensor) -> bool:
 
 def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
     """Call a kernel; tensors must be contiguous, or come with their strides."""
-    function = getattr(_library, f"{name}_{_level}")
-    signature = SIGNATURES[name]
-    if function.argtypes is None:
-        function.argtypes = [ctypes.c_int, *(_TYPES[kind] for kind in signature), ctypes.c_int]
-        function.restype = None
-    assert len(arguments) == len(signature), name
+    assert len(arguments) == len(SIGNATURES[name]), name
     passed = map(_passed, arguments)
-    function(dtype == torch.bfloat16, *passed, torch.get_num_threads())
+    _function(name, _level)(dtype == torch.bfloat16, *passed, torch.get_num_threads())
+
+
+@cache
+def _function(name: str, level: str) -> Callable[..., None]:
+    function: Callable[..., None] = getattr(_library, f"{name}_{level}")
+    types = [ctypes.c_int, *(_TYPES[kind] for kind in SIGNATURES[name]), ctypes.c_int]
+    function.argtypes, function.restype = types, None  # type: ignore[attr-defined]
+    return function
 
 
 def seed() -> int:
@@ -103,6 +108,14 @@ def dropped_of_256(p: float) -> int:
 def _passed(argument: Argument) -> object:
     if isinstance(argument, Tensor):
         return argument.data_ptr()
-    if isinstance(argument, Sequence):
-        return (ctypes.c_int64 * len(argument))(*argument)
-    return argument
+    return integers(argument) if isinstance(argument, tuple) else argument
+
+
+def integers(numbers: tuple[int, ...]) -> Integers:
+    """Integers as kernels take them: made once, they need not be made in every call."""
+    return _array(len(numbers))(*numbers)
+
+
+@cache
+def _array(length: int) -> type[Integers]:
+    return ctypes.c_int64 * length

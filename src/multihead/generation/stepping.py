@@ -23,6 +23,7 @@ class LatestStepper:
         self._model, self._dtype = model, dtype
         prepare = getattr(model, "prepared", None) if device.type == "cpu" else None
         self._prepare = cast(Callable[[torch.dtype], Stepper[Any] | None] | None, prepare)
+        self._parameters = list(model.parameters())
         self._made: Stepper[Any] | None = None
         self._made_of: object = None
 
@@ -30,7 +31,7 @@ class LatestStepper:
         """Return the stepper of the weights as they are now."""
         if self._prepare is None:
             return cast(Stepper[Any], self._model)
-        weights = [(parameter.data_ptr(), parameter._version) for parameter in self._model.parameters()]
+        weights = [(parameter.data_ptr(), parameter._version) for parameter in self._parameters]
         if (native.level(), weights) != self._made_of:
             self._made, self._made_of = self._prepare(self._dtype), (native.level(), weights)
         return self._made or cast(Stepper[Any], self._model)

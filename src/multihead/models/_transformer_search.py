@@ -44,8 +44,8 @@ class PreparedTransformer:
         self._target, self._target_positions = _scaled(target[0], dtype), target[1]
         if source[0] is target[0]:
             self._source = self._target
-        self._encoder, self._encoder_norm = encoder_layers(encoder[0], dtype), encoder[1]
-        self._decoder, self._decoder_norm = decoder_layers(decoder[0], dtype), decoder[1]
+        self._encoder, self._encoder_norm = encoder_layers(encoder[0], dtype), _final(encoder[1])
+        self._decoder, self._decoder_norm = decoder_layers(decoder[0], dtype), _final(decoder[1])
         weight = output.weight.detach().to(dtype)
         bias = None if bias_V is None else bias_V.detach().to(dtype)
         self._native = all(map(suits, (*encoder[0], *decoder[0])))
@@ -94,6 +94,14 @@ class PreparedTransformer:
         for layer, cache in zip(self._decoder, state.caches, strict=True):
             x_NKd = layer.step(x_NKd, cache, state.bias)
         return self._decoder_norm(x_NKd), state
+
+
+def _final(norm: nn.Module) -> Callable[[Tensor], Tensor]:
+    """The norm at the end of a stack, without what is there for gradients."""
+    if not isinstance(norm, nn.LayerNorm):
+        return norm
+    weight, bias, epsilon = norm.weight.detach(), norm.bias.detach(), norm.eps
+    return lambda x: F.layer_norm(x.float(), weight.shape, weight, bias, epsilon).to(x.dtype)
 
 
 def _scaled(embedding: TokenEmbedding, dtype: torch.dtype) -> Tensor:

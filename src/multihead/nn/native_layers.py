@@ -45,11 +45,12 @@ class _Layer:
         norms = [around.norm for around in arounds]
         self.epsilon = norms[0].eps
         self._kept = matrices, [part.detach().float().clone() for n in norms for part in (n.weight, n.bias)]
-        self.description = (
+        description = (
             *(number for matrix in matrices for number in matrix.description),
             *(part.data_ptr() for part in self._kept[1]),
             all(isinstance(around, PreNorm) for around in arounds),
         )
+        self.description = native.integers(description)
 
 
 class NativeEncoderLayer:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, inf
 
 from multihead.search.constraints import Constraint, forbid_
@@ -34,14 +35,18 @@ def continuations(
     """Apply constraints and limits. Search owns the scores it was given, and writes into them."""
     logits_RV = logits_RV.float()
     normaliser_R = log_normaliser(logits_RV, step)
-    end_R = logits_RV[:, eos_id].clamp(min=IMPOSSIBLE)
+    end_R = logits_RV[:, eos_id].clone()
     forbid_(logits_RV, live.history, constraints)
-    cut_R = end_R == inf
-    if constraints or live.may_be_at_limit(step):
+    cut_R = torch.zeros_like(end_R, dtype=torch.bool)
+    at_limit = live.may_be_at_limit(step)
+    if constraints or at_limit:
         best_R = largest(logits_RV, 1)[0][:, 0]
-        must_end_R = live.at_limit.repeat_interleave(live.sums.shape[1]) | (best_R == -inf)
-        cut_R = must_end_R & ((logits_RV[:, eos_id] < best_R) | (best_R == -inf))
-        (ending,) = must_end_R.nonzero(as_tuple=True)
-        logits_RV[ending] = -inf
-        logits_RV[ending, eos_id] = end_R[ending]
+        must_end_R = best_R == -inf
+        if at_limit:
+            must_end_R |= live.at_limit.repeat_interleave(live.sums.shape[1])
+        if bool(must_end_R.any()):
+            cut_R = must_end_R & ((logits_RV[:, eos_id] < best_R) | (best_R == -inf))
+            (ending,) = must_end_R.nonzero(as_tuple=True)
+            logits_RV[ending] = -inf
+            logits_RV[ending, eos_id] = end_R[ending].clamp(min=IMPOSSIBLE)
     return Continuations(logits_RV, normaliser_R, cut_R)

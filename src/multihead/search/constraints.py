@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-Forbidden = tuple[Tensor, Tensor]
-"""Rows and tokens, index tensors that broadcast against each other."""
+Forbidden = tuple[Tensor | slice, Tensor]
+"""Rows (a slice: all of them) and tokens, index tensors that broadcast against each other."""
 
 Constraint = Callable[[Tensor], Forbidden]
 """history_RT -> what may not follow."""
@@ -28,9 +28,9 @@ def banned(tokens: Sequence[int]) -> Constraint:
     """Never these tokens (padding, the begin symbol, the unknown piece)."""
 
     def forbid(history_RT: Tensor) -> Forbidden:
-        rows_R = torch.arange(len(history_RT), device=history_RT.device)
-        return rows_R[:, None], torch.tensor(tokens, dtype=torch.long, device=history_RT.device)[None]
+        return slice(None), banned_X.to(history_RT.device)
 
+    banned_X = torch.tensor(tokens, dtype=torch.long)
     return forbid
 
 

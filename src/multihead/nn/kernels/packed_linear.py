@@ -4,7 +4,6 @@ What it gains: at the few rows of a decoding step, the library's products reach 
 speed; these read a matrix from front to back and sum in registers (``native/products.h``).
 """
 
-from collections.abc import Sequence
 from typing import Self
 
 import torch
@@ -33,7 +32,7 @@ class PackedLinear:
         self._weight = _packed(weight.detach())
         self._bias = None if bias is None else bias.detach().float().contiguous()
         address = 0 if self._bias is None else self._bias.data_ptr()
-        self.description: Sequence[int] = (self._weight.data_ptr(), address, self.inputs, self.outputs)
+        self.description = (self._weight.data_ptr(), address, self.inputs, self.outputs)
         """What native kernels are told: the addresses of weight and bias, inputs, outputs."""
 
     @classmethod
