@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.nn import FeedForward, Loss, PreNorm, TokenEmbedding
 from multihead.nn.teacher_forcing import next_token_loss
+from multihead.nn.uncompiled import leave_out_uncompiled
 
 D = 24
 
@@ -91,8 +94,14 @@ def test_the_transformer_is_one_graph_up_to_its_loss() -> None:
     batch = collate(sources, sources[::-1], pad_id=PAD, bos_id=BOS, eos_id=EOS)
     model = small_transformer(attention_dropout=0.1, activation_dropout=0.1)
     torch._dynamo.reset()
+    leave_out_uncompiled()
     explained = torch._dynamo.explain(model.loss)(batch, 1)
     assert explained.graph_count == 1
     assert [str(reason.reason).split("\n")[0] for reason in explained.break_reasons] == [
         "Skip calling `torch.compiler.disable()`d function"
     ]
+
+
+def test_a_start_without_compiling_does_not_load_the_compiler() -> None:
+    code = "import sys, multihead.generation; sys.exit('torch._dynamo' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -29,6 +29,7 @@ from multihead.nn.initialisation import initialise
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import Term
 from multihead.nn.positions import NoPositions
+from multihead.nn.uncompiled import uncompiled
 
 TASK = "language"
 STD = 0.02
@@ -155,7 +156,7 @@ class GPT(nn.Module):
 
 
 # Not compiled: the kernel is one already.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+@uncompiled
 def _sums(hidden_Nd: Tensor, weight_Vd: Tensor, targets_N: Tensor) -> tuple[Tensor, Tensor]:
     """The negative log-likelihood, and how many first guesses are right."""
     loss, _, correct = linear_cross_entropy(hidden_Nd, weight_Vd, targets_N, 0.0)

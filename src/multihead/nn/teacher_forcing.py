@@ -7,6 +7,7 @@ from multihead.batch import PairBatch
 from multihead.nn import masks
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import Loss, Term
+from multihead.nn.uncompiled import uncompiled
 
 
 def next_token_loss(
@@ -34,7 +35,7 @@ def next_token_loss(
 
 
 # Not compiled: how many tokens are real is known at run time only, and the kernel is one already.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+@uncompiled
 def _sums(
     hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from multihead.batch import Batch
 from multihead.nn.losses import Loss
+from multihead.nn.uncompiled import leave_out_uncompiled
 
 LossFunction = Callable[[Batch, int], Loss]
 
@@ -22,6 +23,7 @@ def compiled(loss: LossFunction) -> LossFunction:
     Left to itself the compiler makes its plans (what to unroll, in which order to sum) for the sizes of the
     first batch it sees, which is another one after a training was resumed: so it is told a size.
     """
+    leave_out_uncompiled()
     fast = torch.compile(loss, dynamic=True)
 
     def compiled_loss(batch: Batch, step: int) -> Loss:
