@@ -5,10 +5,12 @@ a run of   is loaded as                                       and says
 ========== ================================================== =========================
 translator :class:`LoadedTranslator`                          ``translate(lines)``
 GPT        :class:`LoadedWriter`                              ``generate(prompt)``
-BERT       :class:`~multihead.generation.filler.Filler`       ``fill(text)``
-classifier ``TextClassifier``, :class:`LoadedPictures`        ``classify([...])``
-DALL-E     :class:`~multihead.generation.artist.Artist`       ``draw(caption, count)``
+BERT       :class:`LoadedFiller`                              ``fill(text)``
+classifier :class:`LoadedTexts`, :class:`LoadedPictures`      ``classify([...])``
+DALL-E     :class:`LoadedArtist`                              ``draw(caption, count)``
 ========== ================================================== =========================
+
+Each of them also says ``inspect(...)``: a page of what it attends to, which a notebook shows in place.
 """
 
 from collections.abc import Sequence
@@ -24,8 +26,15 @@ from multihead.generation.filler import Filler
 from multihead.generation.picture_classifier import Guess, PictureClassifier
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.writer import Writer
-from multihead.inspect.page import Page, explore, make_page
+from multihead.inspect.drawing import paint
+from multihead.inspect.page import Asked, Page, explore, explore_reading, make_page
+from multihead.inspect.page.drawn import explore_painting
+from multihead.inspect.page.kinds import BOTH_WAYS, CAUSAL
+from multihead.inspect.page.over_picture import explore_sight
+from multihead.inspect.page.packing import Json
+from multihead.inspect.reading import Reading, read_class, read_gaps, read_text
 from multihead.inspect.report import Compared, compare_page
+from multihead.inspect.seeing import see
 from multihead.recipe.values import in_words, spelled
 from multihead.run import Run
 from multihead.workflows.compare import chosen_tests, compare_runs, fitting, to_dict
@@ -71,6 +80,38 @@ class LoadedWriter(Writer):
             ) from None
         return prompt + "".join(self.write(prompt, settings, number=number))
 
+    def inspect(self, text: str, *, full: bool = False) -> Page:
+        """Return a page of how a text's tokens look at each other, and of what would follow.
+
+        Raises:
+            UserError: no text; one that the model cannot take.
+        """
+        return _of_text(self, read_text(self, text), CAUSAL, full)
+
+
+class LoadedFiller(Filler):
+    """A model that fills gaps, and shows what it attends to."""
+
+    def inspect(self, text: str, *, full: bool = False) -> Page:
+        """Return a page of how a text's tokens look at each other, and of what stands in its gaps, if any.
+
+        Raises:
+            UserError: no text; one that the model cannot take.
+        """
+        return _of_text(self, read_gaps(self, text), BOTH_WAYS, full)
+
+
+class LoadedTexts(TextClassifier):
+    """A classifier of texts that shows what it attends to."""
+
+    def inspect(self, text: str, *, full: bool = False) -> Page:
+        """Return a page of how a text's tokens look at each other, and of its class.
+
+        Raises:
+            UserError: no text.
+        """
+        return _of_text(self, read_class(self, text), BOTH_WAYS, full)
+
 
 class LoadedPictures(PictureClassifier):
     """A classifier of pictures that answers all at once."""
@@ -83,16 +124,42 @@ class LoadedPictures(PictureClassifier):
         """
         return list(super().classify(pictures))
 
+    def inspect(self, picture: str | Path, *, full: bool = False) -> Page:
+        """Return a page of where the model looks in a picture's file.
 
-Loaded = LoadedTranslator | LoadedWriter | Filler | TextClassifier | LoadedPictures | Artist
+        Raises:
+            UserError: the file is missing, damaged, or no picture.
+        """
+        return make_page(explore_sight(see(self, Path(picture)), self.model, Asked(full=full)))
+
+
+class LoadedArtist(Artist):
+    """A model that draws, and shows which words it looks at while it does."""
+
+    def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> Page:
+        """Return a page of which words of a caption each place of its picture looks at.
+
+        Args:
+            caption: what to draw.
+            picture: a file to look at in place of the drawn picture.
+            full: embed everything, however large.
+
+        Raises:
+            UserError: a caption with unknown words, or too long; a picture that cannot be read.
+        """
+        painting = paint(self, caption, given=None if picture is None else Path(picture))
+        return make_page(explore_painting(painting, self.model, Asked(full=full)))
+
+
+Loaded = LoadedTranslator | LoadedWriter | LoadedFiller | LoadedTexts | LoadedPictures | LoadedArtist
 
 _LOADED: dict[str, Any] = {
     "translation": LoadedTranslator,
     "language": LoadedWriter,
-    "masked": Filler,
-    "classification": TextClassifier,
+    "masked": LoadedFiller,
+    "classification": LoadedTexts,
     "pictures": LoadedPictures,
-    "drawing": Artist,
+    "drawing": LoadedArtist,
 }
 
 
@@ -103,13 +170,13 @@ def load(*runs: str | Path, device: str = ..., task: Literal["translation"]) -> 
 @overload
 def load(*runs: str | Path, device: str = ..., task: Literal["language"]) -> LoadedWriter: ...
 @overload
-def load(*runs: str | Path, device: str = ..., task: Literal["masked"]) -> Filler: ...
+def load(*runs: str | Path, device: str = ..., task: Literal["masked"]) -> LoadedFiller: ...
 @overload
-def load(*runs: str | Path, device: str = ..., task: Literal["classification"]) -> TextClassifier: ...
+def load(*runs: str | Path, device: str = ..., task: Literal["classification"]) -> LoadedTexts: ...
 @overload
 def load(*runs: str | Path, device: str = ..., task: Literal["pictures"]) -> LoadedPictures: ...
 @overload
-def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> Artist: ...
+def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> LoadedArtist: ...
 def load(*runs: str | Path, device: str = "auto", task: str | None = None) -> Loaded:
     """Return a trained run, ready to do what it was trained for; several translators make an ensemble.
 
@@ -176,3 +243,9 @@ def _refused(key: str, given: dict[str, object], fields: dict[str, Any]) -> User
     if key not in fields:
         return UserError(f'there is no setting "{key}"', remedy=f"Known are {', '.join(fields)}.")
     return UserError(f"{key} = {spelled(given[key])}, but it must be {in_words(fields[key])}")
+
+
+def _of_text(
+    loaded: LoadedWriter | LoadedFiller | LoadedTexts, reading: Reading, kind: Json, full: bool
+) -> Page:
+    return make_page(explore_reading(reading, loaded.model, loaded.tokenizer, kind, Asked(full=full)))

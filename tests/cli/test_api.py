@@ -1,7 +1,9 @@
 """The command line's words for Python."""
 
+import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,9 @@ from PIL import Image
 import multihead
 from multihead import models
 from multihead import recipe as recipes
+from multihead.api import LoadedArtist, LoadedFiller
 from multihead.errors import UserError
-from multihead.generation.artist import Artist
-from multihead.generation.filler import Filler
+from multihead.inspect.page import Page
 from multihead.run import Run
 from multihead.settings import TokenizerSettings
 from multihead.text import lossless, masking
@@ -34,6 +36,13 @@ def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, 
     with Run.create(folder, recipe, tokenizers, {}) as run:
         run.save_model(models.load(kind).Model(recipe.model).state_dict(), {})
     return folder
+
+
+def shown(page: Page) -> str:
+    """The page as a notebook shows it."""
+    [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
+    assert unescape(inside) == page.html
+    return page.html
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +70,16 @@ def test_a_language_model_goes_on_with_a_prompt(tmp_path: Path) -> None:
         writer.generate("ab", top_p=1.5)
     with pytest.raises(UserError, match='no setting "beam_size"'):
         writer.generate("ab", beam_size=5)
+    assert "goes on with" in shown(writer.inspect("abc abd"))
 
 
 def test_a_bert_fills_gaps(tmp_path: Path, words: Tokenizer) -> None:
     tokenizer = masking.with_mask(words)
     sizes = {**SMALL, "vocab_size": tokenizer.vocab_size, "max_positions": 13}
     filler = multihead.load(made(tmp_path / "bert", "bert", tokenizer, sizes), device="cpu")
-    assert isinstance(filler, Filler)
+    assert isinstance(filler, LoadedFiller)
     assert len(filler.fill("a [MASK] circle").gaps) == 1
+    assert '"question":"[MASK]"' in shown(filler.inspect("a [MASK] circle"))
 
 
 def test_texts_and_pictures_get_their_classes(tmp_path: Path, words: Tokenizer) -> None:
@@ -81,15 +92,17 @@ def test_texts_and_pictures_get_their_classes(tmp_path: Path, words: Tokenizer) 
         "class_names": names,
     }
     folder = made(tmp_path / "texts", "bert_classifier", words, sizes, **{"data.max_length": 13})
-    guesses = multihead.load(folder, device="cpu").classify(["large green circle", ""])
+    texts = multihead.load(folder, device="cpu", task="classification")
+    guesses = texts.classify(["large green circle", ""])
+    assert "is taken for" in shown(texts.inspect("large green circle"))
     assert set(guesses[0].probabilities) == set(names)
     assert guesses[1].name == ""
 
     sizes = {**SMALL, "picture_size": 6, "patch_size": 3, "channels": 1, "classes": 3, "class_names": names}
     Image.fromarray(np.zeros((7, 11), dtype=np.uint8)).save(tmp_path / "a.png")
-    found = multihead.load(made(tmp_path / "pictures", "vit", None, sizes), device="cpu").classify(
-        [tmp_path / "a.png"] * 2
-    )
+    pictures = multihead.load(made(tmp_path / "pictures", "vit", None, sizes), device="cpu", task="pictures")
+    found = pictures.classify([tmp_path / "a.png"] * 2)
+    assert '"rollout":' in shown(pictures.inspect(tmp_path / "a.png"))
     assert [set(guess.probabilities) for guess in found] == [set(names)] * 2
 
 
@@ -110,9 +123,12 @@ def test_a_dalle_draws(tmp_path: Path, words: Tokenizer) -> None:
     }
     torch.manual_seed(3)
     artist = multihead.load(made(tmp_path / "dalle", "dalle", words, sizes), device="cpu")
-    assert isinstance(artist, Artist)
+    assert isinstance(artist, LoadedArtist)
     drawn = artist.draw("large green circle", 2)
     assert [drawing.picture.size for drawing in drawn] == [(8, 8)] * 2
+    drawn[0].picture.save(tmp_path / "a.png")
+    assert "draws" in shown(artist.inspect("large green circle"))
+    assert "a given picture" in shown(artist.inspect("large green circle", tmp_path / "a.png"))
 
 
 def test_runs_are_compared(trained: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multihead.data.pictures.opening import Pixels, as_picture
 from multihead.inspect import pictures
-from multihead.inspect.pictures import FAINT, visible
+from multihead.inspect.pictures import FAINT, RULE, visible
 
 WIDTH = 1.15
 """Inches of one small picture."""
@@ -79,5 +79,7 @@ def _draw(axes: Axes, pixels_Chw: Pixels, panel: Panel) -> None:
             interpolation="nearest",
             extent=extent,
         )
-    axes.set_axis_off()
+    axes.set(xticks=[], yticks=[])
+    axes.grid(visible=False)
+    axes.spines[:].set(visible=True, color=RULE, linewidth=0.6)  # a white picture has no edge of its own
     axes.set_title(visible(panel.title), fontsize=8, pad=3, parse_math=False)

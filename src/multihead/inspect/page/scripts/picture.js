@@ -49,6 +49,8 @@ function covered(x, y, side, colourOf) {
           ...whole,
         })
       : null,
+    // A white picture would have no edge on white paper.
+    s("rect", { x, y, width: side, height: side, fill: "none", stroke: colour("rule") }),
   );
 }
 
