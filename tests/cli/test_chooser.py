@@ -169,3 +169,12 @@ def test_a_terminal_without_unicode_is_no_reason_to_fail(monkeypatch: pytest.Mon
     command(monkeypatch, greet)
     assert main(["recipes"]) == 0
     assert terminal.buffer.getvalue() == b"\\uc548\\ub155 \\xfc\n"
+
+
+def test_a_home_that_cannot_be_written_is_no_reason_to_warn() -> None:
+    code = "import sys; from multihead.cli import main; main(['--version']); import matplotlib.pyplot"
+    environment = {**os.environ, "HOME": "/proc", "MPLBACKEND": "svg"}
+    for key in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        environment.pop(key, None)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert done.stderr == b""

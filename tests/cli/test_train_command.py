@@ -109,3 +109,22 @@ def test_help_of_train_lists_every_key(capfdbinary: Captured) -> None:
     told = capfdbinary.readouterr().out.decode()
     for words in ("--src FILE", "--dry-run", "--training.steps", "--model.d_model", "--search.beam_size"):
         assert words in told
+
+
+def test_one_matrix_for_two_vocabularies_is_refused_before_the_corpus_is_opened(
+    capfdbinary: Captured,
+) -> None:
+    files = ["--src", "nowhere.de", "--tgt", "nowhere.en"]
+    told = fail(capfdbinary, "train", *files, "--tokenizer.joint", "false")
+    assert "two vocabularies cannot share one matrix" in told
+    assert 'Set model.tied to "decoder"' in told
+    assert "no such file" in fail(
+        capfdbinary, "train", *files, "--tokenizer.joint", "false", "--model.tied", "none"
+    )
+
+
+def test_a_key_with_a_wrong_value_is_named_once(capfdbinary: Captured) -> None:
+    told = fail(capfdbinary, "train", "multi30k-de-en", "--search.beam_size", "many")
+    assert told.strip() == (
+        'multihead: --search.beam_size = "many", but it must be a whole number of at least 1'
+    )

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from multihead.data import prepare as preparing
+from multihead.data.folders import cache_root
 from multihead.data.hashes import contamination
 from multihead.data.prepare import Prepared, prepare
 from multihead.data.store import StoreWriter
@@ -255,7 +256,7 @@ def test_the_cache_is_the_users_own_by_default(corpus: Corpus, monkeypatch: pyte
     assert corpus.prepare(cache="").folder.parent == corpus.folder / "xdg" / "multihead"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(corpus.folder / "home"))
-    assert preparing.cache_folder(DataSettings()) == corpus.folder / "home" / ".cache" / "multihead"
+    assert cache_root("") == corpus.folder / "home" / ".cache" / "multihead"
 
 
 def test_standard_input_is_read_once(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:

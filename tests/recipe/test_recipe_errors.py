@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from multihead.errors import UserError
-from multihead.recipe import from_toml, load
+from multihead.recipe import from_toml, load, refuse_contradictions
 
 
 def message(text: str) -> str:
@@ -88,7 +88,7 @@ def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> 
         (
             "training.steps",
             "many",
-            '--training.steps: training.steps = "many", but it must be a whole number',
+            '--training.steps = "many", but it must be a whole number',
         ),
         (
             "training.stps",
@@ -98,7 +98,7 @@ def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> 
         ("steps", "1", '--steps: unknown key "steps". Did you mean "training.steps"?'),
         ("nonsense", "1", '--nonsense: unknown key "nonsense". A key follows its section'),
         ("trainin.steps", "1", 'unknown section "trainin". Did you mean "training"?'),
-        ("data.dir.x", "1", '--data.dir: data.dir = {x = "1"}, but it must be a text'),
+        ("data.dir.x", "1", '--data.dir = {x = "1"}, but it must be a text'),
         ("model.num_heads", "7", "--model.num_heads: [model] d_model 512 is not a multiple of num_heads 7"),
         ("training.steps", "[" * 3000, "but it must be a whole number of at least 1"),
         ("name", "a/b", 'name = "a/b", but it must be a text that can name a folder'),
@@ -146,3 +146,13 @@ def test_a_file_in_another_encoding_is_placed(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes('name = "a"\n# für\n'.encode("latin-1"))
     with pytest.raises(UserError, match=r"latin\.toml:2: not UTF-8"):
         load(tmp_path / "latin.toml")
+
+
+def test_one_matrix_for_two_vocabularies_is_refused_before_anything_is_read() -> None:
+    contradictory = {"tokenizer.joint": "false", "data.source": "nowhere.de", "data.target": "nowhere.en"}
+    with pytest.raises(
+        UserError, match=r"two vocabularies cannot share one matrix\. Set model\.tied to \"dec"
+    ):
+        refuse_contradictions(from_toml("", overrides=contradictory))
+    for key, value in {"model.tied": "decoder", "tokenizer.joint": "true"}.items():
+        refuse_contradictions(from_toml("", overrides={**contradictory, key: value}))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
 
@@ -53,7 +54,7 @@ def test_content_is_on_the_disk_before_it_has_its_name_and_the_name_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
-    sync, replace = files.sync, Path.replace
+    sync, replace = disk.sync, Path.replace
 
     def watched_sync(path: Path) -> None:
         order.append(f"sync {path.name}")
@@ -63,7 +64,7 @@ def test_content_is_on_the_disk_before_it_has_its_name_and_the_name_after(
         order.append("rename")
         return replace(old, new)
 
-    monkeypatch.setattr(files, "sync", watched_sync)
+    monkeypatch.setattr(disk, "sync", watched_sync)
     monkeypatch.setattr(Path, "replace", watched_replace)
     files.write_text(tmp_path / "a", "text")
     assert order == ["sync a", "rename", f"sync {tmp_path.name}"]

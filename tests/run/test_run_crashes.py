@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from multihead import disk
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.run import Run, files
+from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 
@@ -92,13 +93,13 @@ def die_at(operation: int) -> Callable[[], None]:
 def watch(operate: Callable[[], None]) -> None:
     """Have ``operate`` called before each operation by which files come to be, get their names and go."""
     audited = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "shutil.rmtree"}
-    sync = files.sync
+    sync = disk.sync
 
     def synced(path: Path) -> None:
         operate()
         sync(path)
 
-    files.sync = synced
+    disk.sync = synced
     sys.addaudithook(lambda event, _: operate() if event in audited else None)
 
 

@@ -15,6 +15,7 @@ import torch
 from backwards import Silent, contents, fit, small_transformer, training_in
 from torch import nn
 
+from multihead import disk
 from multihead.run import Run, files
 from multihead.training import Training, Validation
 
@@ -96,12 +97,12 @@ class Countdown:
 
 
 def test_a_crash_while_anything_is_saved_costs_nothing(tmp_path: Path) -> None:
-    uncut = Countdown(files.sync, float("inf"))
-    with mock.patch.object(files, "sync", uncut):
+    uncut = Countdown(disk.sync, float("inf"))
+    with mock.patch.object(disk, "sync", uncut):
         fit(training_in(tmp_path / "whole", settings=SETTINGS))
     for moment in random.Random(1).sample(range(1, uncut.calls), 5):
         folder = tmp_path / str(moment)
-        with mock.patch.object(files, "sync", Countdown(files.sync, moment)), pytest.raises(Killed):
+        with mock.patch.object(disk, "sync", Countdown(disk.sync, moment)), pytest.raises(Killed):
             fit(training_in(folder, settings=SETTINGS))
         fit(training_in(folder, settings=SETTINGS))
         assert contents(folder) == contents(tmp_path / "whole")
@@ -159,3 +160,18 @@ def test_a_killed_process_costs_nothing(tmp_path: Path) -> None:
     for name in ("whole", "killed"):
         fit(training_in(tmp_path / name, settings={"log_every": 1}))
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def test_other_kernels_than_before_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def start(level: str, observer: Silent | None = None) -> Training:
+        monkeypatch.setattr("multihead.training.state.native.level", lambda: level)
+        return training_in(tmp_path, small_transformer(), observer=observer, settings={"log_every": 1})
+
+    fit(start("avx2", StopsAt(4)))
+    fit(start("avx2", StopsAt(6)))
+    assert not caplog.records
+    assert fit(start("")).how == "finished"
+    (told,) = caplog.messages
+    assert "other kernels before (avx2, now none): it goes on" in told

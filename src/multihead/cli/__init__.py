@@ -10,6 +10,7 @@ import errno
 import gc
 import importlib
 import io
+import logging
 import os
 import sys
 import traceback
@@ -39,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     _survive_odd_terminals()
+    # That its cache cannot be written, or is being made, is nothing that a user of ours has to know.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         code = _dispatch([argument for argument in given if argument != "--debug"])
         sys.stdout.flush()

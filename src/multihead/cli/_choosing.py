@@ -90,7 +90,9 @@ def _fine_tuning(place: Path, named: Files, given: Mapping[str, str]) -> Recipe[
 
 def _suited(named: Files, given: Mapping[str, str]) -> Recipe[Settings]:
     overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
-    data = recipes.from_toml("", overrides={**overrides, **given}).data
+    first = recipes.from_toml("", overrides={**overrides, **given})
+    recipes.refuse_contradictions(first)  # before the corpus is measured
+    data = first.data
     fresh = suggest(measure(_told_once(data)))
     named_after = {"name": _name(data), **_languages(data)}
     return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **given})

@@ -1,4 +1,4 @@
-"""Make a run folder of a local Hugging Face folder: GPT-2, BERT, ViT, MarianMT.
+"""Read a Hugging Face folder: GPT-2, BERT, ViT or MarianMT.
 
     multihead import gpt2/ -o runs/gpt2
     multihead generate runs/gpt2 --prompt "Once upon a time"

@@ -1,4 +1,4 @@
-"""Look at what a model attends to while it reads, sees, draws or translates.
+"""Look at what a model attends to as it reads, sees, draws or writes.
 
     multihead inspect runs/de-en "Ein Hund schläft." -o page.html
     multihead inspect runs/shakespeare "The king said that he"

@@ -8,8 +8,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from multihead.data.folders import sync
 from multihead.data.known import KnownData, KnownFile
+from multihead.disk import sync
 from multihead.errors import UserError
 
 Progress = Callable[[str, int, int], None]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from multihead.disk import sync
+
 ABANDONED_AFTER = 24 * 3600.0
 """Seconds without a write after which a temporary folder counts as left over from a crash."""
 
@@ -62,17 +64,6 @@ def _move(folder: Path, to: Path) -> None:
     except OSError:
         if folder.exists() and not to.exists():
             raise
-
-
-def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    if path.is_dir() and os.name != "posix":
-        return  # such systems cannot open a folder
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _sweep(folder: Path) -> None:

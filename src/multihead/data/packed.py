@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.building import Progress
-from multihead.data.folders import built_whole
+from multihead.data.folders import built_whole, cache_root
 from multihead.data.hashes import file_sha256
-from multihead.data.prepare import cache_folder
 from multihead.errors import UserError
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
 from multihead.text import lossless
@@ -80,7 +79,7 @@ def pack(
         known = Tokenizer.load(tokenizer.file)
     basis = _basis(data, tokenizer, known, paths)
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-    folder = cache_folder(data) / key[:32]
+    folder = cache_root(data.cache) / key[:32]
     while (found := _found(folder, key)) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:

@@ -7,14 +7,13 @@ a hash of everything it depends on: the bytes of the files, the settings, the to
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from multihead.data import store, vocabularies
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, Progress, build
-from multihead.data.folders import built_whole
+from multihead.data.folders import built_whole, cache_root
 from multihead.data.inputs import contents, reread
 from multihead.data.store import BrokenStoreError, TokenStore
 from multihead.data.vocabularies import Tokenizers
@@ -90,7 +89,7 @@ def prepare(
         known = vocabularies.from_files(tokenizer, init_tokenizers)
         basis = _basis(files, tokenizer, known, seed)
         key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-        folder = cache_folder(data) / key[:32]
+        folder = cache_root(data.cache) / key[:32]
         while (found := _found(folder, key)) is None:
             try:
                 with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
@@ -102,19 +101,6 @@ def prepare(
                 fact = f"cannot be written ({error.strerror or error})"
                 raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
     return found
-
-
-class _Cached(Protocol):
-    @property
-    def cache(self) -> str: ...
-
-
-def cache_folder(data: _Cached) -> Path:
-    """Return the folder of prepared corpora: ``data.cache``, or the user's own cache."""
-    if data.cache:
-        return Path(data.cache)
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "multihead"
 
 
 def _basis(

@@ -11,9 +11,8 @@ from typing import Any
 
 from multihead import randomness
 from multihead.data.building import Progress
-from multihead.data.folders import built_whole
+from multihead.data.folders import built_whole, cache_root
 from multihead.data.hashes import file_sha256, sentence_hash
-from multihead.data.prepare import cache_folder
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
 from multihead.settings.tasks import classification, masked
@@ -86,7 +85,7 @@ def prepare_texts(
         known = with_mask(Tokenizer.load(tokenizer.file))
     basis = _basis(data, tokenizer, known, seed)
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-    folder = cache_folder(data) / key[:32]
+    folder = cache_root(data.cache) / key[:32]
     while (found := _found(folder, key)) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:

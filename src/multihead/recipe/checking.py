@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from multihead import models
 from multihead.errors import UserError
 from multihead.recipe.layers import Layer
+from multihead.recipe.sections import Recipe
 from multihead.recipe.values import fit, in_words, is_sound, spelled
 from multihead.settings import Settings
 
@@ -43,12 +44,27 @@ def checked(section: str, types: Types, given: Given) -> Settings:
         raise _refused(section, str(first["loc"][0]), wanted, given) from None
 
 
+def refuse_contradictions(recipe: Recipe[Settings]) -> None:
+    """Refuse what sections say against each other, before any data is read.
+
+    Raises:
+        UserError: with what may be done about it.
+    """
+    if not getattr(recipe.tokenizer, "joint", True) and getattr(recipe.model, "tied", "") == "all":
+        raise UserError(
+            'tokenizer.joint = false and model.tied = "all": two vocabularies cannot share one matrix',
+            remedy='Set model.tied to "decoder" (or "none"), or leave tokenizer.joint true.',
+        )
+
+
 def _refused(section: str, key: str, wanted: type[Settings], given: Given) -> UserError:
     must = f"must be {in_words(wanted.model_fields[key])}"
     if key not in given:
         return UserError(f"{section}.{key} is missing; it {must}")
     value, layer = given[key]
-    return UserError(f"{section}.{key} = {spelled(value)}, but it {must}", place=layer.where(section, key))
+    fact, place = f"{section}.{key} = {spelled(value)}, but it {must}", layer.where(section, key)
+    # A key of the command line is its own place, and is not named twice.
+    return UserError(f"--{fact}") if layer.typed_in else UserError(fact, place=place)
 
 
 def _contradiction(section: str, fact: str, given: Given) -> UserError:

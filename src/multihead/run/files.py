@@ -1,12 +1,12 @@
 """Files that are there as a whole or not at all, whatever happens while they are written."""
 
 import errno
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from multihead import disk
 from multihead.errors import UserError
 
 PARTIAL = ".partial"
@@ -38,11 +38,11 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
             folder.mkdir()
             fill(partial)
             partial.chmod(folder.stat().st_mode & 0o666)  # what fills may be stricter than the user's umask
-            sync(partial)
+            disk.sync(partial)
             partial.replace(path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        sync(path.parent)
+        disk.sync(path.parent)
 
 
 def clear(folder: Path) -> None:
@@ -51,20 +51,11 @@ def clear(folder: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def sync(path: Path) -> None:
-    """Wait until a file's content, or a folder's list of names, is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def make_folder(path: Path) -> None:
     """Make a folder and those above it. Raises ``UserError`` where that is impossible."""
     with disk_errors_told(path):
         path.mkdir(parents=True, exist_ok=True)
-        sync(path.parent)
+        disk.sync(path.parent)
 
 
 def remove(path: Path) -> None:

@@ -1,10 +1,12 @@
 """Everything that a training goes on from: weights, moments, moving average, and where it stands."""
 
+import logging
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
+from multihead import native
 from multihead.run import Run
 from multihead.settings import Learning
 from multihead.training import optimizers
@@ -12,6 +14,10 @@ from multihead.training.averaging import MovingAverage
 from multihead.training.progress import Progress
 
 MODEL, EMA = "model.", "ema."
+KERNELS = "kernels"
+"""What the state says of the kernels it was computed with, beside ``Progress``."""
+
+LOG = logging.getLogger(__name__)
 
 
 class State:
@@ -35,12 +41,13 @@ class State:
         tensors |= optimizers.state_tensors(self.optimizer, self.model)
         if self.ema:
             tensors |= {EMA + name: weight for name, weight in self.ema.weights.items()}
-        run.save_state(self.progress.step, tensors, self.progress.to_dict())
+        run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), KERNELS: self._kernels()})
 
     def restore(self, run: Run) -> None:
         """Become the run's newest state, if there is any; forget what was told of later steps."""
         if saved := run.load_state():
             tensors, meta = saved
+            self._tell_of_other_kernels(meta.pop(KERNELS, None))
             self.progress = Progress.from_dict(meta)
             self.model.load_state_dict(_under(MODEL, tensors))
             optimizers.load_state_tensors(self.optimizer, self.model, tensors)
@@ -49,6 +56,20 @@ class State:
                     name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()
                 }
         run.truncate_after(self.progress.step)
+
+    def _kernels(self) -> str:
+        """What computes: the level of the native kernels on a CPU, "none" without; elsewhere the device."""
+        return native.level() or "none" if self.device.type == "cpu" else self.device.type
+
+    def _tell_of_other_kernels(self, before: str | None) -> None:
+        now = self._kernels()
+        if before not in (None, now):  # None: a state of an earlier version
+            LOG.warning(
+                "This run was computed with other kernels before (%s, now %s): it goes on, but does not end "
+                "with the same bytes as one that was never cut off.",
+                before,
+                now,
+            )
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from multihead.data.folders import cache_root
 from multihead.data.hashes import contamination
-from multihead.data.prepare import cache_folder
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.run import Run
@@ -172,7 +172,7 @@ def compare(one: Evaluation, other: Evaluation) -> Mapping[str, Comparison]:
 
 def _contaminated(run: Run, sources: Sequence[str]) -> int | None:
     data = run.recipe.data
-    store: Path = cache_folder(data) / str(run.environment["data"].get("fingerprint", ""))[:32]
+    store: Path = cache_root(data.cache) / str(run.environment["data"].get("fingerprint", ""))[:32]
     if not store.is_dir():
         return None
     return contamination(store, sources)

@@ -104,7 +104,8 @@ class SearchSettings(Settings):
     """alpha in ((5 + |Y|) / 6)^alpha (Wu et al. 2016, eq. 14; 0.6 as in Vaswani et al. 2017); 0: none."""
     stop: Literal["exact", "first"] = "first"
     """When a beam search is over. exact: when nothing better can come; first: when as many hypotheses have
-    ended as the beam holds, as in most toolkits: 1.4 times as fast, 99 % of Multi30k's outputs the same."""
+    ended as the beam holds, as in most toolkits. Measured once, on test_2016_flickr with one model: first was
+    1.4 times as fast, 10 of 1,000 outputs differed, BLEU was 37.778 (exact: 37.775)."""
     n_best: PositiveInt = 1
     """Hypotheses returned for each sentence."""
     max_extra: int = Field(50, ge=0)

@@ -17,7 +17,7 @@ from multihead.batch import Batch
 from multihead.data.batches import Position
 from multihead.errors import UserError
 from multihead.inspect.report import Looked
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, refuse_contradictions
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
@@ -86,8 +86,9 @@ def ready(
         beginning: the run that training begins with (fine-tuning), whose vocabulary is taken.
 
     Raises:
-        UserError: bad data; settings that do not go with it.
+        UserError: settings that contradict each other; bad data; settings that do not go with it.
     """
+    refuse_contradictions(recipe)
     task = importlib.import_module(f"{__name__}.{recipe.task}")
     found: Ready = task.ready(recipe, device, progress=progress, beginning=beginning)
     return found
