@@ -122,6 +122,11 @@ EXPORT(encoder_layer)(int is_bf16, float* x, Ints n, double epsilon, Ints sizes,
             : encoder_layer<Fp32>(x, layer, layer_shape(sizes), lengths, threads);
 }
 
+EXPORT(source_keys)(int is_bf16, const float* x, Ints kv, Ints sizes, Ints to, int threads) {
+    is_bf16 ? source_keys<Bf16>(x, linear_of(kv), layer_shape(sizes), cached<bf16>(to), threads)
+            : source_keys<Fp32>(x, linear_of(kv), layer_shape(sizes), cached<float>(to), threads);
+}
+
 EXPORT(decoder_step)(int is_bf16, float* x, Ints n, double epsilon, Ints sizes, Ints self, Ints source,
                      const float* bias, const int64_t* lengths, int threads) {
     const DecoderLayer layer{linear_of(n),      linear_of(n + 4),  linear_of(n + 8),         linear_of(n + 12),

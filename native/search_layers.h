@@ -198,6 +198,31 @@ INLINE void put(const float* key, const float* value, int64_t d_k, int64_t d_v, 
     for (int64_t j = 0; j < d_v; j += W) store(values + slot * D + j, load(value + j, d_v - j), d_v - j);
 }
 
+// The source's keys and values, kv = x W + b, where the cache has them: x (N, K, d).
+template <class Format>
+static void source_keys(const float* x, const Linear& kv, const LayerShape& s,
+                        const Cached<typename Format::Element>& to, int threads) {
+    const int64_t K = s.K, keys = s.H * s.d_k, wide = keys + s.H * s.d_v, D = padded16(s.d_v);
+    const int64_t block = BLOCK / K > 1 ? BLOCK / K : 1;
+#pragma omp parallel num_threads(threads)
+    {
+        const Memory<Format> memory(block * K, s, wide, 0);
+#pragma omp for schedule(static)
+        for (int64_t begin = 0; begin < s.N; begin += block) {
+            const int64_t end = begin + block < s.N ? begin + block : s.N;
+            linear<Format>((end - begin) * K, x + begin * K * s.d, s.d, kv, memory.inner, wide, memory.rows);
+            for (int64_t n = begin; n < end; n++)
+                for (int64_t h = 0; h < s.H; h++)
+                    for (int64_t k = 0; k < K; k++) {
+                        const float* row = memory.inner + ((n - begin) * K + k) * wide;
+                        put(row + h * s.d_k, row + keys + h * s.d_v, s.d_k, s.d_v, k,
+                            to.keys + (n * s.H + h) * s.d_k * to.room, to.room,
+                            to.values + (n * s.H + h) * to.room * D, D);
+                    }
+        }
+    }
+}
+
 // x (N, K, d) becomes the layer's output. `bias` (N, K, slots), 0 or -inf, says who sees which slot, or none;
 // `lengths` (N) are the sources'.
 template <class Format>

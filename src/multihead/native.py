@@ -25,6 +25,7 @@ SIGNATURES = {
     "attention_backward": "pnpnpnpnpnppnpnpnnii",
     "linear": "pnpi",
     "encoder_layer": "pndnp",
+    "source_keys": "pnnn",
     "decoder_step": "pndnnnpp",
     "log_normaliser": "ppii",
     "top": "pppiii",

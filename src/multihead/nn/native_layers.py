@@ -109,16 +109,22 @@ class NativeDecoderLayer:
         ]
         self._layer = _Layer(own, matrices, _arounds(layer, "self", "cross", "feed_forward"))
         self._heads, _, self._d_k, self._d_v, _ = self._layer.widths
-        self._w_k, self._w_v = PackedLinear.of(dtype, source.w_k), PackedLinear.of(dtype, source.w_v)
+        self._w_kv = PackedLinear.of(dtype, source.w_k, source.w_v)
 
     def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> "NativeCache":
         """The cache before the first step, with the source's keys and values."""
         N, S, _ = memory_NSd.shape
-        k, v = (part(memory_NSd.flatten(0, 1)) for part in (self._w_k, self._w_v))
         keys, values = self._room(N, S)
-        keys[..., :S] = k.view(N, S, self._heads, -1).permute(0, 2, 3, 1)
-        values[:, :, :S, : self._d_v] = v.view(N, S, self._heads, -1).transpose(1, 2)
-        return NativeCache(keys, values, lengths_N.long())
+        cache = NativeCache(keys, values, lengths_N.long())
+        native.call(
+            "source_keys",
+            self._dtype,
+            memory_NSd.contiguous(),
+            self._w_kv.description,
+            (N, S, *self._layer.widths),
+            cache.source,
+        )
+        return cache
 
     def step(self, x_NKd: Tensor, cache: "NativeCache", bias_NKS: Tensor | None) -> Tensor:
         """One position of each sentence's K hypotheses; their keys and values are appended to the cache.
