@@ -3,6 +3,8 @@
     multihead inspect runs/multi30k-de-en \\
         "Zwei Frauen in roten Kleidern tanzen, während ein Mann Gitarre spielt." -o page.html
     python docs/screenshots.py page.html docs/images
+    multihead inspect runs/vit-digits eight.png -o page.html
+    python docs/screenshots.py page.html docs/images vit
 
 Needs Chromium and playwright (`pip install '.[browser]'`).
 """
@@ -18,21 +20,25 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 TALLEST = {
-    "alignment": 880,
-    "cross": 780,
-    "decoder": 780,
-    "sentence": 860,
-    "search": 1090,
-    "inputs": 800,
-    "steps": 800,
+    "": {
+        "alignment": 880,
+        "cross": 780,
+        "decoder": 780,
+        "sentence": 860,
+        "search": 1090,
+        "inputs": 800,
+        "steps": 800,
+    },
+    "gpt": {"heads": 985},
+    "vit": {"picture": 1412},
 }
-"""Tabs, and how much of each is shown."""
-DARK = ("sentence", "cross")
+"""Tabs of a translator's page, and of others', and how much of each is shown."""
+DARK = {"": ("sentence", "cross"), "gpt": (), "vit": ()}
 COLOURS = 200  # of a picture's palette: enough for flat colours, and a third of the size
 
 
-def main(page_file: Path, folder: Path) -> None:
-    """Write one picture a tab: inspect-TAB.png, and inspect-TAB-dark.png of some."""
+def main(page_file: Path, folder: Path, model: str = "") -> None:
+    """Write one picture a tab: inspect-TAB.png, and inspect-TAB-dark.png of some; inspect-MODEL-TAB.png."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
         context = driver.chromium.launch_persistent_context(
@@ -43,32 +49,38 @@ def main(page_file: Path, folder: Path) -> None:
             viewport={"width": 1120, "height": 700},
         )
         page: Any = context.new_page()
-        for scheme, tabs in (("light", tuple(TALLEST)), ("dark", DARK)):
+        for scheme, tabs in (("light", tuple(TALLEST[model])), ("dark", DARK[model])):
             page.emulate_media(color_scheme=scheme)
             page.goto(page_file.resolve().as_uri())
             for tab in tabs:
                 page.click(f"#tab-{tab}")
-                prepare(page, tab)
-                name = f"inspect-{tab}{'-dark' if scheme == 'dark' else ''}.png"
+                prepare(page, model, tab)
+                name = (
+                    "-".join(filter(None, ["inspect", model, tab, scheme if scheme == "dark" else ""]))
+                    + ".png"
+                )
                 save(
                     page.screenshot(
-                        full_page=True, clip={"x": 0, "y": 0, "width": 1120, "height": TALLEST[tab]}
+                        full_page=True,
+                        clip={"x": 0, "y": 0, "width": 1120, "height": TALLEST[model][tab]},
                     ),
                     folder / name,
+                    COLOURS if model != "vit" else None,
                 )
         context.close()
 
 
-def prepare(page: Any, tab: str) -> None:
+def prepare(page: Any, model: str, tab: str) -> None:
     """Show what a still picture cannot: what is seen while pointing at something."""
-    if tab == "sentence":
+    if not model and tab == "sentence":
         page.hover('[data-word="query-7"]')
 
 
-def save(png: bytes, path: Path) -> None:
-    """Write a picture with a palette."""
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+def save(png: bytes, path: Path, colours: int | None) -> None:
+    """Write a picture with a palette of so many colours; None: without one, for pictures in the picture."""
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    (picture.quantize(colours) if colours else picture).save(path, optimize=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])

@@ -59,7 +59,7 @@ def test_a_given_picture_is_looked_at_through_its_codes(tmp_path: Path) -> None:
     given, drawn = paint(artist, CAPTION, given=tmp_path / "a.png"), paint(artist, CAPTION)
     assert given.fits is None
     assert np.abs(given.looks()[1] - drawn.looks()[1]).max() > 1e-3
-    assert explore_painting(given, artist.model).content["told"][1] == ["is given", "a given picture"]
+    assert explore_painting(given, artist.model).content["told"][1] == ["is given", "this picture"]
 
 
 def test_all_numbers_can_be_had_and_no_layer_that_there_is_not() -> None:

@@ -31,9 +31,7 @@ def explore_painting(painting: Painting, model: nn.Module, asked: Asked = BEGINN
     layer, head = chosen(painting.records, painting.tokens, choice)
     start = {"kind": "self", "layer": layer, "head": head, "combine": choice.combine, "told": False}
     given = painting.fits is None
-    fits = (
-        "a given picture" if painting.fits is None else f"this picture, which fits it by {painting.fits:.2f}"
-    )
+    fits = "this picture" if painting.fits is None else f"this picture, which fits it by {painting.fits:.2f}"
     content = content_of(
         painting.records,
         painting.caption,

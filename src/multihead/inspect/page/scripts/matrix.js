@@ -24,6 +24,8 @@ function heatMap(view, room) {
     Math.ceil(left + columns * cell + right),
     Math.ceil(top + Math.max(rows * cell, 90) + 8),
   ];
+  // Single letters stand upright.
+  const upright = view.columns.every((token) => textWidth(token.text, fontSize) < cell);
   const svg = canvasSvg(width, height);
   svg.setAttribute("aria-label", `${view.caption} ${view.rowTitle} by ${view.columnTitle}`);
   const most = topOf(view);
@@ -50,10 +52,12 @@ function heatMap(view, room) {
     });
   });
   view.columns.forEach((token, j) => {
-    if (j % everyColumn) return;
+    if (j % everyColumn && !upright) return;
+    const place = `translate(${left + (j + 0.5) * cell} ${top - (upright ? 11 : 7)})`;
     names.column[j] = label(fitted(token.text, fontSize, 150), 0, 0, fontSize, {
       "dominant-baseline": "central",
-      transform: `translate(${left + (j + 0.5) * cell} ${top - 7}) rotate(-45)`,
+      transform: upright ? place : `${place} rotate(-45)`,
+      "text-anchor": upright ? "middle" : "start",
     });
   });
   svg.append(
