@@ -11,7 +11,6 @@ from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
-from multihead.search.distribution import largest
 from multihead.search.hypothesis import Hypothesis, length_penalty
 from multihead.search.limits import DEFAULT, Limits
 from multihead.search.live import Harvest, Live, to_drop
@@ -74,7 +73,8 @@ def beam(
     step = 0
     while True:
         logits_RV, state = stepper.step(live.last, state)
-        every = _extensions(live, continuations(live, logits_RV, constraints, eos_id, step), beam_size)
+        # No more than beam_size extensions of one row can be among the beam_size best of its sentence.
+        every = _extensions(live, continuations(live, logits_RV, constraints, eos_id, step, beam_size))
         places_BK = every.sums.topk(min(beam_size, every.sums.shape[1]), dim=1).indices
         best = every.at(places_BK)
         ends_BK = (best.tokens == eos_id) & (best.sums > -torch.inf)
@@ -126,16 +126,14 @@ class _Extensions:
         return _Extensions(*(value[sentences] for value in values))
 
 
-def _extensions(live: Live, following: Continuations, beam_size: int) -> _Extensions:
-    # No more than beam_size extensions of one row can be among the beam_size best of its sentence.
-    values_RC, tokens_RC = largest(following.logits, beam_size)
-    sums_RC = live.sums.flatten()[:, None] + (values_RC - following.normaliser[:, None])
+def _extensions(live: Live, following: Continuations) -> _Extensions:
+    sums_RC = live.sums.flatten()[:, None] + (following.values - following.normaliser[:, None])
     sentences, rows = live.sums.shape
     parents_KC = torch.arange(rows, device=sums_RC.device)[:, None].expand(rows, sums_RC.shape[1])
     return _Extensions(
         sums=sums_RC.view(sentences, -1),
         parents=parents_KC.flatten().expand(sentences, -1),
-        tokens=tokens_RC.view(sentences, -1),
+        tokens=following.tokens.view(sentences, -1),
         cut=following.cut[:, None].expand_as(sums_RC).reshape(sentences, -1),
     )
 

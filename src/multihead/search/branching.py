@@ -21,32 +21,46 @@ class Continuations:
     Attributes:
         logits: (R, V), -infinity where a token is not allowed.
         normaliser: (R,); ``logits - normaliser`` are the model's log-probabilities.
+        values: (R, K), the largest logits of each row, descending.
+        tokens: (R, K), whose they are.
         cut: (R,), True where the end symbol would not be the model's wish.
     """
 
     logits: Tensor
     normaliser: Tensor
+    values: Tensor
+    tokens: Tensor
     cut: Tensor
 
 
 def continuations(
-    live: Live, logits_RV: Tensor, constraints: Sequence[Constraint], eos_id: int, step: int
+    live: Live, logits_RV: Tensor, constraints: Sequence[Constraint], eos_id: int, step: int, most: int
 ) -> Continuations:
-    """Apply constraints and limits. Search owns the scores it was given, and writes into them."""
+    """Apply constraints and limits. Search owns the scores it was given, and writes into them.
+
+    Args:
+        live: the hypotheses that are continued.
+        logits_RV: their scores.
+        constraints: what must not come next.
+        eos_id: the end symbol.
+        step: the number of this step, from 0.
+        most: how many of each row's likeliest tokens are wanted.
+    """
     logits_RV = logits_RV.float()
     normaliser_R = log_normaliser(logits_RV, step)
     end_R = logits_RV[:, eos_id].clone()
     forbid_(logits_RV, live.history, constraints)
-    cut_R = torch.zeros_like(end_R, dtype=torch.bool)
-    at_limit = live.may_be_at_limit(step)
-    if constraints or at_limit:
-        best_R = largest(logits_RV, 1)[0][:, 0]
-        must_end_R = best_R == -inf
-        if at_limit:
-            must_end_R |= live.at_limit.repeat_interleave(live.sums.shape[1])
-        if bool(must_end_R.any()):
-            cut_R = must_end_R & ((logits_RV[:, eos_id] < best_R) | (best_R == -inf))
-            (ending,) = must_end_R.nonzero(as_tuple=True)
-            logits_RV[ending] = -inf
-            logits_RV[ending, eos_id] = end_R[ending].clamp(min=IMPOSSIBLE)
-    return Continuations(logits_RV, normaliser_R, cut_R)
+    values_RK, tokens_RK = largest(logits_RV, most)
+    best_R = values_RK[:, 0].clone()
+    must_end_R = best_R == -inf
+    if live.may_be_at_limit(step):
+        must_end_R |= live.at_limit.repeat_interleave(live.sums.shape[1])
+    cut_R = torch.zeros_like(must_end_R)
+    if bool(must_end_R.any()):
+        cut_R = must_end_R & ((logits_RV[:, eos_id] < best_R) | (best_R == -inf))
+        (ending,) = must_end_R.nonzero(as_tuple=True)
+        for scores in (logits_RV, values_RK):
+            scores[ending] = -inf
+        tokens_RK[ending, 0] = eos_id
+        logits_RV[ending, eos_id] = values_RK[ending, 0] = end_R[ending].clamp(min=IMPOSSIBLE)
+    return Continuations(logits_RV, normaliser_R, values_RK, tokens_RK, cut_R)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from multihead.batch import Source
+from multihead.search.branching import Continuations
 from multihead.search.constraints import Constraint
-from multihead.search.distribution import largest
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import DEFAULT, Limits
 from multihead.search.observer import Observer
@@ -35,8 +35,8 @@ def greedy(
     ``alpha`` decides nothing here; it makes the scores comparable with those of a beam search.
     """
 
-    def likeliest(logits_RV: Tensor, sentences_B: Tensor, step: int) -> Tensor:
-        return largest(logits_RV, 1)[1][:, 0]
+    def likeliest(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
+        return following.tokens[:, 0]
 
     harvest = rollout(
         stepper,

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from multihead.batch import Source
-from multihead.search.branching import continuations
+from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.limits import Limits
 from multihead.search.live import Harvest, Live, to_drop
@@ -18,9 +18,9 @@ S = TypeVar("S", bound=State)
 
 
 class Choose(Protocol):
-    """Which token comes next: (logits (R, V), sentences (B,), step) -> tokens (R,), each an allowed one."""
+    """Which token comes next: (what may follow, sentences (B,), step) -> tokens (R,), each an allowed one."""
 
-    def __call__(self, logits_RV: Tensor, sentences_B: Tensor, step: int) -> Tensor:
+    def __call__(self, following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         """Choose a token for each row."""
         ...
 
@@ -53,8 +53,8 @@ def rollout(
     step = 0
     while True:
         logits_RV, state = stepper.step(live.last, state)
-        following = continuations(live, logits_RV, constraints, eos_id, step)
-        tokens_R1 = choose(following.logits, live.sentences, step)[:, None]
+        following = continuations(live, logits_RV, constraints, eos_id, step, 1)
+        tokens_R1 = choose(following, live.sentences, step)[:, None]
         gains_R = following.logits.gather(1, tokens_R1)[:, 0] - following.normaliser
         sums_BK = live.sums + gains_R.view_as(live.sums)
         tokens_BK, cut_BK = tokens_R1.view_as(live.sums), following.cut.view_as(live.sums)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from multihead import randomness
 from multihead.batch import Source
+from multihead.search.branching import Continuations
 from multihead.search.constraints import Constraint
 from multihead.search.distribution import largest
 from multihead.search.hypothesis import Hypothesis
@@ -58,9 +59,9 @@ def sample(
     keys = [[randomness.derive(seed, "sample", n, copy) for copy in range(samples)] for n in numbers]
     keys_BK = torch.tensor(keys, dtype=torch.long, device=source.ids_BS.device)
 
-    def drawn(logits_RV: Tensor, sentences_B: Tensor, step: int) -> Tensor:
+    def drawn(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         uniform_R = uniform(keys_BK[sentences_B].flatten(), step)
-        return draw(logits_RV, uniform_R, temperature=temperature, top_k=top_k, top_p=top_p)
+        return draw(following.logits, uniform_R, temperature=temperature, top_k=top_k, top_p=top_p)
 
     harvest = rollout(
         stepper,
