@@ -1,14 +1,18 @@
-"""List the known corpora, or get one.
+"""List known corpora, get one, look after the cache.
+
+    multihead data list
+    multihead data get multi30k
+    multihead data cache
+    multihead data cache --clear --older-than 30
 
 Files are checked by their SHA-256; a download that broke off is taken up where
-it stopped.
-
-multihead data list
-multihead data get multi30k
+it stopped. What a training works with is never cleared away; what is cleared is
+made again when it is needed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +22,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
 from multihead.cli import _console, _options
+from multihead.data.cache import Entry, clear, entries
 from multihead.data.download import get
+from multihead.data.folders import cache_root
 from multihead.data.known import KNOWN, known
 from multihead.errors import UserError
 
@@ -27,7 +33,7 @@ from multihead.errors import UserError
 class Options:
     """What can be said."""
 
-    action: Annotated[Literal["list", "get"], tyro.conf.Positional]
+    action: Annotated[Literal["list", "get", "cache"], tyro.conf.Positional]
     """What to do."""
     name: _options.Name = None
     """The corpus to get."""
@@ -35,6 +41,12 @@ class Options:
     """Folder to put it in; by default data/NAME, where the built-in recipes look for it."""
     source: Annotated[_options.Folder, tyro.conf.arg(name="from")] = None
     """Take the files from this folder instead of downloading them."""
+    clear: _options.Flag = False
+    """Remove prepared data from the cache."""
+    older_than: Annotated[int | None, tyro.conf.arg(metavar="DAYS", help_behavior_hint="")] = None
+    """Clear only what was not used for so many days."""
+    cache: _options.Folder = None
+    """Look at this folder instead of your own cache: the one that data.cache names."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,6 +56,10 @@ def main(arguments: Sequence[str]) -> int:
     if options.action == "list":
         _list(console)
         return 0
+    if options.action == "cache":
+        return _cache(options, console)
+    if options.clear or options.older_than is not None:
+        raise UserError("only the cache can be cleared", remedy="multihead data cache --clear")
     if options.name is None:
         raise UserError("which corpus?", place="multihead data get", remedy=f"Known are: {', '.join(KNOWN)}.")
     corpus = known(options.name)
@@ -72,6 +88,41 @@ def _list(console: Console) -> None:
         console.print(f"{corpus.name}: {corpus.about}")
         console.print(table, soft_wrap=False)
         console.print()
+
+
+def _cache(options: Options, console: Console) -> int:
+    root = cache_root(options.cache or "")
+    if not options.clear:
+        if options.older_than is not None:
+            raise UserError("--older-than says what is cleared", remedy="Add --clear.")
+        _show(root, entries(root), console)
+        return 0
+    if (days := options.older_than or 0) < 0:
+        raise UserError(f"--older-than {days}, but it must be a number of days")
+    try:
+        removed, kept = clear(root, older_than=days * 86400)
+    except OSError as error:
+        fact = f"cannot be removed ({error.strerror or error})"
+        raise UserError(fact, place=str(error.filename or root)) from error
+    console.print(f"{root}: {len(removed)} removed, {_megabytes(removed)} MB; {len(kept)} in use")
+    return 0
+
+
+def _show(root: Path, found: Sequence[Entry], console: Console) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for heading in ("prepared", "of", "MB", "last used", ""):
+        table.add_column(heading, justify="right" if heading == "MB" else "left", no_wrap=True)
+    for one in found:
+        used = datetime.fromtimestamp(one.used).strftime("%Y-%m-%d %H:%M")
+        name = one.folder.name.removeprefix(f"{one.kind}-")[:12]
+        table.add_row(name, one.kind, _megabytes([one]), used, "in use" if one.in_use else "")
+    if found:
+        console.print(table, soft_wrap=False)
+    console.print(f"{root}: {len(found)} in all, {_megabytes(found)} MB")
+
+
+def _megabytes(found: Sequence[Entry]) -> str:
+    return f"{sum(one.size for one in found) / 1e6:,.1f}"
 
 
 class _Transfers(Progress):

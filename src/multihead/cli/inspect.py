@@ -1,4 +1,4 @@
-"""Look at what a model attends to as it reads, sees, draws or writes.
+"""Look at what a model attends to: text, picture, translation.
 
     multihead inspect runs/de-en "Ein Hund schläft." -o page.html
     multihead inspect runs/shakespeare "The king said that he"

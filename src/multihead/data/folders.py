@@ -1,5 +1,6 @@
 """Folders that are there whole or not at all, whoever else builds the same one at the same time."""
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -7,11 +8,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from multihead.disk import sync
 
 ABANDONED_AFTER = 24 * 3600.0
 """Seconds without a write after which a temporary folder counts as left over from a crash."""
+
+
+T = TypeVar("T")
 
 
 def cache_root(named: str) -> Path:
@@ -20,6 +25,31 @@ def cache_root(named: str) -> Path:
         return Path(named)
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "multihead"
+
+
+_HELD: dict[Path, int] = {}
+"""Folders that this process works with, and the open descriptors that say so to others."""
+
+
+def in_use(folder: Path, find: Callable[[Path], T | None]) -> T | None:
+    """Return what ``find`` finds in a folder of prepared data, which nobody clears while this process lives.
+
+    A shared lock says so (see ``cache.clear``), and the folder's time of change is when it was last used.
+    """
+    folder = folder.absolute()
+    if not folder.is_dir():
+        return None
+    try:
+        held = _HELD.get(folder)
+        if held is None or os.fstat(held).st_ino != folder.stat().st_ino:
+            _HELD[folder] = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+            if held is not None:
+                os.close(held)
+            fcntl.flock(_HELD[folder], fcntl.LOCK_SH)
+        os.utime(folder)
+    except OSError:
+        pass  # somebody else's cache, or a file system without locks: it can be read all the same
+    return find(folder)
 
 
 @contextmanager

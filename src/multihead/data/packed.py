@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.building import Progress
-from multihead.data.folders import built_whole, cache_root
+from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
@@ -80,7 +80,7 @@ def pack(
     basis = _basis(data, tokenizer, known, paths)
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
     folder = cache_root(data.cache) / key[:32]
-    while (found := _found(folder, key)) is None:
+    while (found := in_use(folder, lambda path: _found(path, key))) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
                 summary = _build(building, data, tokenizer, known, progress)

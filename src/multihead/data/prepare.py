@@ -13,7 +13,7 @@ from typing import Any
 
 from multihead.data import store, vocabularies
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, Progress, build
-from multihead.data.folders import built_whole, cache_root
+from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.inputs import contents, reread
 from multihead.data.store import BrokenStoreError, TokenStore
 from multihead.data.vocabularies import Tokenizers
@@ -90,7 +90,7 @@ def prepare(
         basis = _basis(files, tokenizer, known, seed)
         key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
         folder = cache_root(data.cache) / key[:32]
-        while (found := _found(folder, key)) is None:
+        while (found := in_use(folder, lambda path: _found(path, key))) is None:
             try:
                 with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
                     summary = build(building, files, tokenizer, known, seed, progress or _silent)

@@ -11,7 +11,7 @@ from typing import Any
 
 from multihead import randomness
 from multihead.data.building import Progress
-from multihead.data.folders import built_whole, cache_root
+from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
@@ -86,7 +86,7 @@ def prepare_texts(
     basis = _basis(data, tokenizer, known, seed)
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
     folder = cache_root(data.cache) / key[:32]
-    while (found := _found(folder, key)) is None:
+    while (found := in_use(folder, lambda path: _found(path, key))) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
                 summary = _build(building, data, tokenizer, known, seed, progress)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead.data.folders import built_whole, cache_root
+from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.known import remedy_for_missing
 from multihead.data.pictures.opening import Form, channels_of, fitted, open_picture
 from multihead.data.pictures.prepare import CHANNELS
@@ -100,7 +100,7 @@ def prepare(
     }
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
     folder = cache_root(data.cache) / f"captions-{key[:32]}"
-    while (found := _found(folder, key)) is None:
+    while (found := in_use(folder, lambda path: _found(path, key))) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
                 _build(building, pairs, data, tokenizer, form, seed, progress or (lambda *_: None))

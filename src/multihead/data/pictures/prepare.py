@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.folders import built_whole, cache_root
+from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.pictures.digits import NAMES, draw_digits
 from multihead.data.pictures.listing import ArrayListing, Listing, listed
 from multihead.data.pictures.opening import Form, channels_of, fitted
@@ -88,7 +88,7 @@ def prepare(data: DataSettings, *, seed: int, progress: Progress | None = None) 
     }
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
     folder = cache_root(data.cache) / f"pictures-{key[:32]}"
-    while (found := _found(folder, key)) is None:
+    while (found := in_use(folder, lambda path: _found(path, key))) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
                 learn, look = _parted(train, valid, data, seed)
