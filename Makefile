@@ -2,6 +2,7 @@
 # make test         linter, type check, tests
 # make bench        benchmarks, one after the other
 # make bench-peers RUN=runs/de-en SRC=test.de TGT=test.en   the same beside other toolkits, on the same weights
+# make bench-peers-training   training beside other toolkits, each in an environment of its own
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: quickstart test lint bench bench-peers clean
+.PHONY: quickstart test lint bench bench-peers bench-peers-training clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -29,6 +30,9 @@ bench: $(INSTALLED)
 bench-peers: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,export]'
 	$(BIN)/python benchmarks/peers/translation.py $(RUN) --src $(SRC) --tgt $(TGT)
+
+bench-peers-training: $(INSTALLED)
+	$(BIN)/python benchmarks/peers/training.py
 
 # Installed anew only when the list of what is needed, or the native part, has changed.
 $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)

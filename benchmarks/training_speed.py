@@ -13,38 +13,19 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import torch
 import tyro
+from peers.workload import SIZES, VOCAB, batches
 
 from multihead import hardware, native
 from multihead.batch import PairBatch
-from multihead.data.batches import BatchStream, PairList
 from multihead.models.transformer import Settings, Transformer
 from multihead.run.environment import environment
 from multihead.settings import TrainingSettings
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater
-
-VOCAB = {"tiny": 101, "small": 8000, "multi30k": 6000, "base": 10_000}
-SIZES: dict[str, dict[str, object]] = {
-    "tiny": {"d_model": 24, "d_ff": 37, "num_layers": 1, "num_heads": 3, "dropout": 0.1},
-    "small": {"d_model": 256, "d_ff": 512, "num_layers": 3, "num_heads": 8, "dropout": 0.1},
-    "multi30k": {
-        "d_model": 128,
-        "d_ff": 256,
-        "num_layers": 4,
-        "num_heads": 4,
-        "dropout": 0.2,
-        "norm": "pre",
-    },
-    "base": {"d_model": 512, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "dropout": 0.1},
-}
-FIRST_ID = 4
-"""The ids below are special symbols."""
 
 
 @dataclass(frozen=True)
@@ -82,26 +63,6 @@ class Measured:
     tokens_per_cpu_second: float
     ratio: float
     spread: tuple[float, float]
-
-
-def batches(size: str, tokens: int, multiple: int, count: int) -> list[PairBatch]:
-    """Random pairs of sentences, 14 pieces long on average, in batches of so many target tokens."""
-    chance, vocab = np.random.default_rng(1), VOCAB[size]
-    lengths = np.clip(chance.lognormal(2.6, 0.35, 29_000), 4, 45).astype(int)
-    others = np.clip(lengths * chance.normal(1.03, 0.12, len(lengths)), 3, 50).astype(int)
-    sources, targets = (
-        [chance.integers(FIRST_ID, vocab, length) for length in side] for side in (lengths, others)
-    )
-    stream = BatchStream(
-        PairList(sources, targets),
-        batch_tokens=tokens,
-        seed=1,
-        pad_id=0,
-        bos_id=2,
-        eos_id=3,
-        multiple=multiple,
-    )
-    return [batch for batch, _ in islice(stream, count)]
 
 
 def measure(

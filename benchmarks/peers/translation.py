@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from process import Process
 from safetensors.torch import save_file
 
 from multihead.errors import UserError
@@ -64,43 +64,6 @@ CONTESTANTS = (
 )
 
 
-class Process:
-    """A contestant at work, asked one thing at a time."""
-
-    def __init__(self, who: Contestant, threads: int, length_penalty: float) -> None:
-        self.who = who
-        settings = {**who.settings, "threads": threads, "length_penalty": length_penalty}
-        self._process = subprocess.Popen(
-            [sys.executable, str(HERE / who.script), str(WORK), json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"},
-        )
-        self._read()
-
-    def ask(self, ids: list[list[int]], beam: int, *, alone: bool = False) -> dict[str, Any]:
-        """Have sentences translated."""
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps({"ids": ids, "beam": beam, "alone": alone}) + "\n")
-        self._process.stdin.flush()
-        return self._read()
-
-    def close(self) -> None:
-        """Let it end."""
-        assert self._process.stdin
-        self._process.stdin.close()
-        self._process.wait()
-
-    def _read(self) -> dict[str, Any]:
-        assert self._process.stdout
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit(f"{self.who.name} ended with {self._process.wait()}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -127,26 +90,33 @@ def main() -> None:
     for who in wanted:
         if who not in present:
             print(f"{who.name}: left out, {who.package} is not installed", file=sys.stderr)
-    processes = [Process(who, given.threads, run.recipe.search.length_penalty) for who in present]
+    processes = [_start(who, given.threads, run.recipe.search.length_penalty) for who in present]
     measured: dict[str, Any] = {}
     for beam in given.beams:
-        rows: dict[str, dict[str, Any]] = {
-            one.who.name: {"seconds": [], "latency_ms": []} for one in processes
-        }
+        rows: dict[str, dict[str, Any]] = {one.name: {"seconds": [], "latency_ms": []} for one in processes}
         for one in processes:
-            one.ask(ids[:64], beam)  # warm
+            one.ask(_request(ids[:64], beam))  # warm
         for _ in range(given.rounds):
             for one in processes:
-                row = rows[one.who.name]
-                answer = one.ask(ids, beam)
+                row = rows[one.name]
+                answer = one.ask(_request(ids, beam))
                 row["seconds"].append(answer["seconds"])
                 row["bleu"] = bleu(target.decode_batch(answer["ids"]), references).value
-                alone = one.ask(ids[:ALONE], beam, alone=True)["seconds"]
+                alone = one.ask(_request(ids[:ALONE], beam, alone=True))["seconds"]
                 row["latency_ms"].append(1000 * alone / min(ALONE, len(ids)))
         measured[f"beam {beam}"] = _told(rows, len(ids), f"beam {beam}")
     for one in processes:
         one.close()
     _write(given.out, measured, given, len(ids))
+
+
+def _start(who: Contestant, threads: int, length_penalty: float) -> Process:
+    settings = json.dumps({**who.settings, "threads": threads, "length_penalty": length_penalty})
+    return Process(who.name, [sys.executable, HERE / who.script, WORK, settings], threads)
+
+
+def _request(ids: list[list[int]], beam: int, *, alone: bool = False) -> dict[str, object]:
+    return {"ids": ids, "beam": beam, "alone": alone}
 
 
 def _prepare(run: Run, target: Tokenizer) -> bool:

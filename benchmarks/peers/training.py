@@ -1,0 +1,233 @@
+"""Train one Transformer with multihead and its peers, on the same sentences, in turn: A B C A B C.
+
+    python benchmarks/peers/training.py [--sizes small base] [--rounds 3] [--threads 1]
+
+Run it alone: two benchmarks on one machine slow each other many times over. `make bench-peers-training` makes
+an environment for each peer; a contestant whose environment is missing is left out and named. Each works in a
+process of its own, on batches that lie ready as tensors, with Adam, label smoothing and clipped gradients:
+
+- multihead: bf16 products with the native kernels, and bf16 without them (a machine without a compiler).
+- Hugging Face: ``MarianMTModel`` from scratch in a plain loop (no ``Trainer``), fused AdamW, fp32 weights, in
+  fp32 and under bf16 autocast; masks made beforehand; the faster of its attention implementations.
+
+Model: post-norm, ReLU, one matrix for both embeddings and the output layer, dropout 0.1 (none of attention
+weights or inside the feed-forward networks), label smoothing 0.1. Batches: random ids in sentences as long as
+image captions, sorted by length, of so many target tokens. Tokens are real target tokens, end symbols
+included, padding not. That all do the same work is looked after: equal token counts, parameter counts
+printed, a loss that falls.
+
+Prints target tokens a second (median over rounds, lowest..highest), the same by the process' own time, how
+many times as fast multihead is (median of the rounds' ratios, by the clock and by that time), the peak of
+resident memory (libraries included), parameters, and loss before and after. Writes
+results/bench-training-peers.json with the machine.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from process import Process
+from workload import BOS, EOS, PAD, SIZES, VOCAB, batches
+
+from multihead.run import environment
+
+HERE = Path(__file__).parent
+ENVIRONMENTS = HERE / ".envs"
+TASK = {
+    "pad": PAD,
+    "bos": BOS,
+    "eos": EOS,
+    "label_smoothing": 0.1,
+    "clip_norm": 1.0,
+    "learning_rate": 3e-4,
+    "betas": (0.9, 0.98),
+    "eps": 1e-9,
+}
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """Who trains: a script, the package that it needs, its settings.
+
+    Attributes:
+        home: its environment under ``.envs``; "": the one that this script runs in.
+    """
+
+    name: str
+    script: str
+    package: str
+    settings: dict[str, object]
+    home: str = ""
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of its environment."""
+        return ENVIRONMENTS / self.home / "bin" / "python" if self.home else Path(sys.executable)
+
+    @property
+    def present(self) -> bool:
+        """Whether its environment is there."""
+        return self.python.exists() if self.home else find_spec(self.package) is not None
+
+
+OURS = ("training_ours.py", "multihead")
+HUGGING_FACE = ("training_huggingface.py", "transformers")
+CONTESTANTS = (
+    Contestant("multihead", *OURS, {"precision": "bf16", "native": True, "multiple": 1}),
+    Contestant("without native kernels", *OURS, {"precision": "bf16", "native": False, "multiple": 4}),
+    Contestant(
+        "Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "multiple": 1, "attention": "eager"}
+    ),
+    Contestant(
+        "Hugging Face fp32", *HUGGING_FACE, {"precision": "fp32", "multiple": 1, "attention": "eager"}
+    ),
+)
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--sizes", nargs="+", default=["small", "base"], choices=sorted(SIZES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=4096, help="target tokens a batch")
+    parser.add_argument("--count", type=int, default=4, help="batches a round")
+    parser.add_argument("--only", nargs="+", default=[], help="contestants, by their names; default: all")
+    parser.add_argument("--skip", nargs="+", default=[], help="contestants to leave out, by their names")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path("results/bench-training-peers.json"))
+    given = parser.parse_args()
+
+    wanted = [who for who in CONTESTANTS if who.name not in given.skip]
+    wanted = [who for who in wanted if not given.only or who.name in given.only]
+    present = [who for who in wanted if who.present]
+    for who in wanted:
+        if who not in present:
+            where = f"no environment {who.home}" if who.home else f"{who.package} is not installed"
+            print(f"{who.name}: left out, {where}", file=sys.stderr)
+    measured = {size: _measure(size, present, given) for size in given.sizes}
+    _write(given, present, measured)
+
+
+def _measure(size: str, present: list[Contestant], given: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as work:
+        tokens = _prepare(Path(work), size, given.tokens, given.count)
+        processes = [_start(who, Path(work), given.threads) for who in present]
+    rows: dict[str, dict[str, Any]] = {
+        one.name: {**one.ready, "seconds": [], "cpu": [], "losses": []} for one in processes
+    }
+    for number in range(given.rounds + 1):
+        for one in processes:
+            warm = number == 0
+            answer = one.ask({"batches": [0] if warm else list(range(given.count))})
+            row = rows[one.name]
+            row["losses"].append(answer["loss"])
+            if warm:
+                continue
+            if answer["tokens"] != tokens:
+                raise SystemExit(f"{one.name} counts {answer['tokens']} target tokens, not {tokens}")
+            row["seconds"].append(answer["seconds"])
+            row["cpu"].append(answer["cpu"])
+            row["peak_mib"] = round(answer["peak_mib"], 1)
+    for one in processes:
+        one.close()
+    _judge(rows, tokens)
+    print(_table(size, rows), flush=True)
+    return rows
+
+
+def _start(who: Contestant, work: Path, threads: int) -> Process:
+    settings = json.dumps({**who.settings, "threads": threads})
+    return Process(who.name, [who.python, HERE / who.script, work, settings], threads)
+
+
+def _prepare(work: Path, size: str, tokens: int, count: int) -> int:
+    """Write the task for everybody; return how many target tokens a round has."""
+    made = batches(size, tokens, 1, count)
+    rows = [
+        {
+            "source": _unpadded(batch.source.ids_BS, batch.source.lengths_B),
+            "target": _unpadded(batch.target_BT, batch.target_lengths_B + 1),
+        }
+        for batch in made
+    ]
+    task = {**TASK, "model": SIZES[size], "vocab": VOCAB[size], "batches": rows}
+    (work / "training.json").write_text(json.dumps(task), encoding="utf-8")
+    return sum(batch.tokens for batch in made)
+
+
+def _unpadded(ids_BN: torch.Tensor, lengths_B: torch.Tensor) -> list[list[int]]:
+    return [row[:length] for row, length in zip(ids_BN.tolist(), lengths_B.tolist(), strict=True)]
+
+
+def _judge(rows: dict[str, dict[str, Any]], tokens: int) -> None:
+    """Add speeds and ratios; say where somebody does not learn or trains another model."""
+    parameters = {row["parameters"] for row in rows.values()}
+    if len(parameters) > 1:
+        print(f"numbers of parameters differ: {sorted(parameters)}", file=sys.stderr)
+    for name, row in rows.items():
+        if row["losses"][-1] >= row["losses"][0]:
+            print(f"{name}: the loss does not fall: {row['losses']}", file=sys.stderr)
+        row["tokens_per_second"] = _spread([tokens / seconds for seconds in row["seconds"]])
+        row["tokens_per_cpu_second"] = _spread([tokens / seconds for seconds in row["cpu"]])
+        for own in OURS_BY_NAME:
+            if own in rows:
+                row[f"{own}: times as fast"] = {
+                    by: _spread([b / a for a, b in zip(rows[own][by], row[by], strict=True)])
+                    for by in ("seconds", "cpu")
+                }
+
+
+OURS_BY_NAME = tuple(who.name for who in CONTESTANTS if who.package == "multihead")
+
+
+def _spread(values: list[float]) -> tuple[float, float, float]:
+    return min(values), statistics.median(values), max(values)
+
+
+def _table(size: str, rows: dict[str, dict[str, Any]]) -> str:
+    """What was measured, as Markdown."""
+    owns = [own for own in OURS_BY_NAME if own in rows]
+    head = ["", "target tokens/s (lowest..highest)", "a second of processor"]
+    head += [f"{own} is faster by (lowest..highest), by processor time" for own in owns]
+    head += ["peak MiB", "parameters", "loss"]
+    lines = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for name, row in rows.items():
+        low, middle, high = row["tokens_per_second"]
+        cells = [name, f"{middle:,.0f} ({low:,.0f}..{high:,.0f})", f"{row['tokens_per_cpu_second'][1]:,.0f}"]
+        for own in owns:
+            ratio = row[f"{own}: times as fast"]
+            low, middle, high = ratio["seconds"]
+            cells.append(f"{middle:.2f} ({low:.2f}..{high:.2f}), {ratio['cpu'][1]:.2f}")
+        cells += [f"{row['peak_mib']:,.0f}", f"{row['parameters']:,}"]
+        cells.append(f"{row['losses'][0]:.2f} to {row['losses'][-1]:.2f}")
+        lines.append(cells)
+    return f"\n{size}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _write(given: argparse.Namespace, present: list[Contestant], measured: dict[str, Any]) -> None:
+    told = {
+        "environment": environment({}),
+        "settings": {
+            **TASK,
+            **{key: getattr(given, key) for key in ("threads", "rounds", "tokens", "count")},
+            "models": {size: {**SIZES[size], "vocab": VOCAB[size]} for size in measured},
+            "contestants": [asdict(who) for who in present],
+        },
+        "measured": measured,
+    }
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    print(f"\nwritten to {given.out}")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()
