@@ -11,7 +11,7 @@ from PIL import Image
 from multihead.attention_maps import Choice
 from multihead.errors import UserError
 from multihead.inspect.drawing import paint
-from multihead.inspect.page import Asked
+from multihead.inspect.page import Asked, drawn
 from multihead.inspect.page.drawn import explore_painting
 from multihead.settings.tasks.drawing import SearchSettings
 
@@ -70,6 +70,18 @@ def test_all_numbers_can_be_had_and_no_layer_that_there_is_not() -> None:
     assert np.array(listed["attention"][0]["weights"]).shape == (3, TEXT + N, TEXT + N)
     with pytest.raises(UserError, match="there is no layer 4"):
         explore_painting(painting, artist.model, Asked(choice=Choice(layer=4)))
+
+
+def test_layers_that_would_make_the_page_large_are_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    artist = looking.artist()
+    painting = paint(artist, CAPTION)
+    monkeypatch.setattr(drawn, "MOST_BYTES", 2 * 3 * N * 6 * 4 // 3 + 1)
+    content = explore_painting(painting, artist.model, Asked(choice=Choice(layer=3))).content
+    assert [layer["layer"] for layer in content["picture"]["layers"]] == [1, 2]
+    assert "which words places look at in layers 3 to 3" in content["leftOut"]
+    assert content["start"]["layer"] == 2
+    full = explore_painting(painting, artist.model, Asked(full=True)).content
+    assert len(full["picture"]["layers"]) == 3
 
 
 def test_a_caption_with_unknown_words_is_refused() -> None:

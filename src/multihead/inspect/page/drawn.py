@@ -7,6 +7,7 @@ from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import chosen
 from multihead.inspect.drawing import Painting
 from multihead.inspect.page import packing
+from multihead.inspect.page.exploring import MOST_BYTES
 from multihead.inspect.page.kinds import DRAWING
 from multihead.inspect.page.listing import attention, sides_listed
 from multihead.inspect.page.over_picture import numbers, shown
@@ -42,17 +43,21 @@ def explore_painting(painting: Painting, model: nn.Module, asked: Asked = BEGINN
         asked=asked,
     )
     looks = painting.looks()
+    kept = len(looks) if asked.full else max(1, min(len(looks), MOST_BYTES // (looks[0].size * 4 // 3)))
+    if kept < len(looks):
+        content["leftOut"].append(f"which words places look at in layers {kept + 1} to {len(looks)}")
+        content["start"]["layer"] = min(layer, kept)
     content["picture"] = {
         **shown(painting.pixels_Chw, painting.grid),
         "words": [{"text": word.text, "special": word.special} for word in painting.words],
         "layers": [
             {
-                "layer": record.layer,
-                "heads": record.num_heads,
-                "layout": painting.layouts[record.layer - 1],
+                "layer": number,
+                "heads": len(look),
+                "layout": painting.layouts[number - 1],
                 "weights": packing.weights(look),
             }
-            for record, look in zip(painting.records, looks, strict=True)
+            for number, look in enumerate(looks[:kept], start=1)
         ],
     }
     listed: Json = {

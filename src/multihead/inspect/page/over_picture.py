@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 
 import numpy as np
+from PIL import Image
 from torch import nn
 
 from multihead.attention_maps.alignment import CAUTION
@@ -18,6 +19,8 @@ from multihead.inspect.page.sequence import Asked, SequenceExploration, content_
 from multihead.inspect.seeing import Sight
 
 BEGINNING = Asked()
+SMALL = 96
+"""Pixels that a small picture is wide at most."""
 
 
 def explore_sight(sight: Sight, model: nn.Module, asked: Asked = BEGINNING) -> SequenceExploration:
@@ -78,11 +81,17 @@ def apart(grid: tuple[int, int], before: int) -> Floats:
 
 
 def shown(pixels_Chw: Pixels, grid: Sequence[int]) -> Json:
-    """Return a picture as the page reads it."""
+    """Return a picture as the page reads it, and a smaller one of a large one, which is drawn many times."""
+    picture = as_picture(pixels_Chw)
+    small = picture.copy()
+    small.thumbnail((SMALL, SMALL))
+    return {"src": _address(picture), "small": _address(small), "rows": grid[0], "columns": grid[1]}
+
+
+def _address(picture: Image.Image) -> str:
     stored = io.BytesIO()
-    as_picture(pixels_Chw).save(stored, "PNG")
-    data = base64.b64encode(stored.getvalue()).decode("ascii")
-    return {"src": f"data:image/png;base64,{data}", "rows": grid[0], "columns": grid[1]}
+    picture.save(stored, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(stored.getvalue()).decode('ascii')}"
 
 
 def numbers(values: Floats) -> list[float]:

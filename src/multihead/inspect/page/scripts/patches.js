@@ -19,6 +19,7 @@ const patches = {
         body: [
           opacitySlider(),
           largePicture({
+            name: view.caption,
             cover: (x, y, side) => lit(x, y, side, view.values),
             legend: (x, y, height) => hotScale(x, y, height, largest(view.values)),
             room,

@@ -35,12 +35,12 @@ function lit(x, y, side, values, most = largest(values || [])) {
 
 /** The same with a colour over each place. */
 function covered(x, y, side, colourOf) {
-  const { src, rows, columns } = content.picture;
+  const { src, small, rows, columns } = content.picture;
   const whole = { x, y, width: side, height: side, preserveAspectRatio: "none", style: "image-rendering:pixelated" };
   return s(
     "g",
     {},
-    s("image", { href: src, ...whole }),
+    s("image", { href: side > 200 ? src : small, ...whole }),
     colourOf
       ? s("image", {
           href: bitmap(rows, columns, (i, j) => colourOf(i * columns + j)),
@@ -79,10 +79,10 @@ function hotScale(x, y, height, most) {
 
 /**
  * The picture large, the same with a map over it, and what a place is when it is pointed at.
- *   cover(x, y, side): the picture with the map; legend(x, y, height): what stands beside it, { element, width };
+ *   name: what it is; cover(x, y, side): the picture with the map; legend(x, y, height): what stands beside it, { element, width };
  *   told(place): the text of the tip; chosen(place): what a click does, if anything.
  */
-function largePicture({ cover, legend, room, told, chosen, marked }) {
+function largePicture({ name, cover, legend, room, told, chosen, marked }) {
   const { rows, columns } = content.picture;
   const beside = room > 560;
   const { width } = legend(0, 0, 100);
@@ -132,6 +132,7 @@ function largePicture({ cover, legend, room, told, chosen, marked }) {
     if (across < 0 || y < 0 || y >= side) return -1;
     return Math.floor(y / cell.y) * columns + Math.floor(across / cell.x);
   };
+  svg.setAttribute("aria-label", name);
   svg.setAttribute("tabindex", 0);
   svg.addEventListener("pointermove", (event) => point(under(event), event.clientX, event.clientY));
   svg.addEventListener("pointerleave", leave);

@@ -98,7 +98,7 @@ function whichWord(look, how, room) {
       ...all.map(({ text }, word) => `\u2068${text}\u2069  ${look[place * all.length + word].toFixed(3)}`),
       `picture  ${(1 - all.reduce((sum, _, word) => sum + look[place * all.length + word], 0)).toFixed(3)}`,
     ].join("\n");
-  const svg = largePicture({ cover, legend, room, told, chosen: null, marked: null });
+  const svg = largePicture({ name: caption, cover, legend, room, told, chosen: null, marked: null });
   return figure({
     name: "which-word",
     title: "Which word each place looks at",
