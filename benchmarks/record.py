@@ -3,12 +3,15 @@
     python benchmarks/record.py RUN NAME [--tokenise spacy|moses] [--data.dir DIR] [--command "..."]
 
 Test sets are those of the run's recipe. They are translated with the run's own search settings. Of a run that
-is no translator the last validation and its samples are written.
+is no translator the last validation and its samples are written, of a classifier also what it reaches on its
+test sets.
 """
 
 import argparse
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from multihead import recipe as recipes
@@ -62,7 +65,7 @@ def main() -> None:
 
 
 def record_learning(run: Run, name: str, command: str) -> None:
-    """Write what a run without test sets has reached: its last validation, and the samples of it."""
+    """Write what a run that is no translator has reached: its last validation, and the samples of it."""
     events = list(run.metrics())
     last = [event for event in events if event["event"] == "update"][-1]
     end = [event for event in events if event["event"] == "end"][-1]
@@ -76,6 +79,9 @@ def record_learning(run: Run, name: str, command: str) -> None:
             event["step"]: round(event["loss"], 4) for event in events if event["event"] == "validation"
         },
     }
+    if getattr(run.recipe.data, "tests", None):
+        measure = [sys.executable, "-m", "multihead", "classify", str(run.folder), "--tests", "--json"]
+        scores |= json.loads(subprocess.run(measure, check=True, stdout=subprocess.PIPE).stdout)
     folder = Path(__file__).parents[1] / "results" / name
     folder.mkdir(parents=True, exist_ok=True)
     for file in ("recipe.toml", "environment.json"):

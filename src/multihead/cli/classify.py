@@ -44,8 +44,8 @@ class Options:
     input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
     """Texts, one a line, plain or compressed; "-": standard input."""
     labelled: _options.Files = ()
-    """Measure on pictures of known classes: a folder of class folders, a CSV file, or two idx files; or on
-    TSV files of texts and classes."""
+    """Measure on what has known classes. Pictures: a folder of class folders, a CSV file, or two idx files;
+    texts: TSV files."""
     tests: _options.Flag = False
     """Measure on the test sets of the run's recipe."""
     top: int = 3
