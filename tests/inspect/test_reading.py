@@ -9,10 +9,14 @@ import pytest
 import torch
 
 from multihead.errors import UserError
+from multihead.generation.writer import Writer
+from multihead.inspect import reading
 from multihead.inspect.page import Asked, explore_reading, make_page, sequence
 from multihead.inspect.page.kinds import BOTH_WAYS, CAUSAL
 from multihead.inspect.page.sequence import SequenceExploration
 from multihead.inspect.reading import read_class, read_gaps, read_text
+from multihead.models import gpt
+from multihead.text import lossless
 
 
 def explored(text: str, asked: Asked) -> SequenceExploration:
@@ -31,16 +35,26 @@ def test_what_would_follow_is_what_the_model_says() -> None:
     assert next(iter(found.answers)) in (writer.tokenizer.piece(int(logits_V.argmax())), "␣")
 
 
+def test_answers_of_bytes_keep_their_names_and_the_spaces_before_them() -> None:
+    tokenizer = lossless.learn(["the king said that the king is the king"], "bpe", 290, 1)
+    sizes = gpt.Settings(vocab_size=tokenizer.vocab_size, context=11, **looking.WIDTHS)
+    writer = Writer(gpt.Model(sizes), tokenizer, device=torch.device("cpu"), precision="fp32")
+    written = [reading._written(tokenizer, token) for token in range(4, tokenizer.vocab_size)]
+    assert len(set(written)) == len(written)
+    assert "␣the" in written
+    assert len(read_text(writer, "the king").guesses[0].answers) == 8
+
+
 def test_a_class_is_the_one_that_classifying_gives_and_what_is_not_read_is_told() -> None:
     classifier = looking.text_classifier(max_length=13)
     text = "the king said that the king is so and that it is so"
-    reading = read_class(classifier, text)
-    assert len(reading.tokens.pieces) == 13
-    assert reading.guesses[0].answers == pytest.approx(classifier.classify([text])[0].probabilities)
-    (told,) = reading.left_out
+    read = read_class(classifier, text)
+    assert len(read.tokens.pieces) == 13
+    assert read.guesses[0].answers == pytest.approx(classifier.classify([text])[0].probabilities)
+    (told,) = read.left_out
     assert told.startswith("the text after its first 11 of ")
     content = explore_reading(
-        reading, classifier.model, classifier.tokenizer, BOTH_WAYS, Asked(specials=True)
+        read, classifier.model, classifier.tokenizer, BOTH_WAYS, Asked(specials=True)
     ).content
     assert content["leftOut"] == [told]
     assert content["source"]["pieces"][0] == {"text": "<s>", "word": 0, "special": True}

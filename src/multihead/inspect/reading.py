@@ -15,7 +15,7 @@ from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.generation.filler import Filler
 from multihead.generation.text_classifier import TextClassifier
-from multihead.generation.writer import Writer
+from multihead.generation.writer import TORN, Writer
 from multihead.text.masking import MASK, encode_with_gaps, mask_id
 from multihead.text.tokenizer import Tokenizer
 
@@ -170,7 +170,12 @@ def _check(text: str) -> None:
 
 
 def _written(tokenizer: Tokenizer, token: int) -> str:
-    """A piece of running text as it is written, spaces made visible; the end symbol by its name."""
-    if token == tokenizer.eos_id:
+    """A piece of running text as it is written, spaces before it made visible.
+
+    The end symbol, and bytes that are no character by themselves, stand as the vocabulary writes them.
+    """
+    text = tokenizer.decode([token])
+    if token == tokenizer.eos_id or not text or TORN in text:
         return tokenizer.piece(token)
-    return visible_spaces(tokenizer.decode([token])) or tokenizer.piece(token)
+    word = text.lstrip()
+    return visible_spaces(text[: len(text) - len(word)]) + word if word else visible_spaces(text)

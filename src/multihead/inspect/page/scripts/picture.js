@@ -74,7 +74,7 @@ function hotScale(x, y, height, most) {
     label(most.toPrecision(2), x + 15, y + 5, 10.5, small),
     label("0", x + 15, y + length - 5, 10.5, small),
   );
-  return { element, width: 48 };
+  return { element, width: 19 + textWidth(most.toPrecision(2), 10.5) };
 }
 
 /**
