@@ -5,6 +5,9 @@
     python docs/screenshots.py page.html docs/images
     multihead inspect runs/vit-digits eight.png -o page.html
     python docs/screenshots.py page.html docs/images vit
+    multihead inspect runs/nsmc-classify --words -o page.html \\
+        "배우들의 연기는 좋았지만 이야기가 너무 지루했다"
+    python docs/screenshots.py page.html docs/images bert
 
 Needs Chromium and playwright (`pip install '.[browser]'`).
 """
@@ -29,11 +32,11 @@ TALLEST = {
         "inputs": 800,
         "steps": 800,
     },
-    "gpt": {"heads": 985},
+    "bert": {"sentence": 552},
     "vit": {"picture": 1412},
 }
 """Tabs of a translator's page, and of others', and how much of each is shown."""
-DARK = {"": ("sentence", "cross"), "gpt": (), "vit": ()}
+DARK = {"": ("sentence", "cross"), "bert": (), "vit": ()}
 COLOURS = 200  # of a picture's palette: enough for flat colours, and a third of the size
 
 
@@ -72,8 +75,8 @@ def main(page_file: Path, folder: Path, model: str = "") -> None:
 
 def prepare(page: Any, model: str, tab: str) -> None:
     """Show what a still picture cannot: what is seen while pointing at something."""
-    if not model and tab == "sentence":
-        page.hover('[data-word="query-7"]')
+    if tab == "sentence":
+        page.hover(f'[data-word="query-{1 if model else 7}"]')
 
 
 def save(png: bytes, path: Path, colours: int | None) -> None:
