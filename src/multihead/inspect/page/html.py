@@ -13,6 +13,7 @@ SCRIPTS = (
     "matrix.js",
     "guesses.js",
     "picture.js",
+    "near.js",
     "patches.js",
     "words.js",
     "alignment.js",

@@ -143,7 +143,9 @@ const toggle = (title, key) =>
 
 /** The switches that would change something. */
 function switches() {
-  const sides = [content.source, ...content.hypotheses.flatMap((one) => [one.target, one.read])].filter(Boolean);
+  const sides = [content.source, ...content.hypotheses.flatMap((one) => [one.target, one.read])].filter(
+    Boolean,
+  );
   return [
     sides.some((side) => side.words.length < side.pieces.length) ? toggle("Whole words", "words") : null,
     sides.some((side) => side.pieces.some((token) => token.special))

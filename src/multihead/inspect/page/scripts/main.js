@@ -1,6 +1,8 @@
 // The page as a whole: heading, tabs, what is drawn when something changes.
 
-const TABS = [patches, words, alignment, ...headTabs, sentence, guesses, tree, inputs, steps].filter((tab) => tab.available());
+const TABS = [patches, words, alignment, ...headTabs, sentence, guesses, tree, inputs, steps].filter((tab) =>
+  tab.available(),
+);
 if (!TABS.some((tab) => tab.id === state.tab)) state.tab = TABS[0].id;
 
 function heading() {

@@ -12,7 +12,14 @@ const patches = {
     const layer = layerOf("self", state.layer) || { layer: state.layer, heads: headsOf(layers[0]) };
     const view = look === "rollout" ? rolloutView(layer.layer) : headView(layer);
     root.append(
-      h("div", { class: "controls" }, lookChoice(), patchLayers(), look === "rollout" ? null : headChoice(layer), asked()),
+      h(
+        "div",
+        { class: "controls" },
+        lookChoice(),
+        patchLayers(),
+        look === "rollout" ? null : headChoice(layer),
+        asked(),
+      ),
       figure({
         name: "over-the-picture",
         caption: view.caption,
@@ -122,7 +129,9 @@ function mapOf(layer, head) {
   const found = new Float32Array(size);
   for (let i = 0; i < all.length; i++)
     found[i % size] =
-      state.combine === "max" ? Math.max(found[i % size], all[i]) : found[i % size] + (all[i] * size) / all.length;
+      state.combine === "max"
+        ? Math.max(found[i % size], all[i])
+        : found[i % size] + (all[i] * size) / all.length;
   return found;
 }
 
@@ -130,7 +139,9 @@ function mapOf(layer, head) {
 function patchLook(layer, head) {
   const { first, rows, columns } = content.picture;
   const weights = combined(layer, head, state.combine);
-  return Float32Array.from({ length: rows * columns }, (_, place) => weights.at(first + asking, first + place));
+  return Float32Array.from({ length: rows * columns }, (_, place) =>
+    weights.at(first + asking, first + place),
+  );
 }
 
 function everyMap(layers, room) {
@@ -166,10 +177,12 @@ function everyMap(layers, room) {
   return figure({
     name: "every-map",
     title: `What ${content.picture.asker} looks at: every layer and head`,
-    caption: "Each on a scale of its own: the brightest patch is the one with the largest weight. Choose one to enlarge it.",
+    caption:
+      "Each on a scale of its own: the brightest patch is the one with the largest weight. Choose one to enlarge it.",
     body: h("div", { class: "heads" }, pictureGrid(rows, columns, side)),
     svg: () => pictureGridSvg(rows, columns, side),
-    json: () => rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
+    json: () =>
+      rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
     table: () => ({
       caption: "The patch that each looks at most",
       head: ["map", "patch", "weight"],

@@ -20,7 +20,8 @@ const opacitySlider = () =>
         opacity = +event.target.value;
         event.target.nextSibling.textContent = `${opacity} %`;
         // Only what changes: the page is not drawn anew while the slider moves.
-        for (const one of document.querySelectorAll("[data-light]")) one.setAttribute("opacity", opacity / 100);
+        for (const one of document.querySelectorAll("[data-light]"))
+          one.setAttribute("opacity", opacity / 100);
       },
     }),
     h("small", {}, `${opacity} %`),
@@ -36,7 +37,14 @@ function lit(x, y, side, values, most = largest(values || [])) {
 /** The same with a colour over each place. */
 function covered(x, y, side, colourOf) {
   const { src, small, rows, columns } = content.picture;
-  const whole = { x, y, width: side, height: side, preserveAspectRatio: "none", style: "image-rendering:pixelated" };
+  const whole = {
+    x,
+    y,
+    width: side,
+    height: side,
+    preserveAspectRatio: "none",
+    style: "image-rendering:pixelated",
+  };
   return s(
     "g",
     {},
@@ -91,14 +99,24 @@ function largePicture({ name, cover, legend, room, told, chosen, marked }) {
   const svg = canvasSvg(left + side + 14 + width, side + 4);
   const cell = { x: side / columns, y: side / rows };
   const frame = (attributes) =>
-    s("rect", { width: cell.x, height: cell.y, fill: "none", "pointer-events": "none", rx: 2, ...attributes });
+    s("rect", {
+      width: cell.x,
+      height: cell.y,
+      fill: "none",
+      "pointer-events": "none",
+      rx: 2,
+      ...attributes,
+    });
   const pointer = frame({
     stroke: colour("choice"),
     "stroke-width": 2,
     visibility: "hidden",
     "data-passing": true,
   });
-  const at = (place) => ({ x: left + (place % columns) * cell.x, y: 2 + Math.floor(place / columns) * cell.y });
+  const at = (place) => ({
+    x: left + (place % columns) * cell.x,
+    y: 2 + Math.floor(place / columns) * cell.y,
+  });
   svg.append(
     beside ? lit(0, 2, side, null) : "",
     cover(left, 2, side),
@@ -239,63 +257,3 @@ const placesTable = (caption, values) => ({
     .slice(0, 20)
     .map(([name, value]) => [name, value.toFixed(4)]),
 });
-
-/** For each patch how similar its position vector is to those of all patches, as a picture of pictures. */
-function nearPatches(room) {
-  const { rows, columns, near } = content.picture;
-  const cosines = Float32Array.from(new Int8Array(bytes(near.data).buffer), (value) => value * near.unit);
-  const count = rows * columns;
-  const [tall, wide] = [rows * (rows + 1) - 1, columns * (columns + 1) - 1];
-  const paper = channels(colour("card"));
-  const [low, high] = [cosines.reduce((a, b) => Math.min(a, b), 0), 1];
-  const address = bitmap(tall, wide, (i, j) => {
-    const [row, inRow] = [Math.floor(i / (rows + 1)), i % (rows + 1)];
-    const [column, inColumn] = [Math.floor(j / (columns + 1)), j % (columns + 1)];
-    if (inRow === rows || inColumn === columns) return paper;
-    const cosine = cosines[(row * columns + column) * count + inRow * columns + inColumn];
-    return hot((cosine - low) / (high - low));
-  });
-  const side = Math.min(room - 60, 560);
-  const legend = hotScale(side + 14, 2, side, 1);
-  const svg = canvasSvg(
-    side + 14 + legend.width,
-    side + 4,
-    s("image", {
-      href: address,
-      x: 0,
-      y: 2,
-      width: side,
-      height: side,
-      preserveAspectRatio: "none",
-      style: "image-rendering:pixelated",
-    }),
-    legend.element,
-  );
-  legend.element.lastChild.textContent = low.toFixed(1);
-  const caption = `Cosine of each patch's learned position vector with those of all patches: ${rows} by ${columns} maps, where the patches lie, of ${rows} by ${columns} patches each (as figure 7 of Dosovitskiy et al. 2021).`;
-  svg.setAttribute("aria-label", caption);
-  const nearest = (place) =>
-    Array.from({ length: count }, (_, other) => other)
-      .filter((other) => other !== place)
-      .sort((a, b) => cosines[place * count + b] - cosines[place * count + a])
-      .slice(0, 3);
-  return figure({
-    name: "position-maps",
-    title: "How similar are the positions of two patches?",
-    caption,
-    body: svg,
-    svg: () => svg,
-    json: () =>
-      Array.from({ length: count }, (_, place) =>
-        Array.from(cosines.subarray(place * count, (place + 1) * count), (value) => +value.toFixed(3)),
-      ),
-    table: () => ({
-      caption: "The positions that are most similar to each",
-      head: ["patch", "1.", "2.", "3."],
-      rows: Array.from({ length: count }, (_, place) => [
-        placeName(place),
-        ...nearest(place).map((other) => `${placeName(other)} ${cosines[place * count + other].toFixed(2)}`),
-      ]),
-    }),
-  });
-}

@@ -86,7 +86,9 @@ function whichWord(look, how, room) {
       {},
       spoken().map((word, i) => [
         s("rect", { x, y: y + i * 24, width: 14, height: 14, rx: 3, fill: wordColour(word) }),
-        label(fitted(all[word].text, 14, 110), x + 21, y + i * 24 + 7, 14, { "dominant-baseline": "central" }),
+        label(fitted(all[word].text, 14, 110), x + 21, y + i * 24 + 7, 14, {
+          "dominant-baseline": "central",
+        }),
       ]),
     ),
     width: 30 + Math.min(110, Math.max(...spoken().map((word) => textWidth(all[word].text, 14)))),
@@ -186,7 +188,8 @@ function wordEverywhere(room) {
     caption: "Each on a scale of its own. Choose one to see all words in that layer and head.",
     body: h("div", { class: "heads" }, pictureGrid(rows, columns, side)),
     svg: () => pictureGridSvg(rows, columns, side),
-    json: () => rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
+    json: () =>
+      rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
     table: () => ({
       caption: title,
       head: ["layer and head", "place", "weight"],
