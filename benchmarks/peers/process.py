@@ -15,16 +15,23 @@ class Process:
         name: of the contestant, for messages.
         command: what to run, e.g. an interpreter, a script and its arguments.
         threads: how many threads its libraries may use.
+        variables: of the environment, besides.
     """
 
-    def __init__(self, name: str, command: Sequence[str | Path], threads: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        threads: int,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self._process = subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"},
+            env=os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"} | dict(variables or {}),
         )
         self.ready = self._read()
 

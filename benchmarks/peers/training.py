@@ -8,18 +8,26 @@ process of its own, on batches that lie ready as tensors, with Adam, label smoot
 
 - multihead: bf16 products with the native kernels, and bf16 without them (a machine without a compiler).
 - Hugging Face: ``MarianMTModel`` from scratch in a plain loop (no ``Trainer``), fused AdamW, fp32 weights, in
-  fp32 and under bf16 autocast; masks made beforehand; the faster of its attention implementations.
+  fp32 and under bf16 autocast; masks made beforehand; its "eager" attention, faster than "sdpa" at these
+  lengths.
+- Eole: its own model, loss, optimiser and ``Trainer``, batch by batch, in fp32 and in bf16 as its settings
+  have it (autocast). Its layers are pre-norm, so it has two norms, 4 d_model parameters, more.
+- JoeyNMT: its own model, loss, optimiser and clipping, in fp32 and under bf16 autocast, which its settings do
+  not offer on a CPU.
 
-Model: post-norm, ReLU, one matrix for both embeddings and the output layer, dropout 0.1 (none of attention
-weights or inside the feed-forward networks), label smoothing 0.1. Batches: random ids in sentences as long as
-image captions, sorted by length, of so many target tokens. Tokens are real target tokens, end symbols
-included, padding not. That all do the same work is looked after: equal token counts, parameter counts
-printed, a loss that falls.
+Model: post-norm, ReLU, one matrix for both embeddings and the output layer, label smoothing 0.1, dropout 0.1,
+none of attention weights or inside the feed-forward networks but where a peer cannot leave it out. Batches:
+random ids in sentences as long as image captions, sorted by length, of so many target tokens. Tokens are real
+target tokens, end symbols included, padding not. That all do the same work is looked after: equal token
+counts, parameter counts printed, a loss that falls.
+
+multihead tells the C library to keep freed memory; with ``--keep-memory`` the peers get the same setting,
+from outside, which none of them offers.
 
 Prints target tokens a second (median over rounds, lowest..highest), the same by the process' own time, how
 many times as fast multihead is (median of the rounds' ratios, by the clock and by that time), the peak of
-resident memory (libraries included), parameters, and loss before and after. Writes
-results/bench-training-peers.json with the machine.
+resident memory with that before the first update (mostly libraries, which differ), parameters, and loss
+before and after. Writes results/bench-training-peers.json with the machine.
 """
 
 import argparse
@@ -51,6 +59,8 @@ TASK = {
     "betas": (0.9, 0.98),
     "eps": 1e-9,
 }
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str((1 << 31) - 1)}
+"""What ``hardware.keep_memory`` sets, as the GNU C library's environment variables."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +84,15 @@ class Contestant:
 
     @property
     def present(self) -> bool:
-        """Whether its environment is there."""
-        return self.python.exists() if self.home else find_spec(self.package) is not None
+        """Whether it is installed there."""
+        if not self.home:
+            return find_spec(self.package) is not None
+        return any((ENVIRONMENTS / self.home).glob(f"lib/python*/site-packages/{self.package}/__init__.py"))
 
 
 OURS = ("training_ours.py", "multihead")
+EOLE = ("training_eole.py", "eole")
+JOEYNMT = ("training_joeynmt.py", "joeynmt")
 HUGGING_FACE = ("training_huggingface.py", "transformers")
 CONTESTANTS = (
     Contestant("multihead", *OURS, {"precision": "bf16", "native": True, "multiple": 1}),
@@ -89,6 +103,10 @@ CONTESTANTS = (
     Contestant(
         "Hugging Face fp32", *HUGGING_FACE, {"precision": "fp32", "multiple": 1, "attention": "eager"}
     ),
+    Contestant("Eole bf16", *EOLE, {"precision": "bf16", "multiple": 1, "optimizer": "adam"}, home="eole"),
+    Contestant("Eole fp32", *EOLE, {"precision": "fp32", "multiple": 1, "optimizer": "adam"}, home="eole"),
+    Contestant("JoeyNMT bf16", *JOEYNMT, {"precision": "bf16", "multiple": 1}, home="joeynmt"),
+    Contestant("JoeyNMT fp32", *JOEYNMT, {"precision": "fp32", "multiple": 1}, home="joeynmt"),
 )
 
 
@@ -101,6 +119,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=4, help="batches a round")
     parser.add_argument("--only", nargs="+", default=[], help="contestants, by their names; default: all")
     parser.add_argument("--skip", nargs="+", default=[], help="contestants to leave out, by their names")
+    parser.add_argument(
+        "--keep-memory", action="store_true", help="the allocator's setting for the peers too"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path("results/bench-training-peers.json"))
     given = parser.parse_args()
@@ -110,8 +131,8 @@ def main() -> None:
     present = [who for who in wanted if who.present]
     for who in wanted:
         if who not in present:
-            where = f"no environment {who.home}" if who.home else f"{who.package} is not installed"
-            print(f"{who.name}: left out, {where}", file=sys.stderr)
+            where = f" in {ENVIRONMENTS / who.home}" if who.home else ""
+            print(f"{who.name}: left out, {who.package} is not installed{where}", file=sys.stderr)
     measured = {size: _measure(size, present, given) for size in given.sizes}
     _write(given, present, measured)
 
@@ -119,7 +140,7 @@ def main() -> None:
 def _measure(size: str, present: list[Contestant], given: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as work:
         tokens = _prepare(Path(work), size, given.tokens, given.count)
-        processes = [_start(who, Path(work), given.threads) for who in present]
+        processes = [_start(who, Path(work), given) for who in present]
     rows: dict[str, dict[str, Any]] = {
         one.name: {**one.ready, "seconds": [], "cpu": [], "losses": []} for one in processes
     }
@@ -143,9 +164,10 @@ def _measure(size: str, present: list[Contestant], given: argparse.Namespace) ->
     return rows
 
 
-def _start(who: Contestant, work: Path, threads: int) -> Process:
-    settings = json.dumps({**who.settings, "threads": threads})
-    return Process(who.name, [who.python, HERE / who.script, work, settings], threads)
+def _start(who: Contestant, work: Path, given: argparse.Namespace) -> Process:
+    settings = json.dumps({**who.settings, "threads": given.threads})
+    command = [who.python, HERE / who.script, work, settings]
+    return Process(who.name, command, given.threads, KEEP_MEMORY if given.keep_memory else {})
 
 
 def _prepare(work: Path, size: str, tokens: int, count: int) -> int:
@@ -197,7 +219,7 @@ def _table(size: str, rows: dict[str, dict[str, Any]]) -> str:
     owns = [own for own in OURS_BY_NAME if own in rows]
     head = ["", "target tokens/s (lowest..highest)", "a second of processor"]
     head += [f"{own} is faster by (lowest..highest), by processor time" for own in owns]
-    head += ["peak MiB", "parameters", "loss"]
+    head += ["peak MiB (before the first update)", "parameters", "loss"]
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     for name, row in rows.items():
         low, middle, high = row["tokens_per_second"]
@@ -206,7 +228,7 @@ def _table(size: str, rows: dict[str, dict[str, Any]]) -> str:
             ratio = row[f"{own}: times as fast"]
             low, middle, high = ratio["seconds"]
             cells.append(f"{middle:.2f} ({low:.2f}..{high:.2f}), {ratio['cpu'][1]:.2f}")
-        cells += [f"{row['peak_mib']:,.0f}", f"{row['parameters']:,}"]
+        cells += [f"{row['peak_mib']:,.0f} ({row['ready_mib']:,.0f})", f"{row['parameters']:,}"]
         cells.append(f"{row['losses'][0]:.2f} to {row['losses'][-1]:.2f}")
         lines.append(cells)
     return f"\n{size}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -217,7 +239,7 @@ def _write(given: argparse.Namespace, present: list[Contestant], measured: dict[
         "environment": environment({}),
         "settings": {
             **TASK,
-            **{key: getattr(given, key) for key in ("threads", "rounds", "tokens", "count")},
+            **{key: getattr(given, key) for key in ("threads", "rounds", "tokens", "count", "keep_memory")},
             "models": {size: {**SIZES[size], "vocab": VOCAB[size]} for size in measured},
             "contestants": [asdict(who) for who in present],
         },

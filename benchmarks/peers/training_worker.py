@@ -51,7 +51,11 @@ def serve(load: Callable[[dict[str, Any], dict[str, Any]], Trainee]) -> None:
     sys.stdout = sys.stderr  # libraries like to talk
     trainee = load(task, json.loads(sys.argv[2]))
     del task
-    ready = {"parameters": trainee.parameters, "versions": trainee.versions}
+    ready = {
+        "parameters": trainee.parameters,
+        "versions": trainee.versions,
+        "ready_mib": round(peak_mib(), 1),
+    }
     print(json.dumps(ready), file=answers, flush=True)
     for line in sys.stdin:
         start, cpu = time.perf_counter(), time.process_time()
