@@ -32,7 +32,7 @@ def test_without_a_name_the_built_in_ones_are_listed(capfd: Captured) -> None:
         (["lader"], 'there is no sweep "lader"'),
         (["ladder", "--jobs", "0"], "--jobs 0. At least one at a time."),
         (["ladder", "--model.nonsense", "3"], 'member lstm: model.nonsense: unknown key "model.nonsense"'),
-        (["ladder", "--training.steps", "many"], "member lstm: training.steps"),
+        (["ladder", "--training.steps", "many"], 'member lstm: training.steps: "many" is given'),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_trains(

@@ -92,7 +92,7 @@ def test_a_dry_run_trains_nothing(training: list[str], tmp_path: Path, capfdbina
         (["multi30k-de-em"], 'Did you mean "multi30k-de-en"?'),
         (["quickstart", "--steps", "10"], 'unknown option "--steps". Did you mean "--training.steps"?'),
         (["quickstart", "--training.stepps", "10"], 'Did you mean "training.steps"?'),
-        (["quickstart", "--training.steps", "many"], "--training.steps: training.steps"),
+        (["quickstart", "--training.steps", "many"], '--training.steps: "many" is given, but it must be'),
         (["quickstart", "--model.d_modl=3"], 'Did you mean "model.d_model"?'),
         (["--src", "nowhere.de", "--tgt", "nowhere.en"], "nowhere.de: no such file"),
         (["--src", "-", "--tgt", "nowhere.en"], "can be read only once"),
@@ -126,5 +126,5 @@ def test_one_matrix_for_two_vocabularies_is_refused_before_the_corpus_is_opened(
 def test_a_key_with_a_wrong_value_is_named_once(capfdbinary: Captured) -> None:
     told = fail(capfdbinary, "train", "multi30k-de-en", "--search.beam_size", "many")
     assert told.strip() == (
-        'multihead: --search.beam_size = "many", but it must be a whole number of at least 1'
+        'multihead: --search.beam_size: "many" is given, but it must be a whole number of at least 1'
     )

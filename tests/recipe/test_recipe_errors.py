@@ -88,7 +88,7 @@ def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> 
         (
             "training.steps",
             "many",
-            '--training.steps = "many", but it must be a whole number',
+            '--training.steps: "many" is given, but it must be a whole number',
         ),
         (
             "training.stps",
@@ -98,13 +98,13 @@ def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> 
         ("steps", "1", '--steps: unknown key "steps". Did you mean "training.steps"?'),
         ("nonsense", "1", '--nonsense: unknown key "nonsense". A key follows its section'),
         ("trainin.steps", "1", 'unknown section "trainin". Did you mean "training"?'),
-        ("data.dir.x", "1", '--data.dir = {x = "1"}, but it must be a text'),
+        ("data.dir.x", "1", '--data.dir: {x = "1"} is given, but it must be a text'),
         ("model.num_heads", "7", "--model.num_heads: [model] d_model 512 is not a multiple of num_heads 7"),
         ("training.steps", "[" * 3000, "but it must be a whole number of at least 1"),
         ("name", "a/b", 'name = "a/b", but it must be a text that can name a folder'),
         ("name", "", 'name = "", but it must be a text that can name a folder'),
         ("name", "..", 'name = "..", but it must be a text that can name a folder'),
-        ("data.dir", "caf\udce9", 'data.dir = "caf\\udce9", but it must be a text'),
+        ("data.dir", "caf\udce9", 'data.dir: "caf\\udce9" is given, but it must be a text'),
         ("data.tests.news", "caf\udce9", "but it must be a table, each entry a list of texts"),
     ],
 )

@@ -62,9 +62,9 @@ def _refused(section: str, key: str, wanted: type[Settings], given: Given) -> Us
     if key not in given:
         return UserError(f"{section}.{key} is missing; it {must}")
     value, layer = given[key]
-    fact, place = f"{section}.{key} = {spelled(value)}, but it {must}", layer.where(section, key)
     # A key of the command line is its own place, and is not named twice.
-    return UserError(f"--{fact}") if layer.typed_in else UserError(fact, place=place)
+    told = f"{spelled(value)} is given" if layer.typed_in else f"{section}.{key} = {spelled(value)}"
+    return UserError(f"{told}, but it {must}", place=layer.where(section, key))
 
 
 def _contradiction(section: str, fact: str, given: Given) -> UserError:
