@@ -55,7 +55,7 @@ TASK = {
     "eos": EOS,
     "label_smoothing": 0.1,
     "clip_norm": 1.0,
-    "learning_rate": 3e-4,
+    "learning_rate": 1e-4,
     "betas": (0.9, 0.98),
     "eps": 1e-9,
 }
@@ -98,15 +98,15 @@ CONTESTANTS = (
     Contestant("multihead", *OURS, {"precision": "bf16", "native": True, "multiple": 1}),
     Contestant("without native kernels", *OURS, {"precision": "bf16", "native": False, "multiple": 4}),
     Contestant(
-        "Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "multiple": 1, "attention": "eager"}
+        "Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "multiple": 8, "attention": "eager"}
     ),
     Contestant(
-        "Hugging Face fp32", *HUGGING_FACE, {"precision": "fp32", "multiple": 1, "attention": "eager"}
+        "Hugging Face fp32", *HUGGING_FACE, {"precision": "fp32", "multiple": 8, "attention": "eager"}
     ),
-    Contestant("Eole bf16", *EOLE, {"precision": "bf16", "multiple": 1, "optimizer": "adam"}, home="eole"),
-    Contestant("Eole fp32", *EOLE, {"precision": "fp32", "multiple": 1, "optimizer": "adam"}, home="eole"),
-    Contestant("JoeyNMT bf16", *JOEYNMT, {"precision": "bf16", "multiple": 1}, home="joeynmt"),
-    Contestant("JoeyNMT fp32", *JOEYNMT, {"precision": "fp32", "multiple": 1}, home="joeynmt"),
+    Contestant("Eole bf16", *EOLE, {"precision": "bf16", "multiple": 8, "optimizer": "adam"}, home="eole"),
+    Contestant("Eole fp32", *EOLE, {"precision": "fp32", "multiple": 8, "optimizer": "adam"}, home="eole"),
+    Contestant("JoeyNMT bf16", *JOEYNMT, {"precision": "bf16", "multiple": 8}, home="joeynmt"),
+    Contestant("JoeyNMT fp32", *JOEYNMT, {"precision": "fp32", "multiple": 8}, home="joeynmt"),
 )
 
 
