@@ -47,7 +47,9 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
         able = library.processor_levels().decode().split()
     except (OSError, AttributeError):  # of another machine, or without the libraries that it was linked to
         return None, ()
-    return library, tuple(level for level in able if hasattr(library, f"dropout_{level}"))
+    # One that was compiled for an earlier version lacks what came later, and is none.
+    whole = [level for level in able if all(hasattr(library, f"{name}_{level}") for name in SIGNATURES)]
+    return library, tuple(whole)
 
 
 _library, LEVELS = _load()

@@ -290,3 +290,10 @@ def test_without_the_library_or_with_one_of_another_machine_everything_is_pytorc
     spec = importlib.util.spec_from_file_location("multihead._native", broken)
     with mock.patch.object(native, "find_spec", return_value=spec):
         assert native._load() == (None, ())
+
+
+def test_a_library_that_lacks_a_kernel_is_none() -> None:
+    with mock.patch.dict(native.SIGNATURES, {"one_of_tomorrow": "p"}):
+        library, levels = native._load()
+    assert library is not None
+    assert levels == ()
