@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from multihead import hardware, native, randomness
+from multihead import randomness
 from multihead.data.batches import BatchStream, Position, Reencode
 from multihead.data.prepare import Prepared, prepare
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
-from multihead.settings import DataSettings, Settings, TrainingSettings
+from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.inspect_translation import inspect
@@ -21,8 +21,7 @@ from multihead.workflows.translation_validation import Validator
 __all__ = ["inspect", "ready"]
 
 MULTIPLE = 4
-"""Batches are padded to multiples of this: few different shapes, which the matrix library likes. Not where
-the native kernels compute, which take any length."""
+"""Batches are padded to multiples of this: the matrix library compiles its code anew for every new shape."""
 
 
 def ready(
@@ -68,13 +67,8 @@ def batches(recipe: Recipe[Settings], prepared: Prepared, position: Position) ->
         position=position,
         source_encode=_reencoder(source, dropout, randomness.derive(seed, "source")),
         target_encode=_reencoder(target, dropout, randomness.derive(seed, "target")),
-        multiple=_multiple(recipe.training),
+        multiple=MULTIPLE,
     )
-
-
-def _multiple(training: TrainingSettings) -> int:
-    by_native = native.level() and not training.compile
-    return 1 if by_native and hardware.pick_device(training.device).type == "cpu" else MULTIPLE
 
 
 def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
