@@ -44,11 +44,13 @@ class PreparedTransformer:
         self._target, self._target_positions = _scaled(target[0], dtype), target[1]
         if source[0] is target[0]:
             self._source = self._target
-        self._encoder, self._encoder_norm = encoder_layers(encoder[0], dtype), _final(encoder[1])
-        self._decoder, self._decoder_norm = decoder_layers(decoder[0], dtype), _final(decoder[1])
+        # Both stacks or none: what passes between them is in float32 with the native kernels.
+        self._native = all(map(suits, (*encoder[0], *decoder[0])))
+        self._encoder = encoder_layers(encoder[0], dtype, native=self._native)
+        self._decoder = decoder_layers(decoder[0], dtype, native=self._native)
+        self._encoder_norm, self._decoder_norm = _final(encoder[1]), _final(decoder[1])
         weight = output.weight.detach().to(dtype)
         bias = None if bias_V is None else bias_V.detach().to(dtype)
-        self._native = all(map(suits, (*encoder[0], *decoder[0])))
         self._output: Callable[[Tensor], Tensor] = (
             PackedLinear(weight, bias_V) if self._native else partial(F.linear, weight=weight, bias=bias)
         )

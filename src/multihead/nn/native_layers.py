@@ -83,7 +83,7 @@ class NativeEncoderLayer:
             self._layer.description,
             self._layer.epsilon,
             (N, S, *self._layer.widths),
-            lengths_N,
+            lengths_N.long().contiguous(),
         )
         return x_NSd
 
@@ -115,7 +115,7 @@ class NativeDecoderLayer:
         """The cache before the first step, with the source's keys and values."""
         N, S, _ = memory_NSd.shape
         keys, values = self._room(N, S)
-        cache = NativeCache(keys, values, lengths_N.long())
+        cache = NativeCache(keys, values, lengths_N.long().contiguous())
         native.call(
             "source_keys",
             self._dtype,

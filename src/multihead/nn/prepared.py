@@ -19,7 +19,7 @@ from multihead.nn.attention import DotProductAttention
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
-from multihead.nn.native_layers import NativeDecoderLayer, NativeEncoderLayer, suits
+from multihead.nn.native_layers import NativeDecoderLayer, NativeEncoderLayer
 from multihead.nn.residual import PostNorm, PreNorm
 from multihead.nn.shared_cache import Cache, Keys, SharedCache
 
@@ -188,11 +188,11 @@ def _known(part: nn.Module) -> bool:
 
 
 def encoder_layers(
-    layers: Iterable[nn.Module], dtype: torch.dtype
+    layers: Iterable[nn.Module], dtype: torch.dtype, *, native: bool
 ) -> list[PreparedEncoderLayer] | list[NativeEncoderLayer]:
-    """Lay out an encoder's layers, with matrices in ``dtype``; for the native kernels where they suit."""
+    """Lay out an encoder's layers, with matrices in ``dtype``; for the native kernels where those suit."""
     encoder = [cast(EncoderLayer, layer) for layer in layers]
-    if all(map(suits, encoder)):
+    if native:
         return [NativeEncoderLayer(layer, dtype) for layer in encoder]
     return [PreparedEncoderLayer(layer, dtype) for layer in encoder]
 
@@ -209,10 +209,10 @@ class StepLayer(Protocol):
         ...
 
 
-def decoder_layers(layers: Iterable[nn.Module], dtype: torch.dtype) -> Sequence[StepLayer]:
+def decoder_layers(layers: Iterable[nn.Module], dtype: torch.dtype, *, native: bool) -> Sequence[StepLayer]:
     """Lay out a decoder's layers, with matrices in ``dtype``; for the native kernels where they suit."""
     decoder = [cast(DecoderLayer, layer) for layer in layers]
-    if all(map(suits, decoder)):
+    if native:
         return [NativeDecoderLayer(layer, dtype) for layer in decoder]
     return [PreparedDecoderLayer(layer, dtype) for layer in decoder]
 
