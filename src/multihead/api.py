@@ -37,7 +37,8 @@ from multihead.inspect.report import Compared, compare_page
 from multihead.inspect.seeing import see
 from multihead.recipe.values import in_words, spelled
 from multihead.run import Run
-from multihead.workflows.compare import chosen_tests, compare_runs, fitting, to_dict
+from multihead.workflows.compare import chosen_tests, compare_runs, fitting
+from multihead.workflows.compared_numbers import to_dict
 
 
 class LoadedTranslator(Translator):

@@ -15,7 +15,8 @@ from multihead.inspect.report import compare_page
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.workflows.compare import bounds, compare_runs, fitting, shared_tests, to_dict
+from multihead.workflows.compare import bounds, compare_runs, fitting, shared_tests
+from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import TestSet, evaluate
 from multihead.workflows.train import train
 

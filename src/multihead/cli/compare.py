@@ -25,7 +25,8 @@ from multihead.errors import UserError
 from multihead.inspect.report import Compared, OnTest, RunFacts, compare_page
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
-from multihead.workflows.compare import Progress, chosen_tests, compare_runs, fitting, to_dict
+from multihead.workflows.compare import Progress, chosen_tests, compare_runs, fitting
+from multihead.workflows.compared_numbers import to_dict
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,74 @@
+"""A comparison as numbers, for machines."""
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from multihead.inspect.report import Compared, Measured
+from multihead.scores import Comparison, LengthBucket
+
+
+def to_dict(compared: Compared) -> dict[str, Any]:
+    """Return all numbers, for JSON."""
+    return {
+        "runs": [
+            {
+                "run": run.name,
+                "model": run.kind,
+                "parameters": run.parameters,
+                "updates": run.step,
+                "seconds": run.seconds,
+                "seconds_an_epoch": run.seconds_an_epoch,
+            }
+            for run in compared.runs
+        ],
+        "tests": {
+            test.name: {
+                "pairs": test.pairs,
+                "scores": {
+                    run.name: _numbers(one) for run, one in zip(compared.runs, test.runs, strict=True)
+                },
+                "sentences": [
+                    {
+                        "line": one.number,
+                        "source": one.source,
+                        "reference": one.reference,
+                        "outputs": list(one.outputs),
+                        "chrf": [round(value, 2) for value in one.chrf],
+                    }
+                    for one in test.examples
+                ],
+            }
+            for test in compared.tests
+        },
+        "notes": list(compared.notes),
+    }
+
+
+def _numbers(one: Measured) -> dict[str, Any]:
+    return {
+        "perplexity": _finite(one.perplexity),
+        "perplexity_character": _finite(one.perplexity_character),
+        "bleu": _interval(one.cased["bleu"]),
+        "bleu_lowercase": _interval(one.lowercase["bleu"]),
+        "chrf": _interval(one.cased["chrf"]),
+        "sentences_per_second": round(one.sentences_per_second, 1),
+        "bleu_by_length": [_bucket(bucket) for bucket in one.by_length],
+    }
+
+
+def _interval(comparison: Comparison) -> dict[str, Any]:
+    return {**asdict(comparison.system), "p_value": comparison.p_value, "signature": comparison.signature}
+
+
+def _bucket(bucket: LengthBucket) -> dict[str, Any]:
+    return {
+        "shortest": bucket.shortest,
+        "longest": bucket.longest,
+        "sentences": bucket.sentences,
+        "bleu": bucket.bleu.value,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
