@@ -1,6 +1,7 @@
-"""Train one Transformer with multihead and its peers, on the same sentences, in turn: A B C A B C.
+"""Train one model with multihead and its peers, on the same sentences, in turn: A B C A B C.
 
     python benchmarks/peers/training.py [--sizes small base] [--rounds 3] [--threads 1]
+    python benchmarks/peers/training.py --sizes rnn          an LSTM with attention, beside JoeyNMT's
 
 Run it alone: two benchmarks on one machine slow each other many times over. `make bench-peers-training` makes
 an environment for each peer; a contestant whose environment is missing is left out and named. Each works in a
@@ -15,9 +16,10 @@ process of its own, on batches that lie ready as tensors, with Adam, label smoot
 - JoeyNMT: its own model, loss, optimiser and clipping, in fp32 and under bf16 autocast, which its settings do
   not offer on a CPU.
 
-Model: post-norm, ReLU, one matrix for both embeddings and the output layer, label smoothing 0.1, dropout 0.1,
-none of attention weights or inside the feed-forward networks but where a peer cannot leave it out. Batches:
-random ids in sentences as long as image captions, sorted by length, of so many target tokens. Tokens are real
+Transformer: post-norm, ReLU, one matrix for both embeddings and the output layer, label smoothing 0.1,
+dropout 0.1, none of attention weights or inside the feed-forward networks but where a peer cannot leave it
+out. LSTM: a layer that reads both ways, one that writes, additive attention, input feeding. Batches: random
+ids in sentences as long as image captions, sorted by length, of so many target tokens. Tokens are real
 target tokens, end symbols included, padding not. That all do the same work is looked after: equal token
 counts, parameter counts printed, a loss that falls.
 
@@ -43,7 +45,7 @@ from typing import Any
 
 import torch
 from process import Process
-from workload import BOS, EOS, PAD, SIZES, VOCAB, batches
+from workload import BOS, EOS, PAD, RECURRENT_SIZES, SIZES, VOCAB, batches
 
 from multihead.run import environment
 
@@ -59,6 +61,7 @@ TASK = {
     "betas": (0.9, 0.98),
     "eps": 1e-9,
 }
+ALL_SIZES = {**SIZES, **RECURRENT_SIZES}
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str((1 << 31) - 1)}
 """What ``hardware.keep_memory`` sets, as the GNU C library's environment variables."""
 
@@ -69,6 +72,7 @@ class Contestant:
 
     Attributes:
         home: its environment under ``.envs``; "": the one that this script runs in.
+        recurrent: whether it has the LSTM too.
     """
 
     name: str
@@ -76,6 +80,7 @@ class Contestant:
     package: str
     settings: dict[str, object]
     home: str = ""
+    recurrent: bool = False
 
     @property
     def python(self) -> Path:
@@ -95,8 +100,13 @@ EOLE = ("training_eole.py", "eole")
 JOEYNMT = ("training_joeynmt.py", "joeynmt")
 HUGGING_FACE = ("training_huggingface.py", "transformers")
 CONTESTANTS = (
-    Contestant("multihead", *OURS, {"precision": "bf16", "native": True, "multiple": 1}),
-    Contestant("without native kernels", *OURS, {"precision": "bf16", "native": False, "multiple": 4}),
+    Contestant("multihead", *OURS, {"precision": "bf16", "native": True, "multiple": 1}, recurrent=True),
+    Contestant(
+        "without native kernels",
+        *OURS,
+        {"precision": "bf16", "native": False, "multiple": 4},
+        recurrent=True,
+    ),
     Contestant(
         "Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "multiple": 8, "attention": "eager"}
     ),
@@ -105,15 +115,19 @@ CONTESTANTS = (
     ),
     Contestant("Eole bf16", *EOLE, {"precision": "bf16", "multiple": 8, "optimizer": "adam"}, home="eole"),
     Contestant("Eole fp32", *EOLE, {"precision": "fp32", "multiple": 8, "optimizer": "adam"}, home="eole"),
-    Contestant("JoeyNMT bf16", *JOEYNMT, {"precision": "bf16", "multiple": 8}, home="joeynmt"),
-    Contestant("JoeyNMT fp32", *JOEYNMT, {"precision": "fp32", "multiple": 8}, home="joeynmt"),
+    Contestant(
+        "JoeyNMT bf16", *JOEYNMT, {"precision": "bf16", "multiple": 8}, home="joeynmt", recurrent=True
+    ),
+    Contestant(
+        "JoeyNMT fp32", *JOEYNMT, {"precision": "fp32", "multiple": 8}, home="joeynmt", recurrent=True
+    ),
 )
 
 
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--sizes", nargs="+", default=["small", "base"], choices=sorted(SIZES))
+    parser.add_argument("--sizes", nargs="+", default=["small", "base"], choices=sorted(ALL_SIZES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=4096, help="target tokens a batch")
     parser.add_argument("--count", type=int, default=4, help="batches a round")
@@ -133,7 +147,10 @@ def main() -> None:
         if who not in present:
             where = f" in {ENVIRONMENTS / who.home}" if who.home else ""
             print(f"{who.name}: left out, {who.package} is not installed{where}", file=sys.stderr)
-    measured = {size: _measure(size, present, given) for size in given.sizes}
+    measured = {
+        size: _measure(size, [who for who in present if who.recurrent or size not in RECURRENT_SIZES], given)
+        for size in given.sizes
+    }
     _write(given, present, measured)
 
 
@@ -180,7 +197,8 @@ def _prepare(work: Path, size: str, tokens: int, count: int) -> int:
         }
         for batch in made
     ]
-    task = {**TASK, "model": SIZES[size], "vocab": VOCAB[size], "batches": rows}
+    kind = "rnn_attention" if size in RECURRENT_SIZES else "transformer"
+    task = {**TASK, "kind": kind, "model": ALL_SIZES[size], "vocab": VOCAB[size], "batches": rows}
     (work / "training.json").write_text(json.dumps(task), encoding="utf-8")
     return sum(batch.tokens for batch in made)
 
@@ -240,7 +258,7 @@ def _write(given: argparse.Namespace, present: list[Contestant], measured: dict[
         "settings": {
             **TASK,
             **{key: getattr(given, key) for key in ("threads", "rounds", "tokens", "count", "keep_memory")},
-            "models": {size: {**SIZES[size], "vocab": VOCAB[size]} for size in measured},
+            "models": {size: {**ALL_SIZES[size], "vocab": VOCAB[size]} for size in measured},
             "contestants": [asdict(who) for who in present],
         },
         "measured": measured,

@@ -1,7 +1,8 @@
 """JoeyNMT in training: its model, loss, optimiser and clipping, in the order of its ``TrainManager``.
 
-Its dropout is also inside the feed-forward networks and of attention weights. Its own settings know no half
-precision on a CPU; its training step under bf16 autocast works, and is measured too.
+Its Transformer's dropout is also inside the feed-forward networks and of attention weights. Its LSTM asks
+with the state after the word, not the one before, and reads no context besides what is fed back. Its own
+settings know no half precision on a CPU; its training step under bf16 autocast works, and is measured too.
 """
 
 from importlib import metadata
@@ -20,14 +21,14 @@ UNK, PAD, BOS, EOS = range(4)
 
 
 class JoeyNMT:
-    """JoeyNMT's Transformer, post-norm."""
+    """JoeyNMT's Transformer, post-norm, or its LSTM with attention."""
 
     def __init__(self, task: dict[str, Any], settings: dict[str, Any]) -> None:
         assert (task["bos"], task["eos"]) == (BOS, EOS)
         torch.set_num_threads(settings["threads"])
         torch.manual_seed(1)
         vocabulary = _vocabulary(task["vocab"])
-        self._model = build_model(_config(task["model"]), vocabulary, vocabulary).train()
+        self._model = build_model(CONFIGS[task["kind"]](task["model"]), vocabulary, vocabulary).train()
         self._model.loss_function = ("crossentropy", task["label_smoothing"])
         self._clip = build_gradient_clipper({"clip_grad_val": None, "clip_grad_norm": task["clip_norm"]})
         self._optimizer = build_optimizer(
@@ -53,7 +54,7 @@ class JoeyNMT:
         return told, batch.ntokens
 
 
-def _config(s: dict[str, Any]) -> dict[str, Any]:
+def _transformer(s: dict[str, Any]) -> dict[str, Any]:
     side = {
         "type": "transformer",
         "num_layers": s["num_layers"],
@@ -66,6 +67,32 @@ def _config(s: dict[str, Any]) -> dict[str, Any]:
         "embeddings": {"embedding_dim": s["d_model"], "scale": True, "dropout": s["dropout"]},
     }
     return {"tied_embeddings": True, "tied_softmax": True, "encoder": side, "decoder": side}
+
+
+def _recurrent(s: dict[str, Any]) -> dict[str, Any]:
+    side = {
+        "type": "recurrent",
+        "rnn_type": "lstm",
+        "num_layers": 1,
+        "dropout": s["dropout"],
+        "embeddings": {"embedding_dim": s["d_embedding"], "scale": False, "dropout": s["dropout"]},
+    }
+    return {
+        "tied_embeddings": True,
+        "tied_softmax": True,
+        "encoder": {**side, "hidden_size": s["d_encoder"], "bidirectional": True},
+        "decoder": {
+            **side,
+            "hidden_size": s["d_hidden"],
+            "attention": "bahdanau",
+            "input_feeding": True,
+            "init_hidden": "bridge",
+            "hidden_dropout": s["dropout"],
+        },
+    }
+
+
+CONFIGS = {"transformer": _transformer, "rnn_attention": _recurrent}
 
 
 def _vocabulary(size: int) -> Vocabulary:
@@ -82,12 +109,15 @@ def _vocabulary(size: int) -> Vocabulary:
 
 
 def _batch(pairs: dict[str, list[list[int]]], multiple: int) -> Batch:
-    outputs = padded([row[1:] for row in pairs["target"]], PAD, multiple)
+    # As it sorts its batches itself: its recurrent encoder takes the longest source first.
+    both = sorted(zip(pairs["source"], pairs["target"], strict=True), key=lambda pair: -len(pair[0]))
+    sources, targets = [pair[0] for pair in both], [pair[1] for pair in both]
+    outputs = padded([row[1:] for row in targets], PAD, multiple)
     return Batch(
-        src=torch.tensor(padded(pairs["source"], PAD, multiple)),
-        src_length=torch.tensor([len(row) for row in pairs["source"]]),
+        src=torch.tensor(padded(sources, PAD, multiple)),
+        src_length=torch.tensor([len(row) for row in sources]),
         src_prompt_mask=None,
-        trg=torch.tensor([row[:1] + out for row, out in zip(pairs["target"], outputs, strict=True)]),
+        trg=torch.tensor([row[:1] + out for row, out in zip(targets, outputs, strict=True)]),
         trg_prompt_mask=None,
         indices=torch.arange(len(outputs)),
         device=torch.device("cpu"),

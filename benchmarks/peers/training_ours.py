@@ -6,17 +6,16 @@ from typing import Any
 import torch
 from training_worker import serve
 
-from multihead import __version__, hardware, native
+from multihead import __version__, hardware, models, native
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
-from multihead.models.transformer import Settings, Transformer
 from multihead.settings import TrainingSettings
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater
 
 
 class Ours:
-    """A ``Transformer`` with its ``Updater``, as ``multihead train`` uses them."""
+    """A model with its ``Updater``, as ``multihead train`` uses them."""
 
     def __init__(self, task: dict[str, Any], settings: dict[str, Any]) -> None:
         hardware.keep_memory()
@@ -25,7 +24,9 @@ class Ours:
         torch.manual_seed(1)
         vocabularies = {"source_vocab": task["vocab"], "target_vocab": task["vocab"]}
         smoothing = {"label_smoothing": task["label_smoothing"]}
-        model = Transformer(Settings.model_validate(vocabularies | smoothing | task["model"])).train()
+        module = models.load(task["kind"])
+        keys = vocabularies | smoothing | task["model"]
+        model = module.Model(module.Settings.model_validate(keys)).train()
         chosen = TrainingSettings.model_validate(
             {
                 "precision": settings["precision"],

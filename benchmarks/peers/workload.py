@@ -1,4 +1,4 @@
-"""What the benchmarks of training train: models of three sizes, and batches of random sentences."""
+"""What the benchmarks of training train: Transformers, an LSTM, and batches of random sentences."""
 
 from itertools import islice
 
@@ -7,7 +7,7 @@ import numpy as np
 from multihead.batch import PairBatch
 from multihead.data.batches import BatchStream, PairList
 
-VOCAB = {"tiny": 101, "small": 8000, "multi30k": 6000, "base": 10_000}
+VOCAB = {"tiny": 101, "small": 8000, "multi30k": 6000, "base": 10_000, "rnn-tiny": 101, "rnn": 8000}
 SIZES: dict[str, dict[str, object]] = {
     "tiny": {"d_model": 24, "d_ff": 37, "num_layers": 1, "num_heads": 3, "dropout": 0.1},
     "small": {"d_model": 256, "d_ff": 512, "num_layers": 3, "num_heads": 8, "dropout": 0.1},
@@ -21,6 +21,12 @@ SIZES: dict[str, dict[str, object]] = {
     },
     "base": {"d_model": 512, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "dropout": 0.1},
 }
+_LSTM = {"cell": "lstm", "score": "additive", "input_feeding": True, "tied": "all", "dropout": 0.1}
+RECURRENT_SIZES: dict[str, dict[str, object]] = {
+    "rnn-tiny": {**_LSTM, "d_embedding": 24, "d_hidden": 24, "d_encoder": 12},
+    "rnn": {**_LSTM, "d_embedding": 512, "d_hidden": 512, "d_encoder": 256},
+}
+"""LSTMs with attention: one layer that reads both ways, one that writes."""
 FIRST_ID = 4
 """The ids below are special symbols."""
 PAD, BOS, EOS = 0, 2, 3

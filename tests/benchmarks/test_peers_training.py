@@ -13,10 +13,10 @@ FILE = Path(__file__).parents[2] / "benchmarks" / "peers" / "training.py"
 def test_a_round_of_training_beside_hugging_face(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     names = ["without native kernels", "Hugging Face fp32"]
-    options = {"sizes": "tiny", "tokens": 61, "count": 2, "rounds": 1, "threads": 1, "out": "out.json"}
+    options = {"tokens": 61, "count": 2, "rounds": 1, "threads": 1, "out": "out.json"}
     command = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
     done = subprocess.run(
-        [sys.executable, FILE, *command, "--only", *names],
+        [sys.executable, FILE, *command, "--sizes", "tiny", "rnn-tiny", "--only", *names],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -27,6 +27,7 @@ def test_a_round_of_training_beside_hugging_face(tmp_path: Path) -> None:
     assert told["settings"]["models"]["tiny"]["vocab"] == 101
     rows = told["measured"]["tiny"]
     assert list(rows) == names
+    assert list(told["measured"]["rnn-tiny"]) == names[:1]  # only who has an LSTM
     assert len({row["parameters"] for row in rows.values()}) == 1
     ours, theirs = rows.values()
     expected = theirs["seconds"][0] / ours["seconds"][0]
