@@ -65,8 +65,12 @@ const steps = {
       h(
         "p",
         { class: "lead" },
-        `${name}${content.hypotheses.length > 1 ? ", for the first hypothesis" : ""}: the model's own numbers, in fp32.` +
-          (content.numbers.length > 1 ? "" : " Another head: --layer and --head; all of them: --full."),
+        `${name}${content.hypotheses.length > 1 ? ", for the first hypothesis" : ""}: the model's own numbers, in fp32.`,
+        content.numbers.length > 1
+          ? null
+          : [" Another head: ", ...["--layer", " and ", "--head", "; all of them: ", "--full"].map(
+              (part) => (part.startsWith("--") ? h("code", {}, part) : part),
+            ), "."],
       ),
       h(
         "div",
