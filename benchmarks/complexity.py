@@ -12,18 +12,20 @@ Self-attention is attention alone, softmax(QK^T / sqrt(d)) V, as in the table: i
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.nn.functional as F
 import tyro
+from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from multihead.inspect import pictures
 from multihead.nn import attention, masks
+from multihead.run.environment import environment
 
 R, K, BATCH = 33, 3, 4
 """The window of restricted self-attention and a convolution's kernel, both odd; sentences at a time."""
@@ -108,7 +110,7 @@ def kept_bytes(layer: Layer, n: int, d: int) -> int:
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        if not isinstance(tensor, nn.Parameter):
+        if not isinstance(tensor if tensor._base is None else tensor._base, nn.Parameter):
             kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
@@ -156,8 +158,9 @@ class Measured:
     seconds_by_n: dict[int, float]
     seconds_by_d: dict[int, float]
     bytes_by_n: dict[int, int]
+    bytes_by_d: dict[int, int]
     time_exponents: tuple[float, float]
-    memory_exponent: float
+    memory_exponents: tuple[float, float]
     path_by_n: dict[int, int]
 
 
@@ -168,6 +171,11 @@ def measure(kind: Kind, lengths: Sequence[int], widths: Sequence[int], least: fl
     by_n = {n: seconds(layer, n, d_0, least) for n in lengths}
     by_d = {d: seconds(kind.make(d), n_0, d, least) for d in widths}
     bytes_by_n = {n: kept_bytes(layer, n, d_0) for n in lengths}
+    bytes_by_d = {d: kept_bytes(kind.make(d), n_0, d) for d in widths}
+
+    def exponents(values_by_n: Mapping[int, float], values_by_d: Mapping[int, float]) -> tuple[float, float]:
+        return exponent(lengths, [*values_by_n.values()]), exponent(widths, [*values_by_d.values()])
+
     return Measured(
         name=kind.name,
         complexity=kind.complexity,
@@ -175,8 +183,9 @@ def measure(kind: Kind, lengths: Sequence[int], widths: Sequence[int], least: fl
         seconds_by_n=by_n,
         seconds_by_d=by_d,
         bytes_by_n=bytes_by_n,
-        time_exponents=(exponent(lengths, [*by_n.values()]), exponent(widths, [*by_d.values()])),
-        memory_exponent=exponent(lengths, [*bytes_by_n.values()]),
+        bytes_by_d=bytes_by_d,
+        time_exponents=exponents(by_n, by_d),
+        memory_exponents=exponents(bytes_by_n, bytes_by_d),
         path_by_n={n: path_length(kind, n) for n in (32, 64, 128)},
     )
 
@@ -189,22 +198,39 @@ def table(measured: Sequence[Measured]) -> str:
     head = "| layer | the paper | time | memory | path, the paper | path at n = 32, 64, 128 |"
     rows = [
         f"| {m.name} | O({m.complexity}) | n^{m.time_exponents[0]} d^{m.time_exponents[1]} "
-        f"| n^{m.memory_exponent} | O({m.path}) | {', '.join(map(str, m.path_by_n.values()))} |"
+        f"| n^{m.memory_exponents[0]} d^{m.memory_exponents[1]} | O({m.path}) "
+        f"| {', '.join(map(str, m.path_by_n.values()))} |"
         for m in measured
     ]
     return "\n".join([head, "| --- | --- | --- | --- | --- | --- |", *rows]) + "\n"
 
 
+COLOURS = (pictures.BLUE, pictures.ORANGE, pictures.GREEN, pictures.INK)
+
+
 def plot(measured: Sequence[Measured], file: Path) -> None:
-    """Time over n and over d, both axes logarithmic."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for m in measured:
-        left.loglog([*m.seconds_by_n], [*m.seconds_by_n.values()], marker="o", label=m.name)
-        right.loglog([*m.seconds_by_d], [*m.seconds_by_d.values()], marker="o", label=m.name)
-    left.set(xlabel="length n", ylabel="seconds, forward and backward")
-    right.set(xlabel="width d")
-    left.legend()
-    figure.savefig(file)
+    """Time over n and over d, memory over n, all axes logarithmic."""
+    with pictures.look():
+        figure = Figure(figsize=(11, 3.6), layout="constrained")
+        panels = (
+            ("seconds, forward and backward", "length n", [m.seconds_by_n for m in measured]),
+            ("seconds, forward and backward", "width d", [m.seconds_by_d for m in measured]),
+            ("MiB kept for the backward pass", "length n", [in_mib(m.bytes_by_n) for m in measured]),
+        )
+        for axes, (title, name, values) in zip(figure.subplots(1, 3), panels, strict=True):
+            for m, colour, by_size in zip(measured, COLOURS, values, strict=True):
+                axes.loglog([*by_size], [*by_size.values()], marker="o", color=colour, label=m.name)
+            axes.set_title(title, loc="left")
+            axes.set_xlabel(name)
+            axes.set_xticks([*values[0]], [str(size) for size in values[0]])
+            axes.minorticks_off()
+        figure.axes[0].legend()
+        pictures.save(figure, file)
+
+
+def in_mib(values: Mapping[int, int]) -> dict[int, float]:
+    """The same in MiB."""
+    return {size: value / 2**20 for size, value in values.items()}
 
 
 def main(
@@ -230,7 +256,7 @@ def main(
     torch.testing.assert_close(restricted(7)(x), expected)
     measured = [measure(kind, lengths, widths, least) for kind in KINDS]
     out.mkdir(parents=True, exist_ok=True)
-    found = {"r": R, "k": K, "batch": BATCH, "threads": threads, "torch": torch.__version__}
+    found = {"r": R, "k": K, "batch": BATCH, "threads": threads, "environment": environment({})}
     text = json.dumps({**found, "layers": [asdict(m) for m in measured]}, indent=2)
     (out / "complexity.json").write_text(text + "\n", encoding="utf-8")
     (out / "complexity.md").write_text(table(measured), encoding="utf-8")
