@@ -18,7 +18,7 @@ from multihead.text.pieces import alphabet, complete_merges, normalizer, parts
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
-KINDS = ["bpe", "unigram", "wordpiece", "chars", "words"]
+KINDS = ["bpe", "unigram", "wordpiece", "chars", "words", "spaced"]
 
 
 def trained(kind: str, texts: list[str], size: int = 599, **more: object) -> Tokenizer:
@@ -107,7 +107,7 @@ def test_no_piece_reaches_over_letters_digits_punctuation_and_scripts(kind: str)
     assert {"123", "▁abc", "▁API"} <= set(learned)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "spaced"])
 def test_digits_stay_single_if_asked_for(kind: str) -> None:
     texts = ["im Jahr 1984 und 1985", "1984 1985"] * 53
     split = [piece for piece in pieces(trained(kind, texts, split_digits=True)) if re.search(r"[0-9]", piece)]
@@ -133,6 +133,15 @@ def test_rare_words_are_left_out_if_asked_for() -> None:
 
 def test_the_most_frequent_words_come_first_and_ties_by_name() -> None:
     assert pieces(trained("words", ["b c a a", "a. c"], 7))[4:] == ["▁a", "▁c", "."]
+
+
+def test_spaced_words_are_taken_as_they_stand() -> None:
+    texts = ["a dog 's ball", "is n't it ? dog 's", "日本語の word42!"]
+    tokenizer = trained("spaced", texts)
+    assert sorted(pieces(tokenizer)[4:]) == sorted({f"▁{word}" for text in texts for word in text.split()})
+    assert tokenizer.decode(tokenizer.encode(texts[0])) == texts[0]
+    with pytest.raises(UserError, match=r"split_digits: .* as they stand"):
+        trained("spaced", texts, split_digits=True)
 
 
 def test_byte_pair_encoding_merges_the_most_frequent_pair_first() -> None:

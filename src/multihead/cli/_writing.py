@@ -1,7 +1,8 @@
 """Lines written: at once to standard output, or to a file that appears when it is complete."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -10,6 +11,7 @@ from multihead.run import files
 STANDARD = "-"
 Blocks = Iterable[Iterable[str]]
 """Lines without their ends, in blocks; what has been written of one is soon seen by who reads it."""
+BLOCK = 4096
 
 
 def write(blocks: Blocks, path: str | None) -> None:
@@ -27,6 +29,13 @@ def write(blocks: Blocks, path: str | None) -> None:
             _write(blocks, file)
     else:
         files.write(place, lambda partial: _write_new(blocks, partial))
+
+
+def in_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Return many lines in blocks."""
+    rest = iter(lines)
+    while block := list(islice(rest, BLOCK)):
+        yield block
 
 
 def _write_new(blocks: Blocks, path: Path) -> None:

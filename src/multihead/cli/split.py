@@ -19,15 +19,13 @@ from typing import Literal
 import numpy as np
 
 from multihead.cli import _console, _options
-from multihead.cli._writing import write
+from multihead.cli._writing import in_blocks, write
 from multihead.data.hashes import as_hashes, sentence_hash
 from multihead.data.splitting import PARTS, connected_groups, split
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
 from multihead.text.lines import STDIN
-
-BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
         chosen = parts == number
         names = [folder / f"{part}.{ending}" for ending in _endings(options)]
         for side, name in enumerate(names):
-            write(_blocks(pair[side] for pair in compress(_pairs(options), bytes(chosen))), str(name))
+            write(in_blocks(pair[side] for pair in compress(_pairs(options), bytes(chosen))), str(name))
         console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {names[0]} and {names[1]}")
     return 0
 
@@ -123,14 +121,3 @@ def _create(folder: Path) -> None:
         raise UserError(
             f"cannot be made ({error.strerror or error})", place=str(folder), remedy="Name another --to."
         ) from error
-
-
-def _blocks(lines: Iterator[str]) -> Iterator[list[str]]:
-    """Return lines in blocks."""
-    block: list[str] = []
-    for line in lines:
-        block.append(line)
-        if len(block) == BLOCK:
-            yield block
-            block = []
-    yield block

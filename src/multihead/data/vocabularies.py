@@ -66,7 +66,7 @@ def trained(
 
 def _check_size(tokenizer: Tokenizer, settings: TokenizerSettings) -> None:
     """Refuse a vocabulary that ended smaller than was asked for; words and characters are limited anyway."""
-    if settings.kind not in ("chars", "words") and tokenizer.vocab_size < settings.vocab_size:
+    if settings.kind not in ("chars", "words", "spaced") and tokenizer.vocab_size < settings.vocab_size:
         fact = f"{settings.vocab_size:,} pieces are more than the corpus supports"
         remedy = f"Set it to at most {tokenizer.vocab_size}."
         raise UserError(fact, place="tokenizer.vocab_size", remedy=remedy)

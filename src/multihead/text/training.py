@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tokenizers import Tokenizer as Library
-from tokenizers import decoders, models
+from tokenizers import decoders, models, pre_tokenizers
 
 from multihead.errors import UserError
 from multihead.settings import TokenizerSettings
@@ -122,8 +122,19 @@ def _unigram(text: _Text) -> Library:
 
 def _words(text: _Text) -> Library:
     """Whole words, and every punctuation mark by itself."""
+    return _whole(text, parts(text.settings.split_digits, runs=False))
+
+
+def _spaced(text: _Text) -> Library:
+    """Whatever stands between spaces, in text that somebody else's rules have cut."""
+    if text.settings.split_digits:
+        fact = 'kind "spaced" takes words as they stand'
+        raise UserError(fact, place="tokenizer.split_digits", remedy='Leave it out, or take kind "words".')
+    return _whole(text, spaces())
+
+
+def _whole(text: _Text, cutter: pre_tokenizers.PreTokenizer) -> Library:
     room = text.room(CONTROLS, 1)
-    cutter = parts(text.settings.split_digits, runs=False)
     counts = count(text.lines, cutter)
     words = [word for word in by_count(counts) if counts[word] >= text.settings.min_frequency]
     library = Library(models.WordLevel(_ids(CONTROLS, words[:room]), unk_token=UNKNOWN))
@@ -141,4 +152,5 @@ _KINDS: Mapping[str, Callable[[_Text], Library]] = {
     "wordpiece": _wordpiece,
     "chars": _chars,
     "words": _words,
+    "spaced": _spaced,
 }

@@ -62,8 +62,9 @@ class DataSettings(Settings):
 class TokenizerSettings(Settings):
     """How text is cut into pieces."""
 
-    kind: Literal["bpe", "unigram", "wordpiece", "chars", "words"] = "bpe"
-    """Kind of pieces."""
+    kind: Literal["bpe", "unigram", "wordpiece", "chars", "words", "spaced"] = "bpe"
+    """Kind of pieces; words: whole words and single punctuation marks; spaced: what stands between spaces in
+    text that was cut before, see `multihead tokenise`."""
     vocab_size: PositiveInt = 8000
     """Most pieces in a vocabulary, special symbols included."""
     joint: bool = True
@@ -71,7 +72,7 @@ class TokenizerSettings(Settings):
     dropout: float = Field(0.0, ge=0, lt=1)
     """BPE-dropout in training (Provilkov et al. 2020): chance that a merge is left out; try 0.1."""
     min_frequency: PositiveInt = 1
-    """Leave out words (kind "words") or merges (kind "bpe") seen less often."""
+    """Leave out words (kinds "words" and "spaced") or merges (kind "bpe") seen less often."""
     sample_pairs: PositiveInt = 1_000_000
     """Train the tokenizer on at most this many pairs, spread over the corpus."""
     split_digits: bool = False

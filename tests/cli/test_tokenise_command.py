@@ -1,0 +1,25 @@
+"""``multihead tokenise``: what it writes, and what it refuses."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+
+def test_lines_are_cut_and_stay_lines(tmp_path: Path, capfdbinary: Captured) -> None:
+    pytest.importorskip("sacremoses", reason="the extra [published] is not installed")
+    corpus, written = tmp_path / "c.de.gz", tmp_path / "cut.de"
+    corpus.write_bytes(gzip.compress(b"Ein Hund, z.B.\n\n(Katze)\n"))
+    rules = ("--rules", "moses", "--language", "de")
+    out, _ = run(capfdbinary, "tokenise", corpus, *rules)
+    assert out == "Ein Hund , z.B.\n\n( Katze )\n"
+    run(capfdbinary, "tokenise", corpus, *rules, "-o", written)
+    assert written.read_text(encoding="utf-8") == out
+
+
+def test_what_is_missing_is_said(tmp_path: Path, capfdbinary: Captured) -> None:
+    pytest.importorskip("sacremoses", reason="the extra [published] is not installed")
+    assert "--language" in fail(capfdbinary, "tokenise", tmp_path / "c.de")
+    rules = ("--rules", "moses", "--language", "de")
+    assert "c.de" in fail(capfdbinary, "tokenise", tmp_path / "c.de", *rules)
