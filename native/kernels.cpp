@@ -2,6 +2,7 @@
 // when the library is loaded (src/multihead/nn/kernels/native.py).
 #include "attention.h"
 #include "cross_entropy.h"
+#include "disagreement.h"
 #include "distribution.h"
 #include "elementwise.h"
 #include "residual.h"
@@ -58,6 +59,13 @@ EXPORT(cross_entropy)(int is_bf16, void* logits, const int64_t* targets, double*
                       double smoothing, int wanted, int threads) {
     double* parts = (double*)scratch(6 * threads);
     TYPED(is_bf16, cross_entropy((T*)logits, targets, sums, parts, N, V, smoothing, wanted, threads));
+    free(parts);
+}
+
+EXPORT(disagreement)(int is_bf16, const void* logits, void* gradient, double* sums, int64_t pairs, int64_t V,
+                     int threads) {
+    double* parts = (double*)scratch(2 * threads);
+    TYPED(is_bf16, disagreement((const T*)logits, (T*)gradient, sums, parts, pairs, V, threads));
     free(parts);
 }
 

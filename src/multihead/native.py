@@ -21,6 +21,7 @@ SIGNATURES = {
     "residual": "ppppppppiidii",
     "residual_backward": "pppppppppiiii",
     "cross_entropy": "pppiidi",
+    "disagreement": "pppii",
     "attention": "pnpnpnpnpnpnii",
     "attention_backward": "pnpnpnpnpnppnpnpnnii",
     "linear": "pnpi",

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from multihead.batch import PairBatch
 from multihead.nn import masks
-from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
+from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
 from multihead.nn.losses import Loss, Term
 from multihead.nn.uncompiled import uncompiled
 
@@ -22,26 +22,69 @@ def next_token_loss(
         smoothing: epsilon_ls of label smoothing.
         bias_V: the output layer's, if it has one.
     """
-    if bias_V is not None:
-        # The kernel knows none: x W^T + b is (x, 1) (W, b)^T.
-        hidden_BTd = torch.cat([hidden_BTd, torch.ones_like(hidden_BTd[..., :1])], dim=-1)
-        weight_Vd = torch.cat([weight_Vd, bias_V[:, None]], dim=1)
+    hidden_BTd, weight_Vd = _with_bias(hidden_BTd, weight_Vd, bias_V)
     smoothed, nll, correct = _sums(hidden_BTd, weight_Vd, batch, smoothing)
+    return _told(smoothed, nll, correct)
+
+
+def agreeing_loss(
+    hidden_BT2d: Tensor,
+    weight_Vd: Tensor,
+    batch: PairBatch,
+    smoothing: float,
+    alpha: float,
+    bias_V: Tensor | None = None,
+) -> Loss:
+    """R-Drop: two passes under different dropout learn each token, and to agree (Liang et al. 2021, eq. 4).
+
+    (nll_1 + nll_2 + alpha (KL_12 + KL_21) / 2) / 2, so that a token weighs what it does without R-Drop.
+
+    Args:
+        hidden_BT2d: what the output layer reads, of both passes; for the rest see :func:`next_token_loss`.
+        weight_Vd: the output layer.
+        batch: the pairs.
+        smoothing: epsilon_ls of label smoothing.
+        alpha: how much agreeing counts.
+        bias_V: the output layer's, if it has one.
+    """
+    hidden_BT2d, weight_Vd = _with_bias(hidden_BT2d, weight_Vd, bias_V)
+    total, nll, correct, apart = _agreeing_sums(hidden_BT2d, weight_Vd, batch, smoothing, alpha)
+    return {**_told(total / 2, nll / 2, correct / 2), "disagreement": Term(0.0, apart, per="tokens")}
+
+
+def _told(loss: Tensor, nll: Tensor, correct: Tensor) -> dict[str, Term]:
     return {
-        "loss": Term(1.0, smoothed, per="tokens"),
+        "loss": Term(1.0, loss, per="tokens"),
         "nll": Term(0.0, nll, per="tokens"),
         "accuracy": Term(0.0, correct, per="tokens"),
     }
 
 
-# Not compiled: how many tokens are real is known at run time only, and the kernel is one already.
+def _with_bias(hidden: Tensor, weight_Vd: Tensor, bias_V: Tensor | None) -> tuple[Tensor, Tensor]:
+    if bias_V is None:
+        return hidden, weight_Vd
+    # The kernel knows none: x W^T + b is (x, 1) (W, b)^T.
+    one = torch.ones_like(hidden[..., :1])
+    return torch.cat([hidden, one], dim=-1), torch.cat([weight_Vd, bias_V[:, None]], dim=1)
+
+
+# Not compiled: how many tokens are real is known at run time only, and the kernel is one already. Padding is
+# taken out before the output layer, the widest of all.
 @uncompiled
 def _sums(
     hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     real_BT = _real(batch)
-    # Padding is taken out before the output layer, the widest of all.
     return linear_cross_entropy(hidden_BTd[real_BT], weight_Vd, batch.target_out[real_BT], smoothing)
+
+
+@uncompiled
+def _agreeing_sums(
+    hidden_BT2d: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float, alpha: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    real_BT = _real(batch)
+    targets_N = batch.target_out[real_BT]
+    return agreeing_cross_entropy(hidden_BT2d[real_BT], weight_Vd, targets_N, smoothing, alpha)
 
 
 def target_log_probabilities(logits_BTV: Tensor, batch: PairBatch) -> Tensor:

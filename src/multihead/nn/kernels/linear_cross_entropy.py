@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from multihead import native
+from multihead.nn.kernels.disagreement import disagreement
 
 BLOCK_ELEMENTS = 1 << 21
 """Logits a block, two buffers of 8 and 4 MiB that every block uses again: fresh memory is slow memory."""
@@ -24,8 +25,14 @@ NATIVE_BLOCKS = 4
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden_Nd: Tensor, weight_Vd: Tensor, targets_N: Tensor, smoothing: float, recorded: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        ctx: Any,
+        hidden_Nd: Tensor,
+        weight_Vd: Tensor,
+        targets_N: Tensor,
+        smoothing: float,
+        agreement: float,
+        recorded: bool,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         dtype = _product_dtype(hidden_Nd)
         exact = torch.promote_types(dtype, torch.float32)
         h_Nd, w_Vd = hidden_Nd.detach().to(dtype), weight_Vd.detach().to(dtype)
@@ -37,16 +44,22 @@ class _LinearCrossEntropy(torch.autograd.Function):
         by_native = native.suits(h_Nd)
         elements = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1)
         rows = max(1, min(N, elements // V)) if h_Nd.device.type == "cpu" else max(1, N)
+        rows += rows % 2  # pairs stay together
         product_nV = h_Nd.new_empty(rows, V)
+        apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
         buffer_nV = product_nV if by_native else h_Nd.new_empty(rows, V, dtype=exact)
         for start in range(0, N, rows):
             block = slice(start, min(N, start + rows))
             g_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
+            if agreement:
+                apart += disagreement(g_nV, apart_nV[: len(g_nV)] if wanted else None)
             if by_native:
                 sums += _native(g_nV, targets_N[block], smoothing, wanted)
             else:
                 sums += _eager(g_nV, buffer_nV[: len(g_nV)], targets_N[block], smoothing, wanted)
             if wanted:
+                if agreement:
+                    g_nV.add_(apart_nV[: len(g_nV)], alpha=agreement)
                 torch.mm(g_nV, w_Vd, out=hidden_gradient[block])
                 weight_gradient += g_nV.T @ h_Nd[block]
 
@@ -54,19 +67,20 @@ class _LinearCrossEntropy(torch.autograd.Function):
             ctx.save_for_backward(hidden_gradient, weight_gradient)
             ctx.dtypes = hidden_Nd.dtype, weight_Vd.dtype
         nll, uniform, correct = sums.unbind()
-        smoothed = (1 - smoothing) * nll + smoothing * uniform
-        ctx.mark_non_differentiable(nll, correct)
-        return smoothed, nll, correct
+        loss = (1 - smoothing) * nll + smoothing * uniform + agreement * apart
+        ctx.mark_non_differentiable(nll, correct, apart)
+        return loss, nll, correct, apart
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors
         hidden_dtype, weight_dtype = ctx.dtypes
         scale = gradients[0]
         return (
             hidden_gradient.to(hidden_dtype) * scale,
             weight_gradient.to(weight_dtype) * scale,
+            None,
             None,
             None,
             None,
@@ -122,9 +136,26 @@ def linear_cross_entropy(
         targets_N: the right ids.
         smoothing: s, from 0 to 1.
     """
+    loss, nll, correct, _ = _applied(hidden_Nd, weight_Vd, targets_N, smoothing, 0.0)
+    return loss, nll, correct
+
+
+def agreeing_cross_entropy(
+    hidden_N2d: Tensor, weight_Vd: Tensor, targets_N: Tensor, smoothing: float, alpha: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same of two guesses at every target, and how far apart they are (``kernels.disagreement``).
+
+    Returns:
+        The smoothed loss of both guesses and alpha times their disagreement, with gradients; negative
+        log-likelihood and correct first guesses of both; the disagreement. All summed.
+    """
+    return _applied(hidden_N2d.flatten(0, 1), weight_Vd, targets_N.repeat_interleave(2), smoothing, alpha)
+
+
+def _applied(*arguments: Tensor | float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     # An autograd function cannot see by itself that nothing is recorded.
     recorded = torch.is_grad_enabled()
-    sums: tuple[Tensor, Tensor, Tensor] = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        hidden_Nd, weight_Vd, targets_N, smoothing, recorded
+    sums: tuple[Tensor, Tensor, Tensor, Tensor] = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        *arguments, recorded
     )
     return sums
