@@ -45,17 +45,18 @@ def assert_by_the_book(hidden: Tensor, weight: Tensor, targets: Tensor, smoothin
 
 
 @given(
-    n=st.integers(1, 23),
+    n=st.integers(1, 43),
     v=st.integers(1, 11),
     smoothing=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     block=st.integers(1, 100),
+    even=st.sampled_from([2, 64]),
     seed=st.integers(0, 99),
 )
 def test_values_and_gradients_are_pytorchs_whatever_the_block(
-    n: int, v: int, smoothing: float, block: int, seed: int
+    n: int, v: int, smoothing: float, block: int, even: int, seed: int
 ) -> None:
     torch.manual_seed(seed)
-    with mock.patch.object(kernel, "BLOCK_ELEMENTS", block):
+    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, EVEN_ROWS=even):
         assert_by_the_book(*hidden_weight_targets(n, v), smoothing)
 
 

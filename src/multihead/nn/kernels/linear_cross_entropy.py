@@ -9,6 +9,7 @@ output of ``F.linear`` at N = 4096, V = 8000 on two cores, in a third of the mem
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -20,6 +21,9 @@ BLOCK_ELEMENTS = 1 << 21
 
 NATIVE_BLOCKS = 4
 """How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
+
+EVEN_ROWS = 64
+"""Many rows are filled up to a multiple of so many: matrix libraries compile code for every shape."""
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -37,34 +41,39 @@ class _LinearCrossEntropy(torch.autograd.Function):
         exact = torch.promote_types(dtype, torch.float32)
         h_Nd, w_Vd = hidden_Nd.detach().to(dtype), weight_Vd.detach().to(dtype)
         N, V = h_Nd.shape[0], w_Vd.shape[0]
+        h_Nd = F.pad(h_Nd, (0, 0, 0, -N % EVEN_ROWS if N >= 16 * EVEN_ROWS else 0))
+        padded = len(h_Nd)
         wanted = recorded and any(ctx.needs_input_grad[:2])
         hidden_gradient, weight_gradient = torch.empty_like(h_Nd), h_Nd.new_zeros(w_Vd.shape, dtype=exact)
         sums = h_Nd.new_zeros(3, dtype=exact)
 
         by_native = native.suits(h_Nd)
         elements = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1)
-        rows = max(1, min(N, elements // V)) if h_Nd.device.type == "cpu" else max(1, N)
+        rows = max(1, min(padded, elements // V)) if h_Nd.device.type == "cpu" else max(1, padded)
         rows += rows % 2  # pairs stay together
         product_nV = h_Nd.new_empty(rows, V)
         apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
         buffer_nV = product_nV if by_native else h_Nd.new_empty(rows, V, dtype=exact)
-        for start in range(0, N, rows):
-            block = slice(start, min(N, start + rows))
-            g_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
+        for start in range(0, padded, rows):
+            block = slice(start, min(padded, start + rows))
+            whole_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
+            targets_n = targets_N[block]
+            g_nV = whole_nV[: len(targets_n)]
             if agreement:
                 apart += disagreement(g_nV, apart_nV[: len(g_nV)] if wanted else None)
             if by_native:
-                sums += _native(g_nV, targets_N[block], smoothing, wanted)
+                sums += _native(g_nV, targets_n, smoothing, wanted)
             else:
-                sums += _eager(g_nV, buffer_nV[: len(g_nV)], targets_N[block], smoothing, wanted)
+                sums += _eager(g_nV, buffer_nV[: len(g_nV)], targets_n, smoothing, wanted)
             if wanted:
                 if agreement:
                     g_nV.add_(apart_nV[: len(g_nV)], alpha=agreement)
-                torch.mm(g_nV, w_Vd, out=hidden_gradient[block])
-                weight_gradient += g_nV.T @ h_Nd[block]
+                whole_nV[len(g_nV) :] = 0
+                torch.mm(whole_nV, w_Vd, out=hidden_gradient[block])
+                weight_gradient += whole_nV.T @ h_Nd[block]
 
         if wanted:
-            ctx.save_for_backward(hidden_gradient, weight_gradient)
+            ctx.save_for_backward(hidden_gradient[:N], weight_gradient)
             ctx.dtypes = hidden_Nd.dtype, weight_Vd.dtype
         nll, uniform, correct = sums.unbind()
         loss = (1 - smoothing) * nll + smoothing * uniform + agreement * apart
