@@ -56,7 +56,7 @@ def test_help_lists_every_key_with_meaning_and_default(capsys: pytest.CaptureFix
         assert f"  {key} " in told
     words = " ".join(told.split())
     assert "Updates of the weights in all. May grow when a run is continued. [10000]" in words
-    assert "One of bpe, unigram, wordpiece, chars, words. [bpe]" in words
+    assert "One of bpe, unigram, wordpiece, chars, words, spaced. [bpe]" in words
 
 
 def test_help_of_a_short_section_shows_what_is_to_be_typed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,12 @@
-"""Cut text into words as spaCy or Moses do, for figures in a publisher's setting.
+"""Cut text into words as spaCy or Moses do.
 
     multihead tokenise --rules spacy --language de train.de.gz -o spacy/train.de
     gunzip -c train.de.gz | multihead tokenise --rules moses --language de
 
 Writes a line for each line, one space between words. A training on such text
-takes the words as they stand with tokenizer.kind = "spaced". Rules only, no
-model is loaded; needs pip install 'multihead[published]'.
+takes the words as they stand with tokenizer.kind = "spaced", for figures in a
+publisher's own setting. Rules only, no model is loaded; needs
+pip install 'multihead[published]'.
 """
 
 from collections.abc import Sequence
