@@ -148,6 +148,15 @@ def test_a_map_has_a_cell_for_each_weight_that_can_be_seen() -> None:
     assert 'fill-opacity="1"' in drawn
 
 
+def test_no_slanted_name_of_a_map_is_cut_off() -> None:
+    def width(*columns: str) -> int:
+        tokens = tuple(Token(text, place) for place, text in enumerate(columns))
+        alignment = Alignment(np.ones((1, 2), np.float32), (Token("a", 0),), tokens, "how")
+        return max(map(int, re.findall(r' width="(\d+)"', alignment_map(alignment, "a map"))))
+
+    assert width("a", ".") < width("Instrument", ".") < width("a", "Instrument")
+
+
 def test_words_that_the_reference_lacks_are_marked() -> None:
     assert join(marked("a big dog runs", "a dog runs fast")) == "a <mark>big</mark> dog runs "
     assert join(marked("", "a dog")) == "<mark>(nothing)</mark>"

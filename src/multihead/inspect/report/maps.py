@@ -21,8 +21,9 @@ def alignment_map(alignment: Alignment, name: str) -> Markup:
     columns = [pictures.visible(token.text, LONGEST) for token in alignment.source]
     left = 10 + LETTER * max(map(len, rows), default=0)
     top = 10 + 0.75 * LETTER * max(map(len, columns), default=0)
-    slanted = 0.75 * LETTER * len(columns[-1]) if columns else 0
-    width, height = left + CELL * len(columns) + slanted, top + CELL * len(rows) + 4
+    ends = (CELL * (j + 0.5) + 0.75 * LETTER * len(text) for j, text in enumerate(columns))
+    right = left + max([CELL * len(columns), *ends])
+    width, height = right + 4, top + CELL * len(rows) + 4
     cells = [
         tag(
             "rect",
