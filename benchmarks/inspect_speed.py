@@ -17,12 +17,12 @@ import statistics
 import string
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 import tyro
-from playwright.sync_api import sync_playwright
 
 from multihead.generation import Translator
 from multihead.inspect.page import explore, make_page
@@ -51,13 +51,22 @@ WATCH = """() => {
 
 def main(pieces: tuple[int, ...] = (30, 100, 300), write: bool = False) -> None:
     """Measure, print."""
+    browser = _browser()
     translator = _translator()
     with tempfile.TemporaryDirectory() as folder:
-        measured = {str(length): _measure(translator, length, Path(folder)) for length in pieces}
+        measured = {str(length): _measure(translator, length, Path(folder), browser) for length in pieces}
     told = json.dumps({"environment": environment({}), "measured": measured}, indent=2)
     print(told)
     if write:
         RESULT.write_text(told + "\n", encoding="utf-8")
+
+
+def _browser() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None or find_spec("playwright") is None:
+        raise SystemExit("inspect_speed: needs Chromium and playwright (pip install '.[browser]')")
+    return found
 
 
 def _translator() -> Translator:
@@ -71,7 +80,7 @@ def _translator() -> Translator:
     )
 
 
-def _measure(translator: Translator, length: int, folder: Path) -> dict[str, Any]:
+def _measure(translator: Translator, length: int, folder: Path, browser: str) -> dict[str, Any]:
     chance = random.Random(length)
     source, target = ("".join(chance.choices(string.ascii_lowercase, k=length)) for _ in range(2))
     file = folder / f"{length}.html"
@@ -81,12 +90,12 @@ def _measure(translator: Translator, length: int, folder: Path) -> dict[str, Any
         make_page(explore(translator, source, target, name="speed")).save(file)
         seconds.append(round(time.perf_counter() - start, 2))
     made = {"seconds_to_make": statistics.median(seconds), "megabytes": round(file.stat().st_size / 1e6, 2)}
-    return made | {"milliseconds_to_answer_the_pointer": _pointed(file)}
+    return made | {"milliseconds_to_answer_the_pointer": _pointed(file, browser)}
 
 
-def _pointed(file: Path) -> dict[str, dict[str, float]]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    browser = next(filter(None, map(shutil.which, names)))
+def _pointed(file: Path, browser: str) -> dict[str, dict[str, float]]:
+    from playwright.sync_api import sync_playwright  # optional: only this function needs it
+
     chance = random.Random(1)
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
         context = driver.chromium.launch_persistent_context(

@@ -1,28 +1,34 @@
 """CPU time of an update of the recipe shakespeare-char-cpu, ours and nanoGPT's, in turns.
 
-    python benchmarks/gpt_update.py FOLDER
+    python benchmarks/peers/gpt.py FOLDER [--write]
 
-FOLDER has nanoGPT's model.py. One thread; the smallest of the rounds counts, because other work on the
-machine only ever adds. Batches are random: time does not depend on what is in them.
+FOLDER has nanoGPT's model.py. One thread, and the allocator's setting for both; the smallest of the rounds
+counts, because other work on the machine only ever adds. Batches are random: time does not depend on what is
+in them. Prints JSON; with --write also to results/bench-gpt-peers.json.
 """
 
-import argparse
+import json
+import statistics
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import torch
+import tyro
 
 from multihead import hardware
 from multihead import recipe as recipes
 from multihead.batch import TextBatch
 from multihead.models.gpt import GPT
+from multihead.run.environment import environment
 from multihead.training import optimizers
 from multihead.training.update import Updater
 
 ROUNDS, UPDATES = 11, 8
 LETTERS = 65
+RESULT = Path(__file__).parents[2] / "results" / "bench-gpt-peers.json"
 
 
 def ours(precision: str) -> Callable[[], None]:
@@ -40,9 +46,9 @@ def ours(precision: str) -> Callable[[], None]:
     )
 
 
-def nanogpt(folder: str) -> Callable[[], None]:
+def nanogpt(folder: Path) -> Callable[[], None]:
     """Return what makes one update of nanoGPT's, as its train.py does on a CPU."""
-    sys.path.insert(0, folder)
+    sys.path.insert(0, str(folder))
     theirs: Any = __import__("model")
     config = theirs.GPTConfig(
         block_size=64, vocab_size=LETTERS, n_layer=4, n_head=4, n_embd=128, dropout=0.0, bias=False
@@ -62,14 +68,11 @@ def nanogpt(folder: str) -> Callable[[], None]:
     return update
 
 
-def main() -> None:
-    """Measure and print milliseconds an update."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folder")
-    given = parser.parse_args()
+def main(folder: Annotated[Path, tyro.conf.Positional], write: bool = False) -> None:
+    """Measure and print."""
     torch.set_num_threads(1)
     hardware.keep_memory()
-    updates = {"ours, bf16": ours("bf16"), "ours, fp32": ours("fp32"), "nanoGPT": nanogpt(given.folder)}
+    updates = {"ours, bf16": ours("bf16"), "ours, fp32": ours("fp32"), "nanoGPT, fp32": nanogpt(folder)}
     spent: dict[str, list[float]] = {name: [] for name in updates}
     for number in range(ROUNDS):
         for name, update in updates.items():
@@ -78,9 +81,15 @@ def main() -> None:
                 update()
             if number:  # the first round warms up
                 spent[name].append((time.process_time() - began) / UPDATES * 1000)
-    for name, times in spent.items():
-        print(f"{name}: {min(times):.1f} ms an update (median {sorted(times)[len(times) // 2]:.1f})")
+    measured = {
+        name: {"smallest": round(min(times), 2), "median": round(statistics.median(times), 2)}
+        for name, times in spent.items()
+    }
+    told = json.dumps({"milliseconds_an_update": measured, "environment": environment({})}, indent=2)
+    print(told)
+    if write:
+        RESULT.write_text(told + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)
