@@ -94,7 +94,7 @@ def _measure(translator: Translator, length: int, folder: Path, browser: str) ->
 
 
 def _pointed(file: Path, browser: str) -> dict[str, dict[str, float]]:
-    from playwright.sync_api import sync_playwright  # optional: only this function needs it
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (optional)
 
     chance = random.Random(1)
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
