@@ -13,7 +13,7 @@ from setuptools.command.build_ext import build_ext
 COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"]
 X86_LEVELS = {
-    "avx512bf16": [*AVX512, "-mavx512bf16"],
+    "avx512bf16": [*AVX512, "-mavx512bf16", "-mavx512vnni"],
     "avx512": AVX512,
     "avx2": ["-mavx2", "-mfma"],
 }

@@ -26,6 +26,21 @@ typedef const int64_t* Ints;
         }                         \
     } while (0)
 
+// Run the call with F = the format of matrices: 0 float32, 1 bf16, 2 bytes.
+#define FORMATTED(format, call)   \
+    do {                          \
+        if (format == 2) {        \
+            using F = Int8;       \
+            call;                 \
+        } else if (format == 1) { \
+            using F = Bf16;       \
+            call;                 \
+        } else {                  \
+            using F = Fp32;       \
+            call;                 \
+        }                         \
+    } while (0)
+
 EXPORT(dropout)(int is_bf16, const void* x, void* out, int64_t R, int64_t C, int64_t seed, int64_t dropped,
                 int threads) {
     TYPED(is_bf16, dropout((const T*)x, (T*)out, R, C, seed, dropped, threads));
@@ -102,9 +117,8 @@ EXPORT(top)(int, const float* logits, float* values, int64_t* columns, int64_t R
 
 static Linear linear_of(Ints n) { return {(const uint32_t*)n[0], (const float*)n[1], n[2], n[3]}; }
 
-EXPORT(linear)(int is_bf16, const float* x, Ints weight, float* out, int64_t M, int threads) {
-    is_bf16 ? linear_shared<Bf16>(M, x, linear_of(weight), out, threads)
-            : linear_shared<Fp32>(M, x, linear_of(weight), out, threads);
+EXPORT(linear)(int format, const float* x, Ints weight, float* out, int64_t M, int threads) {
+    FORMATTED(format, linear_shared<F>(M, x, linear_of(weight), out, threads));
 }
 
 template <class T>
@@ -122,24 +136,24 @@ static Norms norms(Ints n, int count, double epsilon) {
 }
 
 // A layer is its matrices, each as address, address of the bias, inputs, outputs, and then its norms.
-EXPORT(encoder_layer)(int is_bf16, float* x, Ints n, double epsilon, Ints sizes, const int64_t* lengths,
+EXPORT(encoder_layer)(int format, float* x, Ints n, double epsilon, Ints sizes, const int64_t* lengths,
                       int threads) {
     const EncoderLayer layer{linear_of(n), linear_of(n + 4), linear_of(n + 8), linear_of(n + 12),
                              norms(n + 16, 2, epsilon)};
-    is_bf16 ? encoder_layer<Bf16>(x, layer, layer_shape(sizes), lengths, threads)
-            : encoder_layer<Fp32>(x, layer, layer_shape(sizes), lengths, threads);
+    FORMATTED(format, encoder_layer<F>(x, layer, layer_shape(sizes), lengths, threads));
 }
 
-EXPORT(source_keys)(int is_bf16, const float* x, Ints kv, Ints sizes, Ints to, int threads) {
-    is_bf16 ? source_keys<Bf16>(x, linear_of(kv), layer_shape(sizes), cached<bf16>(to), threads)
-            : source_keys<Fp32>(x, linear_of(kv), layer_shape(sizes), cached<float>(to), threads);
+EXPORT(source_keys)(int format, const float* x, Ints kv, Ints sizes, Ints to, int threads) {
+    FORMATTED(format, source_keys<F>(x, linear_of(kv), layer_shape(sizes), cached<F::Element>(to), threads));
 }
 
-EXPORT(decoder_step)(int is_bf16, float* x, Ints n, double epsilon, Ints sizes, Ints self, Ints source,
+// All layers of a stack, each with its own keys and values and the source's.
+EXPORT(decoder_step)(int format, float* x, int64_t layers, Ints n, double epsilon, Ints sizes, Ints caches,
                      const float* bias, const int64_t* lengths, int threads) {
-    const DecoderLayer layer{linear_of(n),      linear_of(n + 4),  linear_of(n + 8),         linear_of(n + 12),
-                             linear_of(n + 16), linear_of(n + 20), norms(n + 24, 3, epsilon)};
-    const LayerShape s = layer_shape(sizes);
-    is_bf16 ? decoder_step<Bf16>(x, layer, s, cached<bf16>(self), cached<bf16>(source), bias, lengths, threads)
-            : decoder_step<Fp32>(x, layer, s, cached<float>(self), cached<float>(source), bias, lengths, threads);
+    for (int64_t l = 0; l < layers; l++, n += 31, caches += 8) {
+        const DecoderLayer layer{linear_of(n),      linear_of(n + 4),  linear_of(n + 8),         linear_of(n + 12),
+                                 linear_of(n + 16), linear_of(n + 20), norms(n + 24, 3, epsilon)};
+        FORMATTED(format, decoder_step<F>(x, layer, layer_shape(sizes), cached<F::Element>(caches),
+                                          cached<F::Element>(caches + 4), bias, lengths, threads));
+    }
 }

@@ -8,7 +8,9 @@ extern "C" __attribute__((visibility("default"))) const char* processor_levels()
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return __builtin_cpu_supports("avx512bf16") ? "avx512bf16 avx512 avx2 baseline" : "avx512 avx2 baseline";
+        return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni")
+                   ? "avx512bf16 avx512 avx2 baseline"
+                   : "avx512 avx2 baseline";
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2 baseline";
 #endif
     return "baseline";

@@ -44,8 +44,9 @@ static void product(int64_t M, int64_t N, int64_t K, const float* a, int64_t a_m
 // --- x W^T + b with packed weights -------------------------------------------------------------------
 
 // A weight (out, in) lies in panels of 64 outputs, and a panel input by input, so that a product reads it from
-// front to back: float [panel][in][64]; bf16 [panel][in / 2][64][2], the two inputs side by side that the
-// processor's instruction takes at once. Behind the last output and the last input there are zeros.
+// front to back: float [panel][in][64]; bf16 [panel][in / 2][64][2] and bytes [panel][in / 4][64][4], the inputs
+// side by side that the processor's instruction takes at once. Behind the last output and the last input there
+// are zeros. A panel of bytes ends with each output's scale and with 128 times the sum of its bytes.
 constexpr int64_t PANEL = 64;
 constexpr int TILE = W == 16 ? 4 : 2;  // registers beside each other
 
@@ -116,6 +117,56 @@ struct Bf16 {
             }
     }
 #endif
+};
+
+// Weights are bytes times a scale of each output, inputs bytes times a scale of each row, found in the row
+// itself; products are summed exactly. (Unsigned inputs are what the instruction takes: 128 is added to them,
+// and taken off again with the sum of the weights.)
+struct Int8 {
+    typedef bf16 Element;
+    typedef uint32_t Input;
+    static int64_t fours(int64_t in) { return (in + 3) / 4; }
+    static int64_t words(int64_t in) { return fours(in) + 2; }
+    static int64_t inputs(int64_t in) { return fours(in) + 1; }
+    INLINE void convert(const float* x, int64_t in, Input* to) {
+        vf most{}, nothing{};  // 0, or NaN where an input is no number, which the scale hands on
+        for (int64_t i = 0; i < in; i += W) {
+            const vf v = load(x + i, in - i);
+            most = maximum(most, maximum(v, -v));
+            nothing += v - v;
+        }
+        const float highest = largest(most), scale = highest / 127 + sum(nothing);
+        const float inverse = highest > 0 ? 127 / highest : 0;
+        uint8_t* bytes = (uint8_t*)to;
+        to[fours(in) - 1] = 0;
+        for (int64_t i = 0; i < in; i += W) {
+            const vi whole = __builtin_convertvector(load(x + i, in - i) * inverse + 128.5f, vi);
+            const vb narrow = __builtin_convertvector(whole, vb);
+            if (in - i >= W)
+                __builtin_memcpy(bytes + i, &narrow, W);
+            else
+                for (int64_t j = 0; i + j < in; j++) bytes[i + j] = narrow[j];
+        }
+        __builtin_memcpy(to + fours(in), &scale, sizeof scale);
+    }
+    template <int R>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
+        vi exact[R][TILE] = {}, column[TILE];
+        const uint32_t *scales = panel + fours(in) * PANEL, *offsets = scales + PANEL;
+        for (int64_t k = 0; k < fours(in); k++) {
+            __builtin_memcpy(column, panel + k * PANEL, sizeof column);
+            for (int r = 0; r < R; r++)
+                for (int c = 0; c < TILE; c++) exact[r][c] = dot(exact[r][c], a[r * a_m + k], column[c]);
+        }
+        __builtin_memcpy(column, offsets, sizeof column);
+        for (int r = 0; r < R; r++) {
+            float scale;
+            __builtin_memcpy(&scale, a + r * a_m + fours(in), sizeof scale);
+            for (int c = 0; c < TILE; c++)
+                sums[r][c] += __builtin_convertvector(exact[r][c] - column[c], vf) *
+                              (load((const float*)scales + c * W) * scale);
+        }
+    }
 };
 
 template <class Format, int R>

@@ -21,8 +21,9 @@ def load(folder: Path, settings: dict[str, object]) -> Translate:
     translator = Translator.load(folder / "run", device="cpu")
     target = translator.target_tokenizer
     level = native.level() if settings["native"] else ""
+    in_bytes = settings["precision"] == "int8"
     dtype = hardware.pick_dtype("fp32" if settings["precision"] == "float32" else "auto", translator.device)
-    latest = LatestStepper(translator.models[0], translator.device, dtype)
+    latest = LatestStepper(translator.models[0], translator.device, torch.int8 if in_bytes else dtype)
 
     def translate(ids: Ids, beam: int) -> Ids:
         changed = {"beam_size": beam, "method": "beam" if beam > 1 else "greedy", "max_extra": 50}

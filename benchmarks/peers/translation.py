@@ -55,6 +55,7 @@ OURS, CT2, HUGGING_FACE = (
 )
 CONTESTANTS = (
     Contestant("multihead", *OURS, {"precision": "auto", "batch": 4096, "native": True}),
+    Contestant("multihead int8", *OURS, {"precision": "int8", "batch": 4096, "native": True}),
     Contestant("multihead float32", *OURS, {"precision": "float32", "batch": 4096, "native": True}),
     Contestant("without native kernels", *OURS, {"precision": "auto", "batch": 2048, "native": False}),
     Contestant("CTranslate2 int8", *CT2, {"precision": "int8", "batch": 32}),

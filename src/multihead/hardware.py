@@ -11,6 +11,7 @@ import torch
 from multihead.errors import UserError
 
 Precision = Literal["auto", "fp32", "bf16"]
+SearchPrecision = Precision | Literal["int8"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h of the GNU C library
 

@@ -27,10 +27,11 @@ SIGNATURES = {
     "linear": "pnpi",
     "encoder_layer": "pndnp",
     "source_keys": "pnnn",
-    "decoder_step": "pndnnnpp",
+    "decoder_step": "pindnnpp",
     "log_normaliser": "ppii",
     "top": "pppiii",
 }
+_FORMATS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
 _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 
 Integers = ctypes.Array[ctypes.c_int64]
@@ -87,8 +88,11 @@ def suits(*tensors: Tensor) -> bool:
 def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
     """Call a kernel; tensors must be contiguous, or come with their strides."""
     assert len(arguments) == len(SIGNATURES[name]), name
-    passed = map(_passed, arguments)
-    _function(name, _level)(dtype == torch.bfloat16, *passed, torch.get_num_threads())
+    passed = [
+        each.data_ptr() if isinstance(each, Tensor) else integers(each) if isinstance(each, tuple) else each
+        for each in arguments
+    ]
+    _function(name, _level)(_FORMATS[dtype], *passed, torch.get_num_threads())
 
 
 @cache
@@ -107,12 +111,6 @@ def seed() -> int:
 def dropped_of_256(p: float) -> int:
     """The chance of dropout as native kernels take it: how many of 256 bytes drop their element."""
     return min(255, round(p * 256))
-
-
-def _passed(argument: Argument) -> object:
-    if isinstance(argument, Tensor):
-        return argument.data_ptr()
-    return integers(argument) if isinstance(argument, tuple) else argument
 
 
 def integers(numbers: tuple[int, ...]) -> Integers:

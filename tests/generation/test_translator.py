@@ -8,6 +8,7 @@ import torch
 from gru import Gru
 from torch import Tensor, nn
 
+from multihead import native
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.models.transformer import Settings as TransformerSettings
@@ -212,6 +213,21 @@ def test_a_model_in_training_is_evaluated_and_left_in_training(german: Tokenizer
     assert translator.translate(LINES) == translator.translate(LINES)
     assert [module.training for module in model.modules()] == modes
     assert translator.score([("ein", "a")]) == translator.score([("ein", "a")])
+
+
+@pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+def test_int8_searches_and_scores_stay_those_of_the_model(german: Tokenizer, english: Tokenizer) -> None:
+    model = transformer(german, english)
+    exact, coarse = (
+        Translator([model], german, english, device=CPU, precision=precision, settings=SHORT)
+        for precision in ("fp32", "int8")
+    )
+    found = coarse.translate(LINES)
+    assert [one.source for one in found] == LINES
+    assert found[2].text == found[4].text == ""
+    pairs = [(one.source, one.text) for one in found if one.text]
+    for one, other in zip(exact.score(pairs), coarse.score(pairs), strict=True):
+        assert other.log_probability == pytest.approx(one.log_probability, rel=0.02)
 
 
 def test_an_ensemble_scores_pairs_by_the_mean_of_the_probabilities(

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 
 from multihead import native
 from multihead.batch import Source
+from multihead.errors import UserError
 from multihead.generation.stepping import LatestStepper
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
@@ -121,16 +122,20 @@ def test_searches_find_the_same() -> None:
             assert one[0].score == pytest.approx(other[0].score, rel=1e-4)
 
 
-def test_matrices_in_bf16_come_near() -> None:
+@pytest.mark.parametrize(("dtype", "most"), [(torch.bfloat16, 0.03), (torch.int8, 0.05)])
+def test_coarser_matrices_come_near(dtype: torch.dtype, most: float) -> None:
     made, asked = model(), source()
-    prepared = made.prepared(torch.bfloat16)
+    prepared = made.prepared(dtype)
+    if dtype == torch.int8 and not native.level():
+        assert prepared is None
+        return
     assert prepared is not None
     with torch.autocast("cpu", torch.bfloat16):  # as a member of an ensemble whose others need it
         found = walk(prepared, asked, PREFIXES, 7)
     errors = [
         (a - b).abs().mean() / b.std() for a, b in zip(found, walk(made, asked, PREFIXES, 7), strict=True)
     ]
-    assert max(errors) < 0.03
+    assert max(errors) < most
 
 
 @pytest.mark.parametrize(
@@ -140,6 +145,13 @@ def test_what_has_other_parts_is_searched_as_it_is(settings: dict[str, object]) 
     made = model(**settings)
     assert made.prepared(torch.float32) is None
     assert LatestStepper(made, CPU, torch.float32).stepper() is made
+    with pytest.raises(UserError, match="no translation in int8"):
+        LatestStepper(made, CPU, torch.int8).stepper()
+
+
+def test_without_the_native_part_there_is_no_int8() -> None:
+    with native.use(""), pytest.raises(UserError, match="native part"):
+        LatestStepper(model(), CPU, torch.int8)
 
 
 def test_the_stepper_follows_the_weights() -> None:

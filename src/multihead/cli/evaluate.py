@@ -58,6 +58,9 @@ class Options:
     """How much worse, from 0 to 1: the part cut, a word's chance to go, how far a word may move."""
     device: _options.Word = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
+    precision: hardware.SearchPrecision = "auto"
+    """Of matrix products while translating: fp32, bf16, int8 (on a CPU, with the native part), or auto: bf16
+    where the processor computes in it."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -73,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
         sets = sets or _with_worse(options, _test_sets(options, recipe.data))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         hardware.keep_memory()
-        translator = Translator.load(folder, device=options.device)
+        translator = Translator.load(folder, device=options.device, precision=options.precision)
         with counted(f"translating with {folder}") as progress:
             found[folder] = [
                 evaluate(translator, test, recipe.search, run=run, tokenise=cut, progress=progress)

@@ -51,6 +51,9 @@ class Options:
     """Text encoding of what is read; UTF-8 is written."""
     device: _options.Word = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
+    precision: hardware.SearchPrecision = "auto"
+    """Of matrix products: fp32, bf16, int8 (fastest, a little less exact; on a CPU, with the native part), or
+    auto: bf16 where the processor computes in it."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -60,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("no run folder is named", remedy="multihead translate RUN < text")
     search = search_settings(options.runs[0], given)
     hardware.keep_memory()
-    translator = Translator.load(*options.runs, device=options.device)
+    translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
     write(_blocks(translator, search, options), options.output)
     return 0
 

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from multihead import native
+from multihead.errors import UserError
 from multihead.search.stepper import Stepper
 
 
@@ -17,6 +18,9 @@ class LatestStepper:
         model: one that search can step; may offer ``prepared(dtype)``.
         device: where it is. Only on a CPU are models prepared.
         dtype: of matrix products.
+
+    Raises:
+        UserError: int8 where there is no native part, or not on a CPU.
     """
 
     def __init__(self, model: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
@@ -26,12 +30,29 @@ class LatestStepper:
         self._parameters = list(model.parameters())
         self._made: Stepper[Any] | None = None
         self._made_of: object = None
+        if dtype == torch.int8 and (device.type != "cpu" or not native.level()):
+            raise _not_in_bytes("it needs a CPU, and the native part of the installation")
+        if dtype == torch.int8 and self._prepare is None:
+            raise _not_in_bytes("there are native kernels for Transformers only")
 
     def stepper(self) -> Stepper[Any]:
-        """Return the stepper of the weights as they are now."""
+        """Return the stepper of the weights as they are now.
+
+        Raises:
+            UserError: int8 for a model that has no native kernels.
+        """
         if self._prepare is None:
             return cast(Stepper[Any], self._model)
         weights = [(parameter.data_ptr(), parameter._version) for parameter in self._parameters]
         if (native.level(), weights) != self._made_of:
             self._made, self._made_of = self._prepare(self._dtype), (native.level(), weights)
+        if self._made is None and self._dtype == torch.int8:
+            raise _not_in_bytes("some of this model's layers have no native kernels")
         return self._made or cast(Stepper[Any], self._model)
+
+
+def _not_in_bytes(fact: str) -> UserError:
+    return UserError(
+        f"no translation in int8: {fact}",
+        remedy="Leave the precision at auto; `multihead doctor` tells of the native part.",
+    )

@@ -19,7 +19,7 @@ from multihead.generation.searching import search
 from multihead.generation.stepping import LatestStepper
 from multihead.generation.translation import Output, PairScore, Translation
 from multihead.generation.unknown import stand_ins
-from multihead.hardware import Precision
+from multihead.hardware import SearchPrecision
 from multihead.run import Run
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypothesis import Hypothesis
@@ -41,7 +41,7 @@ class Translator:
         source_tokenizer: of the source, all models' own.
         target_tokenizer: of the target, all models' own.
         device: where the models are.
-        precision: of matrix products.
+        precision: of matrix products; int8 is for search alone, and scores are computed as with auto.
         settings: how to search where ``translate`` is not told.
     """
 
@@ -52,25 +52,27 @@ class Translator:
         target_tokenizer: Tokenizer,
         *,
         device: torch.device,
-        precision: Precision = "auto",
+        precision: SearchPrecision = "auto",
         settings: SearchSettings | None = None,
     ) -> None:
         self.models = tuple(models)
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.device = device
         self.settings = settings or SearchSettings()
-        self._dtype = hardware.pick_dtype(precision, device)
-        self._steppers = [LatestStepper(model, device, self._dtype) for model in models]
+        self._dtype = hardware.pick_dtype("auto" if precision == "int8" else precision, device)
+        stepped = torch.int8 if precision == "int8" else self._dtype
+        self._steppers = [LatestStepper(model, device, stepped) for model in models]
         limits = [limit for model in models if (limit := getattr(model, "limit", None)) is not None]
         self.limit: int | None = min(limits, default=None)
         """The longest sequence that all models can read and write, end symbol included; None: any."""
 
     @classmethod
-    def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
+    def load(cls, *folders: str | Path, device: str = "auto", precision: SearchPrecision = "auto") -> Self:
         """Read trained runs; several make an ensemble. The first run's search settings hold.
 
         Raises:
-            UserError: not a run, not a translator, not trained yet, vocabularies that differ, no such device.
+            UserError: not a run, not a translator, not trained yet, vocabularies that differ, no such device,
+                int8 without the native part.
         """
         runs = [Run.open(folder).fit_for("translation") for folder in folders]
         vocabularies = [run.tokenizers() for run in runs]

@@ -31,6 +31,7 @@ from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
+from multihead.nn.native_layers import suits
 from multihead.nn.positions import NoPositions
 from multihead.nn.prepared import preparable
 from multihead.nn.residual import ResidualKind
@@ -233,10 +234,12 @@ class Transformer(nn.Module):
         """This model as it is now, laid out for search on a CPU; None: it has parts that cannot be.
 
         Args:
-            dtype: of its matrices.
+            dtype: of its matrices; int8 is for the native kernels alone.
         """
         layers = [*self.encoder.layers, *self.decoder.layers]
         if self.settings.window or not preparable(layers):
+            return None
+        if dtype == torch.int8 and not all(map(suits, layers)):
             return None
         with torch.no_grad():
             return PreparedTransformer(

@@ -50,7 +50,7 @@ class _Layer:
             *(part.data_ptr() for part in self._kept[1]),
             all(isinstance(around, PreNorm) for around in arounds),
         )
-        self.description = native.integers(description)
+        self.description: tuple[int, ...] = description
 
 
 class NativeEncoderLayer:
@@ -71,6 +71,7 @@ class NativeEncoderLayer:
             PackedLinear.of(dtype, network.w_2),
         ]
         self._layer = _Layer(own, matrices, _arounds(layer, "attention", "feed_forward"))
+        self._description = native.integers(self._layer.description)
 
     def __call__(self, x_NSd: Tensor, lengths_N: Tensor) -> Tensor:
         """(N, S, d_model), float32, to the same, in place; ``lengths_N``: how many positions are real."""
@@ -80,7 +81,7 @@ class NativeEncoderLayer:
             "encoder_layer",
             self._dtype,
             x_NSd,
-            self._layer.description,
+            self._description,
             self._layer.epsilon,
             (N, S, *self._layer.widths),
             lengths_N.long().contiguous(),
@@ -88,78 +89,82 @@ class NativeEncoderLayer:
         return x_NSd
 
 
-class NativeDecoderLayer:
-    """``nn.DecoderLayer`` for taking steps only. ``suits`` says whether it can be one.
+class NativeDecoder:
+    """A stack of ``nn.DecoderLayer`` for taking steps only. ``suits`` says whether each can be one.
 
     Args:
-        layer: its weights are copied.
-        dtype: of the matrices and of the cached keys and values.
+        layers: alike but for their weights, which are copied.
+        dtype: of the matrices and of the cached keys and values, which are bf16 beside int8.
     """
 
-    def __init__(self, layer: DecoderLayer, dtype: torch.dtype) -> None:
+    def __init__(self, layers: Sequence[DecoderLayer], dtype: torch.dtype) -> None:
         self._dtype = dtype
-        own, source, network = layer.self_attention, layer.cross_attention, layer.feed_forward
-        matrices = [
-            PackedLinear.of(dtype, own.w_q, own.w_k, own.w_v, first=_scale(own)),
-            PackedLinear.of(dtype, own.w_o),
-            PackedLinear.of(dtype, source.w_q, first=_scale(source)),
-            PackedLinear.of(dtype, source.w_o),
-            PackedLinear.of(dtype, network.w_1),
-            PackedLinear.of(dtype, network.w_2),
-        ]
-        self._layer = _Layer(own, matrices, _arounds(layer, "self", "cross", "feed_forward"))
-        self._heads, _, self._d_k, self._d_v, _ = self._layer.widths
-        self._w_kv = PackedLinear.of(dtype, source.w_k, source.w_v)
+        self._layers = [_decoder_layer(layer, dtype) for layer in layers]
+        sources = [layer.cross_attention for layer in layers]
+        self._w_kv = [PackedLinear.of(dtype, source.w_k, source.w_v) for source in sources]
+        self._description = native.integers(tuple(n for layer in self._layers for n in layer.description))
+        self._widths, self._epsilon = self._layers[0].widths, self._layers[0].epsilon
+        self._heads, _, self._d_k, self._d_v, _ = self._widths
 
-    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> "NativeCache":
-        """The cache before the first step, with the source's keys and values."""
+    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list["NativeCache"]:
+        """The caches before the first step, one a layer, with the source's keys and values."""
         N, S, _ = memory_NSd.shape
-        keys, values = self._room(N, S)
-        cache = NativeCache(keys, values, lengths_N.long().contiguous())
-        native.call(
-            "source_keys",
-            self._dtype,
-            memory_NSd.contiguous(),
-            self._w_kv.description,
-            (N, S, *self._layer.widths),
-            cache.source,
-        )
-        return cache
+        memory_NSd, lengths_N = memory_NSd.contiguous(), lengths_N.long().contiguous()
+        caches = [NativeCache(*self._room(N, S), lengths_N) for _ in self._layers]
+        for w_kv, cache in zip(self._w_kv, caches, strict=True):
+            sizes = (N, S, *self._widths)
+            native.call("source_keys", self._dtype, memory_NSd, w_kv.description, sizes, cache.source)
+        return caches
 
-    def step(self, x_NKd: Tensor, cache: "NativeCache", bias_NKS: Tensor | None) -> Tensor:
-        """One position of each sentence's K hypotheses; their keys and values are appended to the cache.
+    def step(self, x_NKd: Tensor, caches: Sequence["NativeCache"], bias_NKS: Tensor | None) -> Tensor:
+        """One position of each sentence's K hypotheses; their keys and values are appended to the caches.
 
         Args:
             x_NKd: (N, K, d_model), float32; overwritten.
-            cache: this layer's.
+            caches: the layers'.
             bias_NKS: 0 or -infinity for each slot written so far, these included, (N, K, slots); None: 0.
         """
         N, K, _ = x_NKd.shape
+        slots = caches[0].slots + K
         assert x_NKd.is_contiguous()
-        assert bias_NKS is None or bias_NKS.is_contiguous()
-        cache.slots += K
-        if cache.slots > cache.room:
-            cache.grow(*self._room(N, max(16 * K, 2 * cache.room)))
-        assert bias_NKS is None or bias_NKS.shape == (N, K, cache.slots)
+        assert bias_NKS is None or (bias_NKS.is_contiguous() and bias_NKS.shape == (N, K, slots))
+        for cache in caches:
+            cache.slots = slots
+            if slots > cache.room:
+                cache.grow(*self._room(N, max(16 * K, 2 * cache.room)))
         native.call(
             "decoder_step",
             self._dtype,
             x_NKd,
-            self._layer.description,
-            self._layer.epsilon,
-            (N, K, *self._layer.widths),
-            cache.own,
-            cache.source,
+            len(caches),
+            self._description,
+            self._epsilon,
+            (N, K, *self._widths),
+            tuple(number for cache in caches for number in (*cache.own, *cache.source)),
             bias_NKS,
-            cache.lengths_N,
+            caches[0].lengths_N,
         )
         return x_NKd
 
     def _room(self, sentences: int, slots: int) -> tuple[Tensor, Tensor]:
         """Keys (N, H, d_k, room) and values (N, H, room, d_v), d_v padded, for at least so many slots."""
         room, d_v = -(-slots // ALIGNED) * ALIGNED, -(-self._d_v // ALIGNED) * ALIGNED
-        keys = torch.zeros(sentences, self._heads, self._d_k, room, dtype=self._dtype)
-        return keys, torch.zeros(sentences, self._heads, room, d_v, dtype=self._dtype)
+        dtype = torch.bfloat16 if self._dtype == torch.int8 else self._dtype
+        keys = torch.zeros(sentences, self._heads, self._d_k, room, dtype=dtype)
+        return keys, torch.zeros(sentences, self._heads, room, d_v, dtype=dtype)
+
+
+def _decoder_layer(layer: DecoderLayer, dtype: torch.dtype) -> _Layer:
+    own, source, network = layer.self_attention, layer.cross_attention, layer.feed_forward
+    matrices = [
+        PackedLinear.of(dtype, own.w_q, own.w_k, own.w_v, first=_scale(own)),
+        PackedLinear.of(dtype, own.w_o),
+        PackedLinear.of(dtype, source.w_q, first=_scale(source)),
+        PackedLinear.of(dtype, source.w_o),
+        PackedLinear.of(dtype, network.w_1),
+        PackedLinear.of(dtype, network.w_2),
+    ]
+    return _Layer(own, matrices, _arounds(layer, "self", "cross", "feed_forward"))
 
 
 class NativeCache:

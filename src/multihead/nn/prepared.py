@@ -19,7 +19,7 @@ from multihead.nn.attention import DotProductAttention
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
-from multihead.nn.native_layers import NativeDecoderLayer, NativeEncoderLayer
+from multihead.nn.native_layers import NativeDecoder, NativeEncoderLayer
 from multihead.nn.residual import PostNorm, PreNorm
 from multihead.nn.shared_cache import Cache, Keys, SharedCache
 
@@ -197,24 +197,39 @@ def encoder_layers(
     return [PreparedEncoderLayer(layer, dtype) for layer in encoder]
 
 
-class StepLayer(Protocol):
-    """A decoder layer that takes steps; each kind has a cache of its own."""
+class StepDecoder(Protocol):
+    """A decoder's layers, taking steps; each kind has caches of its own."""
 
-    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> Cache:
+    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> Sequence[Cache]:
         """See ``PreparedDecoderLayer.begin``."""
         ...
 
-    def step(self, x_NKd: Tensor, cache: Any, bias_NKS: Tensor | None) -> Tensor:
+    def step(self, x_NKd: Tensor, caches: Sequence[Any], bias_NKS: Tensor | None) -> Tensor:
         """See ``PreparedDecoderLayer.step``."""
         ...
 
 
-def decoder_layers(layers: Iterable[nn.Module], dtype: torch.dtype, *, native: bool) -> Sequence[StepLayer]:
+class PreparedDecoder:
+    """A stack of ``nn.DecoderLayer`` for taking steps only."""
+
+    def __init__(self, layers: Sequence[DecoderLayer], dtype: torch.dtype) -> None:
+        self._layers = [PreparedDecoderLayer(layer, dtype) for layer in layers]
+
+    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list[SharedCache]:
+        """The caches before the first step, one a layer."""
+        return [layer.begin(memory_NSd, lengths_N) for layer in self._layers]
+
+    def step(self, x_NKd: Tensor, caches: Sequence[SharedCache], bias_NKS: Tensor | None) -> Tensor:
+        """One position of each sentence's K hypotheses, through all layers."""
+        for layer, cache in zip(self._layers, caches, strict=True):
+            x_NKd = layer.step(x_NKd, cache, bias_NKS)
+        return x_NKd
+
+
+def step_decoder(layers: Iterable[nn.Module], dtype: torch.dtype, *, native: bool) -> StepDecoder:
     """Lay out a decoder's layers, with matrices in ``dtype``; for the native kernels where they suit."""
     decoder = [cast(DecoderLayer, layer) for layer in layers]
-    if native:
-        return [NativeDecoderLayer(layer, dtype) for layer in decoder]
-    return [PreparedDecoderLayer(layer, dtype) for layer in decoder]
+    return NativeDecoder(decoder, dtype) if native else PreparedDecoder(decoder, dtype)
 
 
 def source_bias(lengths_N: Tensor, width: int) -> Tensor | None:

@@ -135,7 +135,7 @@ class SharedState:
             own_KK = torch.full((K, K), -torch.inf).fill_diagonal_(0.0).expand(N, K, K)
             past = torch.zeros(N, K, slots) if bias is None else bias
             bias = torch.cat([past, own_KK], dim=2)
-        return replace(self, columns=self.columns + 1, bias=bias)
+        return SharedState(self.caches, K, self.columns + 1, bias, self.shift_N)
 
     def select(self, rows: Tensor) -> "SharedState":
         """See ``search.State``: whose past is whose changes hands, keys and values stay where they are."""

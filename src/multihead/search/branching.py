@@ -51,12 +51,12 @@ def continuations(
     end_R = logits_RV[:, eos_id].clone()
     forbid_(logits_RV, live.history, constraints)
     values_RK, tokens_RK = largest(logits_RV, most)
-    best_R = values_RK[:, 0].clone()
-    must_end_R = best_R == -inf
+    must_end_R = values_RK[:, 0] == -inf
     if live.may_be_at_limit(step):
         must_end_R |= live.at_limit.repeat_interleave(live.sums.shape[1])
     cut_R = torch.zeros_like(must_end_R)
     if bool(must_end_R.any()):
+        best_R = values_RK[:, 0].clone()
         cut_R = must_end_R & ((logits_RV[:, eos_id] < best_R) | (best_R == -inf))
         (ending,) = must_end_R.nonzero(as_tuple=True)
         for scores in (logits_RV, values_RK):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 Forbidden = tuple[Tensor | slice, Tensor]
-"""Rows (a slice: all of them) and tokens, index tensors that broadcast against each other."""
+"""Rows (slice(None): all of them) and tokens, index tensors that broadcast against each other."""
 
 Constraint = Callable[[Tensor], Forbidden]
 """history_RT -> what may not follow."""
@@ -66,4 +66,8 @@ def no_repeated_ngram(size: int) -> Constraint:
 def forbid_(logits_RV: Tensor, history_RT: Tensor, constraints: Iterable[Constraint]) -> None:
     """Set what the constraints forbid to -infinity, in place: search owns the scores it was given."""
     for constraint in constraints:
-        logits_RV[constraint(history_RT)] = -torch.inf
+        rows, tokens = constraint(history_RT)
+        if isinstance(rows, slice):
+            logits_RV.index_fill_(1, tokens, -torch.inf)
+        else:
+            logits_RV[rows, tokens] = -torch.inf

@@ -1,5 +1,7 @@
 """A row of scores as a distribution: its normaliser and its largest entries, found fast."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -23,7 +25,8 @@ def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
         native.call("log_normaliser", torch.float32, logits_RV, normaliser_R, *logits_RV.shape)
     else:
         normaliser_R = _log_normaliser(logits_RV)
-    if not bool(normaliser_R.isfinite().all()):
+    # A sum of finite numbers of this size is finite, and NaN or infinity among them makes it none.
+    if not math.isfinite(normaliser_R.sum().item()):
         raise UserError(
             "the model's scores are not finite numbers",
             place=f"search, step {step + 1}",

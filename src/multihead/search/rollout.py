@@ -62,15 +62,16 @@ def rollout(
         ends_BK = (tokens_BK == eos_id) & (sums_BK > -torch.inf)
         if observer is not None:
             observer(_branches(step, live, own_BK, tokens_BK, sums_BK, ends_BK, cut_BK))
-        harvest.add(live, ends_BK, own_BK, sums_BK, cut_BK)
-
-        sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)
-        going = to_drop(live, (sums_BK == -torch.inf).all(1), step)
-        if going is not None:
-            if not len(going):
-                return harvest
-            state, live = state.keep(going), live.keep(going)
-            tokens_BK, sums_BK = tokens_BK[going], sums_BK[going]
+        # Most steps end nothing; but one that is done must not be stepped past its limit.
+        if bool(ends_BK.any()) or live.may_be_at_limit(step):
+            harvest.add(live, ends_BK, own_BK, sums_BK, cut_BK)
+            sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)
+            going = to_drop(live, (sums_BK == -torch.inf).all(1), step)
+            if going is not None:
+                if not len(going):
+                    return harvest
+                state, live = state.keep(going), live.keep(going)
+                tokens_BK, sums_BK = tokens_BK[going], sums_BK[going]
         live = live.extended(None, tokens_BK, sums_BK)
         step += 1
 

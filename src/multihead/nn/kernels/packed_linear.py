@@ -19,17 +19,20 @@ class PackedLinear:
     """A linear layer for reading only, from float32 to float32.
 
     With a weight in bf16, inputs are rounded to bf16 too where the processor multiplies it; sums are in
-    float32.
+    float32. In int8, a weight is a whole number from -127 to 127 times a scale of its output, an input one
+    times a scale of its row, and sums are exact (Jacob et al. 2018, sec. 2.1, without zero points).
 
     Args:
-        weight: (outputs, inputs), in float32 or bf16.
+        weight: (outputs, inputs).
         bias: (outputs,); None: none.
+        dtype: what the weight is stored in: float32, bfloat16 or int8.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
         self.outputs, self.inputs = weight.shape
-        self.dtype = weight.dtype
-        self._weight = _packed(weight.detach())
+        self.dtype = dtype
+        pack = _packed_bytes if dtype == torch.int8 else _packed
+        self._weight = pack(weight.detach().to(torch.float32 if dtype == torch.int8 else dtype))
         self._bias = None if bias is None else bias.detach().float().contiguous()
         address = 0 if self._bias is None else self._bias.data_ptr()
         self.description = (self._weight.data_ptr(), address, self.inputs, self.outputs)
@@ -41,7 +44,7 @@ class PackedLinear:
         factors = [first] + [1.0] * (len(parts) - 1)
         weight = torch.cat([part.weight * factor for part, factor in zip(parts, factors, strict=True)])
         bias = torch.cat([part.bias * factor for part, factor in zip(parts, factors, strict=True)])
-        return cls(weight.to(dtype), bias)
+        return cls(weight, bias, dtype)
 
     def __call__(self, x_Md: Tensor) -> Tensor:
         """(M, inputs) to (M, outputs), both in float32."""
@@ -51,9 +54,19 @@ class PackedLinear:
         return out
 
 
+def _packed_bytes(weight_OI: Tensor) -> Tensor:
+    """Panels as words: four inputs' bytes together; each output's scale; 128 times the sum of its bytes."""
+    scale_O1 = weight_OI.abs().amax(1, keepdim=True) / 127
+    bytes_OI = (weight_OI / scale_O1.where(scale_O1 > 0, 1.0)).round().to(torch.int8)
+    offset_O1 = 128 * bytes_OI.sum(1, keepdim=True, dtype=torch.int32)
+    words_PI64 = _packed(bytes_OI).view(torch.int32)[..., 0]
+    ends = [_packed(end_O1)[..., 0].view(torch.int32) for end_O1 in (scale_O1, offset_O1)]
+    return torch.cat([words_PI64, *ends], dim=1)
+
+
 def _packed(weight_OI: Tensor) -> Tensor:
-    """Panels of 64 outputs, in each input by input; in bf16 two inputs stand together."""
-    together = 2 if weight_OI.dtype == torch.bfloat16 else 1
+    """Panels of 64 outputs, in each input by input; two inputs stand together in bf16, four in int8."""
+    together = 4 // weight_OI.element_size()
     outputs, inputs = weight_OI.shape
     panels, words = -(-outputs // PANEL), -(-inputs // together)
     padded = weight_OI.new_zeros(panels * PANEL, words * together)
