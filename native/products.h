@@ -169,7 +169,7 @@ struct Int8 {
     }
 };
 
-template <class Format, int R>
+template <class Format, bool Streams, int R>
 INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_t a_m, const uint32_t* panel,
                         int64_t column, float* out, int64_t out_m) {
     vf sums[R][TILE];
@@ -181,8 +181,10 @@ INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_
     Format::template multiply<R>(w.in, a, a_m, panel, sums);
     for (int c = 0; c < TILE; c++) {
         const int64_t left = w.out - column - c * W;
-        if (left > 0)
-            for (int r = 0; r < R; r++) store(out + r * out_m + column + c * W, sums[r][c], left);
+        for (int r = 0; r < R && left > 0; r++) {
+            float* to = out + r * out_m + column + c * W;
+            Streams ? stream(to, sums[r][c]) : store(to, sums[r][c], left);
+        }
     }
 }
 
@@ -193,7 +195,7 @@ INLINE void convert(int64_t M, const float* x, int64_t x_m, int64_t in, typename
 }
 
 // out (M, w.out) = a (M, w.in) W^T + b for panels from `first` up to `last`. A row's sums do not depend on M.
-template <class Format>
+template <class Format, bool Streams = false>
 static void panels(int64_t M, const typename Format::Input* a, const Linear& w, float* out, int64_t out_m,
                    int64_t first, int64_t last) {
     const int64_t a_m = Format::inputs(w.in);
@@ -203,11 +205,11 @@ static void panels(int64_t M, const typename Format::Input* a, const Linear& w, 
             const int64_t column = p * PANEL + c;
             int64_t m = 0;
             for (; m + 6 <= M; m += 6)
-                linear_tile<Format, 6>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
+                linear_tile<Format, Streams, 6>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
             for (; m + 3 <= M; m += 3)
-                linear_tile<Format, 3>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
+                linear_tile<Format, Streams, 3>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
             for (; m < M; m++)
-                linear_tile<Format, 1>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
+                linear_tile<Format, Streams, 1>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
         }
 }
 
@@ -221,12 +223,14 @@ static void linear(int64_t M, const float* x, int64_t x_m, const Linear& w, floa
     panels<Format>(M, rows, w, out, out_m, 0, panel_count(w.out));
 }
 
-constexpr int64_t BLOCK = 96;  // rows that stay in the second cache
+constexpr int64_t BLOCK = 96;         // rows that stay in the second cache
+constexpr int64_t LARGE = 1 << 20;    // numbers that would push everything else out of it
 
 // The same for many rows: threads share the panels, so that each keeps its part of a large weight at hand.
 template <class Format>
 static void linear_shared(int64_t M, const float* x, const Linear& w, float* out, int threads) {
     const int64_t count = panel_count(w.out), share = (count + threads - 1) / threads;
+    const bool streams = M * w.out >= LARGE && w.out % 16 == 0 && (uintptr_t)out % 64 == 0;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
         auto* rows = (typename Format::Input*)scratch(BLOCK * Format::inputs(w.in) + W);
@@ -234,8 +238,9 @@ static void linear_shared(int64_t M, const float* x, const Linear& w, float* out
         for (int64_t m = 0; m < M; m += BLOCK) {
             const int64_t n = M - m < BLOCK ? M - m : BLOCK;
             convert<Format>(n, x + m * w.in, w.in, w.in, rows);
-            panels<Format>(n, rows, w, out + m * w.out, w.out, first, last);
+            (streams ? panels<Format, true> : panels<Format>)(n, rows, w, out + m * w.out, w.out, first, last);
         }
+        streamed();
         free(rows);
     }
 }

@@ -113,6 +113,19 @@ INLINE void store(bf16* p, vf v) {
     __builtin_memcpy(p, &h, sizeof h);
 }
 
+// Past the caches, for what is larger than they are: a line that is written whole need not be read first. p is
+// aligned to the register. `streamed` comes before anybody else reads it.
+#if defined(__AVX512F__)
+INLINE void stream(float* p, vf v) { _mm512_stream_ps(p, (__m512)v); }
+INLINE void streamed() { _mm_sfence(); }
+#elif defined(__AVX2__)
+INLINE void stream(float* p, vf v) { _mm256_stream_ps(p, (__m256)v); }
+INLINE void streamed() { _mm_sfence(); }
+#else
+INLINE void stream(float* p, vf v) { store(p, v); }
+INLINE void streamed() {}
+#endif
+
 // The first n of them only; the others are 0.
 template <class T>
 INLINE vf load(const T* p, int64_t n) {

@@ -78,6 +78,14 @@ def test_several_layers_are_one_product_and_the_first_is_scaled() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_a_large_output_goes_past_the_caches_and_is_the_same(dtype: torch.dtype) -> None:
+    x, packed = torch.randn(2053, 5), PackedLinear(torch.randn(528, 5), torch.randn(528), dtype)
+    together = packed(x)
+    for first in range(0, 2053, 401):
+        assert torch.equal(packed(x[first : first + 401]), together[first : first + 401])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_threads_share_the_outputs(dtype: torch.dtype) -> None:
     x, weight = torch.randn(7, 37), torch.randn(523, 37)
     alone, threads = PackedLinear(weight, None, dtype)(x), torch.get_num_threads()
