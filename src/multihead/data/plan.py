@@ -17,7 +17,7 @@ CHUNK = 1 << 17
 
 MOST_EVEN = 8
 """Batches of many pairs hold a multiple of so many: matrix libraries compile code for every shape, and
-memory is used again where sizes recur. 1.04 to 1.15 times as fast, in 0.7 of the memory."""
+memory is used again where sizes recur. Up to 1.18 times as fast, in 0.8 of the memory."""
 
 Lengths = NDArray[np.int32]
 Indices = NDArray[np.int64]
