@@ -80,20 +80,21 @@ def beam(
         ends_BK = (best.tokens == eos_id) & (best.sums > -torch.inf)
         if observer is not None:
             observer(_branches(step, live, every, places_BK, ends_BK))
-        ended.add(live, best, ends_BK)
-
-        sums_BK = best.sums.masked_fill(ends_BK, -torch.inf)
-        done_B = _attainable(live, sums_BK, alpha) <= ended.worst
-        if stop == "first":
-            done_B |= ended.count_B >= beam_size
-        # Done is done, so that what a sentence does until it is dropped does not depend on the batch.
-        best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
-        going = to_drop(live, done_B, step)
-        if going is not None:
-            if not len(going):
-                return ended.harvest.hypotheses(n_best)
-            state, live, best = state.keep(going), live.keep(going), best.keep(going)
-            ended.keep(going)
+        # Until the first hypothesis ends, nobody can be done.
+        if ended.any or bool(ends_BK.any()):
+            ended.add(live, best, ends_BK)
+            sums_BK = best.sums.masked_fill(ends_BK, -torch.inf)
+            done_B = _attainable(live, sums_BK, alpha) <= ended.worst
+            if stop == "first":
+                done_B |= ended.count_B >= beam_size
+            # Done is done, so that what a sentence does until it is dropped does not depend on the batch.
+            best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
+            going = to_drop(live, done_B, step)
+            if going is not None:
+                if not len(going):
+                    return ended.harvest.hypotheses(n_best)
+                state, live, best = state.keep(going), live.keep(going), best.keep(going)
+                ended.keep(going)
         rows = live.rows(best.parents)
         state, live = state.select(rows), live.extended(rows, best.tokens, best.sums)
         step += 1
@@ -147,6 +148,7 @@ class _Ended:
         self._scores_BN = live.sums.new_full((len(live.sums), n_best), -torch.inf)
         self.count_B = torch.zeros_like(live.sentences)
         """How many hypotheses have ended, good or bad, (B,)."""
+        self.any = False
 
     @property
     def worst(self) -> Tensor:
@@ -155,6 +157,7 @@ class _Ended:
 
     def add(self, live: Live, best: _Extensions, ends_BK: Tensor) -> None:
         """Set aside those that end, if they are good enough."""
+        self.any = True
         self.count_B = self.count_B + ends_BK.sum(1)
         scores_BK = best.sums / length_penalty(live.written + 1, self._alpha)[:, None]
         better_BK = ends_BK & (scores_BK > self.worst[:, None])
