@@ -147,9 +147,9 @@ EXPORT(source_keys)(int format, const float* x, Ints kv, Ints sizes, Ints to, in
     FORMATTED(format, source_keys<F>(x, linear_of(kv), layer_shape(sizes), cached<F::Element>(to), threads));
 }
 
-// All layers of a stack, each with its own keys and values and the source's.
-EXPORT(decoder_step)(int format, float* x, int64_t layers, Ints n, double epsilon, Ints sizes, Ints caches,
-                     const float* bias, const int64_t* lengths, int threads) {
+// A step of all layers of a stack, each with its own keys and values and the source's.
+EXPORT(decoder_stack)(int format, float* x, int64_t layers, Ints n, double epsilon, Ints sizes, Ints caches,
+                      const float* bias, const int64_t* lengths, int threads) {
     for (int64_t l = 0; l < layers; l++, n += 31, caches += 8) {
         const DecoderLayer layer{linear_of(n),      linear_of(n + 4),  linear_of(n + 8),         linear_of(n + 12),
                                  linear_of(n + 16), linear_of(n + 20), norms(n + 24, 3, epsilon)};

@@ -223,8 +223,8 @@ static void linear(int64_t M, const float* x, int64_t x_m, const Linear& w, floa
     panels<Format>(M, rows, w, out, out_m, 0, panel_count(w.out));
 }
 
-constexpr int64_t BLOCK = 96;         // rows that stay in the second cache
-constexpr int64_t LARGE = 1 << 20;    // numbers that would push everything else out of it
+constexpr int64_t BLOCK = 96;       // rows that stay in the second cache
+constexpr int64_t LARGE = 1 << 20;  // numbers that would push everything else out of it
 
 // The same for many rows: threads share the panels, so that each keeps its part of a large weight at hand.
 template <class Format>

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 # What the functions take after the number format: p a tensor or None, n a tuple of integers, i an integer,
-# d a float. The number of threads comes last.
+# d a float. The number of threads comes last. A function whose arguments change gets another name: that is
+# how a library that was compiled for an earlier version is told.
 SIGNATURES = {
     "dropout": "ppiiii",
     "relu": "ppi",
@@ -27,7 +28,7 @@ SIGNATURES = {
     "linear": "pnpi",
     "encoder_layer": "pndnp",
     "source_keys": "pnnn",
-    "decoder_step": "pindnnpp",
+    "decoder_stack": "pindnnpp",
     "log_normaliser": "ppii",
     "top": "pppiii",
 }

@@ -133,7 +133,7 @@ class NativeDecoder:
             if slots > cache.room:
                 cache.grow(*self._room(N, max(16 * K, 2 * cache.room)))
         native.call(
-            "decoder_step",
+            "decoder_stack",
             self._dtype,
             x_NKd,
             len(caches),
