@@ -149,6 +149,7 @@ class _Ended:
         self.count_B = torch.zeros_like(live.sentences)
         """How many hypotheses have ended, good or bad, (B,)."""
         self.any = False
+        """Whether one has ended at all."""
 
     @property
     def worst(self) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 Forbidden = tuple[Tensor | slice, Tensor]
-"""Rows and the tokens that may not follow them: a slice and (X,), or indices that broadcast against each other."""
+"""Rows, and the tokens that may not follow them: a slice and (X,), or indices that broadcast."""
 
 Constraint = Callable[[Tensor], Forbidden]
 """history_RT -> what may not follow."""
@@ -68,6 +68,6 @@ def forbid_(logits_RV: Tensor, history_RT: Tensor, constraints: Iterable[Constra
     for constraint in constraints:
         rows, tokens = constraint(history_RT)
         if isinstance(rows, slice):
-            logits_RV[rows].index_fill_(1, tokens, -torch.inf)  # several times as fast as by assignment
+            logits_RV[rows].index_fill_(1, tokens, -torch.inf)
         else:
             logits_RV[rows, tokens] = -torch.inf
