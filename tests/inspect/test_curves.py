@@ -75,7 +75,7 @@ def test_there_is_a_panel_for_all_that_is_told_and_no_other(tmp_path: Path) -> N
     draw_curves(some_events(), path)
     ET.parse(path)
     named = (
-        "loss (nats a token)",
+        "loss (nats)",
         "training",
         "validation",
         "validation score",
@@ -85,7 +85,7 @@ def test_there_is_a_panel_for_all_that_is_told_and_no_other(tmp_path: Path) -> N
     )
     assert [name for name in named if f"<!-- {name} -->" in texts(path)] == list(named)
     draw_curves([event for event in some_events() if event["event"] == "update"], path)
-    assert "<!-- loss (nats a token) -->" in texts(path)
+    assert "<!-- loss (nats) -->" in texts(path)
     assert "validation score" not in texts(path)
     draw_curves([], path)
     assert "<!-- nothing learned yet -->" in texts(path)

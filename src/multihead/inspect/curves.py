@@ -49,7 +49,7 @@ class Panel:
 
 PANELS = (
     Panel(
-        "loss (nats a token)",
+        "loss (nats)",
         (
             # Label smoothing is left out of both, so that they can be compared.
             Line("update", ("nll", "loss"), "training", BLUE),
