@@ -12,8 +12,10 @@ from setuptools.command.build_ext import build_ext
 
 COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"]
+AVX512BF16 = [*AVX512, "-mavx512bf16", "-mavx512vnni"]
 X86_LEVELS = {
-    "avx512bf16": [*AVX512, "-mavx512bf16", "-mavx512vnni"],
+    "amx": [*AVX512BF16, "-mamx-tile", "-mamx-bf16", "-mamx-int8"],
+    "avx512bf16": AVX512BF16,
     "avx512": AVX512,
     "avx2": ["-mavx2", "-mfma"],
 }
@@ -40,7 +42,11 @@ class BuildNative(build_ext):
         made = self.compiler.compile([processor], self.build_temp, extra_postargs=COMMON)
         for level, flags in levels.items():
             folder = str(Path(self.build_temp) / level)
-            made += self.compiler.compile([kernels], folder, extra_postargs=[*COMMON, *flags, *openmp])
+            try:
+                made += self.compiler.compile([kernels], folder, extra_postargs=[*COMMON, *flags, *openmp])
+            except Exception:
+                if not flags:  # a compiler that does not know a processor leaves its level out
+                    raise
         file = self.get_ext_fullpath(ext.name)
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(made, file, extra_postargs=openmp, target_lang="c")

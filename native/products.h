@@ -1,5 +1,6 @@
 // Matrix products: small ones of attention, and those of layers with weights that were packed beforehand.
 #pragma once
+#include "tiles.h"
 #include "vector.h"
 
 // --- small products ----------------------------------------------------------------------------------
@@ -57,7 +58,8 @@ struct Linear {
 };
 
 struct Fp32 {
-    typedef float Element;  // of caches
+    static constexpr bool TILED = false;  // whether there are matrix registers for it
+    typedef float Element;                // of caches
     typedef float Input;
     // How many words a row of inputs is, and as many times 64 a panel.
     static int64_t words(int64_t in) { return in; }
@@ -76,6 +78,7 @@ struct Fp32 {
 };
 
 struct Bf16 {
+    static constexpr bool TILED = true;
     typedef bf16 Element;
     static int64_t words(int64_t in) { return (in + 1) / 2; }
 #if defined(__AVX512BF16__)
@@ -98,6 +101,14 @@ struct Bf16 {
             }
         }
     }
+#ifdef __AMX_TILE__
+    static int64_t depth(int64_t in) { return words(in); }
+    template <int SUMS, int A, int B>
+    INLINE void tile_dot() {
+        tile_dot_bf16<SUMS, A, B>();
+    }
+    INLINE vf number(vi sums, int64_t, const Input*, const uint32_t*) { return (vf)sums; }
+#endif
 #else
     typedef float Input;
     static int64_t inputs(int64_t in) { return 2 * words(in); }
@@ -123,11 +134,13 @@ struct Bf16 {
 // itself; products are summed exactly. (Unsigned inputs are what the instruction takes: 128 is added to them,
 // and taken off again with the sum of the weights.)
 struct Int8 {
+    static constexpr bool TILED = true;
     typedef bf16 Element;
     typedef uint32_t Input;
-    static int64_t fours(int64_t in) { return (in + 3) / 4; }
-    static int64_t words(int64_t in) { return fours(in) + 2; }
-    static int64_t inputs(int64_t in) { return fours(in) + 1; }
+    // Words that are multiplied; behind them the scales.
+    static int64_t depth(int64_t in) { return (in + 3) / 4; }
+    static int64_t words(int64_t in) { return depth(in) + 2; }
+    static int64_t inputs(int64_t in) { return depth(in) + 1; }
     INLINE void convert(const float* x, int64_t in, Input* to) {
         vf most{}, nothing{};  // 0, or NaN where an input is no number, which the scale hands on
         for (int64_t i = 0; i < in; i += W) {
@@ -138,7 +151,7 @@ struct Int8 {
         const float highest = largest(most), scale = highest / 127 + sum(nothing);
         const float inverse = highest > 0 ? 127 / highest : 0;
         uint8_t* bytes = (uint8_t*)to;
-        to[fours(in) - 1] = 0;
+        to[depth(in) - 1] = 0;
         for (int64_t i = 0; i < in; i += W) {
             const vi whole = __builtin_convertvector(load(x + i, in - i) * inverse + 128.5f, vi);
             const vb narrow = __builtin_convertvector(whole, vb);
@@ -147,26 +160,34 @@ struct Int8 {
             else
                 for (int64_t j = 0; i + j < in; j++) bytes[i + j] = narrow[j];
         }
-        __builtin_memcpy(to + fours(in), &scale, sizeof scale);
+        __builtin_memcpy(to + depth(in), &scale, sizeof scale);
+    }
+    // A row's exact sums as what they stand for.
+    INLINE vf number(vi exact, int64_t in, const Input* row, const uint32_t* panel) {
+        const uint32_t *scales = panel + depth(in) * PANEL, *offsets = scales + PANEL;
+        vi offset;
+        float scale;
+        __builtin_memcpy(&offset, offsets, sizeof offset);
+        __builtin_memcpy(&scale, row + depth(in), sizeof scale);
+        return __builtin_convertvector(exact - offset, vf) * (load((const float*)scales) * scale);
     }
     template <int R>
     INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
         vi exact[R][TILE] = {}, column[TILE];
-        const uint32_t *scales = panel + fours(in) * PANEL, *offsets = scales + PANEL;
-        for (int64_t k = 0; k < fours(in); k++) {
+        for (int64_t k = 0; k < depth(in); k++) {
             __builtin_memcpy(column, panel + k * PANEL, sizeof column);
             for (int r = 0; r < R; r++)
                 for (int c = 0; c < TILE; c++) exact[r][c] = dot(exact[r][c], a[r * a_m + k], column[c]);
         }
-        __builtin_memcpy(column, offsets, sizeof column);
-        for (int r = 0; r < R; r++) {
-            float scale;
-            __builtin_memcpy(&scale, a + r * a_m + fours(in), sizeof scale);
-            for (int c = 0; c < TILE; c++)
-                sums[r][c] += __builtin_convertvector(exact[r][c] - column[c], vf) *
-                              (load((const float*)scales + c * W) * scale);
-        }
+        for (int r = 0; r < R; r++)
+            for (int c = 0; c < TILE; c++) sums[r][c] += number(exact[r][c], in, a + r * a_m, panel + c * W);
     }
+#ifdef __AMX_TILE__
+    template <int SUMS, int A, int B>
+    INLINE void tile_dot() {
+        tile_dot_bytes<SUMS, A, B>();
+    }
+#endif
 };
 
 template <class Format, bool Streams, int R>
@@ -188,6 +209,26 @@ INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_
     }
 }
 
+#ifdef __AMX_TILE__
+// Up to 16 rows and one panel, with matrix registers.
+template <class Format, bool Streams>
+INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64_t a_m, int64_t p, float* out,
+                         int64_t out_m) {
+    const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in);
+    alignas(64) vi sums[TILE_ROWS][TILE];
+    tile_sums<Format>(Format::depth(w.in), a, a_m, panel, sums);
+    for (int c = 0; c < TILE; c++) {
+        const int64_t column = p * PANEL + c * W, left = w.out - column;
+        if (left <= 0) return;
+        const vf bias = w.bias ? load(w.bias + column, left) : vf{};
+        for (int64_t r = 0; r < rows; r++) {
+            const vf number = Format::number(sums[r][c], w.in, a + r * a_m, panel + c * W) + bias;
+            Streams ? stream(out + r * out_m + column, number) : store(out + r * out_m + column, number, left);
+        }
+    }
+}
+#endif
+
 // Rows as a product's inputs.
 template <class Format>
 INLINE void convert(int64_t M, const float* x, int64_t x_m, int64_t in, typename Format::Input* to) {
@@ -199,6 +240,19 @@ template <class Format, bool Streams = false>
 static void panels(int64_t M, const typename Format::Input* a, const Linear& w, float* out, int64_t out_m,
                    int64_t first, int64_t last) {
     const int64_t a_m = Format::inputs(w.in);
+#ifdef __AMX_TILE__
+    if constexpr (Format::TILED) {
+        const TileShapesKept kept;
+        for (int64_t begin = 0, rows, end; begin < M; begin = end) {
+            rows = M - begin < TILE_ROWS ? M - begin : TILE_ROWS, end = begin + (M - begin) / rows * rows;
+            tile_shapes(rows, Format::depth(w.in)).use();
+            for (int64_t p = first; p < last; p++)
+                for (int64_t m = begin; m < end; m += rows)
+                    linear_tiles<Format, Streams>(rows, w, a + m * a_m, a_m, p, out + m * out_m, out_m);
+        }
+        return;
+    }
+#endif
     for (int64_t p = first; p < last; p++)
         for (int64_t c = 0; c < PANEL && p * PANEL + c < w.out; c += TILE * W) {
             const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in) + c;

@@ -17,7 +17,9 @@
 
 // Two vectors as two halves of a pack of cards: interleave their first and their second halves.
 #if defined(__AVX512F__)
-#ifdef __AVX512BF16__
+#if defined(__AMX_TILE__)
+#define LEVEL amx
+#elif defined(__AVX512BF16__)
 #define LEVEL avx512bf16
 #else
 #define LEVEL avx512

@@ -60,7 +60,7 @@ _level = LEVELS[0] if LEVELS else ""
 
 
 def level() -> str:
-    """Which kernels are in use: "avx512bf16", "avx512", "avx2", "baseline" (any processor), "" for none."""
+    """Which kernels are in use: amx, avx512bf16, avx512, avx2, baseline (any processor); "": none."""
     return _level
 
 

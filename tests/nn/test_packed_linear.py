@@ -24,7 +24,7 @@ def level(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("outputs", [1, 61, 64, 131])
-@pytest.mark.parametrize("inputs", [1, 2, 37, 64])
+@pytest.mark.parametrize("inputs", [1, 2, 37, 64, 331])
 @pytest.mark.parametrize("rows", [1, 5, 101])
 def test_it_is_the_product(rows: int, inputs: int, outputs: int) -> None:
     x, weight, bias = torch.randn(rows, inputs), torch.randn(outputs, inputs), torch.randn(outputs)
@@ -38,7 +38,7 @@ def test_it_is_the_product(rows: int, inputs: int, outputs: int) -> None:
 
 
 @pytest.mark.parametrize("outputs", [1, 61, 131])
-@pytest.mark.parametrize("inputs", [1, 2, 3, 37, 64])
+@pytest.mark.parametrize("inputs", [1, 2, 3, 37, 64, 331])
 @pytest.mark.parametrize("rows", [1, 5, 101])
 def test_in_bytes_it_is_the_product_of_whole_numbers(rows: int, inputs: int, outputs: int) -> None:
     x, weight, bias = 3 * torch.randn(rows, inputs), torch.randn(outputs, inputs), torch.randn(outputs)
@@ -69,6 +69,20 @@ def test_a_row_does_not_depend_on_the_others(dtype: torch.dtype) -> None:
     together = packed(x)
     for row in (0, 5, 6, 95, 96, 100):
         assert torch.equal(packed(x[row : row + 1])[0], together[row])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_matrix_library_and_ours_leave_each_others_registers_alone(dtype: torch.dtype) -> None:
+    x, packed, half = (
+        torch.randn(21, 331),
+        PackedLinear(torch.randn(131, 331), None, dtype),
+        torch.randn(37, 331),
+    )
+    half = half.bfloat16()
+    ours, theirs = packed(x), half @ half.T
+    for _ in range(3):
+        assert torch.equal(half @ half.T, theirs)
+        assert torch.equal(packed(x), ours)
 
 
 def test_several_layers_are_one_product_and_the_first_is_scaled() -> None:
