@@ -13,13 +13,18 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 from torch import nn
 
-from multihead import hardware
+from multihead import hardware, models
 from multihead.cli._console import duration
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 
 PATIENCE = 10.0
 """Seconds between two plain lines about one stage of preparation."""
+
+
+def counted(kind: str) -> str:
+    """What the speed of a model's training is told in, see ``Batch.tokens``."""
+    return "pictures" if models.task(kind) in ("pictures", "drawing") else "tokens"
 
 
 class Watcher:
@@ -36,7 +41,7 @@ class Watcher:
         self._bars = _Bars(console)
         self._spoke = time.monotonic()
         self._steps = 0
-        self._left = ""
+        self._left, self._counted = "", "tokens"
         self.began = 0
 
     def __enter__(self) -> Self:
@@ -67,7 +72,7 @@ class Watcher:
 
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         """Say what is trained on what."""
-        self._steps = recipe.training.steps
+        self._steps, self._counted = recipe.training.steps, counted(recipe.kind)
         size = sum(parameter.numel() for parameter in model.parameters())
         dtype = hardware.pick_dtype(recipe.training.precision, device)
         machine = f"{device.type}, {'bf16' if dtype == torch.bfloat16 else 'fp32'}"
@@ -90,7 +95,7 @@ class Watcher:
             f"loss {number(event['loss'])}",
             f"rate {event['rate']:.1e}",
             f"gradient norm {number(event['norm'])}",
-            f"{event['tokens_per_second']:,.0f} tokens/s",
+            f"{event['tokens_per_second']:,.0f} {self._counted}/s",
         ]
         self._bars.show("training", step, self._steps, self._stand(step), facts)
         if not self.console.is_terminal:
