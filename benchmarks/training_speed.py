@@ -1,11 +1,13 @@
-"""How fast a Transformer trains on this machine's CPU: eager fp32, eager bf16, and with the native kernels.
+"""How fast a Transformer trains here: eager fp32, eager bf16, and with the native kernels, or compiled.
 
     python benchmarks/training_speed.py                      small and multi30k, some minutes
     python benchmarks/training_speed.py --sizes base         the paper's base model
+    python benchmarks/training_speed.py --device cuda --sizes base big --tokens 25000 --count 20
 
 The variants train the same model on the same batches in turn (A B C A B C), so that a machine that is busy
 with something else slows all of them; ratios are taken within a round. Sentences are random, their lengths
-like those of image captions. Writes bench-training.json.
+like those of image captions. The share of the peak is that of matrix products alone, as torch counts them, in
+a large product's speed in bf16 on the same device. Writes bench-training.json (bench-training-cuda.json).
 """
 
 import json
@@ -18,6 +20,7 @@ from pathlib import Path
 import torch
 import tyro
 from peers.workload import SIZES, VOCAB, batches
+from torch.utils.flop_counter import FlopCounterMode
 
 from multihead import hardware, native
 from multihead.batch import PairBatch
@@ -34,14 +37,16 @@ class Variant:
 
     name: str
     precision: str
-    native: bool
+    native: bool = False
+    compiled: bool = False
 
 
 VARIANTS = (
-    Variant("eager fp32", "fp32", False),
-    Variant("eager bf16", "bf16", False),
-    Variant("native bf16", "bf16", True),
+    Variant("eager fp32", "fp32"),
+    Variant("eager bf16", "bf16"),
+    Variant("native bf16", "bf16", native=True),
 )
+GPU_VARIANTS = (*VARIANTS[:2], Variant("compiled bf16", "bf16", compiled=True))
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,10 @@ class Measured:
         variant: how it was trained.
         tokens_per_second: target tokens by the clock, the median of the rounds.
         tokens_per_cpu_second: the same by the process' own time on all threads.
-        ratio: its speed by its own time as a multiple of the first variant's, the median of the rounds.
+        ratio: its speed (on a CPU by its own time) as a multiple of the first variant's, the median of the
+            rounds.
         spread: the smallest and the largest of these multiples.
+        share_of_peak: how much of a large bf16 product's speed its products come to, everything counted.
     """
 
     size: str
@@ -63,23 +70,28 @@ class Measured:
     tokens_per_cpu_second: float
     ratio: float
     spread: tuple[float, float]
+    share_of_peak: float
 
 
 def measure(
-    size: str, variants: Sequence[Variant], given: Sequence[PairBatch], rounds: int
+    size: str, variants: Sequence[Variant], given: Sequence[PairBatch], rounds: int, device: torch.device
 ) -> list[Measured]:
     """Train every variant on the same batches in turn, ``rounds`` times after one update to warm up."""
     torch.manual_seed(1)
     settings = {"source_vocab": VOCAB[size], "target_vocab": VOCAB[size], "label_smoothing": 0.1}
-    model = Transformer(Settings.model_validate(settings | SIZES[size])).train()
+    model = Transformer(Settings.model_validate(settings | SIZES[size])).train().to(device)
     training = {
-        precision: TrainingSettings.model_validate({"precision": precision, "device": "cpu"})
-        for precision in ("fp32", "bf16")
+        variant.name: TrainingSettings.model_validate(
+            {"precision": variant.precision, "device": device.type, "compile": variant.compiled}
+        )
+        for variant in variants
     }
-    optimizer = make_optimizer(model, training["fp32"])
-    updaters = {
-        name: Updater(model, optimizer, chosen, torch.device("cpu")) for name, chosen in training.items()
-    }
+    optimizer = make_optimizer(model, training[variants[0].name])
+    updaters = {name: Updater(model, optimizer, chosen, device) for name, chosen in training.items()}
+    with FlopCounterMode(display=False) as counter, native.use(""):
+        for step, batch in enumerate(given):
+            updaters[variants[0].name].update(step, [batch])
+    in_all, peak = counter.get_total_flops(), _peak(device)
     clock: dict[str, list[float]] = {variant.name: [] for variant in variants}
     own: dict[str, list[float]] = {variant.name: [] for variant in variants}
     for number in range(rounds + 1):
@@ -88,14 +100,15 @@ def measure(
             began, spent = time.perf_counter(), time.process_time()
             with native.use(level):
                 for step, batch in enumerate(given if number else given[:1]):
-                    updaters[variant.precision].update(step, [batch])
+                    updaters[variant.name].update(step, [batch])
             if number:
                 clock[variant.name].append(time.perf_counter() - began)
                 own[variant.name].append(time.process_time() - spent)
     tokens = sum(batch.tokens for batch in given)
     found = []
+    compared = own if device.type == "cpu" else clock
     for variant in variants:
-        pairs = zip(own[variants[0].name], own[variant.name], strict=True)
+        pairs = zip(compared[variants[0].name], compared[variant.name], strict=True)
         ratios = [first / this for first, this in pairs]
         found.append(
             Measured(
@@ -105,20 +118,34 @@ def measure(
                 tokens_per_cpu_second=round(tokens / statistics.median(own[variant.name]), 1),
                 ratio=round(statistics.median(ratios), 2),
                 spread=(round(min(ratios), 2), round(max(ratios), 2)),
+                share_of_peak=round(in_all / statistics.median(clock[variant.name]) / peak, 3),
             )
         )
     return found
 
 
+def _peak(device: torch.device) -> float:
+    """Operations a second of a large product in bf16, the best of ten."""
+    width = 8192 if device.type == "cuda" else 2048
+    a_NN = torch.randn(width, width, device=device, dtype=torch.bfloat16)
+    best = float("inf")
+    for _ in range(10):
+        began = time.perf_counter()
+        (a_NN @ a_NN)[0, 0].item()
+        best = min(best, time.perf_counter() - began)
+    return 2 * width**3 / best
+
+
 def table(measured: Sequence[Measured]) -> str:
     """What was measured, as Markdown."""
-    head = "| model | variant | target tokens/s | per second of processor | times the first | spread |"
+    names = ["model", "variant", "target tokens/s", "per second of processor", "times the first", "spread"]
+    head = f"| {' | '.join(names)} | share of the peak |"
     rows = [
         f"| {m.size} | {m.variant} | {m.tokens_per_second:,.0f} | {m.tokens_per_cpu_second:,.0f} | {m.ratio} "
-        f"| {m.spread[0]} to {m.spread[1]} |"
+        f"| {m.spread[0]} to {m.spread[1]} | {m.share_of_peak:.1%} |"
         for m in measured
     ]
-    return "\n".join([head, "| --- | --- | ---: | ---: | ---: | ---: |", *rows]) + "\n"
+    return "\n".join([head, "| --- | --- | ---: | ---: | ---: | ---: | ---: |", *rows]) + "\n"
 
 
 def main(
@@ -130,26 +157,30 @@ def main(
     threads: int = 0,
     multiple: int = 1,
     skip: tuple[str, ...] = (),
+    device: str = "cpu",
 ) -> None:
     """Measure and write.
 
     Args:
         out: folder of the result.
-        sizes: of small, multi30k, base.
+        sizes: of small, multi30k, base, big.
         tokens: target tokens a batch.
         count: batches a round.
         rounds: how often every variant has its turn.
         threads: CPU threads; 0: all cores.
         multiple: batches are padded to multiples of this.
         skip: variants to leave out, e.g. "eager fp32".
+        device: cpu, cuda.
     """
+    where = hardware.pick_device(device)
     hardware.keep_memory()
     hardware.use_threads(threads)
-    variants = [v for v in VARIANTS if v.name not in skip and (native.LEVELS or not v.native)]
+    all_variants = VARIANTS if where.type == "cpu" else GPU_VARIANTS
+    variants = [v for v in all_variants if v.name not in skip and (native.LEVELS or not v.native)]
     measured = [
         row
         for size in sizes
-        for row in measure(size, variants, batches(size, tokens, multiple, count), rounds)
+        for row in measure(size, variants, batches(size, tokens, multiple, count), rounds, where)
     ]
     out.mkdir(parents=True, exist_ok=True)
     found = {
@@ -161,7 +192,8 @@ def main(
         "measured": [asdict(row) for row in measured],
     }
     del found["data"]
-    (out / "bench-training.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    name = "bench-training.json" if where.type == "cpu" else f"bench-training-{where.type}.json"
+    (out / name).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(table(measured), end="")
 
 

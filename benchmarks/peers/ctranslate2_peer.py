@@ -8,10 +8,11 @@ from worker import Ids, Translate, serve
 
 
 def load(folder: Path, settings: dict[str, object]) -> Translate:
-    """Load the folder that ``multihead export --to ctranslate2`` wrote in this precision."""
+    """Load what ``multihead export --to ctranslate2`` wrote, in this precision."""
     precision, threads = str(settings["precision"]), int(str(settings["threads"]))
     translator = ctranslate2.Translator(
-        str(folder / f"ctranslate2-{precision}"),
+        str(folder / f"ctranslate2-{'int8' if precision == 'int8' else 'float32'}"),
+        device=str(settings["device"]),
         inter_threads=threads,  # its best setting: sentences side by side, one thread each
         intra_threads=1,
         compute_type=precision,

@@ -24,7 +24,7 @@ def load(folder: Path, settings: dict[str, object]) -> Translate:
     controls = json.loads((folder / "controls.json").read_text(encoding="utf-8"))
     model = _model(s, controls, load_file(folder / "run" / "model.safetensors"), folder)
     dtype = torch.float32 if settings["precision"] == "float32" else torch.bfloat16
-    model = model.to(dtype).eval()
+    model = model.to(str(settings["device"]), dtype).eval()
     size = int(str(settings["batch"]))
 
     def translate(ids: Ids, beam: int) -> Ids:
@@ -35,6 +35,7 @@ def load(folder: Path, settings: dict[str, object]) -> Translate:
             width = len(ids[batch[0]]) + 1
             rows = [[*ids[n], controls["eos"]] for n in batch]
             padded = torch.tensor([row + [controls["pad"]] * (width - len(row)) for row in rows])
+            padded = padded.to(model.device)
             with torch.inference_mode():
                 written = model.generate(
                     input_ids=padded,

@@ -18,7 +18,7 @@ def load(folder: Path, settings: dict[str, object]) -> Translate:
     hardware.keep_memory()
     gc.freeze()  # as the command line does
     torch.set_num_threads(int(str(settings["threads"])))
-    translator = Translator.load(folder / "run", device="cpu")
+    translator = Translator.load(folder / "run", device=str(settings["device"]))
     target = translator.target_tokenizer
     level = native.level() if settings["native"] else ""
     in_bytes = settings["precision"] == "int8"

@@ -1,6 +1,7 @@
 """Translate a test set with multihead and its peers, same weights, same ids, in turn: A B A B.
 
     python benchmarks/peers/translation.py RUN --src test.en.gz --tgt test.de.gz [--rounds 3] [--beams 1 5]
+    python benchmarks/peers/translation.py RUN --src ... --tgt ... --device cuda --out OUT.json    on a GPU
 
 Run it alone: two benchmarks on one machine slow each other many times over. `make bench-peers` installs the
 peers; one that is missing is left out and named. Each works in a process of its own, at its best setting.
@@ -63,6 +64,11 @@ CONTESTANTS = (
     Contestant("Hugging Face float32", *HUGGING_FACE, {"precision": "float32", "batch": 64}),
     Contestant("Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "batch": 64}),
 )
+GPU_CONTESTANTS = (
+    Contestant("multihead", *OURS, {"precision": "auto", "batch": 65_536, "native": False}),
+    Contestant("CTranslate2 float16", *CT2, {"precision": "float16", "batch": 1024}),
+    Contestant("Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "batch": 1024}),
+)
 
 
 def main() -> None:
@@ -76,6 +82,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=0, help="only the first so many; 0: all")
     parser.add_argument("--skip", nargs="+", default=[], help="contestants to leave out, by their names")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--out", type=Path, default=Path("results/bench-translation.json"))
     given = parser.parse_args()
 
@@ -85,13 +92,19 @@ def main() -> None:
     source, target = run.tokenizers()
     converted = _prepare(run, target)
     ids = source.encode_batch(sources)
-    wanted = [who for who in CONTESTANTS if who.name not in given.skip]
+    everybody = CONTESTANTS if given.device == "cpu" else GPU_CONTESTANTS
+    wanted = [who for who in everybody if who.name not in given.skip]
     wanted = [who for who in wanted if converted or who.package != "ctranslate2"]
     present = [who for who in wanted if find_spec(who.package)]
     for who in wanted:
         if who not in present:
             print(f"{who.name}: left out, {who.package} is not installed", file=sys.stderr)
-    processes = [_start(who, given.threads, run.recipe.search.length_penalty) for who in present]
+    same = {
+        "threads": given.threads,
+        "device": given.device,
+        "length_penalty": run.recipe.search.length_penalty,
+    }
+    processes = [_start(who, same) for who in present]
     measured: dict[str, Any] = {}
     for beam in given.beams:
         rows: dict[str, dict[str, Any]] = {one.name: {"seconds": [], "latency_ms": []} for one in processes}
@@ -111,9 +124,9 @@ def main() -> None:
     _write(given.out, measured, given, len(ids))
 
 
-def _start(who: Contestant, threads: int, length_penalty: float) -> Process:
-    settings = json.dumps({**who.settings, "threads": threads, "length_penalty": length_penalty})
-    return Process(who.name, [sys.executable, HERE / who.script, WORK, settings], threads)
+def _start(who: Contestant, same: dict[str, Any]) -> Process:
+    settings = json.dumps({**who.settings, **same})
+    return Process(who.name, [sys.executable, HERE / who.script, WORK, settings], same["threads"])
 
 
 def _request(ids: list[list[int]], beam: int, *, alone: bool = False) -> dict[str, object]:
@@ -171,7 +184,10 @@ def _spread(values: list[float]) -> tuple[float, float, float]:
 
 
 def _write(path: Path, measured: dict[str, Any], given: argparse.Namespace, sentences: int) -> None:
-    settings = {"threads": given.threads, "rounds": given.rounds, "sentences": sentences}
+    settings = {
+        **{key: getattr(given, key) for key in ("device", "threads", "rounds")},
+        "sentences": sentences,
+    }
     told = {"environment": environment({}), "settings": settings, "measured": measured}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")

@@ -7,7 +7,15 @@ import numpy as np
 from multihead.batch import PairBatch
 from multihead.data.batches import BatchStream, PairList
 
-VOCAB = {"tiny": 101, "small": 8000, "multi30k": 6000, "base": 10_000, "rnn-tiny": 101, "rnn": 8000}
+VOCAB = {
+    "tiny": 101,
+    "small": 8000,
+    "multi30k": 6000,
+    "base": 10_000,
+    "big": 10_000,
+    "rnn-tiny": 101,
+    "rnn": 8000,
+}
 SIZES: dict[str, dict[str, object]] = {
     "tiny": {"d_model": 24, "d_ff": 37, "num_layers": 1, "num_heads": 3, "dropout": 0.1},
     "small": {"d_model": 256, "d_ff": 512, "num_layers": 3, "num_heads": 8, "dropout": 0.1},
@@ -20,6 +28,7 @@ SIZES: dict[str, dict[str, object]] = {
         "norm": "pre",
     },
     "base": {"d_model": 512, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "dropout": 0.1},
+    "big": {"d_model": 1024, "d_ff": 4096, "num_layers": 6, "num_heads": 16, "dropout": 0.3},
 }
 _LSTM = {"cell": "lstm", "score": "additive", "input_feeding": True, "tied": "all", "dropout": 0.1}
 RECURRENT_SIZES: dict[str, dict[str, object]] = {
