@@ -149,7 +149,7 @@ def test_a_sentence_does_not_depend_on_its_batch(changed: dict[str, object]) -> 
     together = logits(model, pairs())
     for number, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         alone = logits(model, pairs([source], [target]))[0]
-        assert_close(together[number, : len(alone)], alone, atol=1e-5, rtol=0)
+        assert_close(together[number, : len(alone)], alone, atol=1e-5, rtol=1e-4)
 
 
 @VARIANTS
