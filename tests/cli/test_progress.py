@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from multihead.cli._console import duration
-from multihead.cli._progress import Watcher, counted, number, told
+from multihead.cli._progress import Watcher, number, told
 
 UPDATE = {
     "event": "update",
@@ -101,11 +101,3 @@ def test_numbers_have_the_digits_one_reads() -> None:
         "1,382",
     ]
     assert told({"step": 7, "best": True, "bleu": 1.0, "event": "x"}) == "bleu 1.000"
-
-
-@pytest.mark.parametrize(
-    ("kind", "what"),
-    [("transformer", "tokens"), ("gpt", "tokens"), ("vit", "pictures"), ("dalle", "pictures")],
-)
-def test_speed_is_told_in_what_there_is_to_learn_from(kind: str, what: str) -> None:
-    assert counted(kind) == what

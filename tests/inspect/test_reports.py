@@ -130,7 +130,7 @@ def test_curves_show_what_was_measured_and_nothing_else() -> None:
         {"event": "validation", "step": 2, "loss": 2.5, "bits_per_character": 1.75},
         {"event": "validation", "step": 4, "loss": 2.0, "bits_per_character": 1.5},
     ]
-    shown = of_one(events)
+    shown = of_one(events, "tokens")
     assert "Bits a character" in shown
     assert "Learning rate" in shown
     assert "BLEU" not in shown

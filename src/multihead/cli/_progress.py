@@ -22,11 +22,6 @@ PATIENCE = 10.0
 """Seconds between two plain lines about one stage of preparation."""
 
 
-def counted(kind: str) -> str:
-    """What the speed of a model's training is told in, see ``Batch.tokens``."""
-    return "pictures" if models.task(kind) in ("pictures", "drawing") else "tokens"
-
-
 class Watcher:
     """Watches a training from the corpus on; an ``Observer`` of ``workflows.train``.
 
@@ -41,7 +36,7 @@ class Watcher:
         self._bars = _Bars(console)
         self._spoke = time.monotonic()
         self._steps = 0
-        self._left, self._counted = "", "tokens"
+        self._left, self._unit = "", "tokens"
         self.began = 0
 
     def __enter__(self) -> Self:
@@ -72,7 +67,7 @@ class Watcher:
 
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         """Say what is trained on what."""
-        self._steps, self._counted = recipe.training.steps, counted(recipe.kind)
+        self._steps, self._unit = recipe.training.steps, models.speed_unit(recipe.kind)
         size = sum(parameter.numel() for parameter in model.parameters())
         dtype = hardware.pick_dtype(recipe.training.precision, device)
         machine = f"{device.type}, {'bf16' if dtype == torch.bfloat16 else 'fp32'}"
@@ -95,7 +90,7 @@ class Watcher:
             f"loss {number(event['loss'])}",
             f"rate {event['rate']:.1e}",
             f"gradient norm {number(event['norm'])}",
-            f"{event['tokens_per_second']:,.0f} {self._counted}/s",
+            f"{event['tokens_per_second']:,.0f} {self._unit}/s",
         ]
         self._bars.show("training", step, self._steps, self._stand(step), facts)
         if not self.console.is_terminal:

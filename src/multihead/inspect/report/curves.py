@@ -47,7 +47,7 @@ def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ..
     return line_chart(title, series, x_label="updates", from_zero=zero)
 
 
-def of_one(events: Sequence[Event]) -> Markup:
+def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
     """Return one run's curves: loss of training and validation together, then whatever else is measured."""
     loss = [
         Series("training", points(events, Line("update", ("nll", "loss"), "", "")), 0, markers=False),
@@ -61,7 +61,7 @@ def of_one(events: Sequence[Event]) -> Markup:
             )
     for title, key in (
         ("Learning rate", "rate"),
-        ("Speed (target tokens a second)", "tokens_per_second"),
+        (f"Speed ({speed_unit} a second)", "tokens_per_second"),
     ):
         series = Series("training", points(events, Line("update", (key,), "", "")), 0, markers=False)
         cards.append(_card(title, [series], zero=True))

@@ -75,7 +75,8 @@ def line_chart(
     ys = [y for one in shown for _, y in one.points]
     if not ys:
         return Markup()
-    ticks_y = ticks(0.0 if from_zero else min(ys), max(ys))
+    alone = min(ys) == max(ys)  # what is near it would be arbitrary
+    ticks_y = ticks(min(0.0, min(ys)) if from_zero or alone else min(ys), max(ys))
     y = Scale(ticks_y[0], ticks_y[-1], HEIGHT - BOTTOM, TOP)
     if x_ticks:
         x = Scale(min(xs) - 0.5, max(xs) + 0.5, LEFT, WIDTH - RIGHT)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from multihead import models
 from multihead.attention_maps.alignment import CAUTION
 from multihead.inspect.page.shell import Page
 from multihead.inspect.report.content import Event, Looked, RunFacts, facts
@@ -33,7 +34,7 @@ def training_page(run: Run, parameters: int | None = None, looked: Sequence[Look
         tag("h1", told.name),
         tag("p", _state(run, told), class_="sub"),
         _tiles(told),
-        tag("div", of_one(told.events), class_="two"),
+        tag("div", of_one(told.events, models.speed_unit(told.kind)), class_="two"),
         _looked(looked),
         samples_card(list(run.samples())),
         card("Data", _data(made.get("data", {}))),
@@ -84,7 +85,7 @@ def _effort(told: RunFacts) -> Iterator[tuple[str, str, str]]:
         yield "time", duration(told.seconds), an_epoch
         tokens = max((event.get("tokens", 0) for event in told.events), default=0)
         if tokens:
-            yield "speed", f"{tokens / told.seconds:,.0f}", "tokens (or pictures) a second"
+            yield "speed", f"{tokens / told.seconds:,.0f}", f"{models.speed_unit(told.kind)} a second"
 
 
 def _looked(looked: Sequence[Looked]) -> Markup:
