@@ -29,7 +29,8 @@ BLOCK = 1024
 """Training pictures compared at once."""
 
 STYLE = """body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}
-table{border-collapse:collapse}td,th{padding:.3rem .8rem .3rem 0;text-align:left;font-weight:normal}
+table{border-collapse:collapse}th:first-child{width:14rem}
+td,th{padding:.3rem .8rem .3rem 0;text-align:left;font-weight:normal}
 th{color:#666}img{image-rendering:pixelated;border:1px solid #ccc;display:block}"""
 
 
