@@ -76,7 +76,7 @@ class Measured:
 def measure(
     size: str, variants: Sequence[Variant], given: Sequence[PairBatch], rounds: int, device: torch.device
 ) -> list[Measured]:
-    """Train every variant on the same batches in turn, ``rounds`` times after one update to warm up."""
+    """Train every variant on the same batches in turn, ``rounds`` times after a round to warm up."""
     torch.manual_seed(1)
     settings = {"source_vocab": VOCAB[size], "target_vocab": VOCAB[size], "label_smoothing": 0.1}
     model = Transformer(Settings.model_validate(settings | SIZES[size])).train().to(device)
@@ -99,7 +99,7 @@ def measure(
             level = native.LEVELS[0] if variant.native else ""
             began, spent = time.perf_counter(), time.process_time()
             with native.use(level):
-                for step, batch in enumerate(given if number else given[:1]):
+                for step, batch in enumerate(given):
                     updaters[variant.name].update(step, [batch])
             if number:
                 clock[variant.name].append(time.perf_counter() - began)

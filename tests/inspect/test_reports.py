@@ -120,6 +120,12 @@ def test_a_number_that_is_none_is_left_out_and_a_single_point_is_a_mark() -> Non
     assert line_chart("x", [Series("a", [(1, float("inf"))])], x_label="updates") == ""
 
 
+def test_a_single_value_stands_above_zero() -> None:
+    chart = line_chart("accuracy", [Series("a", [(7, 0.65)])], x_label="updates")
+    assert ">0<" in chart.split("updates")[0]
+    assert ">1.4<" not in chart
+
+
 def test_colours_begin_again_dashed() -> None:
     assert colour(COLOURS + 2) == "s2 dashed"
 

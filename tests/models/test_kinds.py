@@ -3,6 +3,7 @@
 import pytest
 
 from multihead import models
+from multihead.settings import tasks
 
 
 @pytest.mark.parametrize(
@@ -10,4 +11,4 @@ from multihead import models
     [("transformer", "tokens"), ("gpt", "tokens"), ("vit", "pictures"), ("dalle", "pictures")],
 )
 def test_speed_is_told_in_what_there_is_to_learn_from(kind: str, what: str) -> None:
-    assert models.speed_unit(kind) == what
+    assert tasks.speed_unit(models.task(kind)) == what

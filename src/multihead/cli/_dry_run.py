@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.table import Table
 
-from multihead import models
 from multihead.cli._console import duration
+from multihead.settings import tasks
 from multihead.workflows.dry_run import DryRun
 
 
@@ -19,7 +19,7 @@ def show(found: DryRun, console: Console) -> None:
         "peak memory": f"{found.peak_memory / 2**30:.1f} GiB",
         "an epoch": f"{found.batches_an_epoch / training.accumulate:,.0f} updates",
         "in all": f"{training.steps:,} updates, {found.epochs:.1f} epochs",
-        "speed": f"{found.tokens_a_second:,.0f} {models.speed_unit(found.recipe.kind)}/s, "
+        "speed": f"{found.tokens_a_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "
         f"{found.seconds_an_update:.2f} s an update",
         "time": f"about {duration(3600 * found.hours)} (validations not counted)",
     }

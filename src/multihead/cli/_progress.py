@@ -13,10 +13,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 from torch import nn
 
-from multihead import hardware, models
+from multihead import hardware
 from multihead.cli._console import duration
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 
 PATIENCE = 10.0
 """Seconds between two plain lines about one stage of preparation."""
@@ -67,7 +67,7 @@ class Watcher:
 
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         """Say what is trained on what."""
-        self._steps, self._unit = recipe.training.steps, models.speed_unit(recipe.kind)
+        self._steps, self._unit = recipe.training.steps, tasks.speed_unit(recipe.task)
         size = sum(parameter.numel() for parameter in model.parameters())
         dtype = hardware.pick_dtype(recipe.training.precision, device)
         machine = f"{device.type}, {'bf16' if dtype == torch.bfloat16 else 'fp32'}"

@@ -39,8 +39,3 @@ def task(kind: str) -> str:
     """Return the task of a model, one of ``settings.tasks``. Raises as ``load`` does."""
     found: str = getattr(load(kind), "TASK", DEFAULT_TASK)
     return found
-
-
-def speed_unit(kind: str) -> str:
-    """What the speed of a model's training is told in, see ``Batch.tokens``. Raises as ``load`` does."""
-    return "pictures" if task(kind) in ("pictures", "drawing") else "tokens"

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from multihead import models
 from multihead.attention_maps.alignment import CAUTION
 from multihead.inspect.page.shell import Page
 from multihead.inspect.report.content import Event, Looked, RunFacts, facts
@@ -14,6 +13,7 @@ from multihead.inspect.report.markup import Child, Markup, join, tag
 from multihead.inspect.report.parts import card, duration, facts_table, folded, report
 from multihead.inspect.report.samples import samples_card
 from multihead.run import Run
+from multihead.settings import tasks
 
 LOWER = ("loss", "perplexity", "bits_per_character")
 """Measures of which less is better."""
@@ -29,12 +29,12 @@ def training_page(run: Run, parameters: int | None = None, looked: Sequence[Look
         looked: validation sentences, and where the trained model looked.
     """
     told = facts(run, run.folder.resolve().name, parameters)
-    made = run.environment
+    made, unit = run.environment, tasks.speed_unit(run.recipe.task)
     main: list[Child] = [
         tag("h1", told.name),
         tag("p", _state(run, told), class_="sub"),
-        _tiles(told),
-        tag("div", of_one(told.events, models.speed_unit(told.kind)), class_="two"),
+        _tiles(told, unit),
+        tag("div", of_one(told.events, unit), class_="two"),
         _looked(looked),
         samples_card(list(run.samples())),
         card("Data", _data(made.get("data", {}))),
@@ -56,8 +56,8 @@ def _state(run: Run, told: RunFacts) -> str:
     return f"{how}; the model is: {ended[-1].get('weights')}" if ended else how
 
 
-def _tiles(told: RunFacts) -> Markup:
-    tiles = [*_best(told.events), *_effort(told)]
+def _tiles(told: RunFacts, unit: str) -> Markup:
+    tiles = [*_best(told.events), *_effort(told, unit)]
     return tag(
         "dl", [tag("div", tag("dt", n), tag("dd", v, tag("small", s))) for n, v, s in tiles], class_="tiles"
     )
@@ -77,7 +77,7 @@ def _best(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
             yield NAMES.get(key, key), f"{value:.4g}", f"best, at update {step:,}"
 
 
-def _effort(told: RunFacts) -> Iterator[tuple[str, str, str]]:
+def _effort(told: RunFacts, unit: str) -> Iterator[tuple[str, str, str]]:
     if told.parameters is not None:
         yield "parameters", f"{told.parameters:,}", told.kind
     if told.seconds:
@@ -85,7 +85,7 @@ def _effort(told: RunFacts) -> Iterator[tuple[str, str, str]]:
         yield "time", duration(told.seconds), an_epoch
         tokens = max((event.get("tokens", 0) for event in told.events), default=0)
         if tokens:
-            yield "speed", f"{tokens / told.seconds:,.0f}", f"{models.speed_unit(told.kind)} a second"
+            yield "speed", f"{tokens / told.seconds:,.0f}", f"{unit} a second"
 
 
 def _looked(looked: Sequence[Looked]) -> Markup:

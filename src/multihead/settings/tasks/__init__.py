@@ -2,7 +2,8 @@
 
 A model says which one is its own: ``TASK = "language"`` in its module, "translation" where it says nothing.
 The file here has ``SECTIONS``, the settings class of each section of a recipe besides ``model`` (what a task
-has no use for is left out), and ``USE``, the command that uses a trained run.
+has no use for is left out), ``USE``, the command that uses a trained run, and ``SPEED_UNIT``, where it is not
+"tokens".
 """
 
 import importlib
@@ -27,3 +28,9 @@ def use(task: str) -> str:
     """Return the command that uses a trained run of a task; ``{run}`` stands for the run folder."""
     command: str = importlib.import_module(f"{__name__}.{task}").USE
     return command
+
+
+def speed_unit(task: str) -> str:
+    """Return what the speed of training is told in, see ``Batch.tokens``."""
+    found: str = getattr(importlib.import_module(f"{__name__}.{task}"), "SPEED_UNIT", "tokens")
+    return found
