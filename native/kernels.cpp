@@ -1,8 +1,8 @@
 // The kernels under their C names, e.g. attention_avx2: compiled once for each level of processor, and chosen
-// when the library is loaded (src/multihead/nn/kernels/native.py).
+// when the library is loaded (src/multihead/native.py).
 #include "attention.h"
+#include "beam.h"
 #include "cross_entropy.h"
-#include "disagreement.h"
 #include "distribution.h"
 #include "elementwise.h"
 #include "residual.h"
@@ -77,13 +77,6 @@ EXPORT(cross_entropy)(int is_bf16, void* logits, const int64_t* targets, double*
     free(parts);
 }
 
-EXPORT(disagreement)(int is_bf16, const void* logits, void* gradient, double* sums, int64_t pairs, int64_t V,
-                     int threads) {
-    double* parts = (double*)scratch(2 * threads);
-    TYPED(is_bf16, disagreement((const T*)logits, (T*)gradient, sums, parts, pairs, V, threads));
-    free(parts);
-}
-
 static Heads heads(Ints n) { return {n[0], n[1], n[2]}; }
 static Mask masked(const void* allowed, Ints n) { return {(const uint8_t*)allowed, n[0], n[1], n[2], n[3]}; }
 static Shape shape(Ints n) { return {n[0], n[1], n[2], n[3], n[4], n[5]}; }
@@ -123,7 +116,7 @@ EXPORT(linear)(int format, const float* x, Ints weight, float* out, int64_t M, i
 
 template <class T>
 static Cached<T> cached(Ints n) {
-    return {(T*)n[0], (T*)n[1], n[2], n[3]};
+    return {(T*)n[0], (T*)n[1], n[2], n[3], n[4]};
 }
 static LayerShape layer_shape(Ints n) { return {n[0], n[1], n[2], n[3], n[4], n[5], n[6]}; }
 
@@ -143,17 +136,78 @@ EXPORT(encoder_layer)(int format, float* x, Ints n, double epsilon, Ints sizes, 
     FORMATTED(format, encoder_layer<F>(x, layer, layer_shape(sizes), lengths, threads));
 }
 
-EXPORT(source_keys)(int format, const float* x, Ints kv, Ints sizes, Ints to, int threads) {
-    FORMATTED(format, source_keys<F>(x, linear_of(kv), layer_shape(sizes), cached<F::Element>(to), threads));
+EXPORT(keep_source)(int format, const float* x, int64_t layer, Ints kv, Ints sizes, Ints to, int threads) {
+    const LayerShape s = layer_shape(sizes);
+    FORMATTED(format, source_keys<F>(x, linear_of(kv), s, cached<F::Element>(to).of_layer(layer, s), threads));
 }
 
-// A step of all layers of a stack, each with its own keys and values and the source's.
-EXPORT(decoder_stack)(int format, float* x, int64_t layers, Ints n, double epsilon, Ints sizes, Ints caches,
-                      const float* bias, const int64_t* lengths, int threads) {
-    for (int64_t l = 0; l < layers; l++, n += 31, caches += 8) {
-        const DecoderLayer layer{linear_of(n),      linear_of(n + 4),  linear_of(n + 8),         linear_of(n + 12),
-                                 linear_of(n + 16), linear_of(n + 20), norms(n + 24, 3, epsilon)};
-        FORMATTED(format, decoder_step<F>(x, layer, layer_shape(sizes), cached<F::Element>(caches),
-                                          cached<F::Element>(caches + 4), bias, lengths, threads));
+// In each layer of a cache, sentences of so many bytes take the places of others.
+EXPORT(refill)(int, char* cache, int64_t layers, int64_t sentences, int64_t bytes, Ints holes, Ints fillers,
+               int64_t count, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < layers * count; i++) {
+        char* layer = cache + i / count * sentences * bytes;
+        memcpy(layer + holes[i % count] * bytes, layer + fillers[i % count] * bytes, bytes);
     }
+}
+
+// Layers, then the norm at the end, then the output layer.
+struct DecoderOf : Decoder {
+    DecoderOf(int64_t layers, Ints n, double epsilon) {
+        DecoderLayer* made = (DecoderLayer*)malloc(layers * sizeof(DecoderLayer));
+        for (int64_t l = 0; l < layers; l++, n += 31)
+            made[l] = {linear_of(n),      linear_of(n + 4),  linear_of(n + 8),         linear_of(n + 12),
+                       linear_of(n + 16), linear_of(n + 20), norms(n + 24, 3, epsilon)};
+        static_cast<Decoder&>(*this) = {made, layers, {(const float*)n[0], (const float*)n[1]}, (float)epsilon,
+                                        linear_of(n + 2)};
+    }
+    ~DecoderOf() { free((void*)this->layers); }
+};
+
+EXPORT(decode)(int format, float* x, int64_t layers, Ints n, double epsilon, Ints sizes, Ints self, Ints source,
+               const float* bias, const int64_t* lengths, float* logits, int threads) {
+    const DecoderOf decoder(layers, n, epsilon);
+    const LayerShape s = layer_shape(sizes);
+    FORMATTED(format, decode<F>(x, decoder, s, cached<F::Element>(self), cached<F::Element>(source), bias, self[3],
+                                lengths, threads));
+    if (logits) FORMATTED(format, linear_shared<F>(s.N * s.K, x, decoder.output, logits, threads));
+}
+
+template <class Format>
+static void beam(const Decoder& decoder, LayerShape s, Ints self, Ints source, const int64_t* lengths,
+                 const float* embedding, const float* positions, const Search& search, const Hypotheses& live,
+                 int64_t step, int64_t most, int64_t* report, int threads) {
+    using Caches = Cached<typename Format::Element>;
+    const Caches read = cached<typename Format::Element>(source);
+    Caches own = cached<typename Format::Element>(self);
+    const auto read_on = [&](int64_t rows, int64_t at, int64_t slots) {
+        for (int64_t r = 0; r < live.N * rows; r++) {
+            const int64_t n = r / rows, k = r % rows;
+            const float* token = embedding + live.tokens[(at * live.places + live.place[n]) * search.K + k] * s.d;
+            for (int64_t i = 0; i < s.d; i++)
+                live.x[r * s.d + i] = token[i] + (positions ? positions[at * s.d + i] : 0.0f);
+        }
+        s.K = rows, own.slots = slots;
+        decode<Format>(live.x, decoder, s, own, read, at ? live.bias : nullptr, own.room, lengths, threads);
+    };
+    const auto logits = [&](int64_t first, int64_t count) {
+        linear_shared<Format>(count, live.x + first * s.d, decoder.output, live.logits, threads);
+    };
+    beam_steps(search, live, step, most, own.slots, own.room, report, threads, read_on, logits);
+}
+
+EXPORT(beam)(int format, int64_t layers, Ints n, double epsilon, Ints sizes, Ints self, Ints source,
+             const int64_t* lengths, const float* embedding, const float* positions, Ints n_search, double alpha,
+             const int64_t* banned, Ints n_live, int64_t step, int64_t most, int64_t* report, int threads) {
+    const DecoderOf decoder(layers, n, epsilon);
+    const LayerShape s = layer_shape(sizes);
+    const Search search{n_search[0], n_search[1], n_search[2], decoder.output.out, n_search[3], banned, (float)alpha,
+                        n_search[4] != 0};
+    const Ints at = n_live;
+    const Hypotheses live{s.N,             at[0],           (float*)at[1],   (float*)at[2],   (float*)at[3],
+                          (int64_t*)at[4], (uint8_t*)at[5], (Ints)at[6],     (Ints)at[7],     (int64_t*)at[8],
+                          (int64_t*)at[9], (int64_t*)at[10], (float*)at[11], (float*)at[12],  (float*)at[13],
+                          (float*)at[14],  (float*)at[15],  (float*)at[16], (int64_t*)at[17]};
+    FORMATTED(format, beam<F>(decoder, s, self, source, lengths, embedding, positions, search, live, step, most,
+                              report, threads));
 }

@@ -167,13 +167,19 @@ struct DecoderLayer {
     Norms norms;
 };
 
-// Keys (N, H, d_k, room) and values (N, H, room, d_v), d_v padded to 16. A slot is what one hypothesis has
-// written, or a position of the source.
+// Keys (layers, sentences, H, d_k, room) and values (layers, sentences, H, room, d_v), d_v padded to 16. A slot is
+// what one hypothesis has written, or a position of the source.
 template <class T>
 struct Cached {
     T *keys, *values;
-    int64_t room;   // slots that there is memory for, a multiple of 16
-    int64_t slots;  // slots in use
+    int64_t room;       // slots that there is memory for, a multiple of 16
+    int64_t slots;      // slots in use
+    int64_t sentences;  // that there is memory for; the first N are in use
+
+    Cached of_layer(int64_t layer, const LayerShape& s) const {
+        const int64_t heads = layer * sentences * s.H * room;
+        return {keys + heads * s.d_k, values + heads * padded16(s.d_v), room, slots, sentences};
+    }
 };
 
 // The next head's keys and values on their way to the cache, while this one's are used: there are too many of
@@ -223,12 +229,12 @@ static void source_keys(const float* x, const Linear& kv, const LayerShape& s,
     }
 }
 
-// x (N, K, d) becomes the layer's output. `bias` (N, K, slots), 0 or -inf, says who sees which slot, or none;
+// x (N, K, d) becomes the layer's output. `bias` (N, K, bias_m), 0 or -inf, says who sees which slot, or none;
 // `lengths` (N) are the sources'.
 template <class Format>
 static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& s,
                          const Cached<typename Format::Element>& self,
-                         const Cached<typename Format::Element>& source, const float* bias,
+                         const Cached<typename Format::Element>& source, const float* bias, int64_t bias_m,
                          const int64_t* lengths, int threads) {
     using T = typename Format::Element;
     const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values, D = padded16(s.d_v);
@@ -259,7 +265,7 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
                             self.room, own_values, D);
                     }
                     look(K, qkv + h * s.d_k, wide, own_keys, self.room, own_values, D, self.slots, s.d_k, s.d_v,
-                         bias ? bias + n * K * self.slots : nullptr, self.slots, memory.work, heads(n, h), values);
+                         bias ? bias + n * K * bias_m : nullptr, bias_m, memory.work, heads(n, h), values);
                 }
             }
             linear<Format>(M, memory.heads, values, layer.self_out, memory.y, s.d, memory.rows);
@@ -280,4 +286,27 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
             feed_forward(stream, 2, layer.first, layer.second, memory);
         }
     }
+}
+
+// A stack of such layers, the norm at its end, if there is one, and the output layer.
+struct Decoder {
+    const DecoderLayer* layers;
+    int64_t count;
+    Norm norm;
+    float epsilon;
+    Linear output;
+};
+
+// x (N, K, d) through all layers and the norm.
+template <class Format>
+static void decode(float* x, const Decoder& decoder, const LayerShape& s,
+                   const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,
+                   const float* bias, int64_t bias_m, const int64_t* lengths, int threads) {
+    for (int64_t l = 0; l < decoder.count; l++)
+        decoder_step<Format>(x, decoder.layers[l], s, self.of_layer(l, s), source.of_layer(l, s), bias, bias_m,
+                             lengths, threads);
+    if (!decoder.norm.gamma) return;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t m = 0; m < s.N * s.K; m++)
+        layer_norm(1, x + m * s.d, s.d, decoder.norm, decoder.epsilon, x + m * s.d);
 }

@@ -1,7 +1,7 @@
 // W floats at once, as the widest register of the processor that this file is compiled for holds them.
 //
 // Every kernel is written once, in terms of these vectors, and compiled for each level of processor (see
-// native.h). GCC's and Clang's vector types become AVX-512, AVX2, SSE2 or NEON instructions by themselves.
+// native.py). GCC's and Clang's vector types become AVX-512, AVX2, SSE2 or NEON instructions by themselves.
 // Nothing of the C++ library is used: an inline function of it, compiled here for AVX-512, could be the one
 // that the linker keeps for everybody.
 #pragma once
@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif

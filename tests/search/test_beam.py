@@ -10,7 +10,7 @@ from torch import Tensor
 from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.search.beam import beam
-from multihead.search.constraints import banned, no_repeated_ngram
+from multihead.search.constraints import Banned, no_repeated_ngram
 from multihead.search.greedy import greedy
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import Limits
@@ -57,7 +57,7 @@ def test_lengths_ngrams_and_prefixes_hold_as_in_brute_force(seed: int) -> None:
         alpha=1.0,
         n_best=5,
         limits=Limits(max_length=4, min_length=3),
-        constraints=[banned([PAD, BOS]), no_repeated_ngram(2)],
+        constraints=[Banned([PAD, BOS]), no_repeated_ngram(2)],
     )
     for number, prefix, hypotheses in zip((2, 3, 5), prefixes, found, strict=True):
         best = brute_force(table, number, prefix, longest=4, shortest=3, alpha=1.0, allowed=(A, B), ngram=2)
@@ -67,7 +67,7 @@ def test_lengths_ngrams_and_prefixes_hold_as_in_brute_force(seed: int) -> None:
 def test_log_probabilities_are_the_models_own_whatever_is_forbidden() -> None:
     table = Table(5)
     (found,) = beam(
-        table, sources(3), [[BOS, A]], eos_id=EOS, constraints=[banned([B])], limits=Limits(max_length=7)
+        table, sources(3), [[BOS, A]], eos_id=EOS, constraints=[Banned([B])], limits=Limits(max_length=7)
     )
     assert near(found[0].log_probability, log_p(table, 3, [BOS, A], [*found[0].tokens[1:], EOS]))
 
@@ -220,7 +220,7 @@ def test_no_hypothesis_comes_twice_and_the_best_comes_first() -> None:
         beam_size=7,
         n_best=7,
         limits=Limits(max_length=2),
-        constraints=[banned([PAD, BOS])],
+        constraints=[Banned([PAD, BOS])],
     )
     for hypotheses in found:
         tokens = [h.tokens for h in hypotheses]
@@ -232,7 +232,7 @@ def test_no_hypothesis_comes_twice_and_the_best_comes_first() -> None:
 def test_where_nothing_is_allowed_to_follow_the_output_is_cut() -> None:
     table = Table()
     for search in (beam, greedy):
-        (found,) = search(table, sources(3), [[BOS, A]], eos_id=EOS, constraints=[banned(range(5))])
+        (found,) = search(table, sources(3), [[BOS, A]], eos_id=EOS, constraints=[Banned(range(5))])
         (hypothesis,) = found
         assert hypothesis.tokens == (A,)
         assert not hypothesis.finished

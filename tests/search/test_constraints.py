@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from torch import Tensor
 
-from multihead.search.constraints import at_least, banned, forbid_, no_repeated_ngram
+from multihead.search.constraints import Banned, at_least, forbid_, no_repeated_ngram
 
 V = 5
 histories = st.lists(st.lists(st.integers(0, V - 1), max_size=13), min_size=1, max_size=7)
@@ -41,11 +41,11 @@ def test_the_end_is_forbidden_up_to_the_minimum_length(rows: list[list[int]], le
 
 
 def test_constraints_add_up() -> None:
-    assert forbidden([[0, 1, 0], [4]], banned([2, 5]), no_repeated_ngram(2), at_least(2, 3)) == [
+    assert forbidden([[0, 1, 0], [4]], Banned([2, 5]), no_repeated_ngram(2), at_least(2, 3)) == [
         {1, 2, 5},
         {2, 3, 5},
     ]
 
 
 def test_nothing_banned_is_nothing_forbidden() -> None:
-    assert forbidden([[1], [2, 3]], banned([])) == [set(), set()]
+    assert forbidden([[1], [2, 3]], Banned([])) == [set(), set()]

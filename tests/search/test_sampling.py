@@ -7,7 +7,7 @@ import torch
 from tables import BOS, EOS, PAD, A, B, Table, log_p, near, sources
 from torch import Tensor
 
-from multihead.search.constraints import banned
+from multihead.search.constraints import Banned
 from multihead.search.limits import Limits
 from multihead.search.sampling import sample, uniform
 
@@ -92,7 +92,7 @@ def test_what_is_forbidden_is_never_drawn() -> None:
         eos_id=EOS,
         seed=2,
         limits=ONE,
-        constraints=[banned([A, BOS])],
+        constraints=[Banned([A, BOS])],
     )
     assert_drawn_from(Counter(h.tokens[0] for (h,) in found), {PAD: 0.08, B: 0.3})
 

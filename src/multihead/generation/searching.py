@@ -6,7 +6,7 @@ from typing import Any
 from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.search.beam import beam
-from multihead.search.constraints import banned, no_repeated_ngram
+from multihead.search.constraints import Banned, Constraint, no_repeated_ngram
 from multihead.search.greedy import greedy
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import Limits
@@ -41,7 +41,7 @@ def search(
         UserError: settings that contradict each other; scores that are no numbers.
     """
     limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
-    constraints = [banned([target.pad_id, target.bos_id])]
+    constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
     if settings.no_repeat_ngram:
         constraints.append(no_repeated_ngram(settings.no_repeat_ngram))
     if settings.method == "beam":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -11,10 +11,13 @@ from torch import Tensor, nn
 from multihead.batch import Source
 from multihead.nn import TokenEmbedding
 from multihead.nn.decoding import left_padded
-from multihead.nn.kernels.packed_linear import PackedLinear
-from multihead.nn.native_layers import suits
-from multihead.nn.prepared import encoder_layers, step_decoder
+from multihead.nn.native_beam import WIDEST, Ended, NotFiniteError, Plan, beam
+from multihead.nn.native_layers import NativeDecoder, suits
+from multihead.nn.prepared import encoder_layers, final_norm, step_decoder
 from multihead.nn.shared_cache import SharedState
+from multihead.search.distribution import not_finite
+from multihead.search.hypothesis import Hypothesis, best, length_penalty
+from multihead.search.whole import Wish
 
 
 class PreparedTransformer:
@@ -49,10 +52,8 @@ class PreparedTransformer:
         if source[0] is target[0]:
             self._source = self._target
         self._encoder = encoder_layers(encoder[0], dtype, native=self._native)
-        self._decoder = step_decoder(decoder[0], dtype, native=self._native)
-        self._encoder_norm, self._decoder_norm = _final(encoder[1]), _final(decoder[1])
-        linear = PackedLinear if self._native else _linear
-        self._output: Callable[[Tensor], Tensor] = linear(output.weight, bias_V, dtype)
+        self._encoder_norm = final_norm(encoder[1])
+        self._decoder = step_decoder(*decoder, (output.weight, bias_V), dtype, native=self._native)
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> SharedState:
         """Read the source and all of each prefix but its last token."""
@@ -64,17 +65,39 @@ class PreparedTransformer:
             bias = None if shift_B is None else torch.zeros(len(prefixes), 1, 0)
             state = SharedState(caches, 1, 0, bias, shift_B)
             for column, ids_B in enumerate(ids_BQ.T):
-                _, state = self._advance(ids_B, state)
+                x_NKd, state = self._looked_up(ids_B, state)
+                self._decoder.step(x_NKd, state.caches, state.bias)
                 if shift_B is not None and state.bias is not None:
                     # What stands before the prefix could look at itself only, and nobody looks at it.
                     state.bias[:, 0, column].masked_fill_(column < shift_B, -torch.inf)
             return state
 
+    def beam(self, source: Source, wish: Wish) -> list[list[Hypothesis]] | None:
+        """A whole beam search by the native kernel, where there is one (``search.whole``)."""
+        if not isinstance(self._decoder, NativeDecoder) or wish.beam_size > WIDEST:
+            return None
+        plan = Plan(
+            first=wish.first,
+            end=wish.eos_id,
+            banned=wish.banned,
+            beam_size=wish.beam_size,
+            n_best=wish.n_best,
+            alpha=wish.alpha,
+            stop_at_first=wish.stop == "first",
+        )
+        (cache,) = self._decoder.begin(self._read(source), source.lengths_B)
+        encodings = cast(Callable[[int], Tensor | None], self._target_positions.encodings)
+        try:
+            found = beam(self._decoder, cache, self._target, encodings, plan, wish.longest_B)
+        except NotFiniteError as error:
+            raise not_finite(error.step) from None
+        return [best([_hypothesis(one, wish.alpha) for one in ended], wish.n_best) for ended in found]
+
     def step(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
         """Append one token to every hypothesis; logits of the next, (R, V)."""
         with self._as_laid_out():
-            hidden_NKd, state = self._advance(tokens_R, state)
-            return self._output(hidden_NKd.flatten(0, 1)), state
+            x_NKd, state = self._looked_up(tokens_R, state)
+            return self._decoder.logits(x_NKd, state.caches, state.bias), state
 
     def _as_laid_out(self) -> AbstractContextManager[object]:
         # Native kernels know of no autocast, and a context costs as much as some of them.
@@ -87,27 +110,18 @@ class PreparedTransformer:
         read: Tensor = self._encoder_norm(x_BSd)
         return read
 
-    def _advance(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
+    def _looked_up(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
+        """What the decoder reads, (N, K, d_model), and the state with a place for it."""
         column, state = state.columns, state.stepped()
         shift_R = None if state.shift_N is None else state.shift_N.repeat_interleave(state.rows)
         x_R1d = self._target_positions(F.embedding(tokens_R, self._target)[:, None], column, shift_R)
-        x_NKd = x_R1d.view(state.sentences, state.rows, -1)
-        x_NKd = self._decoder.step(x_NKd, state.caches, state.bias)
-        return self._decoder_norm(x_NKd), state
-
-
-def _linear(weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-    bias = None if bias is None else bias.detach().to(dtype)
-    return partial(F.linear, weight=weight.detach().to(dtype), bias=bias)
-
-
-def _final(norm: nn.Module) -> Callable[[Tensor], Tensor]:
-    """The norm at the end of a stack, without what is there for gradients."""
-    if not isinstance(norm, nn.LayerNorm):
-        return norm
-    weight, bias, epsilon = norm.weight.detach(), norm.bias.detach(), norm.eps
-    return lambda x: F.layer_norm(x.float(), weight.shape, weight, bias, epsilon).to(x.dtype)
+        return x_R1d.view(state.sentences, state.rows, -1), state
 
 
 def _scaled(embedding: TokenEmbedding, dtype: torch.dtype) -> Tensor:
     return (embedding.weight.detach() * embedding.scale).to(dtype)
+
+
+def _hypothesis(ended: Ended, alpha: float) -> Hypothesis:
+    total, length = ended.log_probability, len(ended.tokens) + 1
+    return Hypothesis(ended.tokens, total, total / length_penalty(length, alpha), finished=not ended.cut)

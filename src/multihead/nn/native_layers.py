@@ -18,10 +18,8 @@ from multihead.nn.feed_forward import ACTIVATIONS, FeedForward
 from multihead.nn.kernels.packed_linear import PackedLinear
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
+from multihead.nn.native_cache import NativeCache
 from multihead.nn.residual import PostNorm, PreNorm
-
-ALIGNED = 16
-"""Slots and values are padded to multiples of this, the floats of the widest register."""
 
 
 class _Layer:
@@ -44,7 +42,7 @@ class _Layer:
         self.widths = (H, last.outputs, d_k, d_v, first.outputs)
         norms = [around.norm for around in arounds]
         self.epsilon = norms[0].eps
-        self._kept = matrices, [part.detach().float().clone() for n in norms for part in (n.weight, n.bias)]
+        self._kept = matrices, _copied(norms)
         description = (
             *(number for matrix in matrices for number in matrix.description),
             *(part.data_ptr() for part in self._kept[1]),
@@ -90,68 +88,124 @@ class NativeEncoderLayer:
 
 
 class NativeDecoder:
-    """A stack of ``nn.DecoderLayer`` for taking steps only. ``suits`` says whether each can be one.
+    """A stack of ``nn.DecoderLayer``, the norm at its end and the output layer, for taking steps only.
 
     Args:
-        layers: alike but for their weights, which are copied.
+        layers: alike but for their weights, which are copied. ``suits`` says whether each can be one.
+        norm: a layer norm, or something that leaves what it is given.
+        output: the output layer.
         dtype: of the matrices and of the cached keys and values, which are bf16 beside int8.
     """
 
-    def __init__(self, layers: Sequence[DecoderLayer], dtype: torch.dtype) -> None:
+    def __init__(
+        self, layers: Sequence[DecoderLayer], norm: nn.Module, output: PackedLinear, dtype: torch.dtype
+    ) -> None:
         self._dtype = dtype
         self._layers = [_decoder_layer(layer, dtype) for layer in layers]
         sources = [layer.cross_attention for layer in layers]
         self._w_kv = [PackedLinear.of(dtype, source.w_k, source.w_v) for source in sources]
-        self._description = native.integers(tuple(n for layer in self._layers for n in layer.description))
+        self.output, self._norm = output, _copied([norm] if isinstance(norm, nn.LayerNorm) else [])
+        self._description = native.integers(
+            (
+                *(number for layer in self._layers for number in layer.description),
+                *([part.data_ptr() for part in self._norm] or [0, 0]),
+                *output.description,
+            )
+        )
         self._widths, self._epsilon = self._layers[0].widths, self._layers[0].epsilon
         self._heads, _, self._d_k, self._d_v, _ = self._widths
 
-    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list["NativeCache"]:
-        """The caches before the first step, one a layer, with the source's keys and values."""
+    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list[NativeCache]:
+        """The cache before the first step, one for all layers, with the source's keys and values."""
         N, S, _ = memory_NSd.shape
         memory_NSd, lengths_N = memory_NSd.contiguous(), lengths_N.long().contiguous()
-        caches = [NativeCache(*self._room(N, S), lengths_N) for _ in self._layers]
-        for w_kv, cache in zip(self._w_kv, caches, strict=True):
+        heads = len(self._w_kv), N, self._heads
+        cache = NativeCache(heads, self._d_k, self._d_v, S, lengths_N, self._dtype)
+        for layer, w_kv in enumerate(self._w_kv):
             sizes = (N, S, *self._widths)
-            native.call("source_keys", self._dtype, memory_NSd, w_kv.description, sizes, cache.source)
-        return caches
+            native.call("keep_source", self._dtype, memory_NSd, layer, w_kv.description, sizes, cache.source)
+        return [cache]
 
-    def step(self, x_NKd: Tensor, caches: Sequence["NativeCache"], bias_NKS: Tensor | None) -> Tensor:
-        """One position of each sentence's K hypotheses; their keys and values are appended to the caches.
+    def step(self, x_NKd: Tensor, caches: Sequence[NativeCache], bias_NKS: Tensor | None) -> None:
+        """One position of each sentence's K hypotheses; their keys and values are appended to the cache.
 
         Args:
             x_NKd: (N, K, d_model), float32; overwritten.
-            caches: the layers'.
+            caches: of ``begin``.
             bias_NKS: 0 or -infinity for each slot written so far, these included, (N, K, slots); None: 0.
         """
+        self._decode(x_NKd, caches, bias_NKS, None)
+
+    def logits(self, x_NKd: Tensor, caches: Sequence[NativeCache], bias_NKS: Tensor | None) -> Tensor:
+        """The same, and scores of what may follow each hypothesis, (N * K, V)."""
         N, K, _ = x_NKd.shape
-        slots = caches[0].slots + K
-        assert x_NKd.is_contiguous()
-        assert bias_NKS is None or (bias_NKS.is_contiguous() and bias_NKS.shape == (N, K, slots))
-        for cache in caches:
-            cache.slots = slots
-            if slots > cache.room:
-                cache.grow(*self._room(N, max(16 * K, 2 * cache.room)))
+        logits_RV = torch.empty(N * K, self.output.outputs)
+        self._decode(x_NKd, caches, bias_NKS, logits_RV)
+        return logits_RV
+
+    def beam(
+        self,
+        cache: NativeCache,
+        looked_up: tuple[Tensor, Tensor | None],
+        search: tuple[tuple[int, ...], float, Tensor],
+        hypotheses: tuple[int, ...],
+        steps: tuple[int, int],
+        report: Tensor,
+    ) -> None:
+        """Some steps of a beam search (``native/beam.h``, which says what its arguments are).
+
+        Args:
+            cache: of ``begin``, with room for the steps.
+            looked_up: embeddings (V, d_model), and positions' encodings or None, float32.
+            search: integers, the length penalty's exponent, and the banned tokens.
+            hypotheses: addresses of what is known of the sentences still searched.
+            steps: the first, and how many at most.
+            report: filled.
+        """
         native.call(
-            "decoder_stack",
+            "beam",
+            self._dtype,
+            len(self._layers),
+            self._description,
+            self._epsilon,
+            (cache.sentences, 1, *self._widths),
+            cache.own,
+            cache.source,
+            cache.lengths_N,
+            *looked_up,
+            *search,
+            hypotheses,
+            *steps,
+            report,
+        )
+
+    def _decode(
+        self,
+        x_NKd: Tensor,
+        caches: Sequence[NativeCache],
+        bias_NKS: Tensor | None,
+        logits_RV: Tensor | None,
+    ) -> None:
+        N, K, _ = x_NKd.shape
+        (cache,) = caches
+        cache.slots += K
+        assert x_NKd.is_contiguous()
+        assert bias_NKS is None or (bias_NKS.is_contiguous() and bias_NKS.shape == (N, K, cache.slots))
+        cache.reserve(cache.slots)
+        native.call(
+            "decode",
             self._dtype,
             x_NKd,
-            len(caches),
+            len(self._layers),
             self._description,
             self._epsilon,
             (N, K, *self._widths),
-            tuple(number for cache in caches for number in (*cache.own, *cache.source)),
+            cache.own,
+            cache.source,
             bias_NKS,
-            caches[0].lengths_N,
+            cache.lengths_N,
+            logits_RV,
         )
-        return x_NKd
-
-    def _room(self, sentences: int, slots: int) -> tuple[Tensor, Tensor]:
-        """Keys (N, H, d_k, room) and values (N, H, room, d_v), d_v padded, for at least so many slots."""
-        room, d_v = -(-slots // ALIGNED) * ALIGNED, -(-self._d_v // ALIGNED) * ALIGNED
-        dtype = torch.bfloat16 if self._dtype == torch.int8 else self._dtype
-        keys = torch.zeros(sentences, self._heads, self._d_k, room, dtype=dtype)
-        return keys, torch.zeros(sentences, self._heads, room, d_v, dtype=dtype)
 
 
 def _decoder_layer(layer: DecoderLayer, dtype: torch.dtype) -> _Layer:
@@ -167,69 +221,6 @@ def _decoder_layer(layer: DecoderLayer, dtype: torch.dtype) -> _Layer:
     return _Layer(own, matrices, _arounds(layer, "self", "cross", "feed_forward"))
 
 
-class NativeCache:
-    """As ``nn.shared_cache.SharedCache``, with keys turned: (N, H, d_k, slots).
-
-    Args:
-        keys: the source's.
-        values: the source's, (N, H, slots, d_v).
-        lengths_N: how many of them are real.
-    """
-
-    def __init__(self, keys: Tensor, values: Tensor, lengths_N: Tensor) -> None:
-        self._source, self.lengths_N = (keys, values), lengths_N
-        self._own = (keys[..., :0], values[:, :, :0])
-        self.slots = 0
-
-    @property
-    def sentences(self) -> int:
-        """N: how many sentences are still searched."""
-        return len(self.lengths_N)
-
-    @property
-    def room(self) -> int:
-        """Slots that there is memory for."""
-        return self._own[0].shape[3]
-
-    @property
-    def own(self) -> tuple[int, ...]:
-        """What the kernel is told of what was written: addresses of keys and values, room, slots."""
-        keys, values = self._own
-        return keys.data_ptr(), values.data_ptr(), self.room, self.slots
-
-    @property
-    def source(self) -> tuple[int, ...]:
-        """The same of the source."""
-        keys, values = self._source
-        return keys.data_ptr(), values.data_ptr(), keys.shape[3], keys.shape[3]
-
-    def grow(self, keys: Tensor, values: Tensor) -> None:
-        """Go on in this memory, which is larger."""
-        old_keys, old_values = self._own
-        keys[..., : self.room] = old_keys
-        values[:, :, : self.room] = old_values
-        self._own = keys, values
-
-    def keep(self, sentences: Tensor) -> None:
-        """Go on with these sentences."""
-        self.lengths_N = self.lengths_N[sentences]
-        self._source, self._own = (
-            (keys.index_select(0, sentences), values.index_select(0, sentences))
-            for keys, values in (self._source, self._own)
-        )
-
-    def compact(self, slots_NM: Tensor) -> None:
-        """Keep only these slots of each sentence, in this order."""
-        keys, values = self._own
-        N, H, d_k, _ = keys.shape
-        self.slots = M = slots_NM.shape[1]
-        room = -(-M // ALIGNED) * ALIGNED
-        fewer = keys.new_zeros(N, H, d_k, room), values.new_zeros(N, H, room, values.shape[3])
-        fewer[0][..., :M] = keys.gather(3, slots_NM[:, None, None].expand(-1, H, d_k, -1))
-        fewer[1][:, :, :M] = values.gather(2, slots_NM[:, None, :, None].expand(-1, H, -1, values.shape[3]))
-        self._own = fewer
-
-
 def suits(layer: nn.Module) -> bool:
     """Whether there are native kernels, and for such a layer: dot products, ReLU, layer norm."""
     parts = list(layer.children())
@@ -239,6 +230,10 @@ def suits(layer: nn.Module) -> bool:
         or type(part) in (PreNorm, PostNorm)
         for part in parts
     )
+
+
+def _copied(norms: Iterable[nn.LayerNorm]) -> list[Tensor]:
+    return [part.detach().float().clone() for norm in norms for part in (norm.weight, norm.bias)]
 
 
 def _scale(attention: MultiHeadAttention) -> float:

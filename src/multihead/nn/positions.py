@@ -31,10 +31,14 @@ class SinusoidalPositions(nn.Module):
     def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
         """Add the encodings of positions start, start + 1, ...; see :func:`_rows`."""
         end = start + x_BNd.shape[1]
+        return x_BNd + _rows(self.encodings(end), start, end, shift_B).to(x_BNd.dtype)
+
+    def encodings(self, end: int) -> Tensor:
+        """What is added at positions 0, 1, ..., at least up to ``end``, (any, d_model)."""
         if end > len(self.table):
             longer = sinusoids(2 * end, self.d_model, interleaved=self.interleaved)
             self.table = longer.to(self.table)
-        return x_BNd + _rows(self.table, start, end, shift_B).to(x_BNd.dtype)
+        return self.table
 
 
 class LearnedPositions(nn.Module):
@@ -62,6 +66,10 @@ class LearnedPositions(nn.Module):
             raise ValueError(f"position {furthest} is beyond the {self.limit} that were learned")
         return x_BNd + _rows(self.weight, start, end, shift_B).to(x_BNd.dtype)
 
+    def encodings(self, end: int) -> Tensor:
+        """What is added at positions 0, 1, ..., all that were learned, (limit, d_model)."""
+        return self.weight
+
 
 class NoPositions(nn.Module):
     """Add nothing: a causal model can tell positions by itself (Irie et al. 2019)."""
@@ -69,6 +77,9 @@ class NoPositions(nn.Module):
     def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
         """Return x."""
         return x_BNd
+
+    def encodings(self, end: int) -> None:
+        """What is added at any position: nothing."""
 
 
 def _rows(table: Tensor, start: int, end: int, shift_B: Tensor | None) -> Tensor:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from multihead.nn.attention import DotProductAttention
 from multihead.nn.feed_forward import FeedForward
+from multihead.nn.kernels.packed_linear import PackedLinear
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.native_layers import NativeDecoder, NativeEncoderLayer
@@ -31,7 +32,7 @@ class _Linear:
     """x W + b for one or several layers that read the same; a factor each is multiplied in."""
 
     weight: Tensor
-    bias: Tensor
+    bias: Tensor | None
 
     @classmethod
     def of(cls, dtype: torch.dtype, *parts: nn.Linear, first: float = 1.0) -> "_Linear":
@@ -79,7 +80,7 @@ class _Heads:
             scores += bias
         heads_NHQd = scores.softmax(-1) @ keys.v
         N, H, Q, d = heads_NHQd.shape
-        beside = torch.empty(N, Q, H, d, dtype=self.w_o.bias.dtype).copy_(heads_NHQd.transpose(1, 2))
+        beside = torch.empty(N, Q, H, d, dtype=self.w_o.weight.dtype).copy_(heads_NHQd.transpose(1, 2))
         return self.w_o(beside.view(N, Q, H * d))
 
 
@@ -198,22 +199,29 @@ def encoder_layers(
 
 
 class StepDecoder(Protocol):
-    """A decoder's layers, taking steps; each kind has caches of its own."""
+    """A decoder's layers and the output layer, taking steps; each kind has caches of its own."""
 
     def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> Sequence[Cache]:
         """See ``PreparedDecoderLayer.begin``."""
         ...
 
-    def step(self, x_NKd: Tensor, caches: Sequence[Any], bias_NKS: Tensor | None) -> Tensor:
-        """See ``PreparedDecoderLayer.step``."""
+    def step(self, x_NKd: Tensor, caches: Sequence[Any], bias_NKS: Tensor | None) -> object:
+        """One position of each sentence's K hypotheses; see ``PreparedDecoderLayer.step``."""
+        ...
+
+    def logits(self, x_NKd: Tensor, caches: Sequence[Any], bias_NKS: Tensor | None) -> Tensor:
+        """The same, and scores of what may follow each hypothesis, (N * K, V)."""
         ...
 
 
 class PreparedDecoder:
-    """A stack of ``nn.DecoderLayer`` for taking steps only."""
+    """A stack of ``nn.DecoderLayer``, the norm at its end and the output layer, for taking steps only."""
 
-    def __init__(self, layers: Sequence[DecoderLayer], dtype: torch.dtype) -> None:
+    def __init__(
+        self, layers: Iterable[DecoderLayer], norm: Norm, output: _Linear, dtype: torch.dtype
+    ) -> None:
         self._layers = [PreparedDecoderLayer(layer, dtype) for layer in layers]
+        self._norm, self._output = norm, output
 
     def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list[SharedCache]:
         """The caches before the first step, one a layer."""
@@ -225,11 +233,42 @@ class PreparedDecoder:
             x_NKd = layer.step(x_NKd, cache, bias_NKS)
         return x_NKd
 
+    def logits(self, x_NKd: Tensor, caches: Sequence[SharedCache], bias_NKS: Tensor | None) -> Tensor:
+        """The same, and scores of what may follow each hypothesis, (N * K, V)."""
+        return self._output(self._norm(self.step(x_NKd, caches, bias_NKS)).flatten(0, 1))
 
-def step_decoder(layers: Iterable[nn.Module], dtype: torch.dtype, *, native: bool) -> StepDecoder:
-    """Lay out a decoder's layers, with matrices in ``dtype``; for the native kernels where they suit."""
+
+def step_decoder(
+    layers: Iterable[nn.Module],
+    norm: nn.Module,
+    output: tuple[Tensor, Tensor | None],
+    dtype: torch.dtype,
+    *,
+    native: bool,
+) -> StepDecoder:
+    """Lay out a decoder's layers, the norm at their end, and the output layer (weight and bias).
+
+    Args:
+        layers: ``nn.DecoderLayer``.
+        norm: a layer norm, or something that leaves what it is given.
+        output: (V, d_model), and (V,) or None.
+        dtype: of the matrices.
+        native: for the native kernels.
+    """
     decoder = [cast(DecoderLayer, layer) for layer in layers]
-    return NativeDecoder(decoder, dtype) if native else PreparedDecoder(decoder, dtype)
+    weight, bias = output
+    if native:
+        return NativeDecoder(decoder, norm, PackedLinear(weight, bias, dtype), dtype)
+    linear = _Linear(weight.detach().to(dtype), None if bias is None else bias.detach().to(dtype))
+    return PreparedDecoder(decoder, final_norm(norm), linear, dtype)
+
+
+def final_norm(norm: nn.Module) -> Norm:
+    """The norm at the end of a stack, without what is there for gradients."""
+    if not isinstance(norm, nn.LayerNorm):
+        return norm
+    weight, bias, epsilon = norm.weight.detach(), norm.bias.detach(), norm.eps
+    return lambda x: F.layer_norm(x.float(), weight.shape, weight, bias, epsilon).to(x.dtype)
 
 
 def source_bias(lengths_N: Tensor, width: int) -> Tensor | None:

@@ -157,13 +157,18 @@ class SharedState:
     def _compacted(self, bias: Tensor) -> Tensor:
         """Drop slots that are nobody's past any more, where that makes the memory much smaller."""
         # Hypotheses soon have the same ancestors, so most slots come to be nobody's.
-        if self.columns % LOOK:
+        slots_NM = None if self.columns % LOOK else slots_in_use(bias)
+        if slots_NM is None:
             return bias
-        used_NS = (bias == 0).any(1)
-        most = int(used_NS.sum(1).max())
-        if 2 * most > bias.shape[2]:
-            return bias
-        slots_NM = used_NS.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
         for cache in self.caches:
             cache.compact(slots_NM)
         return bias.gather(2, slots_NM[:, None].expand(-1, bias.shape[1], -1))
+
+
+def slots_in_use(bias_NKS: Tensor) -> Tensor | None:
+    """The slots that somebody sees, in order, as many for each sentence, (N, M); None: not worth dropping."""
+    used_NS = (bias_NKS == 0).any(1)
+    most = int(used_NS.sum(1).max())
+    if 2 * most > bias_NKS.shape[2]:
+        return None
+    return used_NS.byte().argsort(dim=1, descending=True, stable=True)[:, :most]

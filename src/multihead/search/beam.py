@@ -16,6 +16,7 @@ from multihead.search.limits import DEFAULT, Limits
 from multihead.search.live import Harvest, Live, to_drop
 from multihead.search.observer import Branches, Fate, Observer
 from multihead.search.stepper import State, Stepper
+from multihead.search.whole import whole
 
 S = TypeVar("S", bound=State)
 
@@ -65,6 +66,21 @@ def beam(
         )
     if not prefixes:
         return []
+    found = whole(
+        stepper,
+        source,
+        prefixes,
+        eos_id=eos_id,
+        beam_size=beam_size,
+        alpha=alpha,
+        n_best=n_best,
+        stop=stop,
+        limits=limits,
+        constraints=constraints,
+        observer=observer,
+    )
+    if found is not None:
+        return found
     if limits.min_length:
         constraints = (*constraints, at_least(limits.min_length, eos_id))
     live = Live.begin(prefixes, limits.longest(source.lengths_B))

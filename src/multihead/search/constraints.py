@@ -24,14 +24,16 @@ def written(history_RT: Tensor) -> Tensor:
     return (history_RT >= 0).sum(1) - 1
 
 
-def banned(tokens: Sequence[int]) -> Constraint:
+class Banned:
     """Never these tokens (padding, the begin symbol, the unknown piece)."""
 
-    def forbid(history_RT: Tensor) -> Forbidden:
-        return slice(None), banned_X.to(history_RT.device)
+    def __init__(self, tokens: Sequence[int]) -> None:
+        self.tokens = tuple(tokens)
+        self._tokens_X = torch.tensor(self.tokens, dtype=torch.long)
 
-    banned_X = torch.tensor(tokens, dtype=torch.long)
-    return forbid
+    def __call__(self, history_RT: Tensor) -> Forbidden:
+        """See ``Constraint``."""
+        return slice(None), self._tokens_X.to(history_RT.device)
 
 
 def at_least(length: int, eos_id: int) -> Constraint:

@@ -27,13 +27,17 @@ def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
         normaliser_R = _log_normaliser(logits_RV)
     # A sum of finite numbers of this size is finite, and NaN or infinity among them makes it none.
     if not math.isfinite(normaliser_R.sum().item()):
-        raise UserError(
-            "the model's scores are not finite numbers",
-            place=f"search, step {step + 1}",
-            remedy="Its training has diverged, or the precision is too low: "
-            "use an earlier checkpoint, or fp32.",
-        )
+        raise not_finite(step)
     return normaliser_R
+
+
+def not_finite(step: int) -> UserError:
+    """The error of a model whose scores, in this step from 0, are no distribution."""
+    return UserError(
+        "the model's scores are not finite numbers",
+        place=f"search, step {step + 1}",
+        remedy="Its training has diverged, or the precision is too low: use an earlier checkpoint, or fp32.",
+    )
 
 
 def _log_normaliser(logits_RV: Tensor) -> Tensor:

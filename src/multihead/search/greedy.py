@@ -14,6 +14,7 @@ from multihead.search.limits import DEFAULT, Limits
 from multihead.search.observer import Observer
 from multihead.search.rollout import rollout
 from multihead.search.stepper import State, Stepper
+from multihead.search.whole import whole
 
 S = TypeVar("S", bound=State)
 
@@ -34,6 +35,21 @@ def greedy(
 
     ``alpha`` decides nothing here; it makes the scores comparable with those of a beam search.
     """
+    found = whole(
+        stepper,
+        source,
+        prefixes,
+        eos_id=eos_id,
+        beam_size=1,
+        alpha=alpha,
+        n_best=1,
+        stop="first",
+        limits=limits,
+        constraints=constraints,
+        observer=observer,
+    )
+    if found is not None:
+        return found
 
     def likeliest(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         return following.tokens[:, 0]

@@ -1,5 +1,6 @@
 """What a search returns, and how hypotheses of different lengths are compared."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -35,3 +36,11 @@ def length_penalty(length: N, alpha: float) -> N:
     """
     penalty: N = ((5 + length) / 6) ** alpha
     return penalty
+
+
+def best(hypotheses: Iterable[Hypothesis], n_best: int, *, distinct: bool = True) -> list[Hypothesis]:
+    """The n best, best first; with ``distinct``, no two have the same tokens."""
+    ordered = sorted(hypotheses, key=lambda h: -h.score)
+    if distinct:
+        ordered = list({h.tokens: h for h in ordered}.values())
+    return ordered[:n_best]

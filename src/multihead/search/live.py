@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from multihead.search.hypothesis import Hypothesis, length_penalty
+from multihead.search.hypothesis import Hypothesis, best, length_penalty
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,4 @@ class Harvest:
             for sentence, history, total, score, finished in zip(*(t.tolist() for t in sheaf), strict=True):
                 tokens = tuple(token for token in history if token >= 0)[1:]
                 found[sentence].append(Hypothesis(tokens, total, score, finished))
-        return [_best(hypotheses, n_best, distinct) for hypotheses in found]
-
-
-def _best(hypotheses: list[Hypothesis], n_best: int, distinct: bool) -> list[Hypothesis]:
-    ordered = sorted(hypotheses, key=lambda h: -h.score)
-    if distinct:
-        ordered = list({h.tokens: h for h in ordered}.values())
-    return ordered[:n_best]
+        return [best(hypotheses, n_best, distinct=distinct) for hypotheses in found]

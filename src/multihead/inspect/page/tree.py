@@ -13,7 +13,7 @@ from multihead.inspect import pictures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
 from multihead.search.beam import beam
-from multihead.search.constraints import banned
+from multihead.search.constraints import Banned
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import Limits
 from multihead.search.observer import Branches, Fate
@@ -87,7 +87,7 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
             alpha=s.length_penalty,
             n_best=s.beam_size,
             limits=Limits(s.max_extra, s.max_length, s.min_length, capacity),
-            constraints=[banned([target.pad_id, target.bos_id])],
+            constraints=[Banned([target.pad_id, target.bos_id])],
             observer=watch,
         )
     tree = {"beam_size": s.beam_size, "length_penalty": s.length_penalty, "steps": watch.steps}

@@ -8,8 +8,6 @@ the same with p and q exchanged. Autograd would keep ten matrices as large as th
 import torch
 from torch import Tensor
 
-from multihead import native
-
 
 def disagreement(logits_NV: Tensor, gradient_NV: Tensor | None) -> Tensor:
     """S, summed over pairs of rows (0 and 1, 2 and 3, ...), a scalar in double precision; no autograd.
@@ -18,12 +16,7 @@ def disagreement(logits_NV: Tensor, gradient_NV: Tensor | None) -> Tensor:
         logits_NV: the scores, an even number of rows.
         gradient_NV: filled with d S / d logits, in its own format; None: it is not wanted.
     """
-    N, V = logits_NV.shape
-    assert N % 2 == 0
-    if native.suits(logits_NV):
-        sums = torch.empty(1, dtype=torch.float64)
-        native.call("disagreement", logits_NV.dtype, logits_NV, gradient_NV, sums, N // 2, V)
-        return sums[0]
+    assert len(logits_NV) % 2 == 0
     exact = torch.promote_types(logits_NV.dtype, torch.float32)
     log_p, log_q = (logits_NV[half::2].to(exact).log_softmax(1) for half in (0, 1))
     p, q = log_p.exp(), log_q.exp()
