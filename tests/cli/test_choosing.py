@@ -58,6 +58,19 @@ def test_a_corpus_gives_its_run_a_name(tmp_path: Path, source: str, target: str 
     assert chosen(None, files, {}, run=None, init=None).name == name
 
 
+def test_one_file_holds_both_sides_whatever_the_old_target_was(trained: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "new.tsv"
+    pairs.write_text("eins zwei drei\tthree two one\n" * 7)
+    files = {**NOTHING, "source": (str(pairs),)}
+    assert chosen(None, files, {}, run=None, init=trained).data.target == ()
+    assert chosen("multi30k-de-en", files, {}, run=None, init=None).data.target == ()
+
+
+def test_standard_input_is_not_measured_before_it_is_read(trained: Path) -> None:
+    with pytest.raises(UserError, match="can be read only once"):
+        chosen(None, {**NOTHING, "source": ("-",)}, {}, run=None, init=trained)
+
+
 def test_a_run_without_anything_else_is_gone_on_with(trained: Path) -> None:
     assert chosen(None, NOTHING, {}, run=trained, init=None) == recipes.load(trained / "recipe.toml")
 

@@ -78,6 +78,23 @@ def test_translate_writes_to_what_is_no_file(trained: Path, typed: Typing, capfd
     assert Path("/dev/null").is_char_device()
 
 
+def test_translate_writes_where_a_link_leads(
+    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to("target")
+    typed("eins\n")
+    run(capfdbinary, "translate", trained, "-o", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() != "old"
+    # A link to what is open already, as /dev/stdout is one: written, not replaced.
+    (tmp_path / "standard").symlink_to("/proc/self/fd/1")
+    typed("eins\n")
+    out, _ = run(capfdbinary, "translate", trained, "-o", tmp_path / "standard")
+    assert out == (tmp_path / "target").read_text()
+    assert (tmp_path / "standard").is_symlink()
+
+
 def test_n_best_gives_the_line_number_and_the_score_best_first(
     trained: Path, typed: Typing, capfdbinary: Captured
 ) -> None:
@@ -113,6 +130,9 @@ def test_translations_begin_as_they_have_to(
     typed("eins\nzwei\ndrei\n")
     told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
     assert "2 lines, but more to translate" in told
+    typed("eins\n")
+    told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert "more lines than the 1 to translate" in told
 
 
 def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
@@ -129,6 +149,7 @@ def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Cap
         (["nowhere"], "nowhere: no such run folder"),
         (["RUN", "--beam-sise", "3"], 'unknown option "--beam-sise". Did you mean "--beam-size"?'),
         (["RUN", "--search.beam_sise", "3"], 'Did you mean "search.beam_size"?'),
+        (["RUN", "--training.steps", "5"], 'unknown option "--training.steps"'),
         (["RUN", "--beam-size", "none"], "it must be a whole number"),
         (["RUN", "--beam-size", "3", "--n-best", "5"], "n_best 5 is larger than the beam, 3"),
         (["RUN", "--device", "abacus"], 'no device "abacus" here'),
@@ -183,6 +204,21 @@ def test_score_refuses_files_of_different_length(
     assert not out.exists()
 
 
+def test_score_reads_what_the_run_was_trained_on(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text('{"de": "eins zwei drei", "en": "three two one"}\n')
+    keys = ["--data.source_field", "de", "--data.target_field", "en"]
+    out, _ = run(capfdbinary, "score", trained, "--src", pairs, *keys)
+    assert float(out) < 0
+    assert "data.source_field" in fail(capfdbinary, "score", trained, "--src", pairs)
+
+
+def test_evaluate_takes_no_target_without_its_source(trained: Path, capfdbinary: Captured) -> None:
+    assert "--tgt without --src" in fail(capfdbinary, "evaluate", trained, "--tgt", "nowhere.en")
+
+
 def test_evaluate_measures_the_recipes_test_sets(trained: Path, capfdbinary: Captured) -> None:
     out, _ = run(capfdbinary, "evaluate", trained)
     assert f"{trained} on held_out: 216 pairs" in out
@@ -191,6 +227,18 @@ def test_evaluate_measures_the_recipes_test_sets(trained: Path, capfdbinary: Cap
     told = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])
     assert told["held_out"]["pairs"] == 216
     assert {"bleu", "bleu_lowercase", "chrf", "perplexity", "signature"} <= told["held_out"].keys()
+
+
+def test_evaluate_prints_signatures_whole(
+    trained: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out, _ = run(capfdbinary, "evaluate", trained)
+    told = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])["held_out"]
+    lines = out.split("\n")
+    for name in ("signature", "signature_lowercase", "signature_chrf"):
+        assert f"    {told[name]}" in lines
+    assert lines == [line.rstrip() for line in lines]
 
 
 def test_evaluate_compares_two_runs(
@@ -218,6 +266,15 @@ def test_inspect_draws_in_the_terminal_or_into_a_file(
     assert "<svg" in (tmp_path / "map.svg").read_text(encoding="utf-8")
     assert "there is no layer 7" in fail(
         capfdbinary, "inspect", trained, "eins", "--target", "one", "--layer", 7
+    )
+
+
+def test_inspect_checks_the_names_of_its_files_first(capfdbinary: Captured) -> None:
+    told = fail(capfdbinary, "inspect", "nowhere", "eins", "-o", "map.xyz")
+    assert "map.xyz: the name does not say which kind of file to write" in told
+    assert ".html" in told
+    assert "End it with .svg, .png or .pdf." in fail(
+        capfdbinary, "inspect", "nowhere", "eins", "--png", "a.html"
     )
 
 

@@ -1,6 +1,8 @@
 """`multihead generate`, and what other commands say of a language model."""
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,9 +43,22 @@ def test_a_prompt_is_gone_on_with(trained: Path, capfdbinary: Captured) -> None:
     assert two.count("\n---\n") == 1
 
 
+def test_a_prompt_is_read_from_standard_input(
+    trained: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("--max-tokens", "2", "--seed", "3")
+    expected, _ = run(capfdbinary, "generate", trained, "--prompt", "cat\ncat\n", *few)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"cat\ncat\n\n")))
+    assert run(capfdbinary, "generate", trained, "--prompt", "-", *few)[0] == expected
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"cat\nc\xe4t\n")))
+    told = fail(capfdbinary, "generate", trained, "--prompt", "-")
+    assert "standard input:2: not UTF-8 (byte 0xE4 at column 2)" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["-n", "0"], "--number: 0 texts. Ask for at least one."),
         (["--prompt", "Kätzchen"], "does not know 'K' 'ä' 'z' 'h' 'e'"),
         (["--prompt", "cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
         (["--temperature", "-1"], "--search.temperature"),
@@ -96,3 +111,17 @@ def test_help_shows_the_keys_of_the_recipe_that_is_named(capfdbinary: Captured) 
     told = capfdbinary.readouterr().out.decode()
     assert "--max-tokens" in told
     assert "--beam-size" not in told
+
+
+def test_help_shows_the_keys_of_a_recipe_of_ones_own(tmp_path: Path, capfdbinary: Captured) -> None:
+    own = tmp_path / "own.toml"
+    for text, shown in [
+        ('extends = "shakespeare-char-cpu"\n', "--data.files"),
+        ("[nowhere", "--data.source"),
+    ]:
+        own.write_text(text)
+        capfdbinary.readouterr()
+        with pytest.raises(SystemExit):
+            main(["train", str(own), "--help"])
+        keys = {word for word in capfdbinary.readouterr().out.decode().split() if word.startswith("--data.")}
+        assert {"--data.files", "--data.source"} & keys == {shown}

@@ -124,6 +124,37 @@ def test_a_stale_part_is_thrown_away_and_fetched_again(tmp_path: Path, corpus: K
     assert held(tmp_path) == CONTENT
 
 
+def test_a_whole_part_gets_its_name_without_being_fetched(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher
+) -> None:
+    for name, body in CONTENT.items():
+        (tmp_path / f"{name}.part").write_bytes(body)
+    get(corpus, tmp_path)
+    assert held(tmp_path) == CONTENT
+    assert not publisher.asked
+
+
+@pytest.mark.parametrize("more", [b"", b"more"])
+def test_a_part_that_cannot_become_the_file_is_fetched_anew(
+    tmp_path: Path, corpus: KnownData, publisher: Publisher, more: bytes
+) -> None:
+    whole = CONTENT["train.de.gz"]
+    (tmp_path / "train.de.gz.part").write_bytes(b"x" * len(whole) + more)
+    get(corpus, tmp_path)
+    assert held(tmp_path) == CONTENT
+    assert publisher.asked == [None, None]
+
+
+def test_a_part_that_turns_out_wrong_at_the_last_attempt_is_told(
+    tmp_path: Path, corpus: KnownData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    (tmp_path / "train.de.gz.part").write_bytes(b"of another version")
+    with pytest.raises(UserError, match=r"after 0 of 253,259 bytes"):
+        get(corpus, tmp_path)
+    assert not held(tmp_path)
+
+
 @pytest.mark.parametrize("wrong", [b"x" * len(CONTENT["train.en.gz"]), CONTENT["train.en.gz"] + b"more"])
 def test_wrong_bytes_are_refused_and_not_kept(
     tmp_path: Path, corpus: KnownData, publisher: Publisher, wrong: bytes

@@ -80,6 +80,7 @@ def test_quotes_are_ordinary_and_labels_are_found(folder: Path) -> None:
             r'bad\.tsv:1: no column "label" in the heading.*--data\.label_field',
         ),
         ([], r"bad\.tsv: the file is empty"),
+        (["id\ttext\tlabel", "1\tthe cat\t0", "2\tthe dog\t"], r"bad\.tsv:3: a text without a class"),
     ],
 )
 def test_bad_tables_are_told_with_file_and_line(folder: Path, rows: list[str], told: str) -> None:

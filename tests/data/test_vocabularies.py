@@ -19,3 +19,13 @@ def test_vocabularies_with_other_numbers_for_control_symbols_are_refused(tmp_pat
     assert swapped.pad_id == ours.eos_id
     with pytest.raises(UserError, match="padding, begin and end symbol"):
         vocabularies.trained([ours, swapped], lambda: iter(()), 0, settings, lowercase=False)
+
+
+def test_a_given_vocabulary_reads_lower_case_where_that_is_asked_for() -> None:
+    settings = TokenizerSettings(kind="chars")
+    ours = train(["abc ab"], settings)
+    cased, lower = (
+        vocabularies.trained([ours], lambda: iter(()), 0, settings, lowercase=lowercase)[0]
+        for lowercase in (False, True)
+    )
+    assert lower.encode("AB") == ours.encode("ab") != cased.encode("AB")

@@ -49,6 +49,11 @@ def message(text: str) -> str:
             "[training]\nbetas = [nan, 0.9]\n",
             "training.betas = [nan, 0.9], but it must be a list of 2 numbers",
         ),
+        (
+            "[training]\nbetas = [1.0, 0.98]\n",
+            "my.toml:2: [training] betas = [1.0, 0.98], but each must be at least 0 and below 1",
+        ),
+        ("[training]\nbetas = [0.9, -0.1]\n", "my.toml:2: [training] betas = [0.9, -0.1], but each"),
         ("[training]\ncompile = 1\n", "training.compile = 1, but it must be true or false"),
         (
             '[training]\nschedule = "linear"\n',
@@ -101,6 +106,7 @@ def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> 
         ("data.dir.x", "1", '--data.dir: {x = "1"} is given, but it must be a text'),
         ("model.num_heads", "7", "--model.num_heads: [model] d_model 512 is not a multiple of num_heads 7"),
         ("training.steps", "[" * 3000, "but it must be a whole number of at least 1"),
+        ("training.betas", "[0.9, 1]", "--training.betas: [training] betas = [0.9, 1.0], but each must be"),
         ("name", "a/b", 'name = "a/b", but it must be a text that can name a folder'),
         ("name", "", 'name = "", but it must be a text that can name a folder'),
         ("name", "..", 'name = "..", but it must be a text that can name a folder'),

@@ -40,7 +40,7 @@ data = st.builds(
 training = st.builds(
     TrainingSettings,
     steps=whole,
-    betas=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    betas=st.tuples(st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True)),
     eps=positive,
     learning_rate=positive,
     schedule=st.sampled_from(["noam", "cosine"]),

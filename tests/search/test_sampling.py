@@ -9,7 +9,7 @@ from torch import Tensor
 
 from multihead.search.constraints import Banned
 from multihead.search.limits import Limits
-from multihead.search.sampling import sample, uniform
+from multihead.search.sampling import draw, sample, uniform
 
 ONE = Limits(max_length=1, min_length=1)
 
@@ -65,6 +65,19 @@ def test_temperature_is_an_exponent_of_the_probabilities() -> None:
 
 def test_a_low_temperature_is_greedy() -> None:
     assert set(first_tokens(211, temperature=0.01)) == {A}
+
+
+@pytest.mark.parametrize("more", [{}, {"top_k": 3}, {"top_p": 0.9}])
+def test_a_temperature_too_low_to_divide_by_is_greedy(more: dict[str, float]) -> None:
+    for temperature in (1e-30, 1e-38, 1e-45, 1e-300, 5e-324):
+        assert set(first_tokens(23, temperature=temperature, **more)) == {A}
+
+
+def test_a_temperature_too_high_to_divide_by_draws_all_that_is_allowed_alike() -> None:
+    logits_RV = torch.tensor([[0.08, 0.4, 0.0, 0.02, 0.2]]).log().expand(997, 5)
+    uniform_R = uniform(torch.arange(997), 0)
+    drawn = Counter(draw(logits_RV, uniform_R, temperature=1e300).tolist())
+    assert_drawn_from(drawn, dict.fromkeys([0, 1, 3, 4], 0.25))
 
 
 def test_top_k_draws_from_the_k_likeliest() -> None:

@@ -163,8 +163,9 @@ def test_what_cannot_be_had_is_told(sentences: list[str]) -> None:
             from_sentencepiece(content, given, place="source.spm")
         return str(error.value)
 
-    for content in (b"", b"no model at all", model[:977], b"\xff" * 31, b"\n\x05"):
+    for content in (b"", b"no model at all", model[:977], b"\xff" * 31, b"\n\x05", b"\n\x02\x18\x01" + model):
         assert told(content) == "source.spm: not a SentencePiece model"
+    assert "damaged rules for characters" in told(model + b"\x1a\x05\x12\x03bad")
     assert "other rules for spaces" in told(learned(sentences, 211, model_type="bpe"))
     assert "other rules for spaces" in told(learned(sentences, 211, add_dummy_prefix=False))
     assert "tokenizer.json" in told(learned(sentences, 211, user_defined_symbols=["XYZ"]))

@@ -39,7 +39,7 @@ def test_of_equals_the_first_is_best() -> None:
     assert best_of({"average": NAN, "best": 3.0}, "loss") == "best"
 
 
-def offered(final: str, *, scheduled: int, ema: bool) -> Mapping[str, Weights]:
+def offered(final: str, *, scheduled: int, ema: bool, went_on: bool = False) -> Mapping[str, Weights]:
     def weight(value: float) -> dict[str, Tensor]:
         return {"w": torch.tensor(value)}
 
@@ -48,6 +48,7 @@ def offered(final: str, *, scheduled: int, ema: bool) -> Mapping[str, Weights]:
         last=lambda: weight(100.0),
         best=lambda: weight(200.0),
         scheduled=[lambda number=number: weight(number) for number in range(scheduled)],  # type: ignore[misc]
+        went_on=went_on,
         ema=weight(300.0) if ema else None,
     )
     return {name: load() for name, load in found.items()}
@@ -77,3 +78,8 @@ def test_what_may_become_the_model(final: str, scheduled: int, ema: bool, names:
     assert {name: weights["w"].item() for name, weights in found.items()} == {
         name: expected[name] for name in names
     }
+
+
+def test_updates_after_the_last_scheduled_checkpoint_may_become_the_model_too() -> None:
+    assert list(offered("auto", scheduled=3, ema=True, went_on=True)) == ["average", "best", "ema", "last"]
+    assert list(offered("best", scheduled=3, ema=False, went_on=True)) == ["best"]

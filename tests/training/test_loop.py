@@ -67,7 +67,8 @@ def test_validation_sees_the_model_in_evaluation_mode_and_without_gradients(tmp_
 
     model = small_transformer()
     fit(training_in(tmp_path, model, validate=validate, settings={"steps": 11}))
-    assert seen == [(5, False, False), (10, False, False), (11, False, False), (11, False, False)]
+    # At the end: the average, the best, and the last, as it came after the last scheduled one.
+    assert seen == [(step, False, False) for step in (5, 10, 11, 11, 11)]
     assert model.training
 
 
@@ -163,14 +164,14 @@ def test_auto_chooses_what_validates_best(tmp_path: Path) -> None:
     seen: list[float] = []
 
     def validate(model: nn.Module, step: int) -> Validation:
-        # At the end the average is looked at first, then the best, then the moving average.
-        seen.append({5: 3.0, 10: 2.0, 15: 2.5}.get(step, 0.0) or (1.5, 2.0, 1.0)[len(seen) - 3])
+        # At the end the average is looked at first, then the best, the moving average, the last.
+        seen.append({5: 3.0, 10: 2.0, 15: 2.5}.get(step, 0.0) or (1.5, 2.0, 1.0, 1.2)[len(seen) - 3])
         return Validation({"loss": seen[-1]})
 
     outcome = fit(training_in(tmp_path, validate=validate, settings={"steps": 17, "ema": 0.5}))
     assert (outcome.chosen, outcome.metrics) == ("ema", {"loss": 1.0})
     end = list(Run(tmp_path).metrics())[-1]
-    assert end["candidates"] == {"average": 1.5, "best": 2.0, "ema": 1.0}
+    assert end["candidates"] == {"average": 1.5, "best": 2.0, "ema": 1.0, "last": 1.2}
 
 
 def test_the_model_in_memory_ends_as_it_was_trained_not_as_it_was_chosen(tmp_path: Path) -> None:

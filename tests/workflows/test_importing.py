@@ -122,6 +122,23 @@ def test_fine_tuning_starts_from_an_import(
     assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
 
 
+def test_a_folder_that_the_library_would_not_write_is_told(
+    bert: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    folder, _ = bert
+    weights, words = load_file(folder / "model.safetensors"), "bert.embeddings.word_embeddings.weight"
+    vector = {**weights, words: weights[words][:, 0].contiguous()}
+    unnumbered = {**weights, "bert.encoder.layer.x.weight": torch.zeros(3)}
+    for odd in (vector, unnumbered):
+        save_file(odd, folder / "model.safetensors")
+        told = fail(capfdbinary, "import", folder, "-o", tmp_path / "new")
+        assert "not a bert as the transformers library writes it" in told
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": ["model.safetensors"]}')
+    told = fail(capfdbinary, "import", folder, "-o", tmp_path / "new")
+    assert "not a bert as the transformers library writes it" in told
+    assert not (tmp_path / "new").exists()
+
+
 def test_what_cannot_be_imported_is_told(
     gpt2: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:

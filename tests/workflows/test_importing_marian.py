@@ -191,6 +191,7 @@ def test_what_a_marian_here_cannot_be_is_told(
     assert "normalize_before = True, but" in told(normalize_before=True)
     assert "share_encoder_decoder_embeddings = False, but" in told(share_encoder_decoder_embeddings=False)
     assert "scale_embedding = False" in told(scale_embedding=False)
+    assert "not a marian as the transformers library writes it" in told(d_model="22")
     assert "encoder_ffn_dim = 37 and decoder_ffn_dim = 41" in told(decoder_ffn_dim=41)
     assert 'activation_function "tanh" is not known here' in told(activation_function="tanh")
     assert f"decoder_start_token_id = 3, but by its tokenizer it is {tokenizer.pad_token_id}" in told(

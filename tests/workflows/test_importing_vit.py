@@ -150,6 +150,7 @@ def test_what_a_vit_here_cannot_be_is_told(
     assert "num_channels = 2, but pictures here have 1 or 3" in told(num_channels=2)
     assert "image_size is 15 x 20, but only squares" in told(image_size=[15, 20])
     assert "not of the model that config.json describes" in told(hidden_size=16)
+    assert "not a vit as the transformers library writes it" in told(id2label=NAMES)
     write_processor(folder, size={"shortest_edge": 29}, do_center_crop=False)
     assert "brought to 29 x 29, but the model reads 15 x 15" in told()
     write_processor(folder, rescale_factor=1.0)

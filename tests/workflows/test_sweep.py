@@ -123,6 +123,8 @@ def test_a_member_is_known_by_its_settings_and_its_steps(make: Make, tmp_path: P
     assert result["steps"] == 4
     assert result_of(short.recipe, tmp_path / "base") == result
     assert result_of(longer.recipe, tmp_path / "base") is None
+    (other,) = make(members + "search.length_penalty = 2.5\n").members
+    assert result_of(other.recipe, tmp_path / "base") is None
     again = run_member(longer.recipe, tmp_path / "base")
     assert again is not None
     assert again["steps"] == 7

@@ -70,6 +70,10 @@ def test_what_is_typed_goes_before_the_file(written: Path) -> None:
     written.write_text('recipe = "quickstart"\n[[members]]\nname = "a"\ntraining.steps = 7\n')
     (member,) = read(str(written), {"training.steps": "11"}).members
     assert member.recipe.training.steps == 11
+    assert member.changed["training.steps"] == "11"
+    written.write_text('recipe = "quickstart"\n[grid]\ntraining.steps = [7, 13]\n')
+    with pytest.raises(UserError, match=r"--training\.steps: .*what the grid is about"):
+        read(str(written), {"training.steps": "11"})
 
 
 def test_a_recipe_may_stand_beside_the_file(written: Path) -> None:
@@ -95,7 +99,10 @@ MEMBER = 'recipe = "quickstart"\n[[members]]\nname = "a"\n'
         (MEMBER + '[[members]]\nname = "a"\n', 'two members are called "a"'),
         (MEMBER + "[grid]\ntraining.seed = 3\n", "[grid]: training.seed must be a list of values"),
         ('[[members]]\nname = "a"\n', "member a: it names no recipe, nor does the sweep"),
-        ('recipe = "nowhere"\n[[members]]\nname = "a"\n', 'there is no recipe "nowhere"'),
+        (
+            'recipe = "nowhere"\n[[members]]\nname = "a"\n',
+            'mine.toml: member a: there is no recipe "nowhere"',
+        ),
         (
             'recipe = "quickstart"\n[[members]]\nname = "../a"\n',
             'its name is "../a", which cannot name a folder',
@@ -103,6 +110,14 @@ MEMBER = 'recipe = "quickstart"\n[[members]]\nname = "a"\n'
         ('recipe = "quickstart"\n[[members]]\n', 'member 1: its name is "", which cannot'),
         ('recipe = "quickstart"\nmembers = 3\n', "members are written [[members]]"),
         ("recipe = \n", "cannot be read: Invalid value (at line 1"),
+        ("set = 5\n" + MEMBER, "mine.toml: set must be a table"),
+        ("grid = []\n" + MEMBER, "mine.toml: grid must be a table"),
+        ("base = 5\n" + MEMBER, "mine.toml: base must be a text"),
+        ("members = []\n", "mine.toml: there are no members"),
+        ('recipe = "quickstart"\n[[members]]\nname = 5\n', "name must be a text"),
+        ('[[members]]\nname = "a"\nrecipe = 7\n', "member a: recipe must be a text"),
+        (MEMBER + "reference = 5\n", "member a: reference must be a table"),
+        (MEMBER + 'reference = { bleu = "25,8" }\n', "member a: reference.bleu must be a number"),
     ],
 )
 def test_what_is_wrong_is_told_and_where(written: Path, text: str, said: str) -> None:

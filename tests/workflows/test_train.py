@@ -2,6 +2,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 from watching import Silent
 
 from multihead.errors import UserError
@@ -9,6 +11,7 @@ from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.training.loop import Outcome, Training
 from multihead.workflows.train import train
 
 Make = Callable[..., Recipe[Settings]]
@@ -86,6 +89,8 @@ def test_other_settings_are_refused_by_name(tmp_path: Path, small: Make) -> None
     train(small(), tmp_path / "run", Silent())
     with pytest.raises(UserError, match=r"model\.d_ff: 22 -> 23"):
         train(small(model__d_ff=23), tmp_path / "run", Silent())
+    # The folder is free again, in the same process too.
+    assert train(small(), tmp_path / "run", Silent()).how == "finished"
 
 
 def test_other_data_is_refused(tmp_path: Path, small: Make, corpus: Path) -> None:
@@ -105,6 +110,28 @@ def test_fine_tuning_begins_with_the_old_weights_and_vocabulary(tmp_path: Path, 
     old, new = (Run.open(tmp_path / name).load_model().state_dict() for name in ("old", "new"))
     assert all((old[name] - new[name]).abs().max() < 1e-6 for name in old)
     assert (tmp_path / "old/tokenizer.json").read_bytes() == (tmp_path / "new/tokenizer.json").read_bytes()
+
+
+def test_fine_tuning_is_saved_before_its_first_update(
+    tmp_path: Path, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(small(), tmp_path / "old", Silent())
+
+    def killed(training: Training) -> Outcome:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Training, "fit", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(small(), tmp_path / "new", Silent(), init=tmp_path / "old")
+    (state,) = (tmp_path / "new" / "checkpoints").glob("state-*.safetensors")
+    saved, old = load_file(state), Run.open(tmp_path / "old").load_model().state_dict()
+    same = [
+        torch.equal(saved[f"model.{name}"], weight)
+        for name, weight in old.items()
+        if f"model.{name}" in saved
+    ]
+    assert len(same) > 9
+    assert all(same)
 
 
 def test_fine_tuning_a_model_of_other_sizes_is_refused(tmp_path: Path, small: Make) -> None:

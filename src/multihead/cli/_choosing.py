@@ -37,6 +37,9 @@ def chosen(
         UserError: nothing of this is there; bad settings; bad files.
     """
     named = {key: value for key, value in files.items() if value}
+    if "source" in named:
+        # Whoever names one file means one that holds both sides, whatever the recipe has for its target.
+        named = {"target": (), **named}
     if name is None and "source" not in named and run is not None and (run / "recipe.toml").is_file():
         name = str(run / "recipe.toml")
     if name is None and init is not None and (task := Run.open(init).task) != models.DEFAULT_TASK:
@@ -84,7 +87,7 @@ def _fine_tuning(place: Path, named: Files, given: Mapping[str, str]) -> Recipe[
     corpus = {"valid_source": (), "valid_target": (), **named}
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _placed(base, corpus)
-    fresh = suggest(measure(recipes.load(place, {**overrides, **given}).data))
+    fresh = suggest(measure(_told_once(recipes.load(place, {**overrides, **given}).data)))
     return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
 
 
@@ -103,7 +106,7 @@ def _told_once(data: DataSettings) -> DataSettings:
         raise UserError(
             "a corpus from standard input can be read only once",
             place="--src",
-            remedy="Name a recipe, so that it need not be measured first.",
+            remedy="Name a recipe, so that it need not be measured first, or a file.",
         )
     return data
 

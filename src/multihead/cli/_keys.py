@@ -11,7 +11,7 @@ from rich.text import Text
 
 from multihead import models
 from multihead.cli import _console
-from multihead.recipe import DEFAULT_KIND, section_types
+from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
 from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
 
@@ -68,7 +68,9 @@ def _key(name: str, sections: Sequence[str], short: str, bare: Collection[str]) 
         return None
     if key in bare:
         return f"{short}.{key}"
-    return key if "." in key else None
+    section, dot, _ = key.partition(".")
+    # Elsewhere than in its few sections a command would not look, so a key of another one is no key here.
+    return key if dot and (section in sections or section not in SECTION_NAMES) else None
 
 
 def spellings(sections: Sequence[str], *, short: str = "", types: Types | None = None) -> list[str]:

@@ -89,12 +89,18 @@ def _meant(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Ty
     """Return the sections that keys may be of: those of a model or a recipe that is named, or of the task."""
     if "model.kind" in given:
         return recipe.section_types(given["model.kind"])
-    named = next((name for name in rest if name in recipes.names()), None)
-    if named and task == models.DEFAULT_TASK:
-        return recipe.section_types(recipe.load(named).kind)
     if task == models.DEFAULT_TASK:
-        return recipe.section_types(recipe.DEFAULT_KIND)
+        return recipe.section_types(_named_kind(rest) or recipe.DEFAULT_KIND)
     return tasks.sections(task)
+
+
+def _named_kind(rest: Sequence[str]) -> str | None:
+    """Return the model of the first recipe among the arguments, built-in or a file; None if there is none."""
+    named = next((name for name in rest if name in recipes.names() or name.endswith(".toml")), None)
+    try:
+        return recipe.load(named).kind if named else None
+    except UserError:  # help is shown all the same; the command itself will tell
+        return None
 
 
 def _unknown(argument: str, spellings: Sequence[str], command: str) -> UserError:

@@ -1,5 +1,6 @@
 """Lines written: at once to standard output, or to a file that appears when it is complete."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -24,11 +25,21 @@ def write(blocks: Blocks, path: str | None) -> None:
         _write(blocks, sys.stdout.buffer)
         return
     place = Path(path)
-    if place.exists() and not place.is_file():  # a device or a pipe: nothing that could be replaced
+    if not _replaceable(place):
         with files.disk_errors_told(place), place.open("wb") as file:
             _write(blocks, file)
     else:
-        files.write(place, lambda partial: _write_new(blocks, partial))
+        # Behind a link, what it leads to is replaced, not the link.
+        files.write(Path(os.path.realpath(place)), lambda partial: _write_new(blocks, partial))
+
+
+def _replaceable(place: Path) -> bool:
+    """Whether another file can take its place, or it is not there yet: no device, no pipe, nothing open."""
+    while place.is_symlink():
+        place = place.parent / place.readlink()
+        if place.is_relative_to("/proc") or place.is_relative_to("/dev"):
+            return False
+    return not place.is_relative_to("/dev") and (place.is_file() or not place.exists())
 
 
 def in_blocks(lines: Iterable[str]) -> Iterator[list[str]]:

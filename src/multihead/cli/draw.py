@@ -10,6 +10,7 @@ shows captions seen in training and others: the true picture, the same through
 its codes, a drawn one, and the training picture that is nearest to that.
 """
 
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,9 +68,10 @@ def main(arguments: Sequence[str]) -> int:
         )
     if options.number < 1:
         raise UserError(f"{options.number} pictures", place="--number", remedy="Ask for at least one.")
+    if options.scale < 0:
+        raise UserError(f"{options.scale} times as large", place="--scale", remedy="Give 1 or more, or 0.")
     output = Path(options.output)
-    if output.suffix.lower() not in Image.registered_extensions():
-        raise UserError("not a name of a picture file", place=str(output), remedy="Call it grid.png.")
+    _check_name(output)
     run = Run.open(options.run).fit_for("drawing")
     search = recipes.load(run.folder / "recipe.toml", given).search
     artist = Artist.load(options.run, device=options.device)
@@ -87,6 +89,18 @@ def main(arguments: Sequence[str]) -> int:
     fits = ", ".join(f"{drawing.fits:.2f}" for drawing in drawn)
     _console.messages().print(f"{len(drawn)} in {output}; how well they fit: {fits}")
     return 0
+
+
+def _check_name(output: Path) -> None:
+    """Refuse a name whose ending stands for no kind of file that a picture in colour can be written to."""
+    kind = Image.registered_extensions().get(output.suffix.lower(), "")
+    try:
+        # Tried out: of the kinds that the library lists some can only be read, and some have no colours.
+        Image.new("RGB", (VISIBLE, VISIBLE)).save(io.BytesIO(), kind)
+    except (KeyError, ValueError, OSError):
+        raise UserError(
+            "not a name of a picture file that can be written", place=str(output), remedy="Call it grid.png."
+        ) from None
 
 
 def grid(pictures: Sequence[Image.Image], scale: int = 0) -> Image.Image:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
-from rich.table import Table
 
 from multihead import hardware
 from multihead import recipe as recipes
@@ -95,6 +94,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _test_sets(options: Options, data: DataSettings) -> list[TestSet]:
     if options.src is None:
+        if options.tgt is not None:
+            raise UserError("--tgt without --src", remedy="Name both sides: --src FILE --tgt FILE.")
         return test_sets(data)
     files = [file for file in (options.src, options.tgt) if file is not None]
     return [read_test_set(Path(options.src).name, data.model_copy(update={"dir": "."}), files)]
@@ -154,17 +155,22 @@ def _show_losses(run: str, evaluations: Sequence[Evaluation], console: Console) 
 def show(run: str, evaluation: Evaluation, console: Console) -> None:
     """Print what was measured on a test set."""
     e = evaluation
-    table = Table.grid(padding=(0, 2))
     scores = {"BLEU": e.bleu, "BLEU, lower-cased": e.bleu_lowercase, "chrF2": e.chrf}
     if e.bleu_tokenised_lowercase:
         scores["BLEU, published measure"] = e.bleu_tokenised_lowercase
-    for name, score in scores.items():
-        table.add_row(f"  {name}", f"{score.value:.2f}", score.signature)
-    table.add_row("  exactly right", f"{100 * e.exact:.2f} %")
-    table.add_row("  perplexity", f"{e.perplexity:.3f}", f"a piece; {e.perplexity_character:.4f} a character")
-    table.add_row("  speed", f"{e.sentences_per_second:,.1f}", "sentences/s")
+    others = {
+        "exactly right": f"{100 * e.exact:.2f} %",
+        "perplexity": f"{e.perplexity:.3f} a piece; {e.perplexity_character:.4f} a character",
+        "speed": f"{e.sentences_per_second:,.1f} sentences/s",
+    }
+    width = max(map(len, [*scores, *others]))
     console.print(f"{run} on {e.test_set.name}: {len(e.outputs):,} pairs")
-    console.print(table, soft_wrap=False)
+    for name, score in scores.items():
+        console.print(f"  {name:{width}}  {score.value:.2f}")
+        # On a line of its own, whole however narrow the terminal is: it is there to be quoted.
+        console.print(f"    {score.signature}")
+    for name, told in others.items():
+        console.print(f"  {name:{width}}  {told}")
     if e.contaminated:
         console.print(
             f"  caution: {e.contaminated:,} of these sentences occur in the training data", style="yellow"

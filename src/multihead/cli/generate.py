@@ -18,6 +18,7 @@ from multihead.cli import _options
 from multihead.errors import UserError
 from multihead.generation.writer import Writer
 from multihead.run import Run
+from multihead.text.lines import STDIN, read_lines
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,11 @@ def main(arguments: Sequence[str]) -> int:
     )
     if options.run is None:
         raise UserError("no run folder is named", remedy='multihead generate RUN --prompt "..."')
+    if options.number < 1:
+        raise UserError(f"{options.number} texts", place="--number", remedy="Ask for at least one.")
     run = Run.open(options.run).fit_for("language")
     search = recipes.load(run.folder / "recipe.toml", given).search
-    prompt = sys.stdin.read().removesuffix("\n") if options.prompt == "-" else options.prompt
+    prompt = _typed_in() if options.prompt == STDIN else options.prompt
     writer = Writer.load(run.folder, device=options.device)
     for number in range(options.number):
         texts = writer.write(prompt, search, number=number)
@@ -53,6 +56,15 @@ def main(arguments: Sequence[str]) -> int:
             _put(text)
         _put("\n")
     return 0
+
+
+def _typed_in() -> str:
+    """Return standard input, without its last line's end."""
+    try:
+        return "\n".join(read_lines(STDIN))
+    except UserError as error:
+        # The reader's remedy may name an option that this command does not have.
+        raise UserError(error.fact, place=error.place, remedy="A prompt is plain text in UTF-8.") from None
 
 
 def _put(text: str) -> None:

@@ -25,6 +25,7 @@ from multihead.cli import _console, _options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
 from multihead.inspect.page import Asked
+from multihead.inspect.pictures import METADATA
 from multihead.run import files
 from multihead.workflows import tasks
 from multihead.workflows.inspection import Question
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.run is None or options.what is None:
         missing = "no run folder is named" if options.run is None else "there is nothing to look at"
         raise UserError(missing, remedy='multihead inspect RUN "SENTENCE"')
+    _check_endings(options)
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
     pictures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
@@ -87,3 +89,11 @@ def main(arguments: Sequence[str]) -> int:
         console.print(shades(alignment, console.width))
         console.print(alignment.caption, style="dim", soft_wrap=not console.is_terminal)
     return 0
+
+
+def _check_endings(options: Options) -> None:
+    """Refuse names that do not say which kind of file to write, before anything is computed."""
+    for path, known in ((options.output, (*PAGES, *METADATA)), (options.png, (*METADATA,))):
+        if path and Path(path).suffix.lower() not in known:
+            remedy = f"End it with {', '.join(known[:-1])} or {known[-1]}."
+            raise UserError("the name does not say which kind of file to write", place=path, remedy=remedy)

@@ -16,10 +16,12 @@ from typing import Annotated
 
 import tyro
 
+from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.generation import PairScore, Translator
+from multihead.run import Run
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
 
@@ -41,21 +43,24 @@ class Options:
     """Where the numbers go; the file appears when it is complete. [standard output]"""
     per_token: _options.Flag = False
     """Divide by the number of target pieces, the end symbol included."""
-    encoding: _options.Word = "utf-8"
-    """Text encoding of the files."""
+    encoding: _options.Text = None
+    """Text encoding of the files. [as the run's]"""
     device: _options.Word = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options = _options.read(Options, arguments)
+    options, given = _options.read_with_keys(Options, arguments, sections=("data",))
     if not options.runs or not options.src:
         remedy = "multihead score RUN --src FILE --tgt FILE"
         raise UserError("no pairs to score" if options.runs else "no run folder is named", remedy=remedy)
+    run = Run.open(options.runs[0]).fit_for("translation")
+    as_told = {**given, **({} if options.encoding is None else {"data.encoding": options.encoding})}
+    data = recipes.load(run.folder / "recipe.toml", as_told).data
     translator = Translator.load(*options.runs, device=options.device)
     total = Total()
-    write(_blocks(translator, total, options), options.output)
+    write(_blocks(translator, total, options, data), options.output)
     _console.messages().print(str(total))
     return 0
 
@@ -85,8 +90,10 @@ class Total:
         )
 
 
-def _blocks(translator: Translator, total: Total, options: Options) -> Iterator[list[str]]:
-    pairs = read_pairs(DataSettings(encoding=options.encoding), options.src, options.tgt)
+def _blocks(
+    translator: Translator, total: Total, options: Options, data: DataSettings
+) -> Iterator[list[str]]:
+    pairs = read_pairs(data.model_copy(update={"dir": "."}), options.src, options.tgt)
     number = 0
     while chunk := list(islice(pairs, CHUNK)):
         scores = translator.score(chunk)

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     console = _console.output()
     with Watcher(console) as watcher:
         if options.dry_run:
-            found = dry_run(recipe, watcher)
+            found = dry_run(recipe, watcher, init=init)
         else:
             folder = run or Path("runs") / f"{recipe.name}-{recipe_hash(recipe)}"
             console.print(f"run folder: {folder}")

@@ -80,8 +80,12 @@ def _blocks(translator: Translator, search: SearchSettings, options: Options) ->
     number = 0
     while chunk := list(islice(lines, size)):
         forced = [prefix or "" for prefix in islice(prefixes, len(chunk))]
+        fact = ""
         if len(forced) != len(chunk):
             fact = f"{number + len(forced):,} lines, but more to translate"
+        elif options.prefixes and len(chunk) < size and next(prefixes, None) is not None:
+            fact = f"more lines than the {number + len(chunk):,} to translate"
+        if fact:
             raise UserError(fact, place=str(options.prefixes), remedy="A prefix a line, empty for none.")
         found = translator.translate(chunk, search, prefixes=forced, first_number=number)
         for place, translation in enumerate(found, start=number + 1):

@@ -86,25 +86,39 @@ def _copy(source: Path, file: KnownFile, path: Path) -> None:
 
 def _download(url: str, file: KnownFile, path: Path, report: Progress) -> None:
     partial, why = _partial(path), ""
+    # What a call left that was killed before the last step: a server has nothing to add to it.
+    if _settled(partial, file, path):
+        return
     for attempt in range(ATTEMPTS):
         time.sleep(PAUSE * attempt)
         resumed = partial.exists()
         why = _fetch_rest(url, file, partial, report)
-        if is_right(partial, file):
-            _finish(partial, path)
+        if _settled(partial, file, path):
             return
-        if partial.stat().st_size >= file.size:
-            partial.unlink()
-            if not resumed:
-                fact = "the server sends other bytes than expected (SHA-256); nothing was kept"
-                raise UserError(fact, place=url, remedy="Try later, or take the files from a folder: --from.")
-    fact = f"the connection broke off after {partial.stat().st_size:,} of {file.size:,} bytes ({why})"
+        if not partial.exists() and not resumed:
+            fact = "the server sends other bytes than expected (SHA-256); nothing was kept"
+            raise UserError(fact, place=url, remedy="Try later, or take the files from a folder: --from.")
+    fact = f"the connection broke off after {_size(partial):,} of {file.size:,} bytes ({why})"
     raise UserError(fact, place=url, remedy="Run the same command again: it goes on from there.")
+
+
+def _settled(partial: Path, file: KnownFile, path: Path) -> bool:
+    """Give a whole file its name and return True; one that can no longer become right is thrown away."""
+    if is_right(partial, file):
+        _finish(partial, path)
+        return True
+    if _size(partial) >= file.size:
+        partial.unlink()
+    return False
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _fetch_rest(url: str, file: KnownFile, partial: Path, report: Progress) -> str:
     """Append what is still missing; return why no more came."""
-    start = partial.stat().st_size if partial.exists() else 0
+    start = _size(partial)
     with _opened(url, start) as response, partial.open("ab" if response.status == 206 else "wb") as out:
         while out.tell() <= file.size:
             try:

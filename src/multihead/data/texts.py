@@ -83,6 +83,8 @@ def prepare_texts(
         raise UserError("no files are named", place="data", remedy="Name them: --data.files FILE.")
     if known is None and tokenizer.file:
         known = with_mask(Tokenizer.load(tokenizer.file))
+    if known is not None and data.lowercase:
+        known = known.lowercased()
     basis = _basis(data, tokenizer, known, seed)
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
     folder = cache_root(data.cache) / key[:32]

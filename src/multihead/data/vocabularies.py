@@ -59,7 +59,7 @@ def trained(
             sample = side(spread(corpus(), total, settings.sample_pairs))
             tokenizer = train(sample, settings, lowercase)
             _check_size(tokenizer, settings)
-        ready.append(tokenizer)
+        ready.append(tokenizer.lowercased() if lowercase else tokenizer)
     _check_symbols(ready[0], ready[-1])
     return ready[0], ready[-1]
 

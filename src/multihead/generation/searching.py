@@ -10,6 +10,7 @@ from multihead.search.constraints import Banned, Constraint, no_repeated_ngram
 from multihead.search.greedy import greedy
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import Limits
+from multihead.search.observer import Observer
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
 from multihead.settings import SearchSettings
@@ -25,6 +26,7 @@ def search(
     target: Tokenizer,
     capacity: int | None,
     numbers: Sequence[int],
+    observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
     """Search as the settings say.
 
@@ -36,6 +38,7 @@ def search(
         target: the target vocabulary.
         capacity: the most tokens that the model can write; None: any number.
         numbers: B numbers that tell sentences apart, which random samples follow from.
+        observer: is shown every step.
 
     Raises:
         UserError: settings that contradict each other; scores that are no numbers.
@@ -56,6 +59,7 @@ def search(
             stop=settings.stop,
             limits=limits,
             constraints=constraints,
+            observer=observer,
         )
     if settings.method == "sample":
         return sample(
@@ -72,6 +76,7 @@ def search(
             alpha=settings.length_penalty,
             limits=limits,
             constraints=constraints,
+            observer=observer,
         )
     if settings.n_best > 1:
         raise UserError(
@@ -86,4 +91,5 @@ def search(
         alpha=settings.length_penalty,
         limits=limits,
         constraints=constraints,
+        observer=observer,
     )

@@ -114,6 +114,8 @@ class Translator:
         Raises:
             UserError: settings that contradict each other; a model whose scores are no numbers.
         """
+        if isinstance(lines, str):
+            raise UserError("one text, not a list of lines", remedy='Put it into a list: translate(["..."]).')
         settings = settings or self.settings
         sources = self.source_tokenizer.encode_batch(lines)
         forced = self.target_tokenizer.encode_batch(prefixes if prefixes is not None else [""] * len(lines))

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from multihead.nn.attention import DotProductAttention
-from multihead.nn.feed_forward import FeedForward
+from multihead.nn.feed_forward import ACTIVATIONS, FeedForward
 from multihead.nn.kernels.packed_linear import PackedLinear
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
@@ -111,7 +111,7 @@ class _CrossAttention(_Heads):
 class _FeedForward:
     def __init__(self, network: FeedForward, dtype: torch.dtype) -> None:
         self._w_1, self._w_2 = _Linear.of(dtype, network.w_1), _Linear.of(dtype, network.w_2)
-        self._activation = F.relu_ if network.activation is F.relu else network.activation
+        self._activation = F.relu_ if network.activation is ACTIVATIONS["relu"] else network.activation
 
     def __call__(self, x: Tensor) -> Tensor:
         return self._w_2(self._activation(self._w_1(x)))

@@ -23,6 +23,10 @@ from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
 
+SHARPEST, FLATTEST = 1e-30, 1e30
+"""Beyond these temperatures nothing changes: the likeliest token is drawn, or each that is allowed alike. To
+divide by them would overflow."""
+
 
 @torch.inference_mode()
 def sample(
@@ -90,7 +94,8 @@ def draw(
         top_k: the same.
         top_p: the same.
     """
-    values_RC, columns_RC = _allowed(logits_RV / temperature, top_k, top_p)
+    divisor = min(max(temperature, SHARPEST), FLATTEST)
+    values_RC, columns_RC = _allowed(logits_RV / divisor, top_k, top_p)
     choice_R1 = _inverse(values_RC.softmax(1), uniform_R)[:, None]
     return (choice_R1 if columns_RC is None else columns_RC.gather(1, choice_R1))[:, 0]
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 
 from multihead.settings.base import Settings
 
@@ -53,6 +53,13 @@ class Learning(Settings):
     """Save the training state at least this often, besides at every validation."""
     log_every: PositiveInt = 50
     """Updates between two lines of metrics.jsonl."""
+
+    @field_validator("betas")
+    @classmethod
+    def _decay(cls, betas: tuple[float, float]) -> tuple[float, float]:
+        if not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"betas = {[*betas]}, but each must be at least 0 and below 1")
+        return betas
 
 
 class TrainingSettings(Learning):

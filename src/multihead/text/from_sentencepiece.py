@@ -57,7 +57,7 @@ def from_sentencepiece(content: bytes, numbers: Mapping[str, int], *, place: str
     library = Library(models.Unigram(vocabulary, unk_id=numbers[UNKNOWN], byte_fallback=False))
     library.normalizer = normalizers.Sequence(
         [
-            *([normalizers.Precompiled(model.charts)] if model.charts else []),
+            *_charts(model, place),
             normalizers.Replace(Regex(" +"), " "),
             normalizers.Replace(Regex(r"\A | \z"), ""),
         ]
@@ -75,6 +75,13 @@ def from_sentencepiece(content: bytes, numbers: Mapping[str, int], *, place: str
     )
     library.add_tokens([AddedToken(name, normalized=False) for name in names if _is_sign(name)])
     return Tokenizer.from_json(library.to_str(), place=place)
+
+
+def _charts(model: _Model, place: str) -> list[normalizers.Normalizer]:
+    try:
+        return [normalizers.Precompiled(model.charts)] if model.charts else []
+    except Exception:  # the library raises no special one
+        raise UserError("a SentencePiece model with damaged rules for characters", place=place) from None
 
 
 def _own(name: str, model: _Model) -> str:
@@ -106,7 +113,7 @@ def _read(content: bytes, place: str) -> _Model:
         scores = {piece: score for piece, score, kind in pieces if kind == _NORMAL}
         odd = [piece for piece, _, kind in pieces if kind not in (_NORMAL, _UNKNOWN, _CONTROL, _UNUSED)]
         odd += [piece for piece in scores if SPACE in piece[1:]]
-    except (ValueError, IndexError, TypeError, AttributeError, struct.error):
+    except (ValueError, LookupError, TypeError, AttributeError, struct.error):
         raise UserError("not a SentencePiece model", place=place) from None
     if not scores:
         raise UserError("not a SentencePiece model", place=place)

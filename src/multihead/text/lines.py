@@ -160,7 +160,7 @@ def _raw_lines(binary: _Lines, place: str) -> Iterator[bytes]:
 
 def _undecodable(error: UnicodeDecodeError, encoding: str, place: str) -> UserError:
     byte, column = error.object[error.start], error.start + 1
-    remedy = "Convert the file to UTF-8, or set data.encoding to the file's own (e.g. latin-1)."
+    remedy = "Convert the file to UTF-8, or say what it is: --data.encoding (or --encoding) latin-1."
     return UserError(
         f"not {encoding.upper()} (byte 0x{byte:02X} at column {column})", place=place, remedy=remedy
     )

@@ -67,4 +67,7 @@ def _rows(
         if len(cells) != len(heading):
             fact = f"{len(cells)} columns, but the heading has {len(heading)}"
             raise UserError(fact, place=f"{path}:{number}", remedy="Mend the line, or leave it out.")
+        if label is not None and not cells[label]:
+            fact = "a text without a class"
+            raise UserError(fact, place=f"{path}:{number}", remedy="Mend the line, or leave it out.")
         yield Example(cells[text], "" if label is None else cells[label], f"{path}:{number}")

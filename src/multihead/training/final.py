@@ -36,12 +36,14 @@ def candidates(
     last: Load,
     best: Load,
     scheduled: Sequence[Load],
+    went_on: bool,
     ema: Weights | None,
 ) -> dict[str, Load]:
     """Return the weights that may become the model, each to be loaded when it is looked at.
 
-    With ``training.final`` = "auto" everything there is; otherwise what was asked for, or the last
-    weights where a run was too short to have it.
+    ``went_on`` says whether updates were made after the last scheduled checkpoint. With ``training.final`` =
+    "auto" everything there is; otherwise what was asked for, or the last weights where a run was too short to
+    have it.
     """
     offered: dict[str, Load] = {}
     if len(scheduled) > 1:
@@ -50,8 +52,9 @@ def candidates(
         offered["best"] = best
     if ema is not None:
         offered["ema"] = lambda: ema
+    if settings.final != "auto" or went_on or not offered:
+        offered["last"] = last
     if settings.final == "auto":
-        return offered or {"last": last}
-    offered["last"] = last
+        return offered
     wanted = settings.final if settings.final in offered else "last"
     return {wanted: offered[wanted]}

@@ -144,8 +144,8 @@ class Training:
                 if self.progress.step % self.validation.every == 0:
                     self._checkpoint()
                 elif time.monotonic() - self._saved_at > 60 * self.settings.save_minutes:
-                    self._save()
-            self._save()
+                    self.save()
+            self.save()
             return self._finish() if self.done else Outcome("interrupted", self.progress)
 
     # --- one step -----------------------------------------------------------------------------------
@@ -178,11 +178,12 @@ class Training:
         event = self.checkpoints.take_in(self.progress, self.model.state_dict(), seen.metrics)
         self.run.log(event)
         self.run.add_samples(self.progress.step, seen.samples)
-        self._save()
+        self.save()
         self.checkpoints.clear(self.progress)
         self.observer.validated(event, seen.samples)
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Write down where it stands."""
         self.state.save(self.run)
         self._saved_at = time.monotonic()
 
@@ -211,6 +212,7 @@ class Training:
             last=lambda: trained,
             best=self.checkpoints.load_best,
             scheduled=self.checkpoints.to_average(self.progress),
+            went_on=self.progress.step % self.validation.every != 0,
             ema=self.state.ema.weights if self.state.ema else None,
         )
         seen: dict[str, dict[str, float]] = {}

@@ -4,10 +4,12 @@ import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from multihead import hardware
 from multihead.data.batches import Position
 from multihead.recipe import Recipe
+from multihead.run import Run
 from multihead.settings import Settings
 from multihead.training import optimizers
 from multihead.training.update import Updater
@@ -53,15 +55,19 @@ class DryRun:
         return self.seconds_an_update * steps / 3600
 
 
-def dry_run(recipe: Recipe[Settings], observer: Observer) -> DryRun:
-    """Prepare the corpus, run the largest batch forward and backward, time a few updates; keep nothing."""
+def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None = None) -> DryRun:
+    """Prepare the corpus, run the largest batch forward and backward, time a few updates; keep nothing.
+
+    ``init`` is the run whose model and vocabulary to begin with.
+    """
     settings = recipe.training
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)
-    made = ready(recipe, device, progress=observer.preparing)
+    beginning = Run.open(init) if init else None
+    made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
     recipe = made.recipe
-    model = new_model(recipe, device).train()
+    model = new_model(recipe, device, beginning).train()
     updater = Updater(model, optimizers.make_optimizer(model, settings), settings, device)
     stream = made.stream(Position())
     largest = stream.largest()

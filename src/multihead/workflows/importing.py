@@ -24,6 +24,8 @@ from multihead.workflows.foreign._folder import CONFIG, Folder
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What code meets that takes numbers for texts, lists for tables, or vectors for matrices."""
 VOCABULARIES = ("vocab_size", "source_vocab", "target_vocab")
 
 
@@ -47,20 +49,23 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
         run_folder: new.
 
     Raises:
-        UserError: a file is missing, damaged or a pickle; a model that is not known here; weights that are
-            not of the model that config.json describes; a vocabulary that does not go with it.
+        UserError: a file is missing, damaged or a pickle; a model that is not known here, or not as the
+            transformers library writes it; weights that are not of the model that config.json describes; a
+            vocabulary that does not go with it.
     """
     folder = Folder.open(path)
     kind = _kind(folder)
-    paths = _weight_files(folder)
     try:
+        paths = _weight_files(folder)
         settings = kind.settings(folder)
         theirs = _weights(paths)
         ours: dict[str, Tensor] = kind.weights(theirs, folder)
     except KeyError as error:
         fact = f"{error} is missing, which a {folder.config['model_type']} has"
         raise UserError(fact, place=str(path), remedy="Is it the whole model, as it was saved?") from None
-    tokenizers: Sequence[Tokenizer] = kind.tokenizers(folder)
+    except MALFORMED as error:
+        raise _malformed(folder, error) from error
+    tokenizers = _tokenizers(kind, folder)
     name = path.resolve().name.lstrip(".") or "imported"
     recipe = recipes.from_toml("", overrides={"name": name, "model.kind": kind.KIND, **settings})
     _check_vocabularies(tokenizers, recipe, path)
@@ -85,6 +90,20 @@ def _kind(folder: Folder) -> ModuleType:
     if name not in known():
         raise folder.refuse(f"model_type is {json.dumps(name)}, and known are {', '.join(known())}")
     return importlib.import_module(f"{foreign.__name__}.{name}")
+
+
+def _tokenizers(kind: ModuleType, folder: Folder) -> Sequence[Tokenizer]:
+    try:
+        found: Sequence[Tokenizer] = kind.tokenizers(folder)
+    except MALFORMED as error:
+        raise _malformed(folder, error) from error
+    return found
+
+
+def _malformed(folder: Folder, error: Exception) -> UserError:
+    told = " ".join(str(error).split()) or type(error).__name__
+    fact = f"not a {folder.config['model_type']} as the transformers library writes it ({told})"
+    return UserError(fact, place=str(folder.path), remedy="Are its files as they were saved?")
 
 
 def _weight_files(folder: Folder) -> list[Path]:

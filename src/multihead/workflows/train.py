@@ -70,6 +70,8 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             d_model=getattr(recipe.model, "d_model", 1),
             device=device,
         )
+        if beginning and not training.progress.step:
+            training.save()  # so that the same run goes on from these weights, whatever it is started with
         observer.begins(recipe, model, device, training.progress.step)
         outcome = training.fit()
         draw_curves(run.metrics(), run.folder / "curves.svg")
@@ -104,14 +106,17 @@ def _opened(folder: Path, made: Ready) -> Run:
         data = {"files": file_hashes(made.files), "fingerprint": made.fingerprint, **made.data}
         return Run.create(folder, with_horizon(made.recipe), made.tokenizers, environment(data))
     run = Run.open(folder).lock()
-    if run.environment["data"]["fingerprint"] != made.fingerprint:
+    try:
+        if run.environment["data"]["fingerprint"] != made.fingerprint:
+            fact = (
+                "this run was started with other data (the files' contents, or how they are prepared, differ)"
+            )
+            remedy = "Bring the old files back, or give another --run folder."
+            raise UserError(fact, place=str(folder), remedy=remedy)
+        run.write_recipe(resumed(run.recipe, made.recipe, place=str(folder)))
+    except BaseException:
         run.close()
-        raise UserError(
-            "this run was started with other data (the files' contents, or how they are prepared, differ)",
-            place=str(folder),
-            remedy="Bring the old files back, or give another --run folder.",
-        )
-    run.write_recipe(resumed(run.recipe, made.recipe, place=str(folder)))
+        raise
     return run
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
+from multihead.data.pictures import captioned
 from multihead.data.pictures.caption_batches import CaptionBatches, CaptionStream
 from multihead.data.pictures.captioned import Captioned, parted, prepare
 from multihead.data.pictures.shapes import COLOURS, PLACES, SHAPES, SIZE, SIZES, _cover, captions
@@ -80,6 +81,42 @@ def test_a_truncated_picture_and_a_broken_archive_are_refused(tmp_path: Path) ->
     (tmp_path / "all.zip").write_bytes(b"PK no archive")
     with pytest.raises(UserError, match=r"not a \.zip file that can be read"):
         prepared(tmp_path, captions="list.tsv", pictures="all.zip")
+
+
+def test_a_damaged_or_encrypted_picture_of_an_archive_is_refused(tmp_path: Path) -> None:
+    keys = listed(tmp_path, ROWS)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        for number in range(len(WORDS)):
+            packed.write(tmp_path / f"{number}.png", f"{number}.png")
+        first, second = packed.infolist()[:2]
+    whole = (tmp_path / "all.zip").read_bytes()
+    directory = whole.index(b"PK\x01\x02")
+    start = first.header_offset + 30 + len(first.filename)  # of the picture, behind its header
+    damaged = bytearray(whole)
+    damaged[start : second.header_offset] = b"\xff" * (second.header_offset - start)
+    encrypted = bytearray(whole)
+    encrypted[first.header_offset + 6] |= 1
+    encrypted[directory + 8] |= 1
+    unknown = bytearray(whole)
+    unknown[first.header_offset + 8] = unknown[directory + 10] = 97
+    for content in (damaged, encrypted, unknown):
+        (tmp_path / "all.zip").write_bytes(content)
+        with pytest.raises(
+            UserError, match=r"all\.zip: not a \.zip file that can be read \(.+data\.pictures"
+        ):
+            prepared(tmp_path, **{**keys, "pictures": "all.zip"})
+
+
+def test_an_archive_that_unfolds_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = listed(tmp_path, [*ROWS, ROWS[0]], zipped=True)
+    total = sum((tmp_path / f"{number}.png").stat().st_size for number in range(len(WORDS)))
+    monkeypatch.setattr(captioned, "LARGEST_SUM", total)
+    prepared(tmp_path, **keys)
+    monkeypatch.setattr(captioned, "LARGEST_SUM", total - 1)
+    with pytest.raises(UserError, match=rf"all\.zip: its pictures unfold to {total} bytes"):
+        prepared(tmp_path, **keys)
 
 
 def test_the_package_draws_as_many_shapes_as_there_are_captions_and_no_two_alike() -> None:

@@ -4,7 +4,10 @@ import csv
 import hashlib
 import io
 import json
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +36,10 @@ SUMMARY, TOKENIZER = "summary.json", "tokenizer.json"
 FILE, CAPTION = "file", "caption"
 LARGEST = 1 << 28
 """Bytes of a picture in a .zip file; a larger one is refused."""
+LARGEST_SUM = 1 << 33
+"""Bytes of all listed pictures in a .zip file, which are held in memory; more are refused."""
+UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError)
+"""What reading a damaged .zip file ends in; a ``RuntimeError`` where it is encrypted, or oddly packed."""
 
 Progress = Callable[[str, int, int | None], None]
 """(stage, pictures done, pictures in all if known)"""
@@ -224,10 +231,14 @@ def _zipped(file: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Cal
                     raise _missing(name, path, line, file)
                 if sizes[name] > LARGEST:
                     raise UserError(f"{name} unfolds to {sizes[name]:,} bytes", place=str(file))
+            if (total := sum(sizes[name] for name in {name for _, name, _ in rows})) > LARGEST_SUM:
+                remedy = "Unpack it, and name the folder: data.pictures."
+                raise UserError(f"its pictures unfold to {total:,} bytes", place=str(file), remedy=remedy)
             contents = {name: packed.read(name) for _, name, _ in rows}
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
+    except (*UNREADABLE, RuntimeError) as error:
         fact = f"not a .zip file that can be read ({error})"
-        raise UserError(fact, place=str(file), remedy="Fetch it again.") from None
+        remedy = "Fetch it again; or unpack it, and name the folder: data.pictures."
+        raise UserError(fact, place=str(file), remedy=remedy) from None
     return contents.__getitem__
 
 

@@ -9,13 +9,11 @@ from multihead.attention_maps import sentence
 from multihead.attention_maps.calls import evaluating
 from multihead.generation import Translator
 from multihead.generation.batching import Asked, to_source
+from multihead.generation.searching import search
 from multihead.inspect import pictures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
-from multihead.search.beam import beam
-from multihead.search.constraints import Banned
 from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
 from multihead.search.observer import Branches, Fate
 from multihead.search.stepper import Stepper
 from multihead.text.tokenizer import Tokenizer
@@ -75,19 +73,16 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
         eos_id=translator.source_tokenizer.eos_id,
     )
     watch = Watch(target, pruned=s.beam_size)
-    capacity = None if translator.limit is None else translator.limit - 1
     model = translator.models[0]
     with evaluating(model):
-        [found] = beam(
+        [found] = search(
             cast(Stepper[Any], model),
             source.to(translator.device),
             [[target.bos_id]],
-            eos_id=target.eos_id,
-            beam_size=s.beam_size,
-            alpha=s.length_penalty,
-            n_best=s.beam_size,
-            limits=Limits(s.max_extra, s.max_length, s.min_length, capacity),
-            constraints=[Banned([target.pad_id, target.bos_id])],
+            s.model_copy(update={"method": "beam", "n_best": s.beam_size}),
+            target=target,
+            capacity=None if translator.limit is None else translator.limit - 1,
+            numbers=[0],
             observer=watch,
         )
     tree = {"beam_size": s.beam_size, "length_penalty": s.length_penalty, "steps": watch.steps}

@@ -4,6 +4,7 @@ Trains the recipe in the run folder, or goes on with it, and then measures on th
 result is ``result.json`` in the run folder. Exit codes are those of the command line.
 """
 
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -60,7 +61,11 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
 
 
 def _identity(recipe: Recipe[Settings]) -> str:
-    return f"{recipe_hash(recipe)}-{recipe.training.steps}"
+    """What a result depends on: the training, the search, the test sets."""
+    values = recipe.values()
+    measured = {key: value for key, value in values.items() if key.startswith(("search.", "data.tests"))}
+    digest = hashlib.sha256(json.dumps(measured, sort_keys=True, default=str).encode()).hexdigest()
+    return f"{recipe_hash(recipe)}-{recipe.training.steps}-{digest[:8]}"
 
 
 def _numbers(evaluation: Evaluation) -> dict[str, float]:

@@ -95,7 +95,7 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
     for name in names:
         if names.count(name) > 1:
             raise UserError(f'two members are called "{name}"', place=str(path))
-    base = str(given.get("base", ""))
+    base = _word(given, "base", str(path))
     if base and base not in names:
         raise UserError(f'base = "{base}", but no member is called so', place=str(path))
     return Sweep(str(given.get("name", path.stem)), first_comment(text), base, members)
@@ -113,15 +113,17 @@ def _find(name: str) -> Path:
 
 
 def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, object]) -> Iterator[Member]:
-    for_all = _flat(given.get("set", {}), f"{path}: [set]")
+    for_all = _flat(_table(given, "set", str(path)), f"{path}: [set]")
     grid: dict[str, list[object]] = {}
-    for key, values in _flat(given.get("grid", {}), f"{path}: [grid]").items():
+    for key, values in _flat(_table(given, "grid", str(path)), f"{path}: [grid]").items():
         if not isinstance(values, list) or not values:
             raise UserError(f"{key} must be a list of values", place=f"{path}: [grid]")
         grid[key] = values
     listed = given.get("members", [{}])
     if not (isinstance(listed, list) and all(isinstance(member, dict) for member in listed)):
         raise UserError("members are written [[members]]", place=str(path))
+    if not listed:
+        raise UserError("there are no members", place=str(path), remedy="Write [[members]], or a [grid].")
     for number, member in enumerate(listed, start=1):
         place = f"{path}: member {member.get('name', number)}"
         _check_keys(member, (*OF_MEMBER, *SECTION_NAMES), place)
@@ -129,14 +131,43 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
         for point in product(*grid.values()):
             at = dict(zip(grid, point, strict=True))
             changed = {**for_all, **own, **at}
-            name = _name(member.get("name", ""), at, place)
-            chosen = member.get("recipe", given.get("recipe", ""))
+            if typed := sorted(grid.keys() & overrides.keys()):
+                fact = f"{typed[0]} is what the grid is about"
+                raise UserError(fact, place=f"--{typed[0]}", remedy="Leave it out, or change the grid.")
+            name = _name(_word(member, "name", place), at, place)
+            chosen = _word(member, "recipe", place) or _word(given, "recipe", str(path))
             yield Member(
                 name,
                 _recipe(chosen, name, {**changed, **overrides}, path),
-                {"recipe": chosen, **own, **at},
-                member.get("reference", {}),
+                {
+                    "recipe": chosen,
+                    **{key: overrides.get(key, value) for key, value in {**own, **at}.items()},
+                },
+                _reference(member, place),
             )
+
+
+def _word(given: Mapping[str, Any], key: str, place: str) -> str:
+    value = given.get(key, "")
+    if not isinstance(value, str):
+        raise UserError(f"{key} must be a text", place=place, remedy=f'Write {key} = "{value}".')
+    return value
+
+
+def _table(given: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
+    value = given.get(key, {})
+    if not isinstance(value, dict):
+        raise UserError(f"{key} must be a table", place=place, remedy=f"Write [{key}], and keys below it.")
+    return value
+
+
+def _reference(member: Mapping[str, Any], place: str) -> Mapping[str, float]:
+    """Published numbers; refused here, as their first use is after all trainings."""
+    found = _table(member, "reference", place)
+    for name, number in found.items():
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise UserError(f"reference.{name} must be a number", place=place, remedy="Write it as 25.8.")
+    return found
 
 
 def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path) -> Recipe[Settings]:
@@ -148,7 +179,8 @@ def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path)
         return recipes.load(file, {"name": name, **overrides})
     except UserError as error:
         where = (error.place or "").removeprefix("--")
-        raise UserError(error.fact, place=f"{place}: {where}", remedy=error.remedy) from None
+        place = f"{place}: {where}" if where else place
+        raise UserError(error.fact, place=place, remedy=error.remedy) from None
 
 
 def _name(name: str, point: Mapping[str, object], place: str) -> str:

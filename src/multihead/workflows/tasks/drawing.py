@@ -6,6 +6,7 @@ import torch
 
 from multihead.data.pictures.caption_batches import CaptionBatches, CaptionStream
 from multihead.data.pictures.captioned import prepare
+from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
@@ -22,6 +23,12 @@ def ready(
     """See ``workflows.tasks.ready``."""
     data, training = recipe.data, recipe.training
     found = prepare(data, recipe.tokenizer, seed=training.seed, progress=progress)
+    if beginning is not None and beginning.tokenizers()[0].fingerprint != found.tokenizer.fingerprint:
+        raise UserError(
+            "its captions have other words than these",
+            place=str(beginning.folder),
+            remedy="Only a run of the same captions can be gone on with.",
+        )
     sizes = {
         "vocab_size": found.tokenizer.vocab_size,
         "text_length": found.text_length,
