@@ -42,6 +42,26 @@ def test_a_folder_in_use_is_not_written(trained: Path, tmp_path: Path, capfdbina
     assert (tmp_path / "letter").read_text(encoding="utf-8") == "mine"
 
 
+def test_a_vocabulary_becomes_one_of_sentencepiece_with_the_same_ids(
+    tmp_path: Path, training: list[str], capfdbinary: Captured
+) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    pieces = ["--tokenizer.kind", "bpe", "--tokenizer.vocab_size", "300", "--training.steps", "1"]
+    run(capfdbinary, *training, *pieces, "--run", tmp_path / "run")
+    _, told = run(capfdbinary, "export", tmp_path / "run", "--to", "sentencepiece", "-o", tmp_path / "spm")
+    assert "spm.model" in told
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "spm" / "spm.model"))
+    ours = load(tmp_path / "run", device="cpu").source_tokenizer
+    for line in ("eins zwei drei", "fünf und ein Käse 🧀", "  "):
+        assert theirs.encode(line) == ours.encode(line)
+
+
+def test_what_is_not_bpe_is_refused(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    told = fail(capfdbinary, "export", trained, "--to", "sentencepiece", "-o", tmp_path / "spm")
+    assert "BPE" in told
+    assert not (tmp_path / "spm").exists()
+
+
 def test_without_a_runtime_the_error_says_how(trained: Path, capfdbinary: Captured) -> None:
     assert "--to ctranslate2 -o DIR" in fail(capfdbinary, "export", trained)
     assert "no run folder" in fail(capfdbinary, "export")

@@ -12,7 +12,7 @@ def rollout(layers_HNN: Sequence[Floats]) -> list[Floats]:
     """How much of each first input there is in each place, after every layer.
 
     A layer is taken for the mean of its heads. Half of what goes on is the residual connection, which lets a
-    place keep what it had: A = 0.5 W + 0.5 I, rows normalised (eq. 1); then the layers are multiplied.
+    place keep what it had: A = 0.5 W + 0.5 I, rows normalised; then the layers are multiplied (eq. 1).
 
     Args:
         layers_HNN: each layer's weights, the first one first; (H, N, N), rows sum to 1.

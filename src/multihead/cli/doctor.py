@@ -15,7 +15,9 @@ from multihead.cli import _console, _options
 from multihead.run.environment import PACKAGES
 
 OPTIONAL = {
-    "sentencepiece": "writing tokenizers as SentencePiece models: pip install 'multihead[sentencepiece]'",
+    "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",
+    "sacremoses": "`evaluate --tokenise moses`: pip install 'multihead[published]'",
+    "spacy": "`evaluate --tokenise spacy`: pip install 'multihead[published]'",
 }
 
 

@@ -1,10 +1,12 @@
-"""Write a trained run for another runtime.
+"""Write a trained run, or its vocabulary, for other programs.
 
     multihead export runs/de-en --to ctranslate2 -o de-en.ct2
     multihead export runs/de-en --to ctranslate2 -o small --quantization int8
+    multihead export runs/de-en --to sentencepiece -o vocabulary
 
-CTranslate2 is a fast runtime in C++ for machines that have no PyTorch.
-The folder holds the model, its vocabulary and the tokenizer.
+CTranslate2 is a fast runtime in C++ for machines that have no PyTorch: the
+folder holds the model, its vocabulary and the tokenizer. SentencePiece is the
+tokenizer of many toolkits: the folder holds spm.model, which gives our ids.
 """
 
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ import tyro
 
 from multihead.cli import _console, _options
 from multihead.errors import UserError
-from multihead.export import ctranslate2
+from multihead.export import ctranslate2, sentencepiece
 from multihead.run import Run
 
 HOW = """\
@@ -28,7 +30,7 @@ In Python:
   translator = ctranslate2.Translator("{folder}")
   found = translator.translate_batch([pieces], beam_size=5)[0].hypotheses[0]"""
 
-RunFolder = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")]
+NORMAL = "Give it text in Unicode's form NFC, lower-cased where the run is: it does neither by itself."
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Options:
         None
     )
     """Run folder."""
-    to: Literal["ctranslate2", ""] = ""
-    """The runtime."""
+    to: Literal["ctranslate2", "sentencepiece", ""] = ""
+    """For what."""
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
     """New folder; it appears when it is complete."""
     quantization: ctranslate2.Quantization = "float32"
@@ -51,9 +53,14 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if not options.run or not options.to or not options.output:
-        fact = "no run folder is named" if not options.run else "no runtime and folder to export to"
+        fact = "no run folder is named" if not options.run else "nothing, or no folder, to export to"
         raise UserError(fact, remedy="multihead export RUN --to ctranslate2 -o DIR")
     run, folder = Run.open(options.run), Path(options.output)
+    if options.to == "sentencepiece":
+        sentencepiece.export(run.fit_for("translation"), folder)
+        console = _console.messages()
+        console.print(f"{folder}: {', '.join(sorted(file.name for file in folder.iterdir()))}\n{NORMAL}")
+        return 0
     ctranslate2.export(run, folder, options.quantization)
     size = sum(file.stat().st_size for file in folder.iterdir())
     names = sorted(file.name for file in folder.glob("tokenizer*.json"))

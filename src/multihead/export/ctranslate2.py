@@ -17,12 +17,13 @@ import numpy.typing as npt
 from torch import Tensor, nn
 
 from multihead.errors import UserError
+from multihead.export.folder import refuse_used, write_folder
 from multihead.generation.translator import MOST_PIECES
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import FeedForward, MultiHeadAttention
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.positions import sinusoids
-from multihead.run import Run, files
+from multihead.run import Run
 
 Quantization = Literal[
     "float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16"
@@ -46,7 +47,7 @@ def export(run: Run, folder: Path, quantization: Quantization = "float32") -> No
     Raises:
         UserError: CTranslate2 is not installed or cannot compute this model; the folder is in use.
     """
-    _refuse_used(folder)
+    refuse_used(folder)
     tokenizers = run.tokenizers()
     spec = specification(run.load_model(), place=str(run.folder))
     source, target = ([one.piece(number) for number in range(one.vocab_size)] for one in tokenizers)
@@ -58,19 +59,13 @@ def export(run: Run, folder: Path, quantization: Quantization = "float32") -> No
     spec.config.add_source_eos = True
     spec.validate()
     spec.optimize(quantization=None if quantization == "float32" else quantization)
-    partial = folder.with_name(folder.name + files.PARTIAL)
-    with files.disk_errors_told(folder):
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            partial.mkdir(parents=True)
-            spec.save(str(partial))
-            for file in run.folder.glob("tokenizer*.json"):
-                shutil.copyfile(file, partial / file.name)
-            if folder.exists():
-                folder.rmdir()
-            partial.replace(folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+
+    def fill(partial: Path) -> None:
+        spec.save(str(partial))
+        for file in run.folder.glob("tokenizer*.json"):
+            shutil.copyfile(file, partial / file.name)
+
+    write_folder(folder, fill)
 
 
 def specification(model: nn.Module, *, place: str = "model") -> Any:
@@ -145,11 +140,6 @@ def _library() -> Any:
             f"ctranslate2 is not installed ({error})", remedy="pip install 'multihead[export]'"
         ) from error
     return specs
-
-
-def _refuse_used(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError("not an empty folder", place=str(folder), remedy="Name a new one.")
 
 
 def _array(tensor: Tensor | None) -> npt.NDArray[np.float32]:

@@ -18,7 +18,7 @@ from multihead.nn.row_state import RowState
 from multihead.nn.score_functions import DotScore
 
 EMBEDDING_SIZE = 0.1
-"""Standard deviation that embeddings begin with (sec. 3.6): small, so that gates begin half open."""
+"""Standard deviation that embeddings begin with (sec. 3.5): small, so that gates begin half open."""
 
 
 class Settings(Vocabularies):
@@ -82,7 +82,7 @@ class ConvS2S(Stepwise):
         allowed = masks.padding(lengths_B, len(places_S))
         e_BSd = self.dropout(self.source_embedding(ids_BS) + self.source_positions(places_S))
         z_BSd = self.encoder(e_BSd, allowed[:, 0, 0])
-        # Every layer of the decoder sends a gradient to the encoder (sec. 3.5).
+        # Every layer of the decoder sends a gradient to the encoder (sec. 3.4).
         z_BSd = torch.lerp(z_BSd.detach(), z_BSd, 1 / len(self.decoder))
         B, past = len(ids_BS), self.settings.kernel_size - 1
         nothing = z_BSd.new_zeros(B, past, self.settings.d_hidden)
@@ -171,7 +171,7 @@ class DecoderLayer(nn.Module):
         # A sentence's hypotheses share its keys: to the source they are just more queries.
         d_NQd = d_RQd.reshape(len(z_NSd), -1, d_RQd.shape[-1])
         c_NQd = self.score(d_NQd[:, None], z_NSd[:, None], values_NSd[:, None], allowed)[:, 0]
-        # m sqrt(1/m), so that a mean of m things is as large as they are (sec. 3.5).
+        # m sqrt(1/m), so that a mean of m things is as large as they are (sec. 3.4).
         c_RQd = (c_NQd * root_N11).reshape(d_RQd.shape)
         y_RQd = (y_RQd + self.w_c(c_RQd)) * SQRT_HALF
         return (y_RQd + h_RQd) * SQRT_HALF, past_RKd

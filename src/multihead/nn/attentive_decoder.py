@@ -5,7 +5,8 @@
     t_i = tanh(W_t [s_i; c_i; E y_i-1])                               ... and to the output layer
 
 With input feeding (Luong et al. 2015, sec. 3.3) f reads t_i-1 too, so that it knows where it looked before.
-The paper's output layer takes the larger of each two units (maxout) where this one has a tanh, as Luong's.
+The paper's output layer (A.2.2) reads s_i-1, and takes the larger of each two units (maxout); this one reads
+s_i and has a tanh, as Luong's.
 """
 
 import torch

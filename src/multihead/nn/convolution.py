@@ -8,11 +8,11 @@ from torch.nn.utils.parametrizations import weight_norm
 from multihead.nn.dropout import Dropout
 
 SQRT_HALF = 0.5**0.5
-"""Keeps the variance of a sum of two things what theirs is (Gehring et al. 2017, sec. 3.5)."""
+"""Keeps the variance of a sum of two things what theirs is (Gehring et al. 2017, sec. 3.4)."""
 
 
 def linear(d_in: int, d_out: int, *, gain: float = 1.0, dropout: float = 0.0, normalised: bool) -> nn.Linear:
-    """A linear layer drawn from N(0, gain (1 - dropout) / d_in), biases 0 (Gehring et al. 2017, sec. 3.6).
+    """A linear layer drawn from N(0, gain (1 - dropout) / d_in), biases 0 (Gehring et al. 2017, sec. 3.5).
 
     Args:
         d_in: width of the input.

@@ -31,7 +31,10 @@ class StochasticPreNorm(PreNorm):
 
 
 def deepen(encoder: TransformerEncoder, last: float) -> None:
-    """Let the chance rise linearly from 0 at the first layer to ``last`` at the last (sec. 3, eq. 4)."""
+    """Let the chance rise linearly from 0 at the first layer to ``last`` at the last.
+
+    As in DeiT (Touvron et al. 2021); Huang et al. (eq. 4) begin with last / L.
+    """
     for depth, layer in enumerate(encoder.layers):
         for part in layer.modules():
             if isinstance(part, StochasticPreNorm):

@@ -20,10 +20,10 @@ CROP, FLIP, ERASE, NOISE, EACH = 3, 1, 5, 1, 2
 """Uniform numbers that each step takes; ``EACH`` for one operation of RandAugment."""
 
 SMALLEST, LARGEST = 0.02, 0.33
-"""Share of the picture that is erased (Zhong et al. 2020, sec. 4.1)."""
+"""Share of the picture that is erased (Zhong et al. 2020 up to 0.4; torchvision up to this)."""
 
 TURN, SHEAR, SHIFT = math.radians(30), 0.3, 0.3
-"""Largest angle, slant and part of the size at magnitude 1 (Cubuk et al. 2019, table 6)."""
+"""Largest angle, slant and part of the size at magnitude 1 (after Cubuk et al. 2019, who shift further)."""
 
 
 def numbers_needed(settings: AugmentationSettings) -> int:

@@ -1,0 +1,34 @@
+"""A folder that is there as a whole or not at all."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from multihead.errors import UserError
+from multihead.run import files
+
+
+def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:
+    """Make a folder with what ``fill`` writes into the one it is given.
+
+    Raises:
+        UserError: the folder is in use, or the disk refuses.
+    """
+    refuse_used(folder)
+    partial = folder.with_name(folder.name + files.PARTIAL)
+    with files.disk_errors_told(folder):
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            partial.mkdir(parents=True)
+            fill(partial)
+            if folder.exists():
+                folder.rmdir()
+            partial.replace(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def refuse_used(folder: Path) -> None:
+    """Raise ``UserError`` if there is something in the folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError("not an empty folder", place=str(folder), remedy="Name a new one.")

@@ -1,0 +1,30 @@
+"""A run's vocabulary as SentencePiece (github.com/google/sentencepiece) reads it, with the same ids."""
+
+from pathlib import Path
+
+from multihead.export.folder import write_folder
+from multihead.run import Run
+from multihead.text.sentencepiece import to_sentencepiece
+
+JOINT, SIDES = "spm.model", ("source.spm.model", "target.spm.model")
+
+
+def export(run: Run, folder: Path) -> None:
+    """Write one model for both sides, or one for each where they differ.
+
+    Args:
+        run: a translator's.
+        folder: new or empty; it appears when it is complete.
+
+    Raises:
+        UserError: a vocabulary that is not BPE with byte pieces, as trained here; the folder is in use.
+    """
+    source, target = run.tokenizers()
+    named = {JOINT: source} if source is target else dict(zip(SIDES, (source, target), strict=True))
+    contents = {name: to_sentencepiece(tokenizer) for name, tokenizer in named.items()}
+
+    def fill(partial: Path) -> None:
+        for name, content in contents.items():
+            (partial / name).write_bytes(content)
+
+    write_folder(folder, fill)
