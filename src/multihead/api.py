@@ -149,7 +149,7 @@ class LoadedArtist(Artist):
             UserError: a caption with unknown words, or too long; a picture that cannot be read.
         """
         painting = paint(self, caption, given=None if picture is None else Path(picture))
-        return make_page(explore_painting(painting, self.model, Asked(full=full)))
+        return make_page(explore_painting(painting, Asked(full=full)))
 
 
 Loaded = LoadedTranslator | LoadedWriter | LoadedFiller | LoadedTexts | LoadedPictures | LoadedArtist

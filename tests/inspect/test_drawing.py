@@ -59,28 +59,28 @@ def test_a_given_picture_is_looked_at_through_its_codes(tmp_path: Path) -> None:
     given, drawn = paint(artist, CAPTION, given=tmp_path / "a.png"), paint(artist, CAPTION)
     assert given.fits is None
     assert np.abs(given.looks()[1] - drawn.looks()[1]).max() > 1e-3
-    assert explore_painting(given, artist.model).content["told"][1] == ["is given", "this picture"]
+    assert explore_painting(given).content["told"][1] == ["is given", "this picture"]
 
 
 def test_all_numbers_can_be_had_and_no_layer_that_there_is_not() -> None:
     artist = looking.artist()
     painting = paint(artist, CAPTION)
-    listed = json.loads(json.dumps(explore_painting(painting, artist.model).listed))
+    listed = json.loads(json.dumps(explore_painting(painting).listed))
     assert np.array(listed["looks"][2]["heads"]).shape == (3, N, 6)
     assert np.array(listed["attention"][0]["weights"]).shape == (3, TEXT + N, TEXT + N)
     with pytest.raises(UserError, match="there is no layer 4"):
-        explore_painting(painting, artist.model, Asked(choice=Choice(layer=4)))
+        explore_painting(painting, Asked(choice=Choice(layer=4)))
 
 
 def test_layers_that_would_make_the_page_large_are_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     artist = looking.artist()
     painting = paint(artist, CAPTION)
     monkeypatch.setattr(drawn, "MOST_BYTES", 2 * 3 * N * 6 * 4 // 3 + 1)
-    content = explore_painting(painting, artist.model, Asked(choice=Choice(layer=3))).content
+    content = explore_painting(painting, Asked(choice=Choice(layer=3))).content
     assert [layer["layer"] for layer in content["picture"]["layers"]] == [1, 2]
     assert "which words places look at in layers 3 to 3" in content["leftOut"]
     assert content["start"]["layer"] == 2
-    full = explore_painting(painting, artist.model, Asked(full=True)).content
+    full = explore_painting(painting, Asked(full=True)).content
     assert len(full["picture"]["layers"]) == 3
 
 

@@ -170,7 +170,7 @@ def test_the_map_fades_with_its_opacity_and_can_be_taken_out(show: Opened, tmp_p
 def test_the_words_that_a_picture_was_drawn_from_are_those_that_python_finds(show: Opened) -> None:
     artist = looking.artist()
     painting = paint(artist, "a large green circle")
-    shown = show(explore_painting(painting, artist.model, Asked(choice=Choice(layer=2))))
+    shown = show(explore_painting(painting, Asked(choice=Choice(layer=2))))
     assert titles(shown) == ["Over the picture", "Every place", "Step by step"]
     shown.tab("picture")
     shown.choose("Head", "2")
@@ -197,7 +197,7 @@ def test_hostile_texts_are_shown_and_never_run(show: Opened, tmp_path: Path) -> 
         token["text"] = bad
     artist = looking.artist()
     painting = paint(artist, "<b> large </b>")
-    pages = [readable, a_sight(tmp_path)[1], explore_painting(painting, artist.model)]
+    pages = [readable, a_sight(tmp_path)[1], explore_painting(painting)]
     pages[1].content["guesses"][0]["answers"][0]["text"] = HOSTILE[0]
     pages[2].content["picture"]["words"][1]["text"] = HOSTILE[2]
     for explored in pages:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import nn
@@ -12,17 +11,9 @@ from torch import nn
 from multihead import hardware, randomness
 from multihead.batch import Batch
 from multihead.errors import UserError
-from multihead.nn.losses import Loss, objective
+from multihead.nn.losses import objective
 from multihead.settings import Learning
 from multihead.training.compiling import LossFunction, compiled, repeatable
-
-
-class Trainable(Protocol):
-    """All that training knows of a model, besides that it is an ``nn.Module``."""
-
-    def loss(self, batch: Batch, step: int) -> Loss:
-        """Return the named terms of the loss, as sums over the batch."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +29,7 @@ class Updater:
     """Makes updates of one model.
 
     Args:
-        model: a module with ``loss(batch, step)``.
+        model: a module with ``loss(batch, step)``, which returns the named terms as sums over the batch.
         optimizer: of its parameters.
         settings: of the training.
         device: where the batches are sent.

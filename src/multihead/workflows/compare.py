@@ -15,6 +15,7 @@ from multihead.generation import Translator
 from multihead.inspect import inspect_sentence
 from multihead.inspect.report import Compared, Example, Measured, OnTest, RunFacts, facts
 from multihead.run import Run
+from multihead.run.folder import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
 from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, read_test_set, test_sets
 
@@ -57,7 +58,7 @@ def fitting(folders: Sequence[str]) -> Fitting:
             Run.open(folder)  # refuses it
         try:
             run = Run.open(folder).fit_for("translation")
-            if not (run.folder / "model.safetensors").is_file():
+            if not (run.folder / WEIGHTS).is_file():
                 raise UserError("this run has no trained model yet", place=folder)
         except UserError as error:
             faults.append(error)
@@ -266,6 +267,3 @@ def alignment(translator: Translator, source: str, output: str) -> Alignment | N
         return inspect_sentence(translator, source, output, words=True)
     except UserError:
         return None
-
-
-# --- numbers ------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """How good a trained run is, on test sets."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -176,8 +175,3 @@ def _contaminated(run: Run, sources: Sequence[str]) -> int | None:
     if not store.is_dir():
         return None
     return contamination(store, sources)
-
-
-def to_json(evaluations: Sequence[Evaluation]) -> str:
-    """Return the numbers of all test sets as JSON."""
-    return json.dumps({e.test_set.name: e.to_dict() for e in evaluations}, indent=2) + "\n"

@@ -25,7 +25,7 @@ def inspect(run: Run, question: Question) -> Inspection:
 
     @cache
     def explored() -> SequenceExploration:
-        return explore_painting(painting, artist.model, asked)
+        return explore_painting(painting, asked)
 
     def page() -> Page:
         return make_page(explored())

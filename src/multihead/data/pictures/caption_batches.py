@@ -28,7 +28,7 @@ class CaptionBatches:
 
 def captions_batch(pixels_BChw: torch.Tensor, text: Sequence[Sequence[int]], pad_id: int) -> CaptionBatch:
     """Return pictures with their captions' ids, padded on the right."""
-    width = max(1, *map(len, text)) if len(text) > 1 else max(1, len(text[0]))
+    width = max([1, *map(len, text)])
     text_BT = torch.tensor([[*ids, *[pad_id] * (width - len(ids))] for ids in text])
     lengths_B = torch.tensor([len(ids) for ids in text])
     return CaptionBatch(pixels_BChw, text_BT, lengths_B, int(lengths_B.sum()))

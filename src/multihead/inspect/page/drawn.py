@@ -1,7 +1,5 @@
 """From a picture that was drawn to all that the page shows."""
 
-from torch import nn
-
 from multihead.attention_maps import Choice
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import chosen
@@ -17,12 +15,11 @@ from multihead.inspect.page.sequence import Asked, SequenceExploration, content_
 BEGINNING = Asked()
 
 
-def explore_painting(painting: Painting, model: nn.Module, asked: Asked = BEGINNING) -> SequenceExploration:
+def explore_painting(painting: Painting, asked: Asked = BEGINNING) -> SequenceExploration:
     """Put together what the page shows of a drawn picture.
 
     Args:
         painting: the picture, recorded.
-        model: that drew it.
         asked: how to begin.
 
     Raises:
