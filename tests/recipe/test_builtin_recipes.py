@@ -17,6 +17,7 @@ PROMISED = {
     "quickstart",
     "multi30k-de-en",
     "multi30k-en-de",
+    "multi30k-en-de-lowercase",
     "multi30k-en-fr",
     "ko-en",
     "en-ko",
