@@ -163,3 +163,8 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         _ = multihead.lode
+
+
+def test_a_text_that_is_no_list_is_refused(trained: Path) -> None:
+    with pytest.raises(UserError, match=r'translate\(\["\.\.\."\]\)'):
+        multihead.load(trained).translate("eins zwei")

@@ -70,11 +70,6 @@ def test_each_line_has_its_translation_in_its_place_whatever_the_batches(transla
     assert len({t.text for t in together}) > 3
 
 
-def test_a_text_that_is_no_list_is_refused(translator: Translator) -> None:
-    with pytest.raises(UserError, match=r'translate\(\["\.\.\."\]\)'):
-        translator.translate("ein Hund")
-
-
 def test_an_empty_line_stays_an_empty_line(translator: Translator) -> None:
     for translation in translator.translate(["", "   ", "\t"])[:2]:
         assert translation.text == ""
