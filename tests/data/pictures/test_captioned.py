@@ -1,7 +1,6 @@
 """Pictures with captions: listed, zipped or drawn by the package; what is missing is named with its line."""
 
 import zipfile
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,8 @@ import torch
 from PIL import Image
 
 from multihead.data.pictures import captioned
-from multihead.data.pictures.caption_batches import CaptionBatches, CaptionStream
+from multihead.data.pictures.batches import pixels_of
+from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.data.pictures.captioned import Captioned, parted, prepare
 from multihead.data.pictures.shapes import COLOURS, PLACES, SHAPES, SIZE, SIZES, _cover, captions
 from multihead.errors import UserError
@@ -132,13 +132,13 @@ def test_the_package_draws_as_many_shapes_as_there_are_captions_and_no_two_alike
         assert (mass.T * (np.arange(SIZE) + 0.5)).sum() / mass.sum() == pytest.approx(y, abs=0.01)
 
 
-def test_a_stream_from_a_position_goes_on_with_the_same_bytes(tmp_path: Path) -> None:
+def test_a_batch_has_its_pictures_captions_padded_on_the_right(tmp_path: Path) -> None:
     found = prepared(tmp_path, **listed(tmp_path, ROWS))
     batches = CaptionBatches(found, found.train)
-    whole = list(islice(CaptionStream(batches, batch_pictures=2, seed=1), 5))
-    rest = islice(CaptionStream(batches, batch_pictures=2, seed=1, position=whole[1][1]), 3)
-    for (batch, position), (expected, place) in zip(rest, whole[2:], strict=True):
-        assert position == place
-        assert torch.equal(batch.pixels_BChw, expected.pixels_BChw)
-        assert torch.equal(batch.text_BT, expected.text_BT)
-        assert batch.counts == {"pictures": 2, "text_tokens": int(batch.lengths_B.sum())}
+    rows = [len(found.train) - 1, 0]
+    batch = batches.batch(rows)
+    assert torch.equal(batch.pixels_BChw, pixels_of(found.train, rows))
+    for ids_T, length, row in zip(batch.text_BT, batch.lengths_B, rows, strict=True):
+        assert ids_T[:length].tolist() == batches.ids[row]
+        assert (ids_T[length:] == found.tokenizer.pad_id).all()
+    assert batch.counts == {"pictures": 2, "text_tokens": int(batch.lengths_B.sum())}

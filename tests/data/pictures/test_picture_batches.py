@@ -10,9 +10,10 @@ from torch.testing import assert_close
 
 from multihead.batch import PictureBatch
 from multihead.data.batches import Position
-from multihead.data.pictures.batches import START, PictureStream, mixed, sequential_batches
+from multihead.data.pictures.batches import PictureBatches, mixed, sequential_batches
 from multihead.data.pictures.opening import Form
 from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
+from multihead.data.pictures.stream import START, PictureStream
 from multihead.settings.tasks.pictures import AugmentationSettings
 
 N, SIZE, BATCH = 23, 5, 7
@@ -28,8 +29,11 @@ def store(tmp_path: Path) -> PictureStore:
     return PictureStore(tmp_path / "store")
 
 
-def stream(store: PictureStore, augmentation: AugmentationSettings, start: Position = START) -> PictureStream:
-    return PictureStream(store, batch_pictures=BATCH, seed=1, augmentation=augmentation, position=start)
+def stream(
+    store: PictureStore, augmentation: AugmentationSettings, start: Position = START
+) -> PictureStream[PictureBatch]:
+    batches = PictureBatches(store, 1, augmentation)
+    return PictureStream(len(store), batches.batch, batch_pictures=BATCH, seed=1, position=start)
 
 
 def shades(batch: PictureBatch) -> list[int]:

@@ -1,6 +1,7 @@
-"""From stored pictures to the tensors of a batch, in an order that a position is enough to go on from."""
+"""From stored pictures to the tensors of a batch."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -8,14 +9,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.batch import PictureBatch
-from multihead.data.batches import Position, walked
 from multihead.data.pictures.augmentation import augment, numbers_needed
 from multihead.data.pictures.chance import beta, uniforms
 from multihead.data.pictures.store import PictureStore
-from multihead.data.plan import Indices, shuffled
+from multihead.data.plan import Indices
 from multihead.settings.tasks.pictures import AugmentationSettings
 
-START = Position()
 MIXING = 32
 """Uniform numbers from which a share of mixup is made."""
 
@@ -31,57 +30,25 @@ def plain_batch(pixels_BChw: Tensor, labels_B: Tensor) -> PictureBatch:
     return PictureBatch(pixels_BChw, labels_B[:, None].expand(-1, 2), shares_B2)
 
 
-class PictureStream:
-    """The endless stream of training batches, each with the position after it.
+@dataclass(frozen=True)
+class PictureBatches:
+    """Makes batches of a store's pictures.
 
-    A stream that starts at a position gives exactly what a stream from the beginning gives from there on. The
-    pictures of an epoch that fill no batch are left out of it; they are others each time.
-
-    Args:
+    Attributes:
         store: the pictures.
-        batch_pictures: how many a batch.
-        seed: order and changes follow from (seed, epoch).
+        seed: changes follow from (seed, epoch).
         augmentation: how pictures are changed.
-        position: where to begin.
     """
 
-    def __init__(
-        self,
-        store: PictureStore,
-        *,
-        batch_pictures: int,
-        seed: int,
-        augmentation: AugmentationSettings,
-        position: Position = START,
-    ) -> None:
-        assert len(store) > 0, "no pictures to train on"
-        self.store, self.position = store, position
-        self._size, self._seed, self._augmentation = min(batch_pictures, len(store)), seed, augmentation
-
-    def __iter__(self) -> Iterator[tuple[PictureBatch, Position]]:
-        for indices, epoch, after in walked(self.plan, self.position):
-            self.position = after
-            yield self.batch(indices, epoch), after
-
-    def largest(self) -> PictureBatch:
-        """Return the batch to try memory with: all are of one size."""
-        return self.batch(self.plan(0)[0], 0)
-
-    def batches_an_epoch(self) -> int:
-        """Return how many batches an epoch has."""
-        return len(self.plan(0))
-
-    def plan(self, epoch: int) -> list[Indices]:
-        """Return the batches of an epoch as picture indices."""
-        order = shuffled(len(self.store), self._seed, "pictures of epoch", epoch)
-        whole = len(order) // self._size * self._size
-        return list(order[:whole].reshape(-1, self._size))
+    store: PictureStore
+    seed: int
+    augmentation: AugmentationSettings
 
     def batch(self, indices: Indices, epoch: int) -> PictureBatch:
         """Return the pictures at ``indices``, changed as this epoch's chance wants it."""
-        rows, settings = indices.tolist(), self._augmentation
+        rows, settings = indices.tolist(), self.augmentation
         needed = numbers_needed(settings)
-        u_BN = uniforms(self._seed, epoch, rows, needed + MIXING)
+        u_BN = uniforms(self.seed, epoch, rows, needed + MIXING)
         pixels = augment(pixels_of(self.store, rows), u_BN[:, :needed], settings)
         labels_B = torch.from_numpy(self.store.labels[indices])
         if not settings.mixup:

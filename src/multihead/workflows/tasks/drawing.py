@@ -4,8 +4,9 @@ from pathlib import Path
 
 import torch
 
-from multihead.data.pictures.caption_batches import CaptionBatches, CaptionStream
+from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.data.pictures.captioned import prepare
+from multihead.data.pictures.stream import PictureStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
@@ -52,8 +53,12 @@ def ready(
         ],
         sizes={"training pictures": f"{len(found.train):,}", "validation pictures": f"{len(found.valid):,}"},
         tokens_an_epoch=len(found.train),
-        stream=lambda position: CaptionStream(
-            seen, batch_pictures=training.batch_pictures, seed=training.seed, position=position
+        stream=lambda position: PictureStream(
+            len(found.train),
+            lambda indices, _: seen.batch(indices.tolist()),
+            batch_pictures=training.batch_pictures,
+            seed=training.seed,
+            position=position,
         ),
         validate=Validator(CaptionBatches(found, found.valid), recipe, device),
     )

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import torch
 
+from multihead.batch import PictureBatch
 from multihead.data.batches import Position
-from multihead.data.pictures.batches import PictureStream
+from multihead.data.pictures.batches import PictureBatches
 from multihead.data.pictures.prepare import Prepared, prepare
+from multihead.data.pictures.stream import PictureStream
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
@@ -52,14 +54,14 @@ def model_sizes(prepared: Prepared) -> dict[str, object]:
     }
 
 
-def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> PictureStream:
+def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> PictureStream[PictureBatch]:
     """Return the endless stream of training batches from a position on."""
     training = recipe.training
     return PictureStream(
-        prepared.train,
+        len(prepared.train),
+        PictureBatches(prepared.train, training.seed, training).batch,
         batch_pictures=training.batch_pictures,
         seed=training.seed,
-        augmentation=training,
         position=position,
     )
 
