@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "multihead"
 
 FLOORS = (
-    ("errors", "settings", "hardware", "disk", "native", "randomness", "batch"),
+    ("errors", "settings", "hardware", "disk", "native", "progress", "randomness", "batch"),
     ("text", "nn", "search", "scores"),
     ("data", "models", "recipes", "recipe"),
     ("run", "attention_maps"),

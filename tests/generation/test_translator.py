@@ -178,7 +178,7 @@ def test_samples_do_not_depend_on_chunks_or_batches(translator: Translator) -> N
 
 
 def test_progress_ends_with_every_line_done(translator: Translator) -> None:
-    seen: list[tuple[int, int]] = []
+    seen: list[tuple[int, int | None]] = []
     settings = SHORT.model_copy(update={"batch_tokens": 11})
     translator.translate(LINES, settings, progress=lambda done, total: seen.append((done, total)))
     assert seen == sorted(seen)

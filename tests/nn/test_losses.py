@@ -3,7 +3,8 @@
 import torch
 from torch.testing import assert_close
 
-from multihead.nn.losses import Term, objective
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
+from multihead.nn.losses import Term, objective, smoothed_cross_entropy
 
 
 def test_the_objective_is_the_weighted_sum_of_means() -> None:
@@ -21,3 +22,11 @@ def test_a_term_of_weight_zero_is_a_metric_and_may_be_anything() -> None:
     found.backward()  # type: ignore[no-untyped-call]
     assert_close(found.detach(), torch.tensor(1.5))
     assert_close(x.grad, torch.tensor(0.5))
+
+
+def test_a_target_that_shares_the_highest_logit_counts_as_correct_as_in_the_fused_loss() -> None:
+    hidden = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    weight = torch.tensor([[2.0, 0.0], [2.0, 1.0], [1.0, 0.0]])
+    targets = torch.tensor([1, 2, 1])
+    _, _, correct = smoothed_cross_entropy(hidden @ weight.T, targets, 0.1)
+    assert correct == linear_cross_entropy(hidden, weight, targets, 0.1)[2] == 2

@@ -9,34 +9,34 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from multihead.nn import MultiHeadAttention, masks
-from multihead.nn.alignment import ALIGNMENTS, Additive, Alignment, Concat, General
+from multihead.nn.alignment import ALIGNMENTS, Additive, AlignmentModel, Concat, General
 from multihead.nn.score_functions import AdditiveScore, DotScore, ScoreFunction
 
 B, Q, S, D_S, D_H, D = 2, 3, 5, 11, 7, 13
 LENGTHS = torch.tensor([5, 3])
 
-Formula = Callable[[Alignment, Tensor, Tensor], Tensor]
+Formula = Callable[[AlignmentModel, Tensor, Tensor], Tensor]
 """(alignment, one s, one h) -> their score"""
 
 
-def additive(alignment: Alignment, s: Tensor, h: Tensor) -> Tensor:
+def additive(alignment: AlignmentModel, s: Tensor, h: Tensor) -> Tensor:
     assert isinstance(alignment, Additive)
     assert isinstance(alignment.score, AdditiveScore)
     return alignment.score.v @ (alignment.w_a.weight @ s + alignment.u_a.weight @ h).tanh()
 
 
-def concat(alignment: Alignment, s: Tensor, h: Tensor) -> Tensor:
+def concat(alignment: AlignmentModel, s: Tensor, h: Tensor) -> Tensor:
     assert isinstance(alignment, Concat)
     assert isinstance(alignment.score, AdditiveScore)
     return alignment.score.v @ (alignment.w_a.weight @ torch.cat([s, h])).tanh()
 
 
-def general(alignment: Alignment, s: Tensor, h: Tensor) -> Tensor:
+def general(alignment: AlignmentModel, s: Tensor, h: Tensor) -> Tensor:
     assert isinstance(alignment, General)
     return s @ alignment.w_a.weight.T @ h
 
 
-def dot(alignment: Alignment, s: Tensor, h: Tensor) -> Tensor:
+def dot(alignment: AlignmentModel, s: Tensor, h: Tensor) -> Tensor:
     return sum((a * b for a, b in zip(s, h, strict=True)), torch.zeros(()))
 
 

@@ -1,15 +1,16 @@
 """A bar on standard error for work that is counted; nothing where there is no terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from multihead.cli import _console
+from multihead.progress import OnCount
 
 
 @contextmanager
-def counted(what: str) -> Iterator[Callable[[int, int], None]]:
+def counted(what: str) -> Iterator[OnCount]:
     """Show a bar inside the block; the block gets what it has to tell (done, in all)."""
     console = _console.messages()
     with Progress(

@@ -23,9 +23,10 @@ from multihead.cli import _console, _options
 from multihead.cli._counting import counted
 from multihead.errors import UserError
 from multihead.inspect.report import Compared, OnTest, RunFacts, compare_page
+from multihead.progress import OnProgress
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
-from multihead.workflows.compare import Progress, chosen_tests, compare_runs, fitting
+from multihead.workflows.compare import chosen_tests, compare_runs, fitting
 from multihead.workflows.compared_numbers import to_dict
 
 
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 @contextmanager
-def _told() -> Iterator[Progress]:
+def _told() -> Iterator[OnProgress]:
     """Show a bar inside the block."""
     with counted("translating") as bar:
         yield lambda what, done, total: bar(done, total)

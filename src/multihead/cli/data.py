@@ -133,6 +133,6 @@ class _Transfers(Progress):
         super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self.add_task("", total=None)
 
-    def show(self, name: str, done: int, total: int) -> None:
+    def show(self, name: str, done: int, total: int | None) -> None:
         """Show how far a file has come."""
         self.update(self._task, description=name, completed=done, total=total)

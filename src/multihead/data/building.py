@@ -2,7 +2,7 @@
 
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import compress, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from multihead.data.selection import TRAIN, VALID, reasons, select
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
+from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
 from multihead.text.corpus import read_pairs
@@ -25,8 +26,6 @@ BLOCK = 2048
 Pair = tuple[str, str]
 Numbered = tuple[int, Pair]
 """A pair and its place in the files, from 1."""
-Progress = Callable[[str, int, int | None], None]
-"""(stage, pairs done, pairs in all if known)"""
 T = TypeVar("T")
 
 
@@ -36,7 +35,7 @@ def build(
     settings: TokenizerSettings,
     known: list[Tokenizer | None],
     seed: int,
-    progress: Progress,
+    progress: OnProgress,
 ) -> dict[str, Any]:
     """Fill a folder with all that ``prepare`` returns but the summary, which is returned, for JSON.
 
@@ -119,7 +118,7 @@ def _check(count: int, what: str, report: CleaningReport) -> None:
         raise UserError(fact, place="data", remedy=remedy)
 
 
-def _watched(items: Iterable[T], stage: str, total: int | None, progress: Progress) -> Iterator[T]:
+def _watched(items: Iterable[T], stage: str, total: int | None, progress: OnProgress) -> Iterator[T]:
     """Pass items on, and tell how many they were every thousand."""
     count = 0
     for count, item in enumerate(items, start=1):

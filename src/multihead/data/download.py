@@ -5,15 +5,12 @@ import http.client
 import shutil
 import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 from multihead.data.known import KnownData, KnownFile
 from multihead.disk import sync
 from multihead.errors import UserError
-
-Progress = Callable[[str, int, int], None]
-"""(file, bytes done, bytes in all)"""
+from multihead.progress import OnProgress
 
 ATTEMPTS = 4
 TIMEOUT = 30.0
@@ -23,7 +20,9 @@ PAUSE = 1.0
 BLOCK = 1 << 16
 
 
-def get(corpus: KnownData, to: Path, *, source: Path | None = None, progress: Progress | None = None) -> None:
+def get(
+    corpus: KnownData, to: Path, *, source: Path | None = None, progress: OnProgress | None = None
+) -> None:
     """Put the corpus's files into a folder; those that are there already, with the right bytes, are kept.
 
     A download that breaks off is taken up where it stopped, now or by a later call; nothing but
@@ -41,7 +40,7 @@ def get(corpus: KnownData, to: Path, *, source: Path | None = None, progress: Pr
     if source is None and not corpus.url:
         remedy = f"{corpus.by_hand} A folder that holds them already: --from FOLDER."
         raise UserError("its files cannot be downloaded", place=corpus.name, remedy=remedy)
-    report: Progress = progress or (lambda name, done, total: None)
+    report: OnProgress = progress or (lambda name, done, total: None)
     try:
         to.mkdir(parents=True, exist_ok=True)
         for file in corpus.files:
@@ -84,7 +83,7 @@ def _copy(source: Path, file: KnownFile, path: Path) -> None:
     _finish(_partial(path), path)
 
 
-def _download(url: str, file: KnownFile, path: Path, report: Progress) -> None:
+def _download(url: str, file: KnownFile, path: Path, report: OnProgress) -> None:
     partial, why = _partial(path), ""
     # What a call left that was killed before the last step: a server has nothing to add to it.
     if _settled(partial, file, path):
@@ -116,7 +115,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _fetch_rest(url: str, file: KnownFile, partial: Path, report: Progress) -> str:
+def _fetch_rest(url: str, file: KnownFile, partial: Path, report: OnProgress) -> str:
     """Append what is still missing; return why no more came."""
     start = _size(partial)
     with _opened(url, start) as response, partial.open("ab" if response.status == 206 else "wb") as out:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.building import Progress
 from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
+from multihead.progress import OnProgress
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
 from multihead.text import lossless
 from multihead.text.documents import Block, read_blocks, split_at
@@ -57,7 +57,7 @@ def pack(
     data: DataSettings,
     tokenizer: TokenizerSettings,
     *,
-    progress: Progress,
+    progress: OnProgress,
     known: Tokenizer | None = None,
 ) -> PackedText:
     """Hold out the end, learn the vocabulary, encode and store; or find all that done by an earlier call.
@@ -115,7 +115,7 @@ def _build(
     data: DataSettings,
     settings: TokenizerSettings,
     known: Tokenizer | None,
-    progress: Progress,
+    progress: OnProgress,
 ) -> dict[str, Any]:
     """Fill a folder with the ids and the tokenizer; return the rest, for JSON."""
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from multihead.data import store, vocabularies
-from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, Progress, build
+from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
 from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.inputs import contents, reread
 from multihead.data.store import BrokenStoreError, TokenStore
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
+from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
 from multihead.text.tokenizer import Tokenizer
@@ -69,7 +70,7 @@ def prepare(
     tokenizer: TokenizerSettings,
     *,
     seed: int,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     init_tokenizers: Tokenizers | None = None,
 ) -> Prepared:
     """Clean, hold out, learn the vocabulary, encode and store; or find all that done by an earlier call.

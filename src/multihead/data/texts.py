@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from multihead import randomness
-from multihead.data.building import Progress
 from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
+from multihead.progress import OnProgress
 from multihead.settings.tasks import classification, masked
 from multihead.text.masking import learn, with_mask
 from multihead.text.tables import Example, read_labelled, read_texts
@@ -63,7 +63,7 @@ def prepare_texts(
     tokenizer: masked.TokenizerSettings,
     *,
     seed: int,
-    progress: Progress,
+    progress: OnProgress,
     known: Tokenizer | None = None,
 ) -> PreparedTexts:
     """Read, hold out, learn the vocabulary, encode and store; or find all that done by an earlier call.
@@ -134,7 +134,7 @@ def _build(
     settings: masked.TokenizerSettings,
     known: Tokenizer | None,
     seed: int,
-    progress: Progress,
+    progress: OnProgress,
 ) -> dict[str, Any]:
     """Fill a folder with the stores and the tokenizer; return the rest, for JSON."""
     held_out = _chooser(data.valid_fraction, seed) if not data.valid_files else lambda _: False

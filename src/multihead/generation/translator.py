@@ -1,7 +1,7 @@
 """One run, or several together, as a translator: lines in, translations out."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from multihead.generation.stepping import LatestStepper
 from multihead.generation.translation import Output, PairScore, Translation
 from multihead.generation.unknown import stand_ins
 from multihead.hardware import SearchPrecision
+from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypothesis import Hypothesis
@@ -28,9 +29,6 @@ from multihead.text.tokenizer import Tokenizer
 
 MOST_PIECES = 2048
 """The longest line that is read by a model without a limit of its own: memory grows with the square."""
-
-Progress = Callable[[int, int], None]
-"""(lines done, lines in all)"""
 
 
 class Translator:
@@ -96,7 +94,7 @@ class Translator:
         settings: SearchSettings | None = None,
         *,
         prefixes: Sequence[str] | None = None,
-        progress: Progress | None = None,
+        progress: OnCount | None = None,
         first_number: int = 0,
     ) -> list[Translation]:
         """Translate lines; the results come in their order.
@@ -178,7 +176,7 @@ class Translator:
         pairs: Sequence[tuple[str, str]],
         *,
         batch_tokens: int = 4096,
-        progress: Progress | None = None,
+        progress: OnCount | None = None,
     ) -> list[PairScore]:
         """Return how likely each target is, given its source; an empty one is scored as just its end.
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from multihead.nn.score_functions import AdditiveScore, DotScore, ScoreFunction
 
 
-class Alignment(nn.Module):
+class AlignmentModel(nn.Module):
     """c = sum_j alpha_j h_j, alpha = softmax_j score(s, h_j): the context of each state s.
 
     Args:
@@ -49,7 +49,7 @@ class Alignment(nn.Module):
         return context_B1Qd[:, 0]
 
 
-class Dot(Alignment):
+class Dot(AlignmentModel):
     """score(s, h) = s . h (Luong et al. 2015, eq. 8, dot).
 
     Raises:
@@ -62,7 +62,7 @@ class Dot(Alignment):
             raise ValueError(f"a dot score needs equal widths, not {d_s} and {d_h}")
 
 
-class General(Alignment):
+class General(AlignmentModel):
     """score(s, h) = s . W_a h (Luong et al. 2015, eq. 8, general); W_a is applied to s, once a step."""
 
     def __init__(self, d_s: int, d_h: int, d: int) -> None:
@@ -75,7 +75,7 @@ class General(Alignment):
         return projected
 
 
-class Additive(Alignment):
+class Additive(AlignmentModel):
     """score(s, h) = v_a . tanh(W_a s + U_a h) (Bahdanau et al. 2015, appendix A.1.2)."""
 
     def __init__(self, d_s: int, d_h: int, d: int) -> None:
@@ -97,7 +97,7 @@ class Additive(Alignment):
         return projected
 
 
-class Concat(Alignment):
+class Concat(AlignmentModel):
     """score(s, h) = v_a . tanh(W_a [s; h]) (Luong et al. 2015, eq. 8, concat).
 
     W_a [s; h] is a sum of two products, one with each half of W_a: the additive score, with one matrix that
@@ -121,7 +121,7 @@ class Concat(Alignment):
         return F.linear(h_BSd, self.w_a.weight[:, self.d_s :])
 
 
-ALIGNMENTS: dict[str, type[Alignment]] = {
+ALIGNMENTS: dict[str, type[AlignmentModel]] = {
     "additive": Additive,
     "dot": Dot,
     "general": General,

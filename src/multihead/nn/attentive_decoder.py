@@ -12,7 +12,7 @@ s_i and has a tanh, as Luong's.
 import torch
 from torch import Tensor, nn
 
-from multihead.nn.alignment import Alignment
+from multihead.nn.alignment import AlignmentModel
 from multihead.nn.dropout import Dropout
 from multihead.nn.recurrent import RecurrentStack, State
 
@@ -35,7 +35,7 @@ class AttentiveDecoder(nn.Module):
     def __init__(
         self,
         layers: RecurrentStack,
-        alignment: Alignment,
+        alignment: AlignmentModel,
         *,
         d_embedding: int,
         d_h: int,

@@ -43,10 +43,11 @@ def smoothed_cross_entropy(
 
     Returns:
         Three scalars, summed over N: the smoothed loss (with gradients), the negative log-likelihood,
-        and the number of targets that have the highest logit.
+        and the number of targets that have the highest logit, alone or with others.
     """
     log_p_NV = F.log_softmax(logits_NV.float(), dim=-1)
     nll = -log_p_NV.gather(1, targets_N[:, None]).sum()
     smoothed = (1 - smoothing) * nll - smoothing * log_p_NV.mean(dim=-1).sum()
-    correct = (logits_NV.detach().argmax(dim=-1) == targets_N).sum()
+    logits_NV = logits_NV.detach()
+    correct = (logits_NV.gather(1, targets_N[:, None]) >= logits_NV.amax(1, keepdim=True)).sum()
     return smoothed, nll.detach(), correct

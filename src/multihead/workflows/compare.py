@@ -1,7 +1,7 @@
 """Runs side by side: from run folders to what the page of a comparison tells."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect import inspect_sentence
 from multihead.inspect.report import Compared, Example, Measured, OnTest, RunFacts, facts
+from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.folder import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
@@ -23,9 +24,6 @@ MOST_EXAMPLES, ALIGNED = 100, 3
 """Sentences that the page holds, and those of them whose alignments are shown."""
 LONGEST_ALIGNED = 16
 """Words of a source that is small enough for its alignments to stand side by side."""
-
-Progress = Callable[[str, int, int], None]
-"""(what is done, sentences done, in all)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ def compare_runs(
     given: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     device: str = "auto",
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> Compared:
     """Translate the test sets with every run, score the outputs, and put together what the page tells.
 
@@ -159,11 +157,11 @@ def compare_runs(
 
 
 def _evaluated(
-    translator: Translator, test: TestSet, search: Any, folder: str, progress: Progress | None
+    translator: Translator, test: TestSet, search: Any, folder: str, progress: OnProgress | None
 ) -> Evaluation:
     what = f"{folder} on {test.name}"
 
-    def done(lines: int, total: int) -> None:
+    def done(lines: int, total: int | None) -> None:
         if progress:
             progress(what, lines, total)
 

@@ -1,7 +1,7 @@
 """How good a trained run is, on test sets."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from multihead.data.folders import cache_root
 from multihead.data.hashes import contamination
 from multihead.errors import UserError
 from multihead.generation import Translator
+from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.scores import Comparison, Score, bleu, chrf, exact_match, paired_bootstrap, perplexity
 from multihead.settings import DataSettings, SearchSettings
@@ -116,7 +117,7 @@ def evaluate(
     *,
     run: Run | None = None,
     tokenise: Tokenise | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnCount | None = None,
 ) -> Evaluation:
     """Translate a test set and score the outputs, and score the references.
 

@@ -24,6 +24,7 @@ from multihead.data.pictures.shapes import draw_shapes
 from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
+from multihead.progress import OnProgress
 from multihead.settings import TokenizerSettings as Vocabulary
 from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
 from multihead.text.lines import file_kind, read_lines
@@ -40,9 +41,6 @@ LARGEST_SUM = 1 << 33
 """Bytes of all listed pictures in a .zip file, which are held in memory; more are refused."""
 UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError)
 """What reading a damaged .zip file ends in; a ``RuntimeError`` where it is encrypted, or oddly packed."""
-
-Progress = Callable[[str, int, int | None], None]
-"""(stage, pictures done, pictures in all if known)"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class _Pairs:
 
 
 def prepare(
-    data: DataSettings, tokenizer: TokenizerSettings, *, seed: int, progress: Progress | None = None
+    data: DataSettings, tokenizer: TokenizerSettings, *, seed: int, progress: OnProgress | None = None
 ) -> Captioned:
     """Read, hold out, learn the vocabulary and store; or find all that done by an earlier call.
 
@@ -127,7 +125,7 @@ def _build(
     settings: TokenizerSettings,
     form: Form,
     seed: int,
-    progress: Progress,
+    progress: OnProgress,
 ) -> None:
     seen, unseen = parted(pairs.captions, data.train_fraction, seed)
     if not len(seen) or not len(unseen):

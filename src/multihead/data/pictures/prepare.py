@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from multihead.data.pictures.opening import Form, channels_of, fitted
 from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
+from multihead.progress import OnProgress
 from multihead.settings.tasks.pictures import DataSettings
 
 VERSION = 1
@@ -23,9 +23,6 @@ VERSION = 1
 SUMMARY = "summary.json"
 MOST_HELD_OUT = 5000
 CHANNELS = {"grey": 1, "colour": 3}
-
-Progress = Callable[[str, int, int | None], None]
-"""(stage, pictures done, pictures in all if known)"""
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Prepared:
         return f"{told}\n{len(self.valid):,} pictures for validation{source}"
 
 
-def prepare(data: DataSettings, *, seed: int, progress: Progress | None = None) -> Prepared:
+def prepare(data: DataSettings, *, seed: int, progress: OnProgress | None = None) -> Prepared:
     """Read, hold out, bring to one form and store; or find all that done by an earlier call.
 
     Args:
@@ -92,7 +89,7 @@ def prepare(data: DataSettings, *, seed: int, progress: Progress | None = None) 
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
                 learn, look = _parted(train, valid, data, seed)
-                told: Progress = progress or (lambda stage, done, total: None)
+                told: OnProgress = progress or (lambda stage, done, total: None)
                 converted = _stored(building / "train", train, learn, names, form, told)
                 converted += _stored(building / "valid", valid or train, look, names, form, told)
                 summary = {"key": key, "names": names, "form": basis["form"], "converted": converted}
@@ -173,7 +170,7 @@ def _stored(
     chosen: NDArray[np.int64],
     names: tuple[str, ...],
     form: Form,
-    progress: Progress,
+    progress: OnProgress,
 ) -> int:
     """Store the chosen pictures; return how many were of another size or mode."""
     numbers = numbers_of(pictures, names)

@@ -17,15 +17,13 @@ from multihead.batch import Batch
 from multihead.data.batches import Position
 from multihead.errors import UserError
 from multihead.inspect.report import Looked
+from multihead.progress import OnProgress
 from multihead.recipe import Recipe, refuse_contradictions
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 from multihead.workflows.inspection import Inspection, Question
-
-Progress = Callable[[str, int, int | None], None]
-"""(stage, done, in all if known)"""
 
 
 class Stream(Protocol):
@@ -75,7 +73,7 @@ class Ready:
 
 
 def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None = None
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None = None
 ) -> Ready:
     """Prepare a recipe's data as its task does.
 

@@ -8,18 +8,19 @@ from multihead.errors import UserError
 from multihead.generation.text_classifier import TextClassifier
 from multihead.inspect.page.kinds import BOTH_WAYS
 from multihead.inspect.reading import read_class
+from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.classification_validation import Validator
 from multihead.workflows.inspect_text import inspection
 from multihead.workflows.inspection import Inspection, Question
-from multihead.workflows.tasks import Progress, Ready
+from multihead.workflows.tasks import Ready
 from multihead.workflows.tasks.masked import checked_length, named_files, sizes, told
 
 
 def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``. It may begin with a model that fills gaps."""
     if beginning and beginning.task not in ("masked", "classification"):

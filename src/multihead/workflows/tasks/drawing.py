@@ -8,18 +8,19 @@ from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.data.pictures.captioned import prepare
 from multihead.data.pictures.stream import PictureStream
 from multihead.errors import UserError
+from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.drawing_validation import Validator
 from multihead.workflows.inspect_drawing import inspect
-from multihead.workflows.tasks import Progress, Ready
+from multihead.workflows.tasks import Ready
 
 __all__ = ["inspect", "ready"]
 
 
 def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
     data, training = recipe.data, recipe.training

@@ -11,17 +11,18 @@ from multihead.errors import UserError
 from multihead.generation.writer import Writer
 from multihead.inspect.page.kinds import CAUSAL
 from multihead.inspect.reading import read_text
+from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.inspect_text import inspection
 from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.language_validation import Validator
-from multihead.workflows.tasks import Progress, Ready
+from multihead.workflows.tasks import Ready
 
 
 def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
     known = beginning.fit_for("language").tokenizers()[0] if beginning else None

@@ -14,6 +14,7 @@ from multihead.errors import UserError
 from multihead.generation.filler import Filler
 from multihead.inspect.page.kinds import BOTH_WAYS
 from multihead.inspect.reading import read_gaps
+from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
@@ -23,11 +24,11 @@ from multihead.text.masking import with_mask
 from multihead.workflows.inspect_text import inspection
 from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.masked_validation import Validator
-from multihead.workflows.tasks import Progress, Ready
+from multihead.workflows.tasks import Ready
 
 
 def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
     known = with_mask(beginning.fit_for("masked").tokenizers()[0]) if beginning else None

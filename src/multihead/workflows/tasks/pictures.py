@@ -9,19 +9,20 @@ from multihead.data.batches import Position
 from multihead.data.pictures.batches import PictureBatches
 from multihead.data.pictures.prepare import Prepared, prepare
 from multihead.data.pictures.stream import PictureStream
+from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.settings.tasks.pictures import DataSettings
 from multihead.workflows.inspect_picture import inspect
 from multihead.workflows.picture_validation import Validator
-from multihead.workflows.tasks import Progress, Ready
+from multihead.workflows.tasks import Ready
 
 __all__ = ["inspect", "ready"]
 
 
 def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
     prepared = prepare(recipe.data, seed=recipe.training.seed, progress=progress)

@@ -9,13 +9,14 @@ import torch
 from multihead import randomness
 from multihead.data.batches import BatchStream, Position, Reencode
 from multihead.data.prepare import Prepared, prepare
+from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.inspect_translation import inspect
-from multihead.workflows.tasks import Progress, Ready
+from multihead.workflows.tasks import Ready
 from multihead.workflows.translation_validation import Validator
 
 __all__ = ["inspect", "ready"]
@@ -25,7 +26,7 @@ MULTIPLE = 4
 
 
 def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: Progress, beginning: Run | None
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
     prepared = prepare(
