@@ -119,7 +119,7 @@ class Translator:
         forced = self.target_tokenizer.encode_batch(prefixes if prefixes is not None else [""] * len(lines))
         if len(forced) != len(lines):
             raise UserError(f"{len(lines):,} lines, but {len(forced):,} prefixes")
-        notes = [self._too_long(ids, prefix) for ids, prefix in zip(sources, forced, strict=True)]
+        notes = [self.too_long(ids, prefix) for ids, prefix in zip(sources, forced, strict=True)]
         found = [Translation("", line, note=note) for line, note in zip(lines, notes, strict=True)]
         asked = [
             Asked(line, ids, prefix, number)
@@ -187,7 +187,7 @@ class Translator:
         """
         sources = self.source_tokenizer.encode_batch([source for source, _ in pairs])
         targets = self.target_tokenizer.encode_batch([target for _, target in pairs])
-        notes = [self._too_long(source, target) for source, target in zip(sources, targets, strict=True)]
+        notes = [self.too_long(source, target) for source, target in zip(sources, targets, strict=True)]
         found = [PairScore(math.nan, (), note) for note in notes]
         scored = [number for number, note in enumerate(notes) if note is None]
         with self._ready():
@@ -205,8 +205,8 @@ class Translator:
                     progress(done, len(pairs))
         return found
 
-    def _too_long(self, source: Sequence[int], target: Sequence[int]) -> str | None:
-        """Say what is longer than the models can take, if anything is."""
+    def too_long(self, source: Sequence[int], target: Sequence[int]) -> str | None:
+        """Say what of a pair, without end symbols, is longer than the models can take; None: nothing."""
         most = MOST_PIECES if self.limit is None else self.limit - 1
         for name, ids in (("line", source), ("translation", target)):
             if len(ids) > most:

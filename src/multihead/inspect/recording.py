@@ -8,7 +8,6 @@ from multihead.attention_maps import Alignment, AttentionRecord, Choice, Sentenc
 from multihead.data.batches import collate
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.generation.translator import MOST_PIECES
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +55,12 @@ def check(translator: Translator, text: str, target: str | None) -> None:
     """Refuse what cannot be recorded, with the errors of :func:`record_sentence`."""
     if len(translator.models) > 1:
         raise UserError("attention is looked at in one model at a time", remedy="Name one run.")
-    if not translator.source_tokenizer.encode(text):
+    source = translator.source_tokenizer.encode(text)
+    if not source:
         raise UserError("there is no word to look at", place="sentence", remedy="Give a sentence.")
-    most = MOST_PIECES if translator.limit is None else translator.limit - 1
-    sides = (("line", translator.source_tokenizer.encode(text)), ("translation", _pieces(translator, target)))
-    for name, ids in sides:
-        if len(ids) > most:
-            fact = f"the {name} has {len(ids):,} pieces, and the model takes at most {most:,}"
-            raise UserError(fact, place="sentence", remedy="Give a shorter one.")
-
-
-def _pieces(translator: Translator, target: str | None) -> Sequence[int]:
-    return [] if target is None else translator.target_tokenizer.encode(target)
+    said = [] if target is None else translator.target_tokenizer.encode(target)
+    if fact := translator.too_long(source, said):
+        raise UserError(fact, place="sentence", remedy="Give a shorter one.")
 
 
 def record_output(translator: Translator, text: str, ids: Sequence[int], output: str) -> Recording:
