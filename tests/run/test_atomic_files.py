@@ -93,6 +93,16 @@ def test_a_folder_below_a_file_is_refused(tmp_path: Path) -> None:
         files.make_folder(tmp_path / "file" / "run")
 
 
+def test_a_place_where_no_folder_can_be_made_is_told_beforehand_and_nothing_is_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "a" / "b"):
+        with pytest.raises(UserError, match=r"cannot be written \(.*file is not a folder\). Name a folder"):
+            files.check_place(path)
+    for path in (tmp_path, tmp_path / "a" / "b"):
+        files.check_place(path)
+    assert names(tmp_path) == ["file"]
+
+
 def test_what_a_killed_writer_left_is_cleared_and_the_rest_stays(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     (tmp_path / f"a{files.PARTIAL}").mkdir()

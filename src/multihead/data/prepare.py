@@ -21,6 +21,7 @@ from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
+from multihead.text.corpus import check_sides
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
@@ -87,6 +88,8 @@ def prepare(
             support, or a cache that cannot be written.
     """
     with reread(data) as files:
+        check_sides(files, files.source, files.target)
+        check_sides(files, files.valid_source, files.valid_target)
         known = vocabularies.from_files(tokenizer, init_tokenizers)
         basis = _basis(files, tokenizer, known, seed)
         key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()

@@ -1,6 +1,7 @@
 """Files that are there as a whole or not at all, whatever happens while they are written."""
 
 import errno
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ PARTIAL = ".partial"
 """Ending of the name of a folder in which a file is being written."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOENT, errno.EEXIST)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -49,6 +50,16 @@ def clear(folder: Path) -> None:
     """Remove what writers that were killed have left in a folder."""
     for partial in folder.glob(f"*{PARTIAL}"):
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def check_place(folder: Path) -> None:
+    """Raise ``UserError`` where it can be seen beforehand that a folder cannot be made and written to."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    with disk_errors_told(folder):
+        if not there.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"{there} is not a folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, f"no right to write to {there}")
 
 
 def make_folder(path: Path) -> None:

@@ -34,20 +34,36 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
     Raises:
         UserError: files that are missing, empty, unreadable or of different length; a row without its fields.
     """
-    if (*sources, *targets).count(STDIN) > 1:
-        raise UserError("standard input named twice", place="data", remedy="It can be read only once.")
-    if targets:
-        if len(sources) != len(targets):
-            fact = f"{len(sources)} source files but {len(targets)} target files"
-            raise UserError(fact, place="data", remedy="Name them in pairs, in the same order.")
-        for source, target in zip(sources, targets, strict=True):
-            if "lines" not in (found := {_format(data, source), _format(data, target)}) or len(found) > 1:
-                remedy = "Name it as the source only, or set data.format to lines."
-                raise UserError("holds both sides by itself", place=f"{source}, {target}", remedy=remedy)
-            yield from _lines(_path(data, source), _path(data, target), data.encoding)
-    else:
+    check_sides(data, sources, targets)
+    if not targets:
         for source in sources:
             yield from _rows(data, source)
+        return
+    for source, target in zip(sources, targets, strict=True):
+        yield from _lines(_path(data, source), _path(data, target), data.encoding)
+
+
+def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> None:
+    """Refuse files that cannot be two sides of pairs, by their names alone; see :func:`read_pairs`.
+
+    Raises:
+        UserError: one side only, both sides in one file and another beside it, standard input named twice.
+    """
+    if (*sources, *targets).count(STDIN) > 1:
+        raise UserError("standard input named twice", place="data", remedy="It can be read only once.")
+    if not targets:
+        for name in sources:
+            if _format(data, name) == "lines":
+                remedy = "Name the target files too, or set data.format to tsv or jsonl if it has both."
+                raise UserError("one side only", place=_path(data, name), remedy=remedy)
+        return
+    if len(sources) != len(targets):
+        fact = f"{len(sources)} source files but {len(targets)} target files"
+        raise UserError(fact, place="data", remedy="Name them in pairs, in the same order.")
+    for source, target in zip(sources, targets, strict=True):
+        if {_format(data, source), _format(data, target)} != {"lines"}:
+            remedy = "Name it as the source only, or set data.format to lines."
+            raise UserError("holds both sides by itself", place=f"{source}, {target}", remedy=remedy)
 
 
 def _path(data: DataSettings, name: str) -> str:
@@ -84,9 +100,6 @@ def _lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
 def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
     """Yield the pairs of a file that holds both sides. A blank line is an empty pair: cleaning counts it."""
     path, kind = _path(data, name), _format(data, name)
-    if kind == "lines":
-        remedy = "Name the target files too, or set data.format to tsv or jsonl if both sides are in it."
-        raise UserError("one side only", place=path, remedy=remedy)
     if kind == "tsv":
         columns = _column(data.source_field, "source", 1), _column(data.target_field, "target", 2)
         parse = partial(_cells, columns=columns)

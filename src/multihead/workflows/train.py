@@ -15,6 +15,7 @@ from multihead.inspect.report import Looked, training_page
 from multihead.recipe import Recipe, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
+from multihead.run.files import check_place
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
@@ -49,6 +50,7 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     Raises:
         UserError: bad data, bad settings, a run folder with other settings or other data in it.
     """
+    check_place(folder)
     settings = recipe.training
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
