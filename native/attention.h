@@ -17,7 +17,7 @@ struct Shape {
     int64_t B, H, Q, K, d_k, d_v;
 };
 
-constexpr int64_t ROWS = 64;  // queries at a time
+constexpr int64_t QUERIES = 64;  // queries at a time
 
 // --- parts of a job ----------------------------------------------------------------------------------
 
@@ -89,17 +89,17 @@ static void attention(const T* q, Heads q_, const T* k, Heads k_, const T* v, He
     const Dropout drop = dropout_of(seed, dropped);
 #pragma omp parallel num_threads(threads)
     {
-        float* queries = scratch(2 * K * D_k + K * D_v + ROWS * (D_k + D_v + K) + DROP);
-        float *keys = queries + ROWS * D_k, *turned = keys + K * D_k, *values = turned + K * D_k;
-        float *scores = values + K * D_v, *heads = scores + ROWS * K + DROP;
+        float* queries = scratch(2 * K * D_k + K * D_v + QUERIES * (D_k + D_v + K) + DROP);
+        float *keys = queries + QUERIES * D_k, *turned = keys + K * D_k, *values = turned + K * D_k;
+        float *scores = values + K * D_v, *heads = scores + QUERIES * K + DROP;
 #pragma omp for schedule(static)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             const int64_t b = job / s.H, h = job % s.H;
             bring(k + b * k_.b + h * k_.h, k_.n, s.K, s.d_k, 1.0f, K, keys);
             transpose(keys, K, D_k, turned);
             bring(v + b * v_.b + h * v_.h, v_.n, s.K, s.d_v, 1.0f, s.K, values);
-            for (int64_t first = 0; first < s.Q; first += ROWS) {
-                const int64_t n = s.Q - first < ROWS ? s.Q - first : ROWS;
+            for (int64_t first = 0; first < s.Q; first += QUERIES) {
+                const int64_t n = s.Q - first < QUERIES ? s.Q - first : QUERIES;
                 bring(q + b * q_.b + h * q_.h + first * q_.n, q_.n, n, s.d_k, scale, n, queries);
                 product(n, K, s.d_k, queries, D_k, 1, turned, K, scores, K, false);
                 for (int64_t r = 0; r < n; r++) {
@@ -142,11 +142,11 @@ static void attention_backward(const T* gradient, Heads g_, const T* q, Heads q_
 #pragma omp parallel num_threads(threads)
     {
         const int64_t per_key = 3 * D_k + 3 * D_v, per_query = 2 * D_k + D_v + 3 * K;
-        float* keys = scratch(K * per_key + ROWS * per_query + DROP);
+        float* keys = scratch(K * per_key + QUERIES * per_query + DROP);
         float *turned = keys + K * D_k, *dkeys = turned + K * D_k, *values = dkeys + K * D_k;
         float *turned_values = values + K * D_v, *dvalues = turned_values + K * D_v;
-        float *queries = dvalues + K * D_v, *dqueries = queries + ROWS * D_k, *douts = dqueries + ROWS * D_k;
-        float *weights = douts + ROWS * D_v, *kept = weights + ROWS * K, *dscores = kept + ROWS * K;
+        float *queries = dvalues + K * D_v, *dqueries = queries + QUERIES * D_k, *douts = dqueries + QUERIES * D_k;
+        float *weights = douts + QUERIES * D_v, *kept = weights + QUERIES * K, *dscores = kept + QUERIES * K;
 #pragma omp for schedule(static)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             const int64_t b = job / s.H, h = job % s.H;
@@ -154,8 +154,8 @@ static void attention_backward(const T* gradient, Heads g_, const T* q, Heads q_
             transpose(keys, K, D_k, turned);
             bring(v + b * v_.b + h * v_.h, v_.n, s.K, s.d_v, 1.0f, K, values);
             transpose(values, K, D_v, turned_values);
-            for (int64_t first = 0; first < s.Q; first += ROWS) {
-                const int64_t n = s.Q - first < ROWS ? s.Q - first : ROWS;
+            for (int64_t first = 0; first < s.Q; first += QUERIES) {
+                const int64_t n = s.Q - first < QUERIES ? s.Q - first : QUERIES;
                 bring(q + b * q_.b + h * q_.h + first * q_.n, q_.n, n, s.d_k, scale, n, queries);
                 bring(gradient + b * g_.b + h * g_.h + first * g_.n, g_.n, n, s.d_v, 1.0f, n, douts);
                 product(n, K, s.d_k, queries, D_k, 1, turned, K, weights, K, false);

@@ -49,7 +49,12 @@ static void product(int64_t M, int64_t N, int64_t K, const float* a, int64_t a_m
 // side by side that the processor's instruction takes at once. Behind the last output and the last input there
 // are zeros. A panel of bytes ends with each output's scale and with 128 times the sum of its bytes.
 constexpr int64_t PANEL = 64;
-constexpr int TILE = W == 16 ? 4 : 2;  // registers beside each other
+
+// How many rows are multiplied at once, and how many registers of their sums stand beside each other: with a row of
+// the panel and an input they must all fit, 32 of 16 floats or 16. Few rows take more columns, since an addition that
+// waits for the last one's result takes four times as long.
+constexpr int ROWS = 6;
+constexpr int beside(int rows) { return W == 16 ? 4 : rows == 1 ? 8 : rows == 2 ? 4 : 2; }
 
 struct Linear {
     const uint32_t* weight;
@@ -67,13 +72,16 @@ struct Fp32 {
     INLINE void convert(const float* x, int64_t in, Input* to) {
         for (int64_t i = 0; i < in; i++) to[i] = x[i];
     }
-    template <int R>
-    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
-        for (int64_t k = 0; k < in; k++)
-            for (int c = 0; c < TILE; c++) {
-                const vf column = load((const float*)panel + k * PANEL + c * W);
-                for (int r = 0; r < R; r++) sums[r][c] += a[r * a_m + k] * column;
+    template <int R, int C>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
+        for (int64_t k = 0; k < in; k++) {
+            vf column[C];
+            for (int c = 0; c < C; c++) column[c] = load((const float*)panel + k * PANEL + c * W);
+            for (int r = 0; r < R; r++) {
+                const vf x = splat(a[r * a_m + k]);
+                for (int c = 0; c < C; c++) sums[r][c] += x * column[c];
             }
+        }
     }
 };
 
@@ -89,14 +97,14 @@ struct Bf16 {
         to[in / 2] = 0;
         for (int64_t i = 0; i < in; i += W) store((bf16*)to + i, load(x + i, in - i), in - i);
     }
-    template <int R>
-    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
+    template <int R, int C>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
         for (int64_t k = 0; k < words(in); k++) {
-            __m512bh column[TILE];
-            for (int c = 0; c < TILE; c++) column[c] = (__m512bh)_mm512_loadu_si512(panel + k * PANEL + c * W);
+            __m512bh column[C];
+            for (int c = 0; c < C; c++) column[c] = (__m512bh)_mm512_loadu_si512(panel + k * PANEL + c * W);
             for (int r = 0; r < R; r++) {
                 const __m512bh pair = (__m512bh)_mm512_set1_epi32((int)a[r * a_m + k]);
-                for (int c = 0; c < TILE; c++)
+                for (int c = 0; c < C; c++)
                     sums[r][c] = (vf)_mm512_dpbf16_ps((__m512)sums[r][c], column[c], pair);
             }
         }
@@ -116,23 +124,26 @@ struct Bf16 {
         to[inputs(in) - 1] = 0;
         for (int64_t i = 0; i < in; i++) to[i] = x[i];
     }
-    template <int R>
-    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
-        for (int64_t k = 0; k < words(in); k++)
-            for (int c = 0; c < TILE; c++) {
-                vu pairs;
-                __builtin_memcpy(&pairs, panel + k * PANEL + c * W, sizeof pairs);
-                const vf first = (vf)(pairs << 16), second = (vf)(pairs & 0xffff0000u);
-                for (int r = 0; r < R; r++)
-                    sums[r][c] += a[r * a_m + 2 * k] * first + a[r * a_m + 2 * k + 1] * second;
+    template <int R, int C>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
+        for (int64_t k = 0; k < inputs(in); k++) {
+            vf column[C];
+            for (int c = 0; c < C; c++) {
+                const vu pairs = (vu)load((const float*)panel + k / 2 * PANEL + c * W);
+                column[c] = (vf)(k % 2 ? pairs & 0xffff0000u : pairs << 16);
             }
+            for (int r = 0; r < R; r++) {
+                const vf x = splat(a[r * a_m + k]);
+                for (int c = 0; c < C; c++) sums[r][c] += x * column[c];
+            }
+        }
     }
 #endif
 };
 
 // Weights are bytes times a scale of each output, inputs bytes times a scale of each row, found in the row
-// itself; products are summed exactly. (Unsigned inputs are what the instruction takes: 128 is added to them,
-// and taken off again with the sum of the weights.)
+// itself; products are summed exactly. (Most instructions take unsigned inputs: ZERO, 128, is added to them, and
+// taken off again with the sum of the weights.)
 struct Int8 {
     static constexpr bool TILED = true;
     typedef bf16 Element;
@@ -153,7 +164,7 @@ struct Int8 {
         uint8_t* bytes = (uint8_t*)to;
         to[depth(in) - 1] = 0;
         for (int64_t i = 0; i < in; i += W) {
-            const vi whole = __builtin_convertvector(load(x + i, in - i) * inverse + 128.5f, vi);
+            const vi whole = __builtin_convertvector(load(x + i, in - i) * inverse + 128.5f, vi) - (128 - ZERO);
             const vb narrow = __builtin_convertvector(whole, vb);
             if (in - i >= W)
                 __builtin_memcpy(bytes + i, &narrow, W);
@@ -169,18 +180,19 @@ struct Int8 {
         float scale;
         __builtin_memcpy(&offset, offsets, sizeof offset);
         __builtin_memcpy(&scale, row + depth(in), sizeof scale);
-        return __builtin_convertvector(exact - offset, vf) * (load((const float*)scales) * scale);
+        if (ZERO) exact -= offset;
+        return __builtin_convertvector(exact, vf) * (load((const float*)scales) * scale);
     }
-    template <int R>
-    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][TILE]) {
-        vi exact[R][TILE] = {}, column[TILE];
+    template <int R, int C>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
+        vi exact[R][C] = {}, column[C];
         for (int64_t k = 0; k < depth(in); k++) {
-            __builtin_memcpy(column, panel + k * PANEL, sizeof column);
+            for (int c = 0; c < C; c++) column[c] = (vi)load((const float*)panel + k * PANEL + c * W);
             for (int r = 0; r < R; r++)
-                for (int c = 0; c < TILE; c++) exact[r][c] = dot(exact[r][c], a[r * a_m + k], column[c]);
+                for (int c = 0; c < C; c++) exact[r][c] = dot(exact[r][c], a[r * a_m + k], column[c]);
         }
         for (int r = 0; r < R; r++)
-            for (int c = 0; c < TILE; c++) sums[r][c] += number(exact[r][c], in, a + r * a_m, panel + c * W);
+            for (int c = 0; c < C; c++) sums[r][c] += number(exact[r][c], in, a + r * a_m, panel + c * W);
     }
 #ifdef __AMX_TILE__
     template <int SUMS, int A, int B>
@@ -190,17 +202,18 @@ struct Int8 {
 #endif
 };
 
-template <class Format, bool Streams, int R>
+// R rows and what stands beside each other of a panel, from `column` on.
+template <class Format, bool Streams, int R, int C>
 INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_t a_m, const uint32_t* panel,
                         int64_t column, float* out, int64_t out_m) {
-    vf sums[R][TILE];
-    for (int c = 0; c < TILE; c++) {
+    vf sums[R][C];
+    for (int c = 0; c < C; c++) {
         const int64_t left = w.out - column - c * W;
         const vf bias = w.bias && left > 0 ? load(w.bias + column + c * W, left) : vf{};
         for (int r = 0; r < R; r++) sums[r][c] = bias;
     }
-    Format::template multiply<R>(w.in, a, a_m, panel, sums);
-    for (int c = 0; c < TILE; c++) {
+    Format::template multiply<R, C>(w.in, a, a_m, panel, sums);
+    for (int c = 0; c < C; c++) {
         const int64_t left = w.out - column - c * W;
         for (int r = 0; r < R && left > 0; r++) {
             float* to = out + r * out_m + column + c * W;
@@ -209,15 +222,29 @@ INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_
     }
 }
 
+// Rows and a panel: R rows at a time, then fewer.
+template <class Format, bool Streams, int R>
+INLINE void linear_rows(int64_t M, const Linear& w, const typename Format::Input* a, int64_t a_m, int64_t p,
+                        float* out, int64_t out_m) {
+    constexpr int C = beside(R);
+    const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in);
+    const int64_t done = M / R * R;
+    for (int64_t c = 0; c < PANEL && p * PANEL + c < w.out; c += C * W)
+        for (int64_t m = 0; m < done; m += R)
+            linear_tile<Format, Streams, R, C>(w, a + m * a_m, a_m, panel + c, p * PANEL + c, out + m * out_m, out_m);
+    if constexpr (R > 1)
+        linear_rows<Format, Streams, R - 1>(M - done, w, a + done * a_m, a_m, p, out + done * out_m, out_m);
+}
+
 #ifdef __AMX_TILE__
 // Up to 16 rows and one panel, with matrix registers.
 template <class Format, bool Streams>
 INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64_t a_m, int64_t p, float* out,
                          int64_t out_m) {
     const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in);
-    alignas(64) vi sums[TILE_ROWS][TILE];
+    alignas(64) vi sums[TILE_ROWS][PANEL / W];
     tile_sums<Format>(Format::depth(w.in), a, a_m, panel, sums);
-    for (int c = 0; c < TILE; c++) {
+    for (int c = 0; c < PANEL / W; c++) {
         const int64_t column = p * PANEL + c * W, left = w.out - column;
         if (left <= 0) return;
         const vf bias = w.bias ? load(w.bias + column, left) : vf{};
@@ -254,17 +281,7 @@ static void panels(int64_t M, const typename Format::Input* a, const Linear& w, 
     }
 #endif
     for (int64_t p = first; p < last; p++)
-        for (int64_t c = 0; c < PANEL && p * PANEL + c < w.out; c += TILE * W) {
-            const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in) + c;
-            const int64_t column = p * PANEL + c;
-            int64_t m = 0;
-            for (; m + 6 <= M; m += 6)
-                linear_tile<Format, Streams, 6>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
-            for (; m + 3 <= M; m += 3)
-                linear_tile<Format, Streams, 3>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
-            for (; m < M; m++)
-                linear_tile<Format, Streams, 1>(w, a + m * a_m, a_m, panel, column, out + m * out_m, out_m);
-        }
+        linear_rows<Format, Streams, ROWS>(M, w, a, a_m, p, out, out_m);
 }
 
 INLINE int64_t panel_count(int64_t out) { return (out + PANEL - 1) / PANEL; }

@@ -145,28 +145,34 @@ INLINE void store(T* p, vf v, int64_t n) {
     for (int64_t i = 0; i < n; i++) p[i] = part[i];
 }
 
-// sums + the products of the four unsigned bytes of a with each lane's four signed bytes.
+// sums + the products of the four bytes of a with each lane's four signed bytes, none of which is -128. A byte of a is
+// a number plus ZERO.
+#if defined(__AVX2__) && !defined(__AVX512F__)
+constexpr int ZERO = 0;
+INLINE vi dot(vi sums, uint32_t a, vi bytes) {
+    // |b| sign(b) a: two products of 127 fit into 16 bits, where they are added, two of 255 would not.
+    const __m256i b = (__m256i)bytes, x = _mm256_set1_epi32((int)a);
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(x, b));
+    return sums + (vi)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+#else
+constexpr int ZERO = 128;
 INLINE vi dot(vi sums, uint32_t a, vi bytes) {
 #if defined(__AVX512VNNI__)
     return (vi)_mm512_dpbusd_epi32((__m512i)sums, _mm512_set1_epi32((int)a), (__m512i)bytes);
-#elif defined(__AVX512F__) || defined(__AVX2__)
+#elif defined(__AVX512F__)
     // Bytes 0 and 2, then 1 and 3, as numbers of 16 bits, whose products are added in pairs.
     const vi even = (vi)(vu{} + (a & 0x00ff00ffu)), odd = (vi)(vu{} + (a >> 8 & 0x00ff00ffu));
-#ifdef __AVX512F__
     const __m512i b = (__m512i)bytes;
     sums += (vi)_mm512_madd_epi16((__m512i)even, _mm512_srai_epi16(_mm512_slli_epi16(b, 8), 8));
     return sums + (vi)_mm512_madd_epi16((__m512i)odd, _mm512_srai_epi16(b, 8));
-#else
-    const __m256i b = (__m256i)bytes;
-    sums += (vi)_mm256_madd_epi16((__m256i)even, _mm256_srai_epi16(_mm256_slli_epi16(b, 8), 8));
-    return sums + (vi)_mm256_madd_epi16((__m256i)odd, _mm256_srai_epi16(b, 8));
-#endif
 #else
     for (int byte = 0; byte < 4; byte++)
         sums += (int32_t)(a >> 8 * byte & 255) * ((vi)((vu)bytes << (24 - 8 * byte)) >> 24);
     return sums;
 #endif
 }
+#endif
 
 INLINE int64_t padded(int64_t n) { return (n + W - 1) / W * W; }
 
