@@ -36,7 +36,7 @@ def compare_page(compared: Compared) -> Page:
     main.append(differences_card(runs))
     foot = tag(
         "p",
-        "Every run translated the same sentences, with its own vocabulary and, but for what the command said of it, "
-        "the search of its recipe.",
+        "Every run translated the same sentences, with its own vocabulary and, but for what "
+        "the command said of it, the search of its recipe.",
     )
     return report(title, "compare", main, foot)
