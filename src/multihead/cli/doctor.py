@@ -54,6 +54,8 @@ def _findings() -> Iterator[tuple[str, str]]:
         yield "processor", ", ".join(known) or "no vector units that torch knows of"
         if not fast:
             yield "hint", "training in fp32 takes two to eight times as long as with bf16 units"
+            if native.level() == "avx2":
+                yield "hint", "`translate --precision int8` is about 1.3 times as fast as in fp32"
     yield "native", _native(device)
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     yield "compiler", compiler or "none found: training.compile needs one on a CPU"
