@@ -16,9 +16,8 @@ class DiscreteVAE(nn.Module):
         d_code: width of a code's vector.
         width: channels of the convolutions.
         halvings: how often the picture is halved; a code stands for ``2 ** halvings`` pixels each way.
-        blocks: residual blocks of 3 x 3 on either side; with none in the encoder a code depends on its own
-            patch alone.
-        encoder_blocks: of these in the encoder.
+        blocks: residual blocks of 3 x 3 in the decoder.
+        encoder_blocks: of these in the encoder; with 0 a code depends on its own patch alone.
     """
 
     def __init__(
