@@ -12,6 +12,7 @@ from multihead.errors import UserError
 
 Precision = Literal["auto", "fp32", "bf16"]
 SearchPrecision = Precision | Literal["int8"]
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h of the GNU C library
 
@@ -36,10 +37,17 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def pick_dtype(precision: Precision, device: torch.device) -> torch.dtype:
-    """Return the format of matrix products; for "auto" bf16 where the hardware computes in it."""
+    """Return the format of matrix products; for "auto" bf16 where the hardware computes in it.
+
+    Raises:
+        UserError: no such format.
+    """
     if precision == "auto":
         precision = "bf16" if has_fast_bf16(device) else "fp32"
-    return torch.bfloat16 if precision == "bf16" else torch.float32
+    if precision not in _DTYPES:
+        remedy = "Say auto, fp32 or bf16; int8 is for translating."
+        raise UserError(f"no precision {precision!r}", remedy=remedy)
+    return _DTYPES[precision]
 
 
 def has_fast_bf16(device: torch.device) -> bool:

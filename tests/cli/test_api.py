@@ -57,6 +57,12 @@ def test_a_run_is_loaded_and_translates(trained: Path) -> None:
     assert len(multihead.load(trained, str(trained), task="translation").models) == 2
 
 
+@pytest.mark.parametrize("precision", ["float32", "int4", ""])
+def test_a_precision_that_there_is_not_is_refused(trained: Path, precision: Any) -> None:
+    with pytest.raises(UserError, match=f"no precision '{precision}'. Say auto, fp32 or bf16"):
+        multihead.load(trained, precision=precision)
+
+
 def test_a_language_model_goes_on_with_a_prompt(tmp_path: Path) -> None:
     tokenizer = lossless.learn(["abc abd"], "chars", 31, 1)
     sizes = {**SMALL, "vocab_size": tokenizer.vocab_size, "context": 11}
