@@ -26,6 +26,7 @@ from multihead.generation.filler import Filler
 from multihead.generation.picture_classifier import Guess, PictureClassifier
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.writer import Writer
+from multihead.hardware import SearchPrecision
 from multihead.inspect.drawing import paint
 from multihead.inspect.page import Asked, Page, explore, explore_reading, make_page
 from multihead.inspect.page.drawn import explore_painting
@@ -165,9 +166,11 @@ _LOADED: dict[str, Any] = {
 
 
 @overload
-def load(*runs: str | Path, device: str = ..., task: None = ...) -> Any: ...
+def load(*runs: str | Path, device: str = ..., precision: SearchPrecision = ..., task: None = ...) -> Any: ...
 @overload
-def load(*runs: str | Path, device: str = ..., task: Literal["translation"]) -> LoadedTranslator: ...
+def load(
+    *runs: str | Path, device: str = ..., precision: SearchPrecision = ..., task: Literal["translation"]
+) -> LoadedTranslator: ...
 @overload
 def load(*runs: str | Path, device: str = ..., task: Literal["language"]) -> LoadedWriter: ...
 @overload
@@ -178,17 +181,20 @@ def load(*runs: str | Path, device: str = ..., task: Literal["classification"]) 
 def load(*runs: str | Path, device: str = ..., task: Literal["pictures"]) -> LoadedPictures: ...
 @overload
 def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> LoadedArtist: ...
-def load(*runs: str | Path, device: str = "auto", task: str | None = None) -> Loaded:
+def load(
+    *runs: str | Path, device: str = "auto", precision: SearchPrecision = "auto", task: str | None = None
+) -> Loaded:
     """Return a trained run, ready to do what it was trained for; several translators make an ensemble.
 
     Args:
         runs: run folders.
         device: cuda, mps, cpu, or auto: the first of these that there is.
+        precision: of a translator's matrix products, as in ``multihead translate --precision``.
         task: what the runs must be trained for; so a type checker knows what comes back. None: anything.
 
     Raises:
         UserError: not a run folder, not trained yet, or trained for something else; several runs that are no
-            translators, or whose vocabularies differ.
+            translators, or whose vocabularies differ; no such precision.
     """
     if not runs:
         raise UserError("no run folder is named", remedy='multihead.load("runs/NAME")')
@@ -197,7 +203,10 @@ def load(*runs: str | Path, device: str = "auto", task: str | None = None) -> Lo
         raise UserError(f"{len(runs)} runs, but only translators make an ensemble", place=str(runs[1]))
     if found not in _LOADED:
         raise UserError(f'there is no task "{found}"', remedy=f"Known are {', '.join(_LOADED)}.")
-    loaded: Loaded = _LOADED[found].load(*runs, device=device)
+    chosen = {} if precision == "auto" else {"precision": precision}
+    if chosen and found != "translation":
+        raise UserError("only a translator's precision can be chosen", place=str(runs[0]))
+    loaded: Loaded = _LOADED[found].load(*runs, device=device, **chosen)
     return loaded
 
 

@@ -54,7 +54,9 @@ def test_a_run_is_loaded_and_translates(trained: Path) -> None:
     one, nothing = multihead.load(trained).translate(["eins zwei", ""])
     assert one.hypotheses
     assert nothing.text == ""
-    assert len(multihead.load(trained, str(trained), task="translation").models) == 2
+    both = multihead.load(trained, str(trained), precision="fp32", task="translation")
+    assert len(both.models) == 2
+    assert both.translate(["eins zwei"])[0].hypotheses
 
 
 @pytest.mark.parametrize("precision", ["float32", "int4", ""])
@@ -77,6 +79,8 @@ def test_a_language_model_goes_on_with_a_prompt(tmp_path: Path) -> None:
     with pytest.raises(UserError, match='no setting "beam_size"'):
         writer.generate("ab", beam_size=5)
     assert "goes on with" in shown(writer.inspect("abc abd"))
+    with pytest.raises(UserError, match="gpt: only a translator's precision"):
+        multihead.load(tmp_path / "gpt", precision="fp32")
 
 
 def test_a_bert_fills_gaps(tmp_path: Path, words: Tokenizer) -> None:
