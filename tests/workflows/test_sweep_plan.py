@@ -6,12 +6,28 @@ import pytest
 
 from multihead.errors import UserError
 from multihead.recipes import sweeps
-from multihead.workflows.sweep import read
+from multihead.workflows.sweep import plan, read
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
     return tmp_path / "mine.toml"
+
+
+def test_the_examples_in_the_documentation_are_read(written: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    in_words, in_guide = plan.__doc__ or "", guide.partition("```toml\n")[2].partition("```")[0]
+    for text in (in_words.partition("\n\n")[2], in_guide):
+        written.write_text(text, encoding="utf-8")
+        sweep = read(str(written))
+        assert len(sweep.members) == 4
+        assert sweep.base in [member.name for member in sweep.members]
+
+
+def test_the_guide_counts_the_built_in_sweeps_members() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    for name in sweeps.names():
+        assert f"| `{name}` | {len(read(name).members)} |" in guide
 
 
 def test_members_and_grid_make_every_combination(written: Path) -> None:

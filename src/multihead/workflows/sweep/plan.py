@@ -2,7 +2,7 @@
 
 # What the sweep is about.
 recipe = "multi30k-de-en"            # of all members that name none
-base = "h8"                          # the member that the others are compared with
+base = "h8,seed=1"                   # the member that the others are compared with
 
 [set]                                # for all members
 training.steps = 2000
