@@ -26,7 +26,7 @@ from multihead.workflows.sweep import Row, Sweep, agreement, read, run_sweep, to
 
 FAILED = 1
 SHOWN = ("bleu", "chrf", "perplexity")
-"""Scores in the table on the terminal; the files have all."""
+"""Scores in the table on the terminal, of the first test set; the files have all."""
 
 
 @dataclass(frozen=True)
@@ -84,20 +84,15 @@ class _Telling:
 
 
 def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     tests = list(dict.fromkeys(name for row in rows for name in _tests(row)))
-    for column in (
-        "member",
-        "parameters",
-        "minutes",
-        *(f"{test} {score}" for test in tests for score in SHOWN),
-    ):
-        table.add_column(column, justify="left" if column == "member" else "right")
+    for column in ("member", "parameters", "minutes", *(SHOWN if tests else ())):
+        table.add_column(column, justify="left" if column == "member" else "right", no_wrap=True)
     for row in rows:
         if row.state != "done":
             table.add_row(row.member.name, row.state)
             continue
-        scores = [_tests(row).get(test, {}).get(score) for test in tests for score in SHOWN]
+        scores = [_tests(row).get(test, {}).get(score) for test in tests[:1] for score in SHOWN]
         table.add_row(
             row.member.name,
             f"{row.result['parameters']:,}",
@@ -105,6 +100,9 @@ def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
             *("" if score is None else f"{score:.2f}" for score in scores),
         )
     console.print()
+    if tests:
+        others = f" (not shown here: {', '.join(tests[1:])})" if tests[1:] else ""
+        console.print(f"{tests[0]}{others}")
     console.print(table, soft_wrap=False)
     for sentence in agreement(sweep, rows):
         console.print(sentence)
