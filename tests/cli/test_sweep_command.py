@@ -12,6 +12,7 @@ RESULT = {
     "parameters": 12345,
     "minutes": 1.5,
     "news": {"bleu": 31.25, "chrf": 50.0, "perplexity": 7.5, "bleu_lowercase": 33.0},
+    "letters": {"bleu": 17.75, "chrf": 40.0, "perplexity": 9.5, "bleu_lowercase": 18.0},
 }
 
 
@@ -57,14 +58,19 @@ def test_the_table_is_printed_and_written(
         return [*rows[:-1], broken]
 
     monkeypatch.setattr(sweep, "run_sweep", pretended)
-    folder = tmp_path / "runs"
+    monkeypatch.chdir(tmp_path)
+    folder = Path("runs")
     assert main(["sweep", "ladder", "--folder", str(folder), "--jobs", "2"]) == code
     out = capfd.readouterr().out
     assert "lstm" in out
     assert "12,345" in out
+    assert "news (not shown here: letters)" in out
     assert "31.25" in out
+    assert "17.75" not in out
+    assert max(map(len, out.split("\n"))) <= 80
     assert ("transformer: failed: it broke" in out) == (last == "failed")
     csv, page = (folder / "table.csv").read_text(), (folder / "table.html").read_text()
     assert csv.startswith("member,state,recipe,parameters,minutes,news bleu,news chrf,")
     assert page.count("<tr") == 5
     assert "33.0" in page
+    assert "17.75" in page
