@@ -27,6 +27,7 @@ from safetensors.torch import save_file
 from multihead.errors import UserError
 from multihead.export import ctranslate2
 from multihead.export.ctranslate2 import POSITIONS
+from multihead.hardware import has_fast_bf16
 from multihead.nn.positions import sinusoids
 from multihead.run import Run, environment
 from multihead.scores import bleu
@@ -95,6 +96,8 @@ def main() -> None:
     everybody = CONTESTANTS if given.device == "cpu" else GPU_CONTESTANTS
     wanted = [who for who in everybody if who.name not in given.skip]
     wanted = [who for who in wanted if converted or who.package != "ctranslate2"]
+    if not has_fast_bf16(torch.device(given.device)):  # PyTorch's way around it takes a hundred times as long
+        wanted = [who for who in wanted if who.settings["precision"] != "bf16"]
     present = [who for who in wanted if find_spec(who.package)]
     for who in wanted:
         if who not in present:
