@@ -1,6 +1,9 @@
 """Ctrl-C and a polite kill end a training between two updates, not inside one."""
 
+import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -33,3 +36,19 @@ def watched() -> Iterator[Interrupt]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def stop_with_parent(*, every: float = 1.0) -> None:
+    """Ask this process to stop (SIGTERM) as soon as the one that started it is gone, however that ended.
+
+    Args:
+        every: seconds between two looks.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
