@@ -48,7 +48,7 @@ VARIANTS = (
     Variant("native bf16", "bf16", native=True),
 )
 FP32_VARIANTS = (VARIANTS[0], Variant("native fp32", "fp32", native=True))
-"""Where the processor has no bf16: PyTorch's way around it takes a hundred times as long."""
+"""Where the processor has no bf16: PyTorch's way around it takes forty times as long."""
 GPU_VARIANTS = (*VARIANTS[:2], Variant("compiled bf16", "bf16", compiled=True))
 
 

@@ -144,7 +144,7 @@ def main() -> None:
 
     wanted = [who for who in CONTESTANTS if who.name not in given.skip]
     wanted = [who for who in wanted if not given.only or who.name in given.only]
-    if not has_fast_bf16(torch.device("cpu")):  # PyTorch's way around it takes a hundred times as long
+    if not has_fast_bf16(torch.device("cpu")):  # PyTorch's way around it takes forty times as long
         wanted = [who for who in wanted if who.settings["precision"] != "bf16"]
     present = [who for who in wanted if who.present]
     for who in wanted:

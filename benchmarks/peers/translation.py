@@ -96,7 +96,7 @@ def main() -> None:
     everybody = CONTESTANTS if given.device == "cpu" else GPU_CONTESTANTS
     wanted = [who for who in everybody if who.name not in given.skip]
     wanted = [who for who in wanted if converted or who.package != "ctranslate2"]
-    if not has_fast_bf16(torch.device(given.device)):  # PyTorch's way around it takes a hundred times as long
+    if not has_fast_bf16(torch.device(given.device)):  # PyTorch's way around it takes forty times as long
         wanted = [who for who in wanted if who.settings["precision"] != "bf16"]
     present = [who for who in wanted if find_spec(who.package)]
     for who in wanted:
