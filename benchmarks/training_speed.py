@@ -15,21 +15,26 @@ import json
 import statistics
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 import tyro
 from peers.workload import SIZES, VOCAB, batches
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from multihead import hardware, native
 from multihead.batch import PairBatch
+from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer
 from multihead.run.environment import environment
 from multihead.settings import TrainingSettings
+from multihead.training.captured import CapturedUpdater
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater
+from multihead.workflows.tasks.translation import GPU_SHAPES
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Variant:
     name: str
     precision: str
     native: bool = False
+    captured: bool = False
     compiled: bool = False
 
 
@@ -49,7 +55,11 @@ VARIANTS = (
 )
 FP32_VARIANTS = (VARIANTS[0], Variant("native fp32", "fp32", native=True))
 """Where the processor has no bf16: PyTorch's way around it takes forty times as long."""
-GPU_VARIANTS = (*VARIANTS[:2], Variant("compiled bf16", "bf16", compiled=True))
+GPU_VARIANTS = (
+    *VARIANTS[:2],
+    Variant("graphs bf16", "bf16", captured=True),
+    Variant("compiled graphs bf16", "bf16", captured=True, compiled=True),
+)
 
 
 @dataclass(frozen=True)
@@ -82,29 +92,24 @@ def measure(
     """Train every variant on the same batches in turn, ``rounds`` times after a round to warm up."""
     torch.manual_seed(1)
     settings = {"source_vocab": VOCAB[size], "target_vocab": VOCAB[size], "label_smoothing": 0.1}
-    model = Transformer(Settings.model_validate(settings | SIZES[size])).train().to(device)
-    training = {
-        variant.name: TrainingSettings.model_validate(
-            {"precision": variant.precision, "device": device.type, "compile": variant.compiled}
-        )
-        for variant in variants
-    }
-    optimizer = make_optimizer(model, training[variants[0].name])
-    updaters = {name: Updater(model, optimizer, chosen, device) for name, chosen in training.items()}
+    first = Transformer(Settings.model_validate(settings | SIZES[size])).train()
+    updaters = {variant.name: _updater(deepcopy(first).to(device), variant, device) for variant in variants}
     with FlopCounterMode(display=False) as counter, native.use(""):
         for step, batch in enumerate(given):
             updaters[variants[0].name].update(step, [batch])
     in_all, peak = counter.get_total_flops(), _peak(device)
     clock: dict[str, list[float]] = {variant.name: [] for variant in variants}
     own: dict[str, list[float]] = {variant.name: [] for variant in variants}
-    for number in range(rounds + 1):
+    warm_up = 1 if device.type == "cpu" else 3  # graphs are recorded in the second
+    for number in range(rounds + warm_up):
         for variant in variants:
             level = native.LEVELS[0] if variant.native else ""
             began, spent = time.perf_counter(), time.process_time()
             with native.use(level):
                 for step, batch in enumerate(given):
                     updaters[variant.name].update(step, [batch])
-            if number:
+                updaters[variant.name].settle()
+            if number >= warm_up:
                 clock[variant.name].append(time.perf_counter() - began)
                 own[variant.name].append(time.process_time() - spent)
     tokens = sum(batch.tokens for batch in given)
@@ -125,6 +130,14 @@ def measure(
             )
         )
     return found
+
+
+def _updater(model: nn.Module, variant: Variant, device: torch.device) -> Updater:
+    chosen = TrainingSettings.model_validate(
+        {"precision": variant.precision, "device": device.type, "compile": variant.compiled}
+    )
+    kind = CapturedUpdater if variant.captured else Updater
+    return kind(model, make_optimizer(model, chosen), chosen, device)
 
 
 def _peak(device: torch.device) -> float:
@@ -158,7 +171,6 @@ def main(
     count: int = 4,
     rounds: int = 5,
     threads: int = 0,
-    multiple: int = 1,
     skip: tuple[str, ...] = (),
     device: str = "cpu",
 ) -> None:
@@ -171,7 +183,6 @@ def main(
         count: batches a round.
         rounds: how often every variant has its turn.
         threads: CPU threads; 0: all cores.
-        multiple: batches are padded to multiples of this.
         skip: variants to leave out, e.g. "eager fp32".
         device: cpu, cuda.
     """
@@ -181,10 +192,11 @@ def main(
     on_cpu = VARIANTS if hardware.has_fast_bf16(where) else FP32_VARIANTS
     all_variants = on_cpu if where.type == "cpu" else GPU_VARIANTS
     variants = [v for v in all_variants if v.name not in skip and (native.LEVELS or not v.native)]
+    shapes = FREE if where.type == "cpu" else GPU_SHAPES
     measured = [
         row
         for size in sizes
-        for row in measure(size, variants, batches(size, tokens, multiple, count), rounds, where)
+        for row in measure(size, variants, batches(size, tokens, shapes, count), rounds, where)
     ]
     out.mkdir(parents=True, exist_ok=True)
     found = {
@@ -192,7 +204,6 @@ def main(
         "tokens": tokens,
         "batches": count,
         "rounds": rounds,
-        "multiple": multiple,
         "measured": [asdict(row) for row in measured],
     }
     del found["data"]

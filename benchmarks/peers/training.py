@@ -11,7 +11,7 @@ process of its own, on batches that lie ready as tensors, with Adam, label smoot
   processor has no bf16, everybody is in fp32.
 - Hugging Face: ``MarianMTModel`` from scratch in a plain loop (no ``Trainer``), fused AdamW, fp32 weights, in
   fp32 and under bf16 autocast; masks made beforehand; its "eager" attention, faster than "sdpa" at these
-  lengths.
+  lengths; on a GPU "sdpa".
 - Eole: its own model, loss, optimiser and ``Trainer``, batch by batch, in fp32 and in bf16 as its settings
   have it (autocast). Its layers are pre-norm, so it has two norms, 4 d_model parameters, more.
 - JoeyNMT: its own model, loss, optimiser and clipping, in fp32 and under bf16 autocast, which its settings do
@@ -23,6 +23,8 @@ out. LSTM: a layer that reads both ways, one that writes, additive attention, in
 ids in sentences as long as image captions, sorted by length, of so many target tokens. Tokens are real
 target tokens, end symbols included, padding not. That all do the same work is looked after: equal token
 counts, parameter counts printed, a loss that falls.
+
+On a GPU (``--device cuda``): multihead with its graphs and without, and Hugging Face.
 
 multihead tells the C library to keep freed memory; with ``--keep-memory`` the peers get the same setting,
 from outside, which none of them offers.
@@ -48,6 +50,7 @@ import torch
 from process import Process
 from workload import BOS, EOS, PAD, RECURRENT_SIZES, SIZES, VOCAB, batches
 
+from multihead.data.batches import FREE
 from multihead.hardware import has_fast_bf16
 from multihead.run import environment
 
@@ -124,6 +127,13 @@ CONTESTANTS = (
         "JoeyNMT fp32", *JOEYNMT, {"precision": "fp32", "multiple": 8}, home="joeynmt", recurrent=True
     ),
 )
+GPU_CONTESTANTS = (
+    Contestant("multihead", *OURS, {"precision": "auto", "graphs": True}),
+    Contestant("without graphs", *OURS, {"precision": "auto", "graphs": False}),
+    Contestant("Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "multiple": 8, "attention": "sdpa"}),
+    Contestant("Hugging Face fp32", *HUGGING_FACE, {"precision": "fp32", "multiple": 8, "attention": "sdpa"}),
+)
+"""On a GPU: those whose files here can work on one."""
 
 
 def main() -> None:
@@ -138,13 +148,15 @@ def main() -> None:
     parser.add_argument(
         "--keep-memory", action="store_true", help="the allocator's setting for the peers too"
     )
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path("results/bench-training-peers.json"))
     given = parser.parse_args()
 
-    wanted = [who for who in CONTESTANTS if who.name not in given.skip]
+    everybody = CONTESTANTS if given.device == "cpu" else GPU_CONTESTANTS
+    wanted = [who for who in everybody if who.name not in given.skip]
     wanted = [who for who in wanted if not given.only or who.name in given.only]
-    if not has_fast_bf16(torch.device("cpu")):  # PyTorch's way around it takes forty times as long
+    if not has_fast_bf16(torch.device(given.device)):  # PyTorch's way around it takes forty times as long
         wanted = [who for who in wanted if who.settings["precision"] != "bf16"]
     present = [who for who in wanted if who.present]
     for who in wanted:
@@ -165,10 +177,11 @@ def _measure(size: str, present: list[Contestant], given: argparse.Namespace) ->
     rows: dict[str, dict[str, Any]] = {
         one.name: {**one.ready, "seconds": [], "cpu": [], "losses": []} for one in processes
     }
-    for number in range(given.rounds + 1):
+    warm_up = 1 if given.device == "cpu" else 3  # graphs are recorded in the second
+    for number in range(given.rounds + warm_up):
         for one in processes:
-            warm = number == 0
-            answer = one.ask({"batches": [0] if warm else list(range(given.count))})
+            warm = number < warm_up
+            answer = one.ask({"batches": list(range(1 if warm and warm_up == 1 else given.count))})
             row = rows[one.name]
             row["losses"].append(answer["loss"])
             if warm:
@@ -186,14 +199,14 @@ def _measure(size: str, present: list[Contestant], given: argparse.Namespace) ->
 
 
 def _start(who: Contestant, work: Path, given: argparse.Namespace) -> Process:
-    settings = json.dumps({**who.settings, "threads": given.threads})
+    settings = json.dumps({**who.settings, "threads": given.threads, "device": given.device})
     command = [who.python, HERE / who.script, work, settings]
     return Process(who.name, command, given.threads, KEEP_MEMORY if given.keep_memory else {})
 
 
 def _prepare(work: Path, size: str, tokens: int, count: int) -> int:
     """Write the task for everybody; return how many target tokens a round has."""
-    made = batches(size, tokens, 1, count)
+    made = batches(size, tokens, FREE, count)
     rows = [
         {
             "source": _unpadded(batch.source.ids_BS, batch.source.lengths_B),
@@ -229,7 +242,7 @@ def _judge(rows: dict[str, dict[str, Any]], tokens: int) -> None:
                 }
 
 
-OURS_BY_NAME = tuple(who.name for who in CONTESTANTS if who.package == "multihead")
+OURS_BY_NAME = ("multihead", "without native kernels", "without graphs")
 
 
 def _spread(values: list[float]) -> tuple[float, float, float]:
@@ -261,7 +274,10 @@ def _write(given: argparse.Namespace, present: list[Contestant], measured: dict[
         "environment": environment({}),
         "settings": {
             **TASK,
-            **{key: getattr(given, key) for key in ("threads", "rounds", "tokens", "count", "keep_memory")},
+            **{
+                key: getattr(given, key)
+                for key in ("device", "threads", "rounds", "tokens", "count", "keep_memory")
+            },
             "models": {size: {**ALL_SIZES[size], "vocab": VOCAB[size]} for size in measured},
             "contestants": [asdict(who) for who in present],
         },

@@ -17,7 +17,8 @@ class HuggingFace:
         torch.set_num_threads(settings["threads"])
         torch.manual_seed(1)
         self._task = task
-        self._model = _model(task, settings["attention"]).train()
+        self._device = torch.device(settings["device"])
+        self._model = _model(task, settings["attention"]).train().to(self._device)
         self._optimizer = torch.optim.AdamW(
             self._model.parameters(),
             lr=task["learning_rate"],
@@ -35,7 +36,9 @@ class HuggingFace:
     def update(self, number: int) -> tuple[float, int]:
         """Make one update, see ``training_worker.Trainee``."""
         inputs, labels_BT, tokens = self._batches[number]
-        with torch.autocast("cpu", torch.bfloat16) if self._bf16 else nullcontext():
+        inputs = {name: tensor.to(self._device) for name, tensor in inputs.items()}
+        labels_BT = labels_BT.to(self._device)
+        with torch.autocast(self._device.type, torch.bfloat16) if self._bf16 else nullcontext():
             logits_BTV = self._model(**inputs, use_cache=False).logits
             loss = cross_entropy(
                 logits_BTV.flatten(0, 1),

@@ -8,10 +8,12 @@ from training_worker import serve
 
 from multihead import __version__, hardware, models, native
 from multihead.batch import PairBatch
-from multihead.data.batches import collate
+from multihead.data.batches import Shapes, collate
 from multihead.settings import TrainingSettings
+from multihead.training.captured import CapturedUpdater
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater
+from multihead.workflows.tasks.translation import GPU_SHAPES
 
 
 class Ours:
@@ -26,19 +28,22 @@ class Ours:
         smoothing = {"label_smoothing": task["label_smoothing"]}
         module = models.load(task["kind"])
         keys = vocabularies | smoothing | task["model"]
-        model = module.Model(module.Settings.model_validate(keys)).train()
+        device = torch.device(settings["device"])
+        model = module.Model(module.Settings.model_validate(keys)).train().to(device)
         chosen = TrainingSettings.model_validate(
             {
                 "precision": settings["precision"],
-                "device": "cpu",
+                "device": device.type,
                 **{key: task[key] for key in ("betas", "eps", "clip_norm")},
             }
         )
         optimizer = make_optimizer(model, chosen)
         set_rate(optimizer, task["learning_rate"])
-        self._updater = Updater(model, optimizer, chosen, torch.device("cpu"))
-        self._level = native.level() if settings["native"] else ""
-        self._batches = [_batch(pairs, task, settings["multiple"]) for pairs in task["batches"]]
+        kind = CapturedUpdater if settings.get("graphs") else Updater
+        self._updater = kind(model, optimizer, chosen, device)
+        self._level = native.level() if settings.get("native") else ""
+        shapes = GPU_SHAPES if device.type == "cuda" else Shapes(settings["multiple"])
+        self._batches = [_batch(pairs, task, shapes) for pairs in task["batches"]]
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.versions = {
             "multihead": __version__,
@@ -49,18 +54,18 @@ class Ours:
     def update(self, number: int) -> tuple[float, int]:
         """Make one update, see ``training_worker.Trainee``."""
         with native.use(self._level):
-            told = self._updater.update(number, [self._batches[number]])
+            told = [*self._updater.update(number, [self._batches[number]]), *self._updater.settle()][-1]
         return told.sums["loss"] / told.counts["loss"], told.counts["loss"]
 
 
-def _batch(pairs: dict[str, list[list[int]]], task: dict[str, Any], multiple: int) -> PairBatch:
+def _batch(pairs: dict[str, list[list[int]]], task: dict[str, Any], shapes: Shapes) -> PairBatch:
     return collate(
         [row[:-1] for row in pairs["source"]],
         [row[1:-1] for row in pairs["target"]],
         pad_id=task["pad"],
         bos_id=task["bos"],
         eos_id=task["eos"],
-        multiple=multiple,
+        shapes=shapes,
     )
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 
 from multihead.batch import PairBatch
-from multihead.data.batches import BatchStream, PairList
+from multihead.data.batches import BatchStream, PairList, Shapes
 
 VOCAB = {
     "tiny": 101,
@@ -41,7 +41,7 @@ FIRST_ID = 4
 PAD, BOS, EOS = 0, 2, 3
 
 
-def batches(size: str, tokens: int, multiple: int, count: int) -> list[PairBatch]:
+def batches(size: str, tokens: int, shapes: Shapes, count: int) -> list[PairBatch]:
     """Random pairs of sentences, 14 pieces long on average, in batches of so many target tokens."""
     chance, vocab = np.random.default_rng(1), VOCAB[size]
     lengths = np.clip(chance.lognormal(2.6, 0.35, 29_000), 4, 45).astype(int)
@@ -56,6 +56,6 @@ def batches(size: str, tokens: int, multiple: int, count: int) -> list[PairBatch
         pad_id=PAD,
         bos_id=BOS,
         eos_id=EOS,
-        multiple=multiple,
+        shapes=shapes,
     )
     return [batch for batch, _ in islice(stream, count)]

@@ -5,9 +5,9 @@ B sentences in a batch, S source length, T target length, N a length of either k
 H heads, Q queries, K keys, d a width (``d_model``, ``d_k``), V vocabulary, R rows of a search (hypotheses).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol, Self
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -26,25 +26,63 @@ class Batch(Protocol):
         """What the terms of a loss are divided by; known before the forward pass."""
         ...
 
+    def tensors(self) -> Iterator[Tensor]:
+        """Yield every tensor in it, always in the same order."""
+        ...
+
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Return the same batch with every tensor changed."""
+        ...
+
     def to(self, device: torch.device) -> Self:
         """Return the same batch on ``device``."""
         ...
 
 
+class Tensors:
+    """A dataclass of tensors, of other such dataclasses, and of plain numbers."""
+
+    __slots__ = ()
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Yield every tensor in it, in the order of the fields."""
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, Tensor):
+                yield value
+            elif isinstance(value, Tensors):
+                yield from value.tensors()
+
+    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Return the same with every tensor changed."""
+        changed: dict[str, Any] = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, Tensor):
+                changed[field.name] = change(value)
+            elif isinstance(value, Tensors):
+                changed[field.name] = value.mapped(change)
+        return replace(self, **changed)  # type: ignore[type-var]
+
+    def to(self, device: torch.device) -> Self:
+        """Return the same on ``device``."""
+        return self.mapped(lambda tensor: tensor.to(device))
+
+    def pin_memory(self) -> Self:
+        """Return the same where a GPU can fetch it by itself; ``torch.utils.data.DataLoader`` asks for it."""
+        return self.mapped(Tensor.pin_memory)
+
+
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(Tensors):
     """Sentences to read: ids padded on the right, and the true lengths."""
 
     ids_BS: Tensor
     lengths_B: Tensor
 
-    def to(self, device: torch.device) -> "Source":
-        """Return the same sentences on ``device``."""
-        return Source(self.ids_BS.to(device), self.lengths_B.to(device))
-
 
 @dataclass(frozen=True, slots=True)
-class PairBatch:
+class PairBatch(Tensors):
     """Sentence pairs for teacher forcing.
 
     The source ends with the end symbol. ``target_BT`` holds begin symbol, tokens, end symbol: the
@@ -76,17 +114,11 @@ class PairBatch:
     @property
     def counts(self) -> Mapping[str, int]:
         """What the terms of a loss are divided by; known before the forward pass."""
-        return {"tokens": self.tokens, "sentences": self.target_BT.shape[0]}
-
-    def to(self, device: torch.device) -> "PairBatch":
-        """Return the same pairs on ``device``."""
-        return PairBatch(
-            self.source.to(device), self.target_BT.to(device), self.target_lengths_B.to(device), self.tokens
-        )
+        return {"tokens": self.tokens}
 
 
 @dataclass(frozen=True, slots=True)
-class TextBatch:
+class TextBatch(Tensors):
     """Pieces of running text, all of one length: the model reads all but the last token, and is asked for all
     but the first.
 
@@ -116,13 +148,9 @@ class TextBatch:
         """What the terms of a loss are divided by."""
         return {"tokens": self.tokens, "texts": self.ids_BT.shape[0]}
 
-    def to(self, device: torch.device) -> "TextBatch":
-        """Return the same texts on ``device``."""
-        return TextBatch(self.ids_BT.to(device))
-
 
 @dataclass(frozen=True, slots=True)
-class PictureBatch:
+class PictureBatch(Tensors):
     """Pictures and their classes; a picture may be a mixture of two (mixup).
 
     Attributes:
@@ -145,13 +173,9 @@ class PictureBatch:
         """What the terms of a loss are divided by; known before the forward pass."""
         return {"pictures": self.pixels_BChw.shape[0]}
 
-    def to(self, device: torch.device) -> "PictureBatch":
-        """Return the same pictures on ``device``."""
-        return PictureBatch(self.pixels_BChw.to(device), self.labels_B2.to(device), self.shares_B2.to(device))
-
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class Input(Tensors):
     """What an encoder reads: one text, or two of which it shall know which is which.
 
     Attributes:
@@ -164,13 +188,9 @@ class Input:
     segments_BN: Tensor
     lengths_B: Tensor
 
-    def to(self, device: torch.device) -> "Input":
-        """Return the same on ``device``."""
-        return Input(self.ids_BN.to(device), self.segments_BN.to(device), self.lengths_B.to(device))
-
 
 @dataclass(frozen=True, slots=True)
-class MaskedBatch:
+class MaskedBatch(Tensors):
     """Texts with gaps (Devlin et al. 2019, sec. 3.1).
 
     Attributes:
@@ -194,20 +214,9 @@ class MaskedBatch:
         """What the terms of a loss are divided by."""
         return {"masked": len(self.places_M), "pairs": max(1, self.pairs)}
 
-    def to(self, device: torch.device) -> "MaskedBatch":
-        """Return the same on ``device``."""
-        return MaskedBatch(
-            self.input.to(device),
-            self.places_M.to(device),
-            self.answers_M.to(device),
-            self.follows_B.to(device),
-            self.tokens,
-            self.pairs,
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class LabelledBatch:
+class LabelledBatch(Tensors):
     """Texts and their classes.
 
     Attributes:
@@ -225,13 +234,9 @@ class LabelledBatch:
         """What the terms of a loss are divided by."""
         return {"texts": len(self.labels_B)}
 
-    def to(self, device: torch.device) -> "LabelledBatch":
-        """Return the same on ``device``."""
-        return LabelledBatch(self.input.to(device), self.labels_B.to(device), self.tokens)
-
 
 @dataclass(frozen=True, slots=True)
-class CaptionBatch:
+class CaptionBatch(Tensors):
     """Pictures with their captions.
 
     Attributes:
@@ -255,9 +260,3 @@ class CaptionBatch:
     def counts(self) -> Mapping[str, int]:
         """What the terms of a loss are divided by; known before the forward pass."""
         return {"pictures": self.pixels_BChw.shape[0], "text_tokens": max(1, self.text_tokens)}
-
-    def to(self, device: torch.device) -> "CaptionBatch":
-        """Return the same pictures on ``device``."""
-        return CaptionBatch(
-            self.pixels_BChw.to(device), self.text_BT.to(device), self.lengths_B.to(device), self.text_tokens
-        )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from multihead.attention_maps import AttentionRecord, record
 from multihead.batch import PairBatch
-from multihead.data.batches import collate
+from multihead.data.batches import Shapes, collate
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer, DotProductAttention, MultiHeadAttention
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float32]
 def a_batch(
     sources: list[list[int]] = SOURCES, targets: list[list[int]] = TARGETS, multiple: int = 1
 ) -> PairBatch:
-    return collate(sources, targets, pad_id=0, bos_id=2, eos_id=3, multiple=multiple)
+    return collate(sources, targets, pad_id=0, bos_id=2, eos_id=3, shapes=Shapes(multiple))
 
 
 def a_transformer(**changed: Any) -> Transformer:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from multihead import hardware, native
+from multihead.data.batches import Shapes
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "training_speed.py"
 spec = importlib.util.spec_from_file_location("training_speed", FILE)
@@ -36,7 +37,7 @@ def test_every_variant_is_measured_against_the_first(
 
 
 def test_batches_are_the_same_every_time_and_as_large_as_asked() -> None:
-    first, second = (training_speed.batches("tiny", 997, 2, 3) for _ in range(2))
+    first, second = (training_speed.batches("tiny", 997, Shapes(2), 3) for _ in range(2))
     assert [batch.tokens for batch in first] == [batch.tokens for batch in second]
     assert all(900 < batch.tokens <= 997 for batch in first)
     assert all(batch.target_in.shape[1] % 2 == 0 for batch in first)

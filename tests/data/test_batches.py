@@ -21,6 +21,7 @@ from multihead.data.batches import (
     Ids,
     PairList,
     Position,
+    Shapes,
     collate,
     epoch_plan,
     sequential_batches,
@@ -156,7 +157,7 @@ def test_collate_by_hand() -> None:
     st.lists(st.lists(st.integers(4, 99), max_size=23), min_size=1, max_size=5), st.sampled_from([1, 4, 8])
 )
 def test_widths_are_the_least_multiple_that_fits(rows: list[list[int]], multiple: int) -> None:
-    batch = collate(rows, rows[::-1], **SYMBOLS, multiple=multiple)
+    batch = collate(rows, rows[::-1], **SYMBOLS, shapes=Shapes(multiple))
     longest = max(map(len, rows)) + 1
     for width in (batch.source.ids_BS.shape[1], batch.target_in.shape[1]):
         assert width % multiple == 0

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from multihead.data.batches import Position
 from multihead.data.gaps import Gaps
+from multihead.data.stream import Position
 from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError

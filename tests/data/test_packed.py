@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from multihead.data import packed
-from multihead.data.batches import Position
 from multihead.data.packed import PackedText, pack
+from multihead.data.stream import Position
 from multihead.data.windows import TextStream, in_order
 from multihead.errors import UserError
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings

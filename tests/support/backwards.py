@@ -47,8 +47,9 @@ def mean_loss(model: nn.Module, pairs: PairList) -> float:
     """The negative log-likelihood a token, in fp32."""
     total, tokens = 0.0, 0
     loss: Callable[[PairBatch, int], Any] = model.loss  # type: ignore[assignment]
+    device = next(model.parameters()).device
     for _, batch in sequential_batches(pairs, batch_tokens=997, pad_id=PAD, bos_id=BOS, eos_id=EOS):
-        total += float(loss(batch, 0)["nll"].sum)
+        total += float(loss(batch.to(device), 0)["nll"].sum)
         tokens += batch.tokens
     return total / tokens
 
@@ -93,22 +94,21 @@ def training_in(
         | (settings or {})
     )
 
-    def stream(position: Position) -> Any:
-        return iter(
-            BatchStream(
-                data,
-                batch_tokens=made.batch_tokens,
-                seed=made.seed,
-                pad_id=PAD,
-                bos_id=BOS,
-                eos_id=EOS,
-                position=position,
-            )
+    def stream(position: Position) -> BatchStream:
+        return BatchStream(
+            data,
+            batch_tokens=made.batch_tokens,
+            seed=made.seed,
+            pad_id=PAD,
+            bos_id=BOS,
+            eos_id=EOS,
+            position=position,
         )
 
+    device = torch.device(made.device)
     return Training(
         run=Run(folder).lock(),
-        model=model,
+        model=model.to(device),
         stream=stream,
         validate=validate
         or (lambda model, step: Validation({"loss": mean_loss(model, held_out)}, f"at {step}")),
@@ -116,7 +116,7 @@ def training_in(
         settings=made,
         validation=ValidationSettings.model_validate({"every": 5, "metric": "loss"} | (validation or {})),
         d_model=24,
-        device=torch.device("cpu"),
+        device=device,
     )
 
 

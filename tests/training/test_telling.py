@@ -2,7 +2,7 @@
 
 import pytest
 
-from multihead.data.batches import Position
+from multihead.data.stream import Position
 from multihead.training.progress import Progress
 from multihead.training.telling import Interval
 from multihead.training.update import Told
@@ -12,8 +12,11 @@ def test_an_interval_tells_means_the_last_rate_and_the_time_left() -> None:
     interval = Interval()
     first = Told({"loss": 12.0, "codes": 1.0}, {"loss": 4, "codes": 1}, norm=1.0)
     second = Told({"loss": 6.0, "codes": 2.0}, {"loss": 2, "codes": 1}, norm=2.0)
-    interval.add(first, tokens=4, rate=0.1, seconds=0.5)
-    interval.add(second, tokens=2, rate=0.2, seconds=1.0)
+    interval.begun(tokens=4, rate=0.1)
+    interval.begun(tokens=2, rate=0.2)
+    interval.add([first, second])
+    interval.spent(0.5)
+    interval.spent(1.0)
     progress = Progress(step=7, position=Position(3, 1), tokens=50, seconds=11.0)
     assert interval.event(progress, steps=17) == pytest.approx(
         {

@@ -40,7 +40,7 @@ def test_parts_of_any_size_are_exactly_one_large_batch(cuts: list[int]) -> None:
     one, other = updater_of(whole), updater_of(parted)
     parts = [batch_of(STRINGS[a:b]) for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
     for step in (1, 2, 3):
-        told, told_in_parts = one.update(step, [batch_of(STRINGS)]), other.update(step, parts)
+        (told,), (told_in_parts,) = one.update(step, [batch_of(STRINGS)]), other.update(step, parts)
         assert told_in_parts.sums == pytest.approx(told.sums, rel=1e-9)
         assert told_in_parts.counts == told.counts
         assert told_in_parts.norm == pytest.approx(told.norm, rel=1e-9)
@@ -51,7 +51,7 @@ def test_it_tells_sums_and_counts_over_all_parts() -> None:
     model = small_transformer(dropout=0.0)
     batches = [batch_of(STRINGS[:5]), batch_of(STRINGS[5:])]
     before = [model.loss(batch, 1) for batch in batches]
-    told = updater_of(model).update(1, batches)
+    (told,) = updater_of(model).update(1, batches)
     tokens = sum(len(string) + 1 for string in STRINGS)
     assert told.counts == {"loss": tokens, "nll": tokens, "accuracy": tokens}
     assert told.sums["nll"] == pytest.approx(sum(loss["nll"].sum.item() for loss in before), rel=1e-5)
@@ -72,7 +72,7 @@ class Line(nn.Module):
 def plain_descent(model: Line, clip_norm: float) -> tuple[Told, Tensor]:
     updater = updater_of(model, clip_norm=clip_norm)
     updater.optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-    told = updater.update(1, [batch_of(STRINGS[:2])])
+    (told,) = updater.update(1, [batch_of(STRINGS[:2])])
     return told, model.weight.detach()
 
 
@@ -98,7 +98,7 @@ def test_a_gradient_that_is_not_finite_is_refused_and_changes_nothing(slope: flo
 def test_gradients_do_not_pile_up() -> None:
     model = Line()
     updater = updater_of(model, clip_norm=0.0)
-    norms = [updater.update(step, [batch_of(STRINGS[:2])]).norm for step in (1, 2, 3)]
+    norms = [updater.update(step, [batch_of(STRINGS[:2])])[0].norm for step in (1, 2, 3)]
     assert norms == pytest.approx([5.0, 5.0, 5.0])
 
 

@@ -1,4 +1,4 @@
-"""From stored pairs to the tensors of a batch, in an order that a position is enough to go on from."""
+"""From stored pairs to the tensors of a batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from multihead.batch import PairBatch, Source
 from multihead.data.plan import Indices, Lengths, cut, epoch_plan
+from multihead.data.stream import START, Position, Stream
 
 __all__ = [
     "BatchStream",
@@ -19,6 +20,7 @@ __all__ = [
     "Pairs",
     "Position",
     "Reencode",
+    "Shapes",
     "collate",
     "epoch_plan",
     "sequential_batches",
@@ -62,30 +64,25 @@ class PairList:
         return len(self.source_lengths)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
-    """A place in the endless stream: the next batch to come."""
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """Which shapes batches may have: what is made for a shape, code or a graph of kernels, is made once.
 
-    epoch: int = 0
-    batch: int = 0
-
-
-def walked(
-    plan: Callable[[int], Sequence[Indices]], position: Position
-) -> Iterator[tuple[Indices, int, Position]]:
-    """Yield the batches of epoch after epoch, each with its epoch and the position after it.
-
-    Args:
-        plan: the batches of an epoch; at least one.
-        position: where to begin.
+    Attributes:
+        multiple: widths are multiples of this.
+        few_rows: the number of rows keeps to eight values from one power of two to the next.
     """
-    while True:
-        batches, epoch = plan(position.epoch), position.epoch
-        assert position.batch < len(batches), f"{position} is not a position of this stream"
-        for number in range(position.batch, len(batches)):
-            last = number + 1 == len(batches)
-            position = Position(epoch + 1) if last else Position(epoch, number + 1)
-            yield batches[number], epoch, position
+
+    multiple: int = 1
+    few_rows: bool = False
+
+    def rows(self, rows: int) -> int:
+        """Return how many rows a batch of so many pairs gets: at most an eighth more."""
+        step = 1 << max(0, rows.bit_length() - 4) if self.few_rows else 1
+        return -(-rows // step) * step
+
+
+FREE = Shapes()
 
 
 def collate(
@@ -95,15 +92,18 @@ def collate(
     pad_id: int,
     bos_id: int,
     eos_id: int,
-    multiple: int = 1,
+    shapes: Shapes = FREE,
 ) -> PairBatch:
     """Return B pairs as tensors: source EOS, BOS target EOS, padded on the right.
 
-    The widths that the model computes with, S and T - 1, are rounded up to a multiple of ``multiple``.
+    The widths that the model computes with, S and T - 1, and B are rounded up as ``shapes`` says. Rows that
+    are added hold the end symbol alone, of which nothing is to be predicted.
     """
-    ids_BS, lengths_B = _padded(sources, pad_id, eos_id, multiple)
-    out_BT, target_lengths_B = _padded(targets, pad_id, eos_id, multiple)
-    begin_B1 = torch.full((len(targets), 1), bos_id)
+    blank: list[Ids] = [[]] * (shapes.rows(len(sources)) - len(sources))
+    ids_BS, lengths_B = _padded([*sources, *blank], pad_id, eos_id, shapes.multiple)
+    out_BT, target_lengths_B = _padded([*targets, *blank], pad_id, eos_id, shapes.multiple)
+    target_lengths_B[len(targets) :] = 0
+    begin_B1 = torch.full((len(out_BT), 1), bos_id)
     return PairBatch(
         source=Source(ids_BS, lengths_B),
         target_BT=torch.cat([begin_B1, out_BT], dim=1),
@@ -123,11 +123,8 @@ def _padded(sequences: Sequence[Ids], pad_id: int, eos_id: int, multiple: int) -
     return torch.from_numpy(ids_BN), torch.from_numpy(lengths_B)
 
 
-class BatchStream:
+class BatchStream(Stream[PairBatch]):
     """The endless stream of training batches, each with the position after it.
-
-    A stream that starts at a position gives exactly what a stream from the beginning gives from there
-    on, so a position is all that a resumed run needs to know.
 
     With ``world`` > 1 every rank walks through the same plan and takes its own share of each batch; the
     shares are disjoint and together are the batch. A rank for which no pair is left gets a row without
@@ -143,41 +140,32 @@ class BatchStream:
         pad_id: int,
         bos_id: int,
         eos_id: int,
-        position: Position = Position(),
+        position: Position = START,
         source_encode: Reencode | None = None,
         target_encode: Reencode | None = None,
         rank: int = 0,
         world: int = 1,
-        multiple: int = 1,
+        shapes: Shapes = FREE,
     ) -> None:
         assert 0 <= rank < world
         assert len(store) > 0, "no pairs to train on"
+        super().__init__(position)
         self.store = store
-        self.position = position
         self._batch_tokens, self._seed = batch_tokens, seed
         self._rank, self._world = rank, world
         self._source_encode, self._target_encode = source_encode, target_encode
-        self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, multiple=multiple)
+        self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, shapes=shapes)
         self._blank = PairBatch(
             self._collate([[]], [[]]).source,
-            torch.tensor([[bos_id] + [pad_id] * multiple]),
+            torch.tensor([[bos_id] + [pad_id] * shapes.multiple]),
             torch.tensor([0]),
             tokens=0,
         )
-
-    def __iter__(self) -> Iterator[tuple[PairBatch, Position]]:
-        for indices, epoch, after in walked(self.plan, self.position):
-            self.position = after
-            yield self.batch(indices, epoch), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the batches of an epoch as pair indices (all ranks together)."""
         store = self.store
         return epoch_plan(store.source_lengths, store.target_lengths, self._batch_tokens, self._seed, epoch)
-
-    def batches_an_epoch(self) -> int:
-        """Return how many batches the first epoch has."""
-        return len(self.plan(0))
 
     def batch(self, indices: Indices, epoch: int) -> PairBatch:
         """Return this rank's share of a batch."""
@@ -205,7 +193,7 @@ def _encoded(
 
 
 def sequential_batches(
-    pairs: Pairs, *, batch_tokens: int, pad_id: int, bos_id: int, eos_id: int, multiple: int = 1
+    pairs: Pairs, *, batch_tokens: int, pad_id: int, bos_id: int, eos_id: int, shapes: Shapes = FREE
 ) -> Iterator[tuple[Indices, PairBatch]]:
     """Yield every pair once, with others of its length, as (indices of the pairs, batch): to score them.
 
@@ -221,6 +209,6 @@ def sequential_batches(
                 pad_id=pad_id,
                 bos_id=bos_id,
                 eos_id=eos_id,
-                multiple=multiple,
+                shapes=shapes,
             ),
         )

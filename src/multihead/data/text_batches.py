@@ -1,22 +1,21 @@
 """Batches of single texts of similar length, in an order that a position is enough to go on from."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from multihead.batch import Batch, Input, LabelledBatch
-from multihead.data.batches import Position, walked
 from multihead.data.plan import Indices, Lengths, cut, epoch_plan
 from multihead.data.store import TokenStore
+from multihead.data.stream import START, Position, Stream
 from multihead.text.tokenizer import Tokenizer
 
 SPECIALS = 3
 """[CLS] first [SEP] second [SEP]: symbols that an input has besides its pieces, at most."""
 MULTIPLE = 8
 """Inputs are padded to multiples of this: few different shapes, which the matrix library likes."""
-BEGINNING = Position()
 
 Collate = Callable[[Indices, int], Batch]
 """(texts, epoch) -> batch, the same for the same arguments."""
@@ -24,7 +23,7 @@ Parts = tuple[NDArray[np.integer], NDArray[np.integer] | None]
 """A first text and, maybe, a second."""
 
 
-class TextsStream:
+class TextsStream(Stream[Batch]):
     """The endless stream of training batches, each with the position after it; every epoch is all texts once.
 
     Args:
@@ -42,29 +41,25 @@ class TextsStream:
         *,
         batch_tokens: int,
         seed: int,
-        position: Position = BEGINNING,
+        position: Position = START,
     ) -> None:
-        self.lengths, self.collate, self.position = lengths, collate, position
+        super().__init__(position)
+        self.lengths, self._collate = lengths, collate
         self._batch_tokens, self._seed = batch_tokens, seed
-
-    def __iter__(self) -> Iterator[tuple[Batch, Position]]:
-        for indices, epoch, after in walked(self.plan, self.position):
-            self.position = after
-            yield self.collate(indices, epoch), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the texts of each batch of an epoch."""
         return epoch_plan(self.lengths, self.lengths, self._batch_tokens, self._seed, epoch)
 
-    def batches_an_epoch(self) -> int:
-        """Return how many batches the first epoch has."""
-        return len(self.plan(0))
+    def batch(self, indices: Indices, epoch: int) -> Batch:
+        """Return these texts."""
+        return self._collate(indices, epoch)
 
     def largest(self) -> Batch:
         """Return the batch of the first epoch with most places."""
         plan = self.plan(0)
         places = [len(rows) * int(self.lengths[rows].max()) for rows in plan]
-        return self.collate(plan[int(np.argmax(places))], 0)
+        return self._collate(plan[int(np.argmax(places))], 0)
 
 
 def lengths(store: TokenStore, max_length: int) -> Lengths:

@@ -7,15 +7,13 @@ import torch
 
 from multihead import randomness
 from multihead.batch import TextBatch
-from multihead.data.batches import Position, walked
 from multihead.data.packed import Ids
 from multihead.data.plan import Indices, shuffled
+from multihead.data.stream import START, Position, Stream
 from multihead.errors import UserError
 
-BEGINNING = Position()
 
-
-class TextStream:
+class TextStream(Stream[TextBatch]):
     """The endless stream of training batches, each with the position after it.
 
     An epoch is the whole text once: cut into windows side by side, from a place that chance decides, in an
@@ -33,7 +31,7 @@ class TextStream:
     """
 
     def __init__(
-        self, ids: Ids, *, context: int, batch_tokens: int, seed: int, position: Position = BEGINNING
+        self, ids: Ids, *, context: int, batch_tokens: int, seed: int, position: Position = START
     ) -> None:
         if len(ids) < 2 * context + 1:
             raise UserError(
@@ -41,13 +39,9 @@ class TextStream:
                 place="data.files",
                 remedy="Give more text, or lower model.context.",
             )
-        self.ids, self.context, self.seed, self.position = ids, context, seed, position
+        super().__init__(position)
+        self.ids, self.context, self.seed = ids, context, seed
         self.rows = max(1, batch_tokens // context)
-
-    def __iter__(self) -> Iterator[tuple[TextBatch, Position]]:
-        for indices, _, after in walked(self.plan, self.position):
-            self.position = after
-            yield TextBatch(gathered(self.ids, indices, self.context)), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return where the windows of each batch of an epoch begin."""
@@ -57,13 +51,9 @@ class TextStream:
         rows = min(self.rows, count)
         return [starts[i : i + rows] for i in range(0, count - rows + 1, rows)]
 
-    def batches_an_epoch(self) -> int:
-        """Return how many batches the first epoch has."""
-        return len(self.plan(0))
-
-    def largest(self) -> TextBatch:
-        """Return a batch; all are of one size."""
-        return TextBatch(gathered(self.ids, self.plan(0)[0], self.context))
+    def batch(self, indices: Indices, epoch: int) -> TextBatch:
+        """Return the windows that begin there."""
+        return TextBatch(gathered(self.ids, indices, self.context))
 
 
 def gathered(ids: Ids, starts: Indices, context: int) -> torch.Tensor:

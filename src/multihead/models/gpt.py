@@ -75,6 +75,9 @@ class Settings(settings.Settings):
 class GPT(nn.Module):
     """Maps token ids to logits of the next token."""
 
+    capturable = True
+    """Its loss is a fixed sequence of kernels for a shape of batch (``training.captured``)."""
+
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         s = self.settings = settings

@@ -195,6 +195,11 @@ class Transformer(nn.Module):
 
     # --- training and scoring -------------------------------------------------------------------
 
+    @property
+    def capturable(self) -> bool:
+        """Whether the loss is a fixed sequence of kernels for a shape of batch (``training.captured``)."""
+        return not self.settings.r_drop
+
     def loss(self, batch: PairBatch, step: int) -> Loss:
         """Smoothed cross-entropy a target token, or R-Drop; log-likelihood and accuracy as metrics."""
         s, weight, bias = self.settings, self.output.weight, self.output_bias

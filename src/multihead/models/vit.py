@@ -91,6 +91,9 @@ class Settings(settings.Settings):
 class VisionTransformer(nn.Module):
     """Patches, positions, a pre-norm encoder, and a linear classifier (figure 1). Maps pictures to logits."""
 
+    capturable = True
+    """Its loss is a fixed sequence of kernels for a shape of batch (``training.captured``)."""
+
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         s = self.settings = settings

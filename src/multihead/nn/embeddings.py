@@ -27,8 +27,9 @@ class TokenEmbedding(nn.Embedding):
         """(..., N) ids to (..., N, d_model)."""
         x = super().forward(ids) * self.scale
         # Under autocast the residual stream is in the product's format from the start: converting it to
-        # and fro around every product would cost a CPU more than the products of a small model.
-        return x.to(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else x
+        # and fro around every product would cost more than the products of a small model.
+        device = x.device.type
+        return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
 
     def logits(self, x: Tensor, bias_V: Tensor | None = None) -> Tensor:
         """Use the embeddings as the output layer: (..., d_model) to (..., V)."""

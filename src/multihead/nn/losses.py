@@ -30,7 +30,7 @@ class Term:
 Loss = Mapping[str, Term]
 
 
-def objective(loss: Loss, totals: Mapping[str, int]) -> Tensor:
+def objective(loss: Loss, totals: Mapping[str, int | Tensor]) -> Tensor:
     """Return what is minimised: the weighted sums, each over its total count, a scalar."""
     parts = [term.weight * term.sum / totals[term.per] for term in loss.values() if term.weight]
     return torch.stack(parts).sum()

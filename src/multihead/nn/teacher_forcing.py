@@ -5,7 +5,11 @@ from torch import Tensor
 
 from multihead.batch import PairBatch
 from multihead.nn import masks
-from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
+from multihead.nn.kernels.linear_cross_entropy import (
+    NOTHING,
+    agreeing_cross_entropy,
+    linear_cross_entropy,
+)
 from multihead.nn.losses import Loss, Term
 from multihead.nn.uncompiled import uncompiled
 
@@ -75,6 +79,9 @@ def _sums(
     hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     real_BT = _real(batch)
+    if hidden_BTd.is_cuda:  # how many are real is asked of nobody
+        targets_N = batch.target_out.where(real_BT, NOTHING).flatten()
+        return linear_cross_entropy(hidden_BTd.flatten(0, 1), weight_Vd, targets_N, smoothing)
     return linear_cross_entropy(hidden_BTd[real_BT], weight_Vd, batch.target_out[real_BT], smoothing)
 
 

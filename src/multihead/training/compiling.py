@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 
 import torch
-from torch import Tensor
 
 from multihead.batch import Batch
 from multihead.nn.losses import Loss
@@ -27,7 +25,7 @@ def compiled(loss: LossFunction) -> LossFunction:
     fast = torch.compile(loss, dynamic=True)
 
     def compiled_loss(batch: Batch, step: int) -> Loss:
-        for tensor in _tensors(batch):
+        for tensor in batch.tensors():
             for axis, size in enumerate(tensor.shape):
                 if size > 1:  # an axis of size 1 is a case of its own, compiled when it occurs
                     torch._dynamo.mark_dynamic(tensor, axis, hint_override=TYPICAL)
@@ -46,12 +44,3 @@ def repeatable() -> Iterator[None]:
         yield
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warned)
-
-
-def _tensors(batch: object) -> Iterator[Tensor]:
-    """Yield the tensors of a batch, those of batches inside it included."""
-    if isinstance(batch, Tensor):
-        yield batch
-    elif is_dataclass(batch):
-        for field in fields(batch):
-            yield from _tensors(getattr(batch, field.name))

@@ -7,6 +7,7 @@ functions of (seed, step): only weights, the optimiser's moments and a position 
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
@@ -16,11 +17,13 @@ from torch import nn
 
 from multihead import hardware
 from multihead.batch import Batch
-from multihead.data.batches import Position
+from multihead.data.stream import Position, Stream
 from multihead.run import Run
 from multihead.settings import Learning, Watching
 from multihead.training import final, optimizers
+from multihead.training.captured import CapturedUpdater, can_capture
 from multihead.training.checkpoints import Checkpoints
+from multihead.training.feeding import fed
 from multihead.training.interrupt import watched
 from multihead.training.progress import Progress
 from multihead.training.schedules import learning_rate
@@ -28,7 +31,6 @@ from multihead.training.state import State
 from multihead.training.telling import Interval
 from multihead.training.update import Updater
 
-Stream = Iterator[tuple[Batch, Position]]
 Group = list[tuple[Batch, Position]]
 """The micro-batches of one update, each with the position after it."""
 
@@ -80,7 +82,7 @@ class Training:
     Args:
         run: the run folder, locked.
         model: on its device, freshly made; has ``loss(batch, step)``.
-        stream: makes the endless stream of batches from a position.
+        stream: makes the stream of batches from a position.
         validate: looks at the model (in evaluation mode) after some step.
         observer: who is told.
         settings: of the training.
@@ -94,7 +96,7 @@ class Training:
         *,
         run: Run,
         model: nn.Module,
-        stream: Callable[[Position], Stream],
+        stream: Callable[[Position], Stream[Batch]],
         validate: Callable[[nn.Module, int], Validation],
         observer: Observer,
         settings: Learning,
@@ -103,11 +105,12 @@ class Training:
         device: torch.device,
     ) -> None:
         self.run, self.model, self.observer = run, model, observer
-        self._stream, self._validate = stream, validate
+        self._stream, self._validate, self._device = stream, validate, device
         self.settings, self.validation, self.d_model = settings, validation, d_model
         self.state = State(model, settings, device)
         self.state.restore(run)
-        self.updater = Updater(model, self.state.optimizer, settings, device)
+        kind = CapturedUpdater if can_capture(model, device) else Updater
+        self.updater = kind(model, self.state.optimizer, settings, device)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have come before what is too old was removed.
         self.checkpoints.clear(self.progress)
@@ -131,13 +134,11 @@ class Training:
         """
         if ended := self._ended():
             return ended
-        stream = self._stream(self.progress.position)
         self.model.train()
-        with watched() as interrupt:
+        with watched() as interrupt, fed(self._stream(self.progress.position), self._device) as batches:
             while not self.done and not interrupt.asked:
-                began = time.monotonic()
-                group = list(islice(stream, self.settings.accumulate))
-                self._update(group, began)
+                with self._timed():
+                    self._update(list(islice(batches, self.settings.accumulate)))
                 self.observer.stepped(self.progress.step)
                 if self.progress.step % self.settings.log_every == 0:
                     self._tell()
@@ -150,8 +151,8 @@ class Training:
 
     # --- one step -----------------------------------------------------------------------------------
 
-    def _update(self, group: Group, began: float) -> None:
-        """Make one update, and note what it told and where it leads to."""
+    def _update(self, group: Group) -> None:
+        """Make one update, and note what was told and where it leads to."""
         progress, step = self.progress, self.progress.step + 1
         batches = [batch for batch, _ in group]
         rate = learning_rate(step, self.settings, self.d_model)
@@ -159,13 +160,28 @@ class Training:
         told = self.updater.update(step, batches)
         if self.state.ema:
             self.state.ema.update(self.model, step)
-        tokens, seconds = sum(batch.tokens for batch in batches), time.monotonic() - began
+        tokens = sum(batch.tokens for batch in batches)
         progress.step, progress.position = step, group[-1][1]
         progress.tokens += tokens
-        progress.seconds += seconds
-        self._interval.add(told, tokens=tokens, rate=rate, seconds=seconds)
+        self._interval.begun(tokens=tokens, rate=rate)
+        self._interval.add(told)
+
+    def _settle(self) -> None:
+        """Wait for what is under way: what is told or saved is of finished, finite updates."""
+        with self._timed():
+            self._interval.add(self.updater.settle())
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Count the time inside the block as spent on updates."""
+        began = time.monotonic()
+        yield
+        seconds = time.monotonic() - began
+        self.progress.seconds += seconds
+        self._interval.spent(seconds)
 
     def _tell(self) -> None:
+        self._settle()
         event = self._interval.event(self.progress, self.settings.steps)
         self._interval = Interval()
         self.run.log(event)
@@ -174,6 +190,7 @@ class Training:
 
     def _checkpoint(self) -> None:
         """Validate, keep the weights, and decide whether to go on: at scheduled steps only."""
+        self._settle()
         seen = self._look()
         event = self.checkpoints.take_in(self.progress, self.model.state_dict(), seen.metrics)
         self.run.log(event)
@@ -184,6 +201,7 @@ class Training:
 
     def save(self) -> None:
         """Write down where it stands."""
+        self._settle()
         self.state.save(self.run)
         self._saved_at = time.monotonic()
 

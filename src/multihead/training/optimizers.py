@@ -1,6 +1,7 @@
 """The optimiser, and its state as plain tensors."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +21,7 @@ def make_optimizer(model: nn.Module, settings: Learning) -> torch.optim.Optimize
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
     layer_decay: float = getattr(settings, "layer_decay", 1.0)
     depths: dict[str, int] = model.depths() if layer_decay < 1 else {}  # type: ignore[operator]
-    groups = []
+    groups: list[dict[str, Any]] = []
     for depth in sorted({depths.get(name, 0) for name in parameters}):
         here = [p for name, p in parameters.items() if depths.get(name, 0) == depth]
         matrices = [p for p in here if p.dim() >= 2]
@@ -28,14 +29,24 @@ def make_optimizer(model: nn.Module, settings: Learning) -> torch.optim.Optimize
         part = layer_decay**depth
         groups.append({"params": matrices, "weight_decay": settings.weight_decay, PART: part})
         groups.append({"params": others, "weight_decay": 0.0, PART: part})
+    device = next(iter(parameters.values())).device
+    on_gpu = device.type == "cuda"
+    if on_gpu:
+        # Where the step's kernels are recorded (``captured``), its rate is read from the GPU's memory.
+        for group in groups:
+            group["lr"] = torch.zeros((), device=device)
     kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, lr=0.0, betas=settings.betas, eps=settings.eps, fused=True)
+    return kind(groups, lr=0.0, betas=settings.betas, eps=settings.eps, fused=True, capturable=on_gpu)
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
     """Use this learning rate from now on; a group that has a part of it uses that."""
     for group in optimizer.param_groups:
-        group["lr"] = rate * group.get(PART, 1.0)
+        own = rate * group.get(PART, 1.0)
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(own)
+        else:
+            group["lr"] = own
 
 
 def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

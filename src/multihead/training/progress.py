@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from multihead.data.batches import Position
+from multihead.data.stream import Position
 
 
 @dataclass

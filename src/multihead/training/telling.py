@@ -1,6 +1,7 @@
 """What is told of the updates between two lines of metrics.jsonl."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from multihead.training.progress import Progress
@@ -16,15 +17,22 @@ class Interval:
         self._updates, self._tokens = 0, 0
         self._norm, self._rate, self._seconds = 0.0, 0.0, 0.0
 
-    def add(self, told: Told, *, tokens: int, rate: float, seconds: float) -> None:
-        """Take in an update: what it told, its target tokens, its learning rate, how long it took."""
-        for name, value in told.sums.items():
-            self._sums[name] += value
-            self._counts[name] += told.counts[name]
-        self._updates += 1
+    def begun(self, *, tokens: int, rate: float) -> None:
+        """Take in an update that was begun: its target tokens, its learning rate."""
         self._tokens += tokens
-        self._norm += told.norm
         self._rate = rate
+
+    def add(self, told: Sequence[Told]) -> None:
+        """Take in what updates told that have come to their end."""
+        for one in told:
+            for name, value in one.sums.items():
+                self._sums[name] += value
+                self._counts[name] += one.counts[name]
+            self._updates += 1
+            self._norm += one.norm
+
+    def spent(self, seconds: float) -> None:
+        """Take in time."""
         self._seconds += seconds
 
     def event(self, progress: Progress, steps: int) -> dict[str, Any]:

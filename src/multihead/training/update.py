@@ -1,12 +1,12 @@
 """One update of the weights: forward and backward over the micro-batches, clip, step."""
 
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from multihead import hardware, randomness
 from multihead.batch import Batch
@@ -50,35 +50,72 @@ class Updater:
         # A GPU's own sums have no fixed order either.
         self.ordered = repeatable if settings.compile and device.type == "cpu" else nullcontext
 
-    def update(self, step: int, batches: Sequence[Batch]) -> Told:
+    def update(self, step: int, batches: Sequence[Batch]) -> list[Told]:
         """Make update number ``step`` from the micro-batches, as if they were one large batch.
+
+        Returns:
+            What the updates told that have come to their end since the last call, in order; here this one.
 
         Raises:
             UserError: the loss is not finite any more.
         """
-        totals = sum((Counter(batch.counts) for batch in batches), Counter())
-        told: dict[str, torch.Tensor] = {}
+        totals = totals_of(batches)
+        told: dict[str, Tensor] = {}
         counts: dict[str, int] = {}
         for number, batch in enumerate(batches):
-            batch = batch.to(self.device)
-            with (
-                self.ordered(),
-                randomness.at(self.settings.seed, "update", step, number),
-            ):
-                with hardware.autocast(self.device, self.dtype):
-                    loss = self.loss(batch, step)
-                objective(loss, totals).backward()  # type: ignore[no-untyped-call]
-            for name, term in loss.items():
-                told[name] = told.get(name, 0) + term.sum.detach()
-                counts[name] = totals[term.per]
-        norm = torch.nn.utils.clip_grad_norm_(
-            self.model.parameters(), self.settings.clip_norm or float("inf"), foreach=True
-        )
-        if not norm.isfinite():
-            raise UserError(
-                f"training diverged: the gradient of update {step} is not finite",
-                remedy="Lower training.learning_rate or raise training.warmup_steps.",
-            )
+            with self.ordered(), self.chance(step, number):
+                terms = self.add_gradient(batch.to(self.device), step, totals)
+            for name, (value, per) in terms.items():
+                told[name] = told.get(name, 0) + value
+                counts[name] = totals[per]
+        norm = self.clip().item()
+        check(norm, step)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return Told({name: value.item() for name, value in told.items()}, counts, norm.item())
+        return [Told({name: value.item() for name, value in told.items()}, counts, norm)]
+
+    def settle(self) -> list[Told]:
+        """Wait until every update has come to its end; what those told that no call has returned yet.
+
+        Raises:
+            UserError: see :meth:`update`.
+        """
+        return []
+
+    # --- the parts of an update -----------------------------------------------------------------------
+
+    def chance(self, step: int, number: int) -> AbstractContextManager[None]:
+        """Everything random in one micro-batch of an update follows from where it stands."""
+        return randomness.at(self.settings.seed, "update", step, number)
+
+    def add_gradient(
+        self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
+    ) -> dict[str, tuple[Tensor, str]]:
+        """Add a micro-batch's part to the gradients; return its terms' sums, and what each is divided by."""
+        with hardware.autocast(self.device, self.dtype):
+            loss = self.loss(batch, step)
+        objective(loss, totals).backward()  # type: ignore[no-untyped-call]
+        return {name: (term.sum.detach(), term.per) for name, term in loss.items()}
+
+    def clip(self) -> Tensor:
+        """Clip the gradients, and return their norm before that."""
+        limit = self.settings.clip_norm or float("inf")
+        return torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
+
+
+def totals_of(batches: Sequence[Batch]) -> Counter[str]:
+    """Return what the terms of a loss are divided by, over all micro-batches."""
+    return sum((Counter(batch.counts) for batch in batches), Counter())
+
+
+def check(norm: float, step: int) -> None:
+    """Refuse to go on when a gradient's norm is not finite.
+
+    Raises:
+        UserError: it is not.
+    """
+    if not norm < float("inf"):
+        raise UserError(
+            f"training diverged: the gradient of update {step} is not finite",
+            remedy="Lower training.learning_rate or raise training.warmup_steps.",
+        )

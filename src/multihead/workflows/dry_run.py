@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from multihead import hardware
-from multihead.data.batches import Position
+from multihead.data.stream import Position
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings

@@ -64,7 +64,7 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
         training = Training(
             run=run,
             model=model,
-            stream=lambda position: iter(made.stream(position)),
+            stream=made.stream,
             validate=made.validate,
             observer=_Drawing(run, observer, size_of(model)),
             settings=recipe.training,

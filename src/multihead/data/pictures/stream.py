@@ -1,20 +1,19 @@
-"""The order in which pictures are trained on, of which a position is enough to go on from."""
+"""The order in which pictures are trained on."""
 
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
-from multihead.data.batches import Position, walked
+from multihead.batch import Batch
 from multihead.data.plan import Indices, shuffled
+from multihead.data.stream import START, Position, Stream
 
-START = Position()
-Batch = TypeVar("Batch")
+B = TypeVar("B", bound=Batch)
 
 
-class PictureStream(Generic[Batch]):
+class PictureStream(Stream[B]):
     """The endless stream of training batches, each with the position after it.
 
-    A stream that starts at a position gives exactly what a stream from the beginning gives from there on. The
-    pictures of an epoch that fill no batch are left out of it; they are others each time.
+    The pictures of an epoch that fill no batch are left out of it; they are others each time.
 
     Args:
         count: how many pictures there are.
@@ -27,21 +26,16 @@ class PictureStream(Generic[Batch]):
     def __init__(
         self,
         count: int,
-        make: Callable[[Indices, int], Batch],
+        make: Callable[[Indices, int], B],
         *,
         batch_pictures: int,
         seed: int,
         position: Position = START,
     ) -> None:
         assert count > 0, "no pictures to train on"
-        self.position = position
+        super().__init__(position)
         self._count, self._make = count, make
         self._size, self._seed = min(batch_pictures, count), seed
-
-    def __iter__(self) -> Iterator[tuple[Batch, Position]]:
-        for indices, epoch, after in walked(self.plan, self.position):
-            self.position = after
-            yield self._make(indices, epoch), after
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the batches of an epoch as picture indices."""
@@ -49,10 +43,6 @@ class PictureStream(Generic[Batch]):
         whole = len(order) // self._size * self._size
         return list(order[:whole].reshape(-1, self._size))
 
-    def largest(self) -> Batch:
-        """Return the batch to try memory with: all are of one size."""
-        return self._make(self.plan(0)[0], 0)
-
-    def batches_an_epoch(self) -> int:
-        """Return how many batches an epoch has."""
-        return len(self.plan(0))
+    def batch(self, indices: Indices, epoch: int) -> B:
+        """Return these pictures, as they are in this epoch."""
+        return self._make(indices, epoch)

@@ -6,6 +6,9 @@ three passes over (N, V) numbers in float32 are never made: twice as fast as ``F
 output of ``F.linear`` at N = 4096, V = 8000 on two cores, in a third of the memory.
 """
 
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -18,6 +21,13 @@ from multihead.nn.kernels.disagreement import disagreement
 
 BLOCK_ELEMENTS = 1 << 21
 """Logits a block, two buffers of 8 and 4 MiB that every block uses again: fresh memory is slow memory."""
+
+GPU_BLOCK_ELEMENTS = 1 << 28
+"""On a GPU: half a GiB in bf16."""
+
+NOTHING = -1
+"""In the place of a target: nothing is to be said there. On a GPU no rows are selected, because Python would
+have to wait until their number is known."""
 
 NATIVE_BLOCKS = 4
 """How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
@@ -47,13 +57,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
         hidden_gradient, weight_gradient = torch.empty_like(h_Nd), h_Nd.new_zeros(w_Vd.shape, dtype=exact)
         sums = h_Nd.new_zeros(3, dtype=exact)
 
-        by_native = native.suits(h_Nd)
+        by_native, by_triton = native.suits(h_Nd), _triton() if h_Nd.is_cuda else None
         elements = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1)
-        rows = max(1, min(padded, elements // V)) if h_Nd.device.type == "cpu" else max(1, padded)
+        if h_Nd.device.type != "cpu":
+            elements = GPU_BLOCK_ELEMENTS
+        rows = max(1, min(padded, elements // V))
         rows += rows % 2  # pairs stay together
         product_nV = h_Nd.new_empty(rows, V)
         apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
-        buffer_nV = product_nV if by_native else h_Nd.new_empty(rows, V, dtype=exact)
+        alone = by_native or by_triton is not None
+        buffer_nV = product_nV if alone else h_Nd.new_empty(rows, V, dtype=exact)
         for start in range(0, padded, rows):
             block = slice(start, min(padded, start + rows))
             whole_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
@@ -63,6 +76,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 apart += disagreement(g_nV, apart_nV[: len(g_nV)] if wanted else None)
             if by_native:
                 sums += _native(g_nV, targets_n, smoothing, wanted)
+            elif by_triton is not None:
+                sums += by_triton.rows_to_gradient(g_nV, targets_n, smoothing, wanted)
             else:
                 sums += _eager(g_nV, buffer_nV[: len(g_nV)], targets_n, smoothing, wanted)
             if wanted:
@@ -101,7 +116,8 @@ def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float,
 
     In the place of the logits, where it is wanted, their gradient; ``p_nV`` is a buffer.
     """
-    V, target_n1 = logits_nV.shape[1], targets_n[:, None]
+    V, target_n1 = logits_nV.shape[1], targets_n[:, None].clamp_min(0)
+    real_n1 = (targets_n != NOTHING).to(p_nV.dtype)[:, None]
     p_nV.copy_(logits_nV)
     highest_n1 = p_nV.amax(1, keepdim=True)
     said_n1 = p_nV.gather(1, target_n1)
@@ -111,9 +127,15 @@ def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float,
     if wanted:
         p_nV.div_(mass_n1).sub_(smoothing / V)
         p_nV.scatter_add_(1, target_n1, p_nV.new_full((1, 1), smoothing - 1).expand_as(target_n1))
-        logits_nV.copy_(p_nV)
+        logits_nV.copy_(p_nV if targets_n.device.type == "cpu" else p_nV.mul_(real_n1))
     parts = (log_mass_n1 - said_n1, log_mass_n1 - mean_n1, (said_n1 >= highest_n1).to(p_nV.dtype))
-    return torch.stack([part.sum() for part in parts])
+    return torch.stack([(part * real_n1).sum() for part in parts])
+
+
+@cache
+def _triton() -> Any:
+    """The GPU's own kernel, where there is a compiler for it."""
+    return import_module("multihead.nn.kernels.triton_cross_entropy") if find_spec("triton") else None
 
 
 def _native(logits_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
@@ -142,7 +164,7 @@ def linear_cross_entropy(
     Args:
         hidden_Nd: what the output layer reads.
         weight_Vd: its matrix.
-        targets_N: the right ids.
+        targets_N: the right ids; not on a CPU also ``NOTHING``, for a row that counts nothing.
         smoothing: s, from 0 to 1.
     """
     loss, nll, correct, _ = _applied(hidden_Nd, weight_Vd, targets_N, smoothing, 0.0)

@@ -95,6 +95,12 @@ def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
     """LayerNorm(x) over the last axis; same shape."""
     if _suits(norm, x):
         return _native(x, None, norm, 0.0)
+    if x.is_cuda and x.dtype != norm.weight.dtype and torch.is_autocast_enabled("cuda"):
+        # Autocast would hand on float32, and every sum after it be twice as wide; inside, the kernel computes
+        # in float32 anyway.
+        with torch.autocast("cuda", enabled=False):
+            gamma, beta = norm.weight.to(x.dtype), norm.bias.to(x.dtype)
+            return F.layer_norm(x, norm.normalized_shape, gamma, beta, norm.eps)
     return F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 

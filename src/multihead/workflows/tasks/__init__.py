@@ -5,16 +5,16 @@ The file of a task has ``ready(recipe, device, *, progress, beginning) -> Ready`
 """
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
 
 from multihead.batch import Batch
-from multihead.data.batches import Position
+from multihead.data.stream import Position, Stream
 from multihead.errors import UserError
 from multihead.inspect.report import Looked
 from multihead.progress import OnProgress
@@ -24,20 +24,6 @@ from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 from multihead.workflows.inspection import Inspection, Question
-
-
-class Stream(Protocol):
-    """The endless stream of training batches from a position on, each with the position after it."""
-
-    def __iter__(self) -> Iterator[tuple[Batch, Position]]: ...
-
-    def largest(self) -> Batch:
-        """Return the batch to try memory with."""
-        ...
-
-    def batches_an_epoch(self) -> int:
-        """Return how many batches the first epoch has."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +53,7 @@ class Ready:
     told: Sequence[str]
     sizes: Mapping[str, str]
     tokens_an_epoch: int
-    stream: Callable[[Position], Stream]
+    stream: Callable[[Position], Stream[Batch]]
     validate: Callable[[nn.Module, int], Validation]
     look: Callable[[nn.Module], Sequence[Looked]] = lambda model: ()
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import torch
 
 from multihead.batch import PictureBatch
-from multihead.data.batches import Position
 from multihead.data.pictures.batches import PictureBatches
 from multihead.data.pictures.prepare import Prepared, prepare
 from multihead.data.pictures.stream import PictureStream
+from multihead.data.stream import Position
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from multihead import randomness
-from multihead.data.batches import BatchStream, Position, Reencode
+from multihead.data.batches import BatchStream, Position, Reencode, Shapes
 from multihead.data.prepare import Prepared, prepare
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
@@ -21,8 +21,11 @@ from multihead.workflows.translation_validation import Validator
 
 __all__ = ["inspect", "ready"]
 
-MULTIPLE = 4
-"""Batches are padded to multiples of this: the matrix library compiles its code anew for every new shape."""
+CPU_SHAPES = Shapes(multiple=4)
+"""The matrix library compiles its code anew for every new shape."""
+
+GPU_SHAPES = Shapes(multiple=8, few_rows=True)
+"""An update's kernels are recorded for every new shape (``training.captured``)."""
 
 
 def ready(
@@ -48,14 +51,16 @@ def ready(
         told=_told(prepared),
         sizes=_sizes(prepared),
         tokens_an_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
-        stream=lambda position: batches(recipe, prepared, position),
+        stream=lambda position: batches(recipe, prepared, position, device),
         validate=validator,
         look=validator.look,
     )
 
 
-def batches(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> BatchStream:
-    """Return the endless stream of training batches from a position on."""
+def batches(
+    recipe: Recipe[Settings], prepared: Prepared, position: Position, device: torch.device
+) -> BatchStream:
+    """Return the endless stream of training batches from a position on, in shapes that suit the device."""
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
     dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
     return BatchStream(
@@ -68,7 +73,7 @@ def batches(recipe: Recipe[Settings], prepared: Prepared, position: Position) ->
         position=position,
         source_encode=_reencoder(source, dropout, randomness.derive(seed, "source")),
         target_encode=_reencoder(target, dropout, randomness.derive(seed, "target")),
-        multiple=MULTIPLE,
+        shapes=GPU_SHAPES if device.type == "cuda" else CPU_SHAPES,
     )
 
 

@@ -1,0 +1,85 @@
+"""Rows of logits to cross-entropy and its gradient, in one kernel (GPU, Triton).
+
+Equation, with p = softmax(logits) and q = (1 - s) one_hot(y) + s / V (Szegedy et al. 2016, sec. 7):
+loss = -sum q log p, d loss / d logits = p - q. A row is read twice and written once, in its own format; the
+maximum and the sum of a softmax are found in one pass (Milakov and Gimelshein 2018, algorithm 3).
+Imported where there is Triton (PyTorch for CUDA brings it).
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+WIDEST = 4096
+"""Columns that a row is read by."""
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _row(  # type: ignore[no-untyped-def]
+    logits,
+    targets,
+    sums,
+    V: tl.constexpr,
+    smoothing,
+    WANTED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    logits += row * V
+    target = tl.load(targets + row)
+    real = tl.where(target >= 0, 1.0, 0.0)
+    columns = tl.arange(0, BLOCK)
+
+    highest_c = tl.full((BLOCK,), float("-inf"), tl.float32)
+    mass_c = tl.zeros((BLOCK,), tl.float32)
+    total_c = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, V, BLOCK):
+        inside = start + columns < V
+        x = tl.load(logits + start + columns, mask=inside, other=float("-inf")).to(tl.float32)
+        higher_c = tl.maximum(highest_c, x)
+        # A lane that has seen nothing yet: -inf - -inf is not a number.
+        safe_c = tl.where(higher_c == float("-inf"), 0.0, higher_c)
+        mass_c = mass_c * tl.exp(highest_c - safe_c) + tl.exp(x - safe_c)
+        total_c += tl.where(inside, x, 0.0)
+        highest_c = higher_c
+    highest = tl.max(highest_c, axis=0)
+    mass = tl.sum(mass_c * tl.exp(highest_c - highest), axis=0)
+    log_mass = tl.log(mass) + highest
+    said = tl.load(logits + tl.maximum(target, 0)).to(tl.float32)
+
+    tl.store(sums + 3 * row, real * (log_mass - said))
+    tl.store(sums + 3 * row + 1, real * (log_mass - tl.sum(total_c, axis=0) / V))
+    tl.store(sums + 3 * row + 2, tl.where(said >= highest, real, 0.0))
+    if WANTED:
+        for start in range(0, V, BLOCK):
+            place = start + columns
+            x = tl.load(logits + place, mask=place < V, other=float("-inf")).to(tl.float32)
+            q = smoothing / V + tl.where(place == target, 1.0 - smoothing, 0.0)
+            gradient = real * (tl.exp(x - highest) / mass - q)
+            tl.store(logits + place, gradient.to(logits.dtype.element_ty), mask=place < V)
+
+
+def rows_to_gradient(logits_NV: Tensor, targets_N: Tensor, smoothing: float, wanted: bool) -> Tensor:
+    """Negative log-likelihood, the same under the uniform distribution, correct guesses, summed: (3,).
+
+    Args:
+        logits_NV: contiguous; where it is wanted, their gradient takes their place.
+        targets_N: the right columns; -1: a row that counts nothing and gets no gradient.
+        smoothing: s.
+        wanted: whether the gradient is.
+    """
+    N, V = logits_NV.shape
+    sums_N3 = torch.empty(N, 3, dtype=torch.float32, device=logits_NV.device)
+    block = min(WIDEST, triton.next_power_of_2(V))
+    _row[(N,)](
+        logits_NV,
+        targets_N.contiguous(),
+        sums_N3,
+        V,
+        smoothing,
+        WANTED=wanted,
+        BLOCK=block,
+        num_warps=8 if block > 1024 else 4,
+    )
+    return sums_N3.sum(0)
