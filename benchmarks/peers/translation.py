@@ -67,7 +67,8 @@ CONTESTANTS = (
 )
 GPU_CONTESTANTS = (
     Contestant("multihead", *OURS, {"precision": "auto", "batch": 65_536, "native": False}),
-    Contestant("CTranslate2 float16", *CT2, {"precision": "float16", "batch": 1024}),
+    Contestant("CTranslate2 float16", *CT2, {"precision": "float16", "batch": 1024, "beside": 1}),
+    Contestant("CTranslate2 float16, 4 beside", *CT2, {"precision": "float16", "batch": 256, "beside": 4}),
     Contestant("Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "batch": 1024}),
 )
 

@@ -33,6 +33,9 @@ def pick_device(name: str = "auto") -> torch.device:
         raise UserError(
             f'no device "{name}" here ({reason})', remedy="Leave it at auto, or say cpu."
         ) from None
+    if device.type == "cuda":
+        # cuDNN's attention makes a plan for every shape, in a tenth of a second, and sentences have many.
+        torch.backends.cuda.enable_cudnn_sdp(False)
     return device
 
 

@@ -10,13 +10,16 @@ from multihead import native
 from multihead.errors import UserError
 from multihead.search.stepper import Stepper
 
+_OFFERS = {"cpu": "prepared", "cuda": "fixed"}
+"""What a model's methods are called that lay it out for a device."""
+
 
 class LatestStepper:
     """Hands out a model's stepper: its prepared one, if it offers that, made anew when its weights change.
 
     Args:
-        model: one that search can step; may offer ``prepared(dtype)``.
-        device: where it is. Only on a CPU are models prepared.
+        model: one that search can step; may offer ``prepared(dtype)`` for a CPU, ``fixed(dtype)`` for a GPU.
+        device: where it is.
         dtype: of matrix products.
 
     Raises:
@@ -25,7 +28,7 @@ class LatestStepper:
 
     def __init__(self, model: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
         self._model, self._dtype = model, dtype
-        prepare = getattr(model, "prepared", None) if device.type == "cpu" else None
+        prepare = getattr(model, _OFFERS[device.type], None) if device.type in _OFFERS else None
         self._prepare = cast(Callable[[torch.dtype], Stepper[Any] | None] | None, prepare)
         self._parameters = list(model.parameters())
         self._made: Stepper[Any] | None = None

@@ -27,6 +27,9 @@ from multihead.search.hypothesis import Hypothesis
 from multihead.settings import SearchSettings
 from multihead.text.tokenizer import Tokenizer
 
+GPU_TIMES = 8
+"""A GPU searches so many times the ``search.batch_tokens`` at once: few take it as long as many."""
+
 MOST_PIECES = 2048
 """The longest line that is read by a model without a limit of its own: memory grows with the square."""
 
@@ -128,7 +131,8 @@ class Translator:
         ]
         done = len(lines) - len(asked)
         with self._ready():
-            for batch in by_length(asked, settings.batch_tokens):
+            times = GPU_TIMES if self.device.type == "cuda" else 1
+            for batch in by_length(asked, times * settings.batch_tokens):
                 for one, translation in zip(batch, self._search(batch, settings, first_number), strict=True):
                     found[one.number] = translation
                 done += len(batch)

@@ -12,6 +12,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import PairBatch, Source
+from multihead.models._transformer_gpu import GPUTransformer
 from multihead.models._transformer_search import PreparedTransformer
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import (
@@ -30,6 +31,7 @@ from multihead.nn import (
 from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.dropout import Dropout
+from multihead.nn.fixed_decoder import FixedDecoder
 from multihead.nn.initialisation import initialise
 from multihead.nn.native_layers import suits
 from multihead.nn.positions import NoPositions
@@ -256,6 +258,14 @@ class Transformer(nn.Module):
                 bias_V=self.output_bias,
                 dtype=dtype,
             )
+
+    def fixed(self, dtype: torch.dtype) -> GPUTransformer | None:
+        """This model as it is now, laid out for a GPU, which records a search's steps; None: see above."""
+        if self.settings.window or not preparable([*self.encoder.layers, *self.decoder.layers]):
+            return None
+        output = (self.output.weight, self.output_bias)
+        decoder = FixedDecoder(self.decoder.layers, self.decoder.norm, output, dtype)
+        return GPUTransformer(self, (self.target_embedding, self.target_positions), decoder, dtype)
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
         shift_R, allowed = state.before(ids_RQ)

@@ -8,7 +8,6 @@ which each sees its own ancestors.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import torch
@@ -16,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from multihead.nn.attention import DotProductAttention
+from multihead.nn.constant_linear import ConstantLinear
 from multihead.nn.feed_forward import ACTIVATIONS, FeedForward
 from multihead.nn.kernels.packed_linear import PackedLinear
 from multihead.nn.layers import DecoderLayer, EncoderLayer
@@ -25,24 +25,6 @@ from multihead.nn.residual import PostNorm, PreNorm
 from multihead.nn.shared_cache import Cache, Keys, SharedCache
 
 Norm = Callable[[Tensor], Tensor]
-
-
-@dataclass(frozen=True, slots=True)
-class _Linear:
-    """x W + b for one or several layers that read the same; a factor each is multiplied in."""
-
-    weight: Tensor
-    bias: Tensor | None
-
-    @classmethod
-    def of(cls, dtype: torch.dtype, *parts: nn.Linear, first: float = 1.0) -> "_Linear":
-        factors = [first] + [1.0] * (len(parts) - 1)
-        weight = torch.cat([part.weight * factor for part, factor in zip(parts, factors, strict=True)])
-        bias = torch.cat([part.bias * factor for part, factor in zip(parts, factors, strict=True)])
-        return cls(weight.to(dtype), bias.to(dtype))
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.weight, self.bias)
 
 
 class _Around:
@@ -65,7 +47,7 @@ class _Heads:
         heads, w_q, w_v = attention.num_heads, attention.w_q, attention.w_v
         self.num_heads, self.d_k, self.d_v = heads, w_q.out_features // heads, w_v.out_features // heads
         self.scale = self.d_k**-0.5
-        self.w_o = _Linear.of(dtype, attention.w_o)
+        self.w_o = ConstantLinear.of(dtype, attention.w_o)
 
     def split(self, y_NQe: Tensor) -> Tensor:
         """(N, Q, H * d) to (N, H, Q, d), in float32 and contiguous."""
@@ -87,7 +69,7 @@ class _Heads:
 class _SelfAttention(_Heads):
     def __init__(self, attention: MultiHeadAttention, dtype: torch.dtype) -> None:
         super().__init__(attention, dtype)
-        self._w_qkv = _Linear.of(dtype, attention.w_q, attention.w_k, attention.w_v, first=self.scale)
+        self._w_qkv = ConstantLinear.of(dtype, attention.w_q, attention.w_k, attention.w_v, first=self.scale)
         self._sizes = [self.num_heads * d for d in (self.d_k, self.d_k, self.d_v)]
 
     def read(self, y_NQd: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -100,8 +82,9 @@ class _SelfAttention(_Heads):
 class _CrossAttention(_Heads):
     def __init__(self, attention: MultiHeadAttention, dtype: torch.dtype) -> None:
         super().__init__(attention, dtype)
-        self.w_q = _Linear.of(dtype, attention.w_q, first=self.scale)
-        self._w_k, self._w_v = _Linear.of(dtype, attention.w_k), _Linear.of(dtype, attention.w_v)
+        self.w_q = ConstantLinear.of(dtype, attention.w_q, first=self.scale)
+        self._w_k = ConstantLinear.of(dtype, attention.w_k)
+        self._w_v = ConstantLinear.of(dtype, attention.w_v)
 
     def keys(self, memory_NSd: Tensor) -> Keys:
         """The source's keys and values."""
@@ -110,7 +93,7 @@ class _CrossAttention(_Heads):
 
 class _FeedForward:
     def __init__(self, network: FeedForward, dtype: torch.dtype) -> None:
-        self._w_1, self._w_2 = _Linear.of(dtype, network.w_1), _Linear.of(dtype, network.w_2)
+        self._w_1, self._w_2 = ConstantLinear.of(dtype, network.w_1), ConstantLinear.of(dtype, network.w_2)
         self._activation = F.relu_ if network.activation is ACTIVATIONS["relu"] else network.activation
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -218,7 +201,7 @@ class PreparedDecoder:
     """A stack of ``nn.DecoderLayer``, the norm at its end and the output layer, for taking steps only."""
 
     def __init__(
-        self, layers: Iterable[DecoderLayer], norm: Norm, output: _Linear, dtype: torch.dtype
+        self, layers: Iterable[DecoderLayer], norm: Norm, output: ConstantLinear, dtype: torch.dtype
     ) -> None:
         self._layers = [PreparedDecoderLayer(layer, dtype) for layer in layers]
         self._norm, self._output = norm, output
@@ -259,7 +242,7 @@ def step_decoder(
     weight, bias = output
     if native:
         return NativeDecoder(decoder, norm, PackedLinear(weight, bias, dtype), dtype)
-    linear = _Linear(weight.detach().to(dtype), None if bias is None else bias.detach().to(dtype))
+    linear = ConstantLinear(weight.detach().to(dtype), None if bias is None else bias.detach().to(dtype))
     return PreparedDecoder(decoder, final_norm(norm), linear, dtype)
 
 

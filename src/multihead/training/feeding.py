@@ -10,7 +10,7 @@ from multihead import hardware
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 
-MOST_WORKERS = 8
+MOST_WORKERS = 16
 AHEAD = 4
 """Batches that each of them keeps ready."""
 
