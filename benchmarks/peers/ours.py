@@ -34,7 +34,7 @@ def load(folder: Path, settings: dict[str, object]) -> Translate:
             for batch in by_length(asked, int(str(settings["batch"]))):
                 outputs = search(
                     latest.stepper(),
-                    to_source(batch, pad_id=target.pad_id, eos_id=target.eos_id),
+                    to_source(batch, pad_id=target.pad_id, eos_id=target.eos_id).to(translator.device),
                     [[target.bos_id]] * len(batch),
                     how,
                     target=target,

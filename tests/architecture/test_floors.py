@@ -46,7 +46,7 @@ LOOKERS = {
     "cli/__init__.py",  # only the chosen command is imported
     "export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name
-    "nn/kernels/linear_cross_entropy.py",  # optional: the compiler of the GPU's kernel
+    "nn/kernels/gpu.py",  # optional: the compiler of the GPU's kernels
     "settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's

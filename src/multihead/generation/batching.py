@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from multihead.batch import Source
@@ -43,10 +44,9 @@ def by_length(lines: Iterable[Asked], budget: int) -> list[list[Asked]]:
 
 def to_source(lines: Sequence[Asked], *, pad_id: int, eos_id: int) -> Source:
     """The sources as tensors, each with the end symbol after it."""
-    lengths = [len(one.source) + 1 for one in lines]
-    width = max(lengths)
-    rows = [
-        [*one.source, eos_id] + [pad_id] * (width - length)
-        for one, length in zip(lines, lengths, strict=True)
-    ]
-    return Source(torch.tensor(rows), torch.tensor(lengths))
+    lengths_B = np.array([len(one.source) + 1 for one in lines])
+    ids_BS = np.full((len(lines), int(lengths_B.max())), pad_id)
+    for row, one in zip(ids_BS, lines, strict=True):
+        row[: len(one.source)] = one.source
+        row[len(one.source)] = eos_id
+    return Source(torch.from_numpy(ids_BS), torch.from_numpy(lengths_B))

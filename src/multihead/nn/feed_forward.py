@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from multihead.nn.dropout import Dropout
 from multihead.nn.kernels.relu import relu
+from multihead.nn.linear import Linear
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": relu,
@@ -31,8 +32,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0) -> None:
         super().__init__()
-        self.w_1 = nn.Linear(d_model, d_ff)
-        self.w_2 = nn.Linear(d_ff, d_model)
+        self.w_1 = Linear(d_model, d_ff)
+        self.w_2 = Linear(d_ff, d_model)
         self.dropout = Dropout(dropout)
         self.activation = ACTIVATIONS[activation]
 

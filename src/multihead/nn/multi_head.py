@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from multihead.nn.attention import DotProductAttention
+from multihead.nn.linear import Linear
 
 
 class MultiHeadAttention(nn.Module):
@@ -37,10 +38,10 @@ class MultiHeadAttention(nn.Module):
         d_k = d_k or d_model // num_heads
         d_v = d_v or d_k
         self.num_heads = num_heads
-        self.w_q = nn.Linear(d_model, num_heads * d_k)
-        self.w_k = nn.Linear(d_model, num_heads * d_k)
-        self.w_v = nn.Linear(d_model, num_heads * d_v)
-        self.w_o = nn.Linear(num_heads * d_v, d_model)
+        self.w_q = Linear(d_model, num_heads * d_k)
+        self.w_k = Linear(d_model, num_heads * d_k)
+        self.w_v = Linear(d_model, num_heads * d_v)
+        self.w_o = Linear(num_heads * d_v, d_model)
         self.score = score if score is not None else DotProductAttention(dropout)
 
     def forward(self, x_BQd: Tensor, memory_BKd: Tensor, allowed: Tensor | None = None) -> Tensor:

@@ -15,8 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from multihead import hardware
 from multihead.batch import Batch
+from multihead.nn.losses import objective
 from multihead.settings import Learning
+from multihead.training.shadow import Shadow
 from multihead.training.update import Told, Updater, check, totals_of
 
 AHEAD = 2
@@ -67,6 +70,8 @@ class CapturedUpdater(Updater):
             if parameter.requires_grad:
                 parameter.grad = torch.zeros_like(parameter)  # stays where it is: graphs add to it
                 self._gradients.append(parameter.grad)
+        in_other_format = self.dtype != torch.float32 and not settings.compile
+        self._shadow = Shadow(model, self.dtype) if in_other_format else None
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._memory = torch.cuda.graph_pool_handle()
         self._seen: set[Shape] = set()
@@ -128,7 +133,13 @@ class CapturedUpdater(Updater):
         return _Recorded(graph, inputs)
 
     def _compute(self, batch: Batch, step: int) -> None:
-        terms = self.add_gradient(batch, step, self._totals)
+        if self._shadow is None:
+            terms = self.add_gradient(batch, step, self._totals)
+        else:
+            with hardware.autocast(self.device, self.dtype):
+                loss = self._shadow.loss(batch, step)
+            self._shadow.add_gradient(objective(loss, self._totals))
+            terms = {name: (term.sum.detach(), term.per) for name, term in loss.items()}
         if not self._per:
             self._per = {name: per for name, (_, per) in terms.items()}
             self._told = torch.zeros(len(terms) + 1, device=self.device)
@@ -152,6 +163,8 @@ class CapturedUpdater(Updater):
         self._told[-1] = self.clip()
         self.optimizer.step()
         torch._foreach_zero_(self._gradients)
+        if self._shadow is not None:
+            self._shadow.refresh()
 
     # --- what it tells --------------------------------------------------------------------------------
 

@@ -6,9 +6,6 @@ three passes over (N, V) numbers in float32 are never made: twice as fast as ``F
 output of ``F.linear`` at N = 4096, V = 8000 on two cores, in a third of the memory.
 """
 
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -18,6 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from multihead import native
 from multihead.nn.kernels.disagreement import disagreement
+from multihead.nn.kernels.gpu import kernel
 
 BLOCK_ELEMENTS = 1 << 21
 """Logits a block, two buffers of 8 and 4 MiB that every block uses again: fresh memory is slow memory."""
@@ -57,7 +55,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         hidden_gradient, weight_gradient = torch.empty_like(h_Nd), h_Nd.new_zeros(w_Vd.shape, dtype=exact)
         sums = h_Nd.new_zeros(3, dtype=exact)
 
-        by_native, by_triton = native.suits(h_Nd), _triton() if h_Nd.is_cuda else None
+        by_native, by_triton = native.suits(h_Nd), kernel("cross_entropy", h_Nd)
         elements = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1)
         if h_Nd.device.type != "cpu":
             elements = GPU_BLOCK_ELEMENTS
@@ -130,12 +128,6 @@ def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float,
         logits_nV.copy_(p_nV if targets_n.device.type == "cpu" else p_nV.mul_(real_n1))
     parts = (log_mass_n1 - said_n1, log_mass_n1 - mean_n1, (said_n1 >= highest_n1).to(p_nV.dtype))
     return torch.stack([(part * real_n1).sum() for part in parts])
-
-
-@cache
-def _triton() -> Any:
-    """The GPU's own kernel, where there is a compiler for it."""
-    return import_module("multihead.nn.kernels.triton_cross_entropy") if find_spec("triton") else None
 
 
 def _native(logits_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:

@@ -13,6 +13,10 @@ from torch.autograd.function import once_differentiable
 
 from multihead import native
 from multihead.nn.kernels.byte_dropout import dropped
+from multihead.nn.kernels.gpu import kernel
+
+WIDEST = 8192
+"""Columns of a row that the GPU's kernel takes at once."""
 
 
 class _ResidualNorm(torch.autograd.Function):
@@ -95,6 +99,9 @@ def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
     """LayerNorm(x) over the last axis; same shape."""
     if _suits(norm, x):
         return _native(x, None, norm, 0.0)
+    if (triton := _on_gpu(norm, x)) is not None:
+        out: Tensor = triton.residual_norm(x, None, norm, 0.0)
+        return out
     if x.is_cuda and x.dtype != norm.weight.dtype and torch.is_autocast_enabled("cuda"):
         # Autocast would hand on float32, and every sum after it be twice as wide; inside, the kernel computes
         # in float32 anyway.
@@ -108,16 +115,34 @@ def residual_norm(x: Tensor, y: Tensor, norm: nn.Module, dropout: float) -> Tens
     """norm(x + Dropout(y)); x and y of one shape, the norm over the last axis."""
     if isinstance(norm, nn.LayerNorm) and _suits(norm, x, y):
         return _native(x, y, norm, dropout)
-    out: Tensor = norm(x + dropped(y, dropout))
+    out: Tensor
+    if isinstance(norm, nn.LayerNorm) and (triton := _on_gpu(norm, x, y)) is not None:
+        out = triton.residual_norm(x, y, norm, dropout)
+    else:
+        out = norm(x + dropped(y, dropout))
     return out
 
 
 def residual_sum(x: Tensor, y: Tensor, dropout: float) -> Tensor:
     """x + Dropout(y); x and y of one shape."""
-    if not dropout or x.shape != y.shape or not x.numel() or not native.suits(x, y):
+    out: Tensor
+    if not dropout or x.shape != y.shape or not x.numel():
         return x + dropped(y, dropout)
-    out: Tensor = _ResidualSum.apply(x, y, native.dropped_of_256(dropout))  # type: ignore[no-untyped-call]
+    if (triton := kernel("residual_norm", x, y)) is not None:
+        out = triton.residual_sum(x, y, dropout)
+        return out
+    if not native.suits(x, y):
+        return x + dropped(y, dropout)
+    out = _ResidualSum.apply(x, y, native.dropped_of_256(dropout))  # type: ignore[no-untyped-call]
     return out
+
+
+def _on_gpu(norm: nn.LayerNorm, *tensors: Tensor) -> Any:
+    """The GPU's kernels, if they can compute this."""
+    x = tensors[0]
+    whole = norm.weight is not None and norm.bias is not None and norm.normalized_shape == x.shape[-1:]
+    alike = x.numel() > 0 and x.shape[-1] <= WIDEST and all(y.shape == x.shape for y in tensors)
+    return kernel("residual_norm", *tensors) if whole and alike else None
 
 
 def _suits(norm: nn.LayerNorm, *tensors: Tensor) -> bool:

@@ -16,7 +16,7 @@ WIDEST = 4096
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _row(  # type: ignore[no-untyped-def]
+def _cross_entropy(  # type: ignore[no-untyped-def]
     logits,
     targets,
     sums,
@@ -72,7 +72,7 @@ def rows_to_gradient(logits_NV: Tensor, targets_N: Tensor, smoothing: float, wan
     N, V = logits_NV.shape
     sums_N3 = torch.empty(N, 3, dtype=torch.float32, device=logits_NV.device)
     block = min(WIDEST, triton.next_power_of_2(V))
-    _row[(N,)](
+    _cross_entropy[(N,)](
         logits_NV,
         targets_N.contiguous(),
         sums_N3,

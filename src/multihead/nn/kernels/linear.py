@@ -1,0 +1,41 @@
+"""x W^T + b whose bias has a cheap gradient (GPU).
+
+Equation: d b = 1^T g, for a gradient g of one row a position; PyTorch's sum over rows takes longer than the
+product of the weights' gradient, a product with a row of ones a fifth of it.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x_Nd: Tensor, weight_ed: Tensor, bias_e: Tensor) -> Tensor:
+        ctx.save_for_backward(x_Nd, weight_ed)
+        return torch.addmm(bias_e, x_Nd, weight_ed.T)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_Ne: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+        x_Nd, weight_ed = ctx.saved_tensors
+        dx = gradient_Ne @ weight_ed if ctx.needs_input_grad[0] else None
+        ones_1N = gradient_Ne.new_ones(1, len(gradient_Ne))
+        return dx, gradient_Ne.T @ x_Nd, (ones_1N @ gradient_Ne)[0]
+
+
+def linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor | None) -> Tensor:
+    """(..., d) to (..., e)."""
+    if (
+        bias_e is None
+        or not x.is_cuda
+        or not x.dtype == weight_ed.dtype == bias_e.dtype
+        or not torch.is_grad_enabled()
+        or torch.compiler.is_compiling()
+    ):
+        return F.linear(x, weight_ed, bias_e)
+    flat: Tensor = _Linear.apply(x.flatten(0, -2), weight_ed, bias_e)  # type: ignore[no-untyped-call]
+    return flat.view(*x.shape[:-1], -1)

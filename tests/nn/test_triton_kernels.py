@@ -1,0 +1,121 @@
+"""The GPU's kernels against the equations: on a GPU, or by Triton's interpreter where there is none."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+BEGIN = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+torch.manual_seed(7)
+def near(found, wanted, within=2e-5):
+    assert torch.allclose(found, wanted, rtol=within, atol=within), (found - wanted).abs().max()
+"""
+
+CROSS_ENTROPY = """
+from multihead.nn.kernels.triton_cross_entropy import rows_to_gradient
+
+for N, V, smoothing in [(7, 13, 0.1), (5, 5003, 0.0), (3, 1, 0.2), (4, 8192, 0.1)]:
+    logits = (3 * torch.randn(N, V)).to(device)
+    targets = torch.randint(0, V, (N,), device=device)
+    exact = logits.double().requires_grad_()
+    loss = F.cross_entropy(exact, targets, label_smoothing=smoothing, reduction="sum")
+    loss.backward()
+    nll = F.cross_entropy(exact, targets, reduction="sum")
+    correct = (exact.gather(1, targets[:, None])[:, 0] >= exact.amax(1)).sum()
+    found = logits.clone()
+    sums = rows_to_gradient(found, targets, smoothing, True).double()
+    near((1 - smoothing) * sums[0] + smoothing * sums[1], loss)
+    near(sums[0], nll)
+    assert sums[2] == correct
+    near(found.double(), exact.grad, 1e-6)
+    # Without gradient the logits stay; a row that counts nothing adds nothing.
+    kept, fewer = logits.clone(), targets.clone()
+    fewer[1] = -1
+    assert torch.equal(rows_to_gradient(kept, targets, smoothing, False).double(), sums)
+    assert torch.equal(kept, logits)
+    others = rows_to_gradient(kept, fewer, smoothing, True).double()
+    alone = rows_to_gradient(logits[1:2].clone(), targets[1:2], smoothing, True).double()
+    near(others + alone, sums)
+    assert not kept[1].any() and torch.equal(kept[0], found[0])
+"""
+
+RESIDUAL = """
+from multihead.nn.kernels import triton_residual_norm as kernel
+
+for shape in [(7, 13), (2, 3, 128), (5, 601), (541, 24)]:
+    norm = nn.LayerNorm(shape[-1]).to(device)
+    nn.init.normal_(norm.weight)
+    nn.init.normal_(norm.bias)
+    x, y, g = (torch.randn(shape, device=device) for _ in range(3))
+    x.requires_grad_()
+    y.requires_grad_()
+    every = [x, y, norm.weight, norm.bias]
+
+    def compared(found, wanted, of):
+        near(found, wanted)
+        for one, other in zip(*(torch.autograd.grad(out, of, g) for out in (found, wanted))):
+            near(one, other, 1e-4)
+
+    compared(kernel.residual_norm(x, y, norm, 0.0), norm(x + y), every)
+    compared(kernel.residual_norm(x, None, norm, 0.0), norm(x), [x, norm.weight, norm.bias])
+    # What was dropped is seen in the gradient: with that mask it is the equation again.
+    for compute, equation in (
+        (lambda: kernel.residual_sum(x, y, 0.3), lambda mask: x + y * mask),
+        (lambda: kernel.residual_norm(x, y, norm, 0.3), lambda mask: norm(x + y * mask)),
+    ):
+        out = compute()
+        (of_y,) = torch.autograd.grad(out, [y], g, retain_graph=True)
+        mask = (of_y != 0) / 0.7
+        share = mask.count_nonzero() / mask.numel()
+        assert abs(share - 0.7) < 4 * (0.21 / mask.numel()) ** 0.5, share
+        near(out, equation(mask))
+        for one, other in zip(*(torch.autograd.grad(o, [x, y], g) for o in (out, equation(mask)))):
+            near(one, other, 1e-4)
+    one, other = (kernel.residual_sum(torch.zeros_like(x), torch.ones_like(x), 0.5) for _ in range(2))
+    assert not torch.equal(one, other), "the same mask twice"
+"""
+
+ATTENTION = """
+from multihead.nn.attention import attention
+from multihead.nn.kernels import triton_attention as kernel
+
+SIZES = [(2, 3, 5, 7, 8, 8), (1, 2, 16, 33, 5, 9), (3, 1, 1, 64, 32, 16), (2, 2, 64, 64, 64, 64)]
+for B, H, Q, K, d_k, d_v in SIZES:
+    q = torch.randn(B, Q, H, d_k, device=device).transpose(1, 2).requires_grad_()
+    k = torch.randn(B, K, H, d_k, device=device).transpose(1, 2).requires_grad_()
+    v = torch.randn(B, H, K, d_v, device=device, requires_grad=True)
+    g = torch.randn(B, H, Q, d_v, device=device)
+    lengths = torch.randint(1, K + 1, (B, 1), device=device)
+    padding = (torch.arange(K, device=device) < lengths)[:, None, None]
+    causal = torch.ones(Q, K, dtype=torch.bool, device=device).tril(K - Q)[None, None]
+    for allowed in (None, padding, causal, padding & causal):
+        assert kernel.suits(q, k, v, allowed)
+        found, wanted = kernel.attend(q, k, v, allowed), attention(q, k, v, allowed)
+        near(found, wanted)
+        for one, other in zip(*(torch.autograd.grad(out, [q, k, v], g) for out in (found, wanted))):
+            near(one, other, 1e-4)
+assert not kernel.suits(torch.empty(1, 1, 65, 8), k, v, None)
+"""
+
+
+@pytest.mark.parametrize(
+    "program", [CROSS_ENTROPY, RESIDUAL, ATTENTION], ids=["cross_entropy", "residual", "attention"]
+)
+def test_a_kernel_computes_its_equation_and_its_gradient(program: str) -> None:
+    pytest.importorskip("triton")
+    environment = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
+    told = subprocess.run(
+        [sys.executable, "-c", BEGIN + program + "\nprint('right')"],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.stdout.strip() == "right", told.stderr
