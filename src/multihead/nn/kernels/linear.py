@@ -33,6 +33,7 @@ def linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor | None) -> Tensor:
         bias_e is None
         or not x.is_cuda
         or not x.dtype == weight_ed.dtype == bias_e.dtype
+        or (x.dtype == torch.float32 and torch.is_autocast_enabled("cuda"))
         or not torch.is_grad_enabled()
         or torch.compiler.is_compiling()
     ):
