@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "multihead"
 
 FLOORS = (
-    ("errors", "settings", "hardware", "disk", "native", "progress", "randomness", "batch"),
+    ("errors", "settings", "hardware", "disk", "native", "gpu", "progress", "randomness", "batch"),
     ("text", "nn", "search", "scores"),
     ("data", "models", "recipes", "recipe"),
     ("run", "attention_maps"),
@@ -46,7 +46,7 @@ LOOKERS = {
     "cli/__init__.py",  # only the chosen command is imported
     "export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name
-    "nn/kernels/gpu.py",  # optional: the compiler of the GPU's kernels
+    "gpu.py",  # optional: the compiler of the GPU's kernels
     "settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's

@@ -104,9 +104,46 @@ for B, H, Q, K, d_k, d_v in SIZES:
 assert not kernel.suits(torch.empty(1, 1, 65, 8), k, v, None)
 """
 
+STEP_ATTENTION = """
+from multihead.nn.attention import attention
+from multihead.nn.kernels import triton_step_attention as kernel
+
+SIZES = [(2, 3, 5, 7, 8, 8), (1, 2, 1, 97, 5, 9), (3, 1, 16, 64, 32, 16), (2, 2, 2, 240, 64, 64)]
+for B, H, Q, K, d_k, d_v in SIZES:
+    q, k, v = (torch.randn(B, H, n, d, device=device) for n, d in ((Q, d_k), (K, d_k), (K, d_v)))
+    assert kernel.suits(q, v)
+    for rows in (1, Q):
+        allowed = torch.rand(B, rows, K, device=device) < 0.4
+        allowed[:, :, -1] = True  # the others in its block of keys, and whole blocks before it, may be nothing
+        bias = torch.zeros(B, rows, K, device=device).masked_fill(~allowed, float("-inf"))
+        near(kernel.attend(q, k, v, bias), attention(q, k, v, allowed[:, None]))
+    beside = torch.randn(B, Q, H, d_k, device=device).transpose(1, 2)
+    near(kernel.attend(beside, k, v, bias), attention(beside, k, v, allowed[:, None]))
+assert not kernel.suits(torch.empty(1, 1, 17, 8), v)
+"""
+
+BEST = """
+from multihead.search.triton_best import best, suits
+
+for R, V, k in [(7, 13, 1), (5, 5003, 5), (3, 16, 16), (2, 3, 2)]:
+    logits = (3 * torch.randn(R, V)).to(device)
+    banned = torch.zeros(V, dtype=torch.bool, device=device)
+    banned[1] = V > k
+    assert suits(logits, k) and not suits(logits, V + 1) and not suits(logits.T, 1)
+    normaliser, ends, values, tokens = best(logits, banned, 2, k)
+    near(normaliser, logits.logsumexp(1))
+    assert torch.equal(ends, logits[:, 2])
+    wanted = logits.masked_fill(banned, float("-inf")).topk(k, dim=1)
+    assert torch.equal(values, wanted.values) and torch.equal(tokens, wanted.indices)
+equal = torch.zeros(1, 9, device=device)
+assert best(equal, torch.zeros(9, dtype=torch.bool, device=device), 0, 3)[3].tolist() == [[0, 1, 2]]
+"""
+
 
 @pytest.mark.parametrize(
-    "program", [CROSS_ENTROPY, RESIDUAL, ATTENTION], ids=["cross_entropy", "residual", "attention"]
+    "program",
+    [CROSS_ENTROPY, RESIDUAL, ATTENTION, STEP_ATTENTION, BEST],
+    ids=["cross_entropy", "residual", "attention", "step_attention", "best"],
 )
 def test_a_kernel_computes_its_equation_and_its_gradient(program: str) -> None:
     pytest.importorskip("triton")

@@ -14,7 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from multihead.gpu import kernel
 from multihead.nn.constant_linear import ConstantLinear
+from multihead.nn.kernels.residual_norm import layer_norm, residual_norm
 from multihead.nn.layers import DecoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.residual import PostNorm, PreNorm
@@ -33,30 +35,16 @@ class LayerMemory:
     values: Tensor
 
 
-class _Norm:
-    def __init__(self, norm: nn.Module, dtype: torch.dtype) -> None:
-        self._constants = None
-        if isinstance(norm, nn.LayerNorm):
-            weight, bias = norm.weight.detach().to(dtype), norm.bias.detach().to(dtype)
-            self._constants = weight, bias, norm.eps
-
-    def __call__(self, x: Tensor) -> Tensor:
-        if self._constants is None:
-            return x
-        weight, bias, epsilon = self._constants
-        return F.layer_norm(x, weight.shape, weight, bias, epsilon)
-
-
 class _Around:
     """The residual connection around a sublayer, pre- or post-norm."""
 
-    def __init__(self, residual: PreNorm | PostNorm, dtype: torch.dtype) -> None:
-        self._before, self._norm = isinstance(residual, PreNorm), _Norm(residual.norm, dtype)
+    def __init__(self, residual: PreNorm | PostNorm) -> None:
+        self._before, self._norm = isinstance(residual, PreNorm), residual.norm
 
     def __call__(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self._before:
-            return x + sublayer(self._norm(x))
-        return self._norm(x + sublayer(x))
+            return x + sublayer(layer_norm(x, self._norm))
+        return residual_norm(x, sublayer(x), self._norm, 0.0)
 
 
 class _Layer:
@@ -71,7 +59,7 @@ class _Layer:
         self._w_1, self._w_2 = ConstantLinear.of(dtype, network.w_1), ConstantLinear.of(dtype, network.w_2)
         self._activation = network.activation
         residuals = (layer.around_self, layer.around_cross, layer.around_feed_forward)
-        self._arounds = [_Around(cast(PreNorm | PostNorm, residual), dtype) for residual in residuals]
+        self._arounds = [_Around(cast(PreNorm | PostNorm, residual)) for residual in residuals]
 
     def read(self, memory_BSd: Tensor, memory: LayerMemory) -> None:
         """Write the source's keys and values down."""
@@ -121,7 +109,7 @@ class FixedDecoder:
         dtype: torch.dtype,
     ) -> None:
         self._layers = [_Layer(cast(DecoderLayer, layer), dtype) for layer in layers]
-        self._norm = _Norm(norm, dtype)
+        self._norm = norm
         weight, bias = (None if part is None else part.detach().to(dtype) for part in output)
         assert weight is not None
         self._output = ConstantLinear(weight, bias)
@@ -168,9 +156,9 @@ class FixedDecoder:
                 multiple of ``SLOTS``.
             source_bias_BS: 0 for the real places of each source, -infinity behind them, S likewise.
         """
-        bias, source_bias = bias_BKn[:, None], source_bias_BS[:, None, None]
+        source_bias_B1S = source_bias_BS[:, None]
         for layer, memory in zip(self._layers, memories, strict=True):
-            x_BKd = layer.step(x_BKd, memory, slots_K, bias, source_bias)
+            x_BKd = layer.step(x_BKd, memory, slots_K, bias_BKn, source_bias_B1S)
         return self._output(self._norm(x_BKd)).flatten(0, 1)
 
 
@@ -186,7 +174,13 @@ def _heads(x_BNe: Tensor, heads: int) -> Tensor:
     return x_BNe.view(B, N, heads, -1).transpose(1, 2)
 
 
-def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+def _attend(q: Tensor, k: Tensor, v: Tensor, bias_BKn: Tensor) -> Tensor:
     """The heads side by side, (B, K, H d_v); see ``nn.attention.attention``."""
-    bias = bias.expand(q.shape[0], q.shape[1], q.shape[2], -1)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).flatten(2)
+    triton = kernel("nn.kernels.triton_step_attention", q, k, v)
+    seen: Tensor
+    if triton is not None and triton.suits(q, v):
+        seen = triton.attend(q, k, v, bias_BKn)
+    else:
+        bias = bias_BKn[:, None].expand(q.shape[0], q.shape[1], q.shape[2], -1)
+        seen = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+    return seen.transpose(1, 2).flatten(2)

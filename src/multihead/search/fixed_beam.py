@@ -7,13 +7,14 @@ written down and read once at the end.
 """
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from multihead.gpu import kernel
 from multihead.search.branching import IMPOSSIBLE
 from multihead.search.distribution import largest
 from multihead.search.hypothesis import Hypothesis, best, length_penalty
@@ -89,7 +90,7 @@ class Board:
     def advance(self, logits_RV: Tensor, rules: Rules) -> None:
         """Take a step: each sentence's K best continuations, given the scores of the next token, (B K, V)."""
         K = self._sums_BK.shape[1]
-        every = self._extensions(logits_RV.float(), rules)
+        every = self._extensions(logits_RV, rules)
         sums_BK, places_BK = every.sums.topk(K, dim=1)
         tokens_BK, cut_BK = every.tokens.gather(1, places_BK), every.cut.gather(1, places_BK)
         parents_BK = places_BK // (every.sums.shape[1] // K)
@@ -139,12 +140,10 @@ class Board:
     def _extensions(self, logits_RV: Tensor, rules: Rules) -> "_Extensions":
         """All that may come of every sentence's hypotheses; see ``branching.continuations``."""
         B, K = self._sums_BK.shape
-        normaliser_BK = logits_RV.logsumexp(1).view(B, K)
+        normaliser_R, end_R, values_RC, tokens_RC = _best(logits_RV, rules, K)
+        normaliser_BK, end_BK = normaliser_R.view(B, K), end_R.view(B, K)
         self.finite.logical_and_(normaliser_BK.isfinite().all())
-        end_BK = logits_RV[:, rules.eos_id].view(B, K).clone()
-        for token in rules.banned:
-            logits_RV[:, token] = -torch.inf
-        values, tokens = (found.view(B, K, -1) for found in largest(logits_RV, K))
+        values, tokens = values_RC.view(B, K, -1), tokens_RC.view(B, K, -1)
         best_BK = values[..., 0]
         must_BK = (self.step >= self._longest_B)[:, None] | (best_BK == -torch.inf)
         cut_BK = must_BK & ((end_BK < best_BK) | (best_BK == -torch.inf))
@@ -175,6 +174,26 @@ class Board:
         """The best score that a live hypothesis can still end with, (B,); see ``beam``."""
         shortest, longest_B = (length_penalty(n, alpha) for n in (self.step + 2, self._longest_B + 1))
         return sums_BK.amax(1) / torch.maximum(shortest, longest_B)
+
+
+def _best(logits_RV: Tensor, rules: Rules, k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of each row: log sum exp, the end's score, the k largest that are not banned, and whose they are."""
+    triton = kernel("search.triton_best", logits_RV)
+    if triton is not None and triton.suits(logits_RV, k):
+        banned_V = _banned(rules.banned, logits_RV.shape[1], logits_RV.device)
+        found: tuple[Tensor, Tensor, Tensor, Tensor] = triton.best(logits_RV, banned_V, rules.eos_id, k)
+        return found
+    logits_RV = logits_RV.float()
+    normaliser_R, end_R = logits_RV.logsumexp(1), logits_RV[:, rules.eos_id].clone()
+    for token in rules.banned:
+        logits_RV[:, token] = -torch.inf
+    return normaliser_R, end_R, *largest(logits_RV, k)
+
+
+@cache
+def _banned(tokens: tuple[int, ...], vocabulary: int, device: torch.device) -> Tensor:
+    """True for these tokens, (V,)."""
+    return torch.tensor([token in tokens for token in range(vocabulary)], device=device)
 
 
 @dataclass(frozen=True, slots=True)

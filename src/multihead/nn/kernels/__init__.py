@@ -2,14 +2,14 @@
 
 from torch import Tensor
 
+from multihead.gpu import kernel
 from multihead.nn.kernels import fused_attention, matmul_attention, short_attention
-from multihead.nn.kernels.gpu import kernel
 
 
 def best_attention(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float) -> Tensor:
     """softmax(QK^T / sqrt(d_k)) V by the kernel that suits the device; see ``nn.attention.attention``."""
     if q.device.type != "cpu":
-        triton = None if dropout else kernel("attention", q, k, v)
+        triton = None if dropout else kernel("nn.kernels.triton_attention", q, k, v)
         if triton is not None and triton.suits(q, k, v, allowed):
             short: Tensor = triton.attend(q, k, v, allowed)
             return short

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from multihead import native
+from multihead.gpu import kernel
 from multihead.nn.kernels.disagreement import disagreement
-from multihead.nn.kernels.gpu import kernel
 
 BLOCK_ELEMENTS = 1 << 21
 """Logits a block, two buffers of 8 and 4 MiB that every block uses again: fresh memory is slow memory."""
@@ -55,7 +55,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         hidden_gradient, weight_gradient = torch.empty_like(h_Nd), h_Nd.new_zeros(w_Vd.shape, dtype=exact)
         sums = h_Nd.new_zeros(3, dtype=exact)
 
-        by_native, by_triton = native.suits(h_Nd), kernel("cross_entropy", h_Nd)
+        by_native, by_triton = native.suits(h_Nd), kernel("nn.kernels.triton_cross_entropy", h_Nd)
         elements = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1)
         if h_Nd.device.type != "cpu":
             elements = GPU_BLOCK_ELEMENTS

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from multihead import native
+from multihead.gpu import kernel
 from multihead.nn.kernels.byte_dropout import dropped
-from multihead.nn.kernels.gpu import kernel
 
 WIDEST = 8192
 """Columns of a row that the GPU's kernel takes at once."""
@@ -102,7 +102,7 @@ def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
     if (triton := _on_gpu(norm, x)) is not None:
         out: Tensor = triton.residual_norm(x, None, norm, 0.0)
         return out
-    if x.is_cuda and x.dtype != norm.weight.dtype and torch.is_autocast_enabled("cuda"):
+    if x.is_cuda and x.dtype != norm.weight.dtype:
         # Autocast would hand on float32, and every sum after it be twice as wide; inside, the kernel computes
         # in float32 anyway.
         with torch.autocast("cuda", enabled=False):
@@ -128,7 +128,7 @@ def residual_sum(x: Tensor, y: Tensor, dropout: float) -> Tensor:
     out: Tensor
     if not dropout or x.shape != y.shape or not x.numel():
         return x + dropped(y, dropout)
-    if (triton := kernel("residual_norm", x, y)) is not None:
+    if (triton := kernel("nn.kernels.triton_residual_norm", x, y)) is not None:
         out = triton.residual_sum(x, y, dropout)
         return out
     if not native.suits(x, y):
@@ -142,7 +142,7 @@ def _on_gpu(norm: nn.LayerNorm, *tensors: Tensor) -> Any:
     x = tensors[0]
     whole = norm.weight is not None and norm.bias is not None and norm.normalized_shape == x.shape[-1:]
     alike = x.numel() > 0 and x.shape[-1] <= WIDEST and all(y.shape == x.shape for y in tensors)
-    return kernel("residual_norm", *tensors) if whole and alike else None
+    return kernel("nn.kernels.triton_residual_norm", *tensors) if whole and alike else None
 
 
 def _suits(norm: nn.LayerNorm, *tensors: Tensor) -> bool:

@@ -1,4 +1,7 @@
-"""The GPU's own kernels, where there is a compiler for them (Triton, which PyTorch for CUDA brings)."""
+"""The GPU's own kernels: files named ``triton_*``, compiled by Triton, which PyTorch for CUDA brings.
+
+Where it is missing, everything runs in plain PyTorch.
+"""
 
 from functools import cache
 from importlib import import_module
@@ -11,11 +14,11 @@ from torch import Tensor
 FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 
 
-def kernel(name: str, *tensors: Tensor) -> Any:
+def kernel(module: str, *tensors: Tensor) -> Any:
     """Return the module of a kernel if it can compute with these tensors, else None.
 
     Args:
-        name: what follows "triton_" in the module's name.
+        module: its name within the package, e.g. "nn.kernels.triton_attention".
         tensors: all on one GPU, in one format.
     """
     first = tensors[0]
@@ -23,9 +26,9 @@ def kernel(name: str, *tensors: Tensor) -> Any:
         return None
     if any(tensor.dtype != first.dtype for tensor in tensors):
         return None
-    return _loaded(name)
+    return _loaded(module)
 
 
 @cache
-def _loaded(name: str) -> Any:
-    return import_module(f"multihead.nn.kernels.triton_{name}") if find_spec("triton") else None
+def _loaded(module: str) -> Any:
+    return import_module(f"multihead.{module}") if find_spec("triton") else None

@@ -1,0 +1,120 @@
+"""softmax(QK^T / sqrt(d_k) + bias) V for a few queries and many keys: a step of a search (GPU, Triton).
+
+Equation: Vaswani et al. 2017, eq. 1; no gradient. One program a head of a sentence goes over the keys once
+(Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1). Imported where there is Triton.
+"""
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+MOST = 16
+"""Queries, at most."""
+WIDEST = 128
+"""And the width of a head."""
+KEYS = 32
+"""Keys of a turn."""
+
+
+@triton.jit(do_not_specialize=("count", "bias_q"))  # type: ignore[untyped-decorator]
+def _step_attention(  # type: ignore[no-untyped-def]
+    q,
+    q_b,
+    q_h,
+    q_n,
+    k,
+    k_b,
+    k_h,
+    k_n,
+    v,
+    v_b,
+    v_h,
+    v_n,
+    o,
+    o_b,
+    o_h,
+    o_n,
+    bias,
+    bias_b,
+    bias_q,
+    scale,
+    Q: tl.constexpr,
+    count,
+    d_k: tl.constexpr,
+    d_v: tl.constexpr,
+    heads,
+    BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_V: tl.constexpr,
+):
+    place = tl.program_id(0).to(tl.int64)
+    b, h = place // heads, place % heads
+    i, j = tl.arange(0, BLOCK_Q), tl.arange(0, BLOCK_K)
+    c, e = tl.arange(0, BLOCK_D), tl.arange(0, BLOCK_V)
+    real_q = (i[:, None] < Q) & (c[None, :] < d_k)
+    rows = tl.load(q + b * q_b + h * q_h + i[:, None] * q_n + c[None, :], mask=real_q, other=0.0)
+    highest = tl.full((BLOCK_Q,), float("-inf"), tl.float32)
+    mass = tl.zeros((BLOCK_Q,), tl.float32)
+    seen = tl.zeros((BLOCK_Q, BLOCK_V), tl.float32)
+    first = 0
+    while first < count:
+        n = first + j
+        real_k, real_v = (n[:, None] < count) & (c[None, :] < d_k), (n[:, None] < count) & (e[None, :] < d_v)
+        keys = tl.load(k + b * k_b + h * k_h + n[:, None] * k_n + c[None, :], mask=real_k, other=0.0)
+        values = tl.load(v + b * v_b + h * v_h + n[:, None] * v_n + e[None, :], mask=real_v, other=0.0)
+        inside = (i[:, None] < Q) & (n[None, :] < count)
+        level = tl.load(
+            bias + b * bias_b + i[:, None] * bias_q + n[None, :], mask=inside, other=float("-inf")
+        ).to(tl.float32)
+        scores = tl.dot(rows, tl.trans(keys), input_precision="ieee") * scale + level
+        higher = tl.maximum(highest, tl.max(scores, axis=1))
+        # A row that may see nothing yet: -inf - -inf is not a number.
+        safe = tl.where(higher == float("-inf"), 0.0, higher)
+        p = tl.exp(scores - safe[:, None])
+        kept = tl.exp(highest - safe)
+        mass = mass * kept + tl.sum(p, axis=1)
+        seen = seen * kept[:, None] + tl.dot(p.to(values.dtype), values, input_precision="ieee")
+        highest = higher
+        first += BLOCK_K
+    seen = seen / tl.where(mass == 0.0, 1.0, mass)[:, None]
+    real_o = (i[:, None] < Q) & (e[None, :] < d_v)
+    tl.store(o + b * o_b + h * o_h + i[:, None] * o_n + e[None, :], seen.to(o.dtype.element_ty), mask=real_o)
+
+
+def suits(q_BHQd: Tensor, v_BHKd: Tensor) -> bool:
+    """Whether the queries are few enough, and the heads narrow enough."""
+    return q_BHQd.shape[2] <= MOST and max(q_BHQd.shape[3], v_BHKd.shape[3]) <= WIDEST
+
+
+def attend(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, bias_BQK: Tensor) -> Tensor:
+    """(B, H, Q, d_v); the last axis of everything has stride 1.
+
+    Args:
+        q_BHQd: queries.
+        k_BHKd: keys.
+        v_BHKd: values.
+        bias_BQK: added to the scores, (B, Q or 1, K).
+    """
+    (B, heads, Q, d_k), (count, d_v) = q_BHQd.shape, v_BHKd.shape[2:]
+    out = q_BHQd.new_empty(B, Q, heads, d_v).transpose(1, 2)
+    strided = [part for x in (q_BHQd, k_BHKd, v_BHKd, out) for part in (x, *x.stride()[:3])]
+    bias = bias_BQK.expand(B, Q, count)
+    _step_attention[(B * heads,)](
+        *strided,
+        bias,
+        bias.stride(0),
+        bias.stride(1),
+        d_k**-0.5,
+        Q,
+        count,
+        d_k,
+        d_v,
+        heads,
+        BLOCK_Q=16,
+        BLOCK_K=KEYS,
+        BLOCK_D=max(16, triton.next_power_of_2(d_k)),
+        BLOCK_V=max(16, triton.next_power_of_2(d_v)),
+        num_warps=1,
+    )
+    return out

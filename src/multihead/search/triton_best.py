@@ -1,0 +1,78 @@
+"""A row of scores to its normaliser and its k largest entries, in one kernel (GPU, Triton).
+
+Equation: log sum exp, and the same entries as ``distribution.largest``. A whole row lies in registers: it is
+read once, where a dozen of PyTorch's kernels would read it a dozen times. Imported where there is Triton.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+LONGEST = 1 << 15
+"""Entries of a row, at most."""
+MOST = 16
+"""Largest entries that are looked for, at most: one after the other."""
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _best(  # type: ignore[no-untyped-def]
+    logits,
+    banned,
+    normaliser,
+    ends,
+    values,
+    tokens,
+    end_id,
+    V: tl.constexpr,
+    K: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    c = tl.arange(0, BLOCK)
+    inside = c < V
+    x = tl.load(logits + row * V + c, mask=inside, other=float("-inf")).to(tl.float32)
+    highest = tl.max(x, axis=0)
+    tl.store(normaliser + row, tl.log(tl.sum(tl.exp(x - highest), axis=0)) + highest)
+    tl.store(ends + row, tl.load(logits + row * V + end_id).to(tl.float32))
+    x = tl.where(tl.load(banned + c, mask=inside, other=1) != 0, float("-inf"), x)
+    for k in tl.static_range(K):
+        value, token = tl.max(x, axis=0, return_indices=True)
+        tl.store(values + row * K + k, value)
+        tl.store(tokens + row * K + k, token.to(tl.int64))
+        x = tl.where(c == token, float("-inf"), x)
+
+
+def suits(logits_RV: Tensor, k: int) -> bool:
+    """Whether a row fits."""
+    return logits_RV.shape[1] <= LONGEST and k <= min(MOST, logits_RV.shape[1]) and logits_RV.is_contiguous()
+
+
+def best(logits_RV: Tensor, banned_V: Tensor, end_id: int, k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of each row: log sum exp (R,), the entry of ``end_id`` (R,), the k largest and where they are, (R, k).
+
+    Args:
+        logits_RV: the scores.
+        banned_V: true where an entry counts for the sum only.
+        end_id: of which the score is wanted by itself.
+        k: how many.
+    """
+    R, V = logits_RV.shape
+    normaliser_R, ends_R = torch.empty(2, R, dtype=torch.float32, device=logits_RV.device)
+    values_RK = torch.empty(R, k, dtype=torch.float32, device=logits_RV.device)
+    tokens_RK = torch.empty(R, k, dtype=torch.long, device=logits_RV.device)
+    block = triton.next_power_of_2(V)
+    _best[(R,)](
+        logits_RV,
+        banned_V.view(torch.uint8),
+        normaliser_R,
+        ends_R,
+        values_RK,
+        tokens_RK,
+        end_id,
+        V=V,
+        K=k,
+        BLOCK=block,
+        num_warps=max(4, min(16, block // 1024)),
+    )
+    return normaliser_R, ends_R, values_RK, tokens_RK
