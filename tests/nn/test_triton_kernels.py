@@ -114,7 +114,7 @@ for B, H, Q, K, d_k, d_v in SIZES:
     assert kernel.suits(q, v)
     for rows in (1, Q):
         allowed = torch.rand(B, rows, K, device=device) < 0.4
-        allowed[:, :, -1] = True  # the others in its block of keys, and whole blocks before it, may be nothing
+        allowed[:, :, -1] = True  # whole blocks of keys before it may be nothing
         bias = torch.zeros(B, rows, K, device=device).masked_fill(~allowed, float("-inf"))
         near(kernel.attend(q, k, v, bias), attention(q, k, v, allowed[:, None]))
     beside = torch.randn(B, Q, H, d_k, device=device).transpose(1, 2)

@@ -17,7 +17,11 @@ from multihead.workflows.train import train
 Make = Callable[..., Recipe[Settings]]
 
 
-def test_a_training_reports_at_each_validation_and_at_its_end(tmp_path: Path, small: Make) -> None:
+@pytest.mark.parametrize(("drawn", "shown"), [(0, (2, 4, 6)), (1e9, (2, 2, 2))])
+def test_a_training_reports_at_validations_while_that_is_cheap_and_at_its_end(
+    tmp_path: Path, small: Make, monkeypatch: pytest.MonkeyPatch, drawn: float, shown: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(road, "DRAWN", drawn)
     report = tmp_path / "run" / "report.html"
     seen: list[str] = []
 
@@ -26,7 +30,7 @@ def test_a_training_reports_at_each_validation_and_at_its_end(tmp_path: Path, sm
             seen.append(report.read_text(encoding="utf-8"))
 
     train(small(), tmp_path / "run", Watching())
-    assert [f"update {step} of 6" in html for step, html in zip((2, 4, 6), seen, strict=True)] == [True] * 3
+    assert [f"update {step} of 6" in html for step, html in zip(shown, seen, strict=True)] == [True] * 3
     end = report.read_text(encoding="utf-8")
     assert "the model is: " in end
     assert [html.count('class="map"') for html in (*seen, end)] == [0, 0, 0, 3]

@@ -1,5 +1,6 @@
 """From a recipe to a trained run folder."""
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -145,11 +146,16 @@ def write_report(
         warnings.warn(f"{place} could not be written: {type(error).__name__}: {error}", stacklevel=2)
 
 
+DRAWN = 10
+"""Drawing takes at most this part of the time: one tenth."""
+
+
 class _Drawing:
-    """Redraws the curves and the report at every validation, then tells the other observer."""
+    """Redraws the curves and the report at validations, now and then, and tells the other observer."""
 
     def __init__(self, run: Run, observer: TrainingObserver, parameters: int) -> None:
         self.run, self.observer, self.parameters = run, observer, parameters
+        self._next = 0.0
 
     def stepped(self, step: int) -> None:
         self.observer.stepped(step)
@@ -158,6 +164,10 @@ class _Drawing:
         self.observer.updated(event)
 
     def validated(self, event: dict[str, Any], samples: str) -> None:
-        draw_curves(self.run.metrics(), self.run.folder / "curves.svg")
-        write_report(self.run, self.parameters)
+        began = time.monotonic()
+        if began >= self._next:
+            draw_curves(self.run.metrics(), self.run.folder / "curves.svg")
+            write_report(self.run, self.parameters)
+            ended = time.monotonic()
+            self._next = ended + DRAWN * (ended - began)
         self.observer.validated(event, samples)
