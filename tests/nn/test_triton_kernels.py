@@ -104,6 +104,14 @@ for B, H, Q, K, d_k, d_v in SIZES:
 assert not kernel.suits(torch.empty(1, 1, 65, 8), k, v, None)
 """
 
+PROOFS = """
+from importlib import import_module
+
+KERNELS = ("cross_entropy", "residual_norm", "attention", "step_attention")
+for name in (*(f"nn.kernels.triton_{kernel}" for kernel in KERNELS), "search.triton_best"):
+    import_module(f"multihead.{name}").prove(torch.device(device))
+"""
+
 STEP_ATTENTION = """
 from multihead.nn.attention import attention
 from multihead.nn.kernels import triton_step_attention as kernel
@@ -142,8 +150,8 @@ assert best(equal, torch.zeros(9, dtype=torch.bool, device=device), 0, 3)[3].tol
 
 @pytest.mark.parametrize(
     "program",
-    [CROSS_ENTROPY, RESIDUAL, ATTENTION, STEP_ATTENTION, BEST],
-    ids=["cross_entropy", "residual", "attention", "step_attention", "best"],
+    [CROSS_ENTROPY, RESIDUAL, ATTENTION, STEP_ATTENTION, BEST, PROOFS],
+    ids=["cross_entropy", "residual", "attention", "step_attention", "best", "proofs"],
 )
 def test_a_kernel_computes_its_equation_and_its_gradient(program: str) -> None:
     pytest.importorskip("triton")

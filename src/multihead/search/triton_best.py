@@ -7,7 +7,8 @@ read once, where a dozen of PyTorch's kernels would read it a dozen times. Impor
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, inf
+from torch.testing import assert_close
 
 LONGEST = 1 << 15
 """Entries of a row, at most."""
@@ -76,3 +77,13 @@ def best(logits_RV: Tensor, banned_V: Tensor, end_id: int, k: int) -> tuple[Tens
         num_warps=max(4, min(16, block // 1024)),
     )
     return normaliser_R, ends_R, values_RK, tokens_RK
+
+
+def prove(device: torch.device) -> None:
+    """Compute an example beside the equation; see ``multihead.gpu``."""
+    logits_RV = torch.randn(5, 67, device=device)
+    banned_V = torch.arange(67, device=device) == 3
+    normaliser_R, ends_R, values_RK, tokens_RK = best(logits_RV, banned_V, 2, 5)
+    wanted = logits_RV.masked_fill(banned_V, -inf).topk(5, dim=1)
+    assert_close((normaliser_R, ends_R), (logits_RV.logsumexp(1), logits_RV[:, 2]))
+    assert_close((values_RK, tokens_RK), (wanted.values, wanted.indices))

@@ -13,6 +13,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import scaled_dot_product_attention
+from torch.testing import assert_close
 
 LONGEST = 64
 """Queries and keys of a program, at most."""
@@ -251,3 +253,14 @@ def _beside(like_BHNd: Tensor, d: int) -> Tensor:
     """An empty tensor whose heads lie side by side, as the linear layers before and after have them."""
     B, H, N, _ = like_BHNd.shape
     return like_BHNd.new_empty(B, N, H, d).transpose(1, 2)
+
+
+def prove(device: torch.device) -> None:
+    """Compute an example beside the equation; see ``multihead.gpu``."""
+    q, k, v = (torch.randn(2, 3, n, 32, device=device, requires_grad=True) for n in (5, 7, 7))
+    allowed = (torch.arange(7, device=device) < torch.tensor([[7], [4]], device=device))[:, None, None]
+    found, wanted = attend(q, k, v, allowed), scaled_dot_product_attention(q, k, v, attn_mask=allowed)
+    assert_close(found, wanted, atol=1e-3, rtol=1e-3)
+    gradient = torch.randn_like(wanted)
+    of_found, of_wanted = (torch.autograd.grad(out, [q, k, v], gradient) for out in (found, wanted))
+    assert_close(of_found, of_wanted, atol=1e-3, rtol=1e-3)

@@ -10,6 +10,8 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch.testing import assert_close
 
 WIDEST = 4096
 """Columns that a row is read by."""
@@ -83,3 +85,15 @@ def rows_to_gradient(logits_NV: Tensor, targets_N: Tensor, smoothing: float, wan
         num_warps=8 if block > 1024 else 4,
     )
     return sums_N3.sum(0)
+
+
+def prove(device: torch.device) -> None:
+    """Compute an example beside the equation; see ``multihead.gpu``."""
+    logits_NV = torch.randn(5, 67, device=device, requires_grad=True)
+    targets_N = torch.tensor([3, 66, 0, 9, 3], device=device)
+    loss = cross_entropy(logits_NV, targets_N, label_smoothing=0.1, reduction="sum")
+    (wanted,) = torch.autograd.grad(loss, logits_NV)
+    found = logits_NV.detach().clone()
+    nll, uniform, _ = rows_to_gradient(found, targets_N, 0.1, True)
+    assert_close(found, wanted, atol=1e-4, rtol=1e-4)
+    assert_close(0.9 * nll + 0.1 * uniform, loss.detach(), atol=1e-3, rtol=1e-4)

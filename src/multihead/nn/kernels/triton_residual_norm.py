@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.testing import assert_close
 
 PROGRAMS = 264
 """Two for each multiprocessor of a large GPU: those of the backward pass, which go over all rows."""
@@ -264,3 +265,17 @@ def _launch_forward(
         BLOCK=block,
         num_warps=warps,
     )
+
+
+def prove(device: torch.device) -> None:
+    """Compute an example beside the equation; see ``multihead.gpu``."""
+    norm = nn.LayerNorm(48, device=device)
+    x, y, gradient = (torch.randn(7, 48, device=device) for _ in range(3))
+    every = [x.requires_grad_(), y.requires_grad_(), norm.weight, norm.bias]
+    found, wanted = residual_norm(x, y, norm, 0.0), norm(x + y)
+    assert_close(found, wanted, atol=1e-3, rtol=1e-3)
+    of_found, of_wanted = (torch.autograd.grad(out, every, gradient) for out in (found, wanted))
+    assert_close(of_found, of_wanted, atol=1e-3, rtol=1e-3)
+    total = residual_sum(x, y, 0.5)
+    (mask,) = torch.autograd.grad(total, [y], torch.ones_like(y))
+    assert_close(total, x + y * mask, atol=1e-3, rtol=1e-3)

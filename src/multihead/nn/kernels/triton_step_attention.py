@@ -6,7 +6,9 @@ Equation: Vaswani et al. 2017, eq. 1; no gradient. One program a head of a sente
 
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, inf
+from torch.nn.functional import scaled_dot_product_attention
+from torch.testing import assert_close
 
 MOST = 16
 """Queries, at most."""
@@ -118,3 +120,14 @@ def attend(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, bias_BQK: Tensor) -> 
         num_warps=1,
     )
     return out
+
+
+def prove(device: torch.device) -> None:
+    """Compute an example beside the equation; see ``multihead.gpu``."""
+    q, k, v = (torch.randn(2, 3, n, 32, device=device) for n in (5, 48, 48))
+    bias_BQK = torch.zeros(2, 5, 48, device=device).masked_fill_(
+        torch.rand(2, 5, 48, device=device) < 0.5, -inf
+    )
+    bias_BQK[..., 40] = 0
+    wanted = scaled_dot_product_attention(q, k, v, attn_mask=bias_BQK[:, None])
+    assert_close(attend(q, k, v, bias_BQK), wanted, atol=1e-3, rtol=1e-3)
