@@ -1,8 +1,8 @@
 """The GPU's own kernels: files named ``triton_*``, compiled by Triton, which PyTorch for CUDA brings.
 
-Where it is missing, everything runs in plain PyTorch. A file has ``prove(device)``, which computes a small example
-beside the equation and raises if they differ: before its kernels are used for the first time, so that a GPU on
-which one cannot be compiled, or is wrong, goes without it.
+Where it is missing, everything runs in plain PyTorch. A file has ``prove(device)``, which computes a small
+example beside the equation and raises if they differ: before its kernels are used for the first time, so that
+a GPU on which one cannot be compiled, or is wrong, goes without it.
 """
 
 import logging

@@ -4,6 +4,7 @@ Equation: Vaswani et al. 2017, eq. 1; no gradient. One program a head of a sente
 (Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1). Imported where there is Triton.
 """
 
+import torch
 import triton
 import triton.language as tl
 from torch import Tensor, inf
@@ -125,9 +126,8 @@ def attend(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, bias_BQK: Tensor) -> 
 def prove(device: torch.device) -> None:
     """Compute an example beside the equation; see ``multihead.gpu``."""
     q, k, v = (torch.randn(2, 3, n, 32, device=device) for n in (5, 48, 48))
-    bias_BQK = torch.zeros(2, 5, 48, device=device).masked_fill_(
-        torch.rand(2, 5, 48, device=device) < 0.5, -inf
-    )
-    bias_BQK[..., 40] = 0
+    hidden_BQK = torch.rand(2, 5, 48, device=device) < 0.5
+    hidden_BQK[..., 40] = False
+    bias_BQK = torch.zeros(2, 5, 48, device=device).masked_fill_(hidden_BQK, -inf)
     wanted = scaled_dot_product_attention(q, k, v, attn_mask=bias_BQK[:, None])
     assert_close(attend(q, k, v, bias_BQK), wanted, atol=1e-3, rtol=1e-3)
