@@ -3,6 +3,7 @@
 # make bench        benchmarks, one after the other
 # make bench-peers RUN=runs/de-en SRC=test.de TGT=test.en   the same beside other toolkits, on the same weights
 # make bench-peers-training   training beside other toolkits, each in an environment of its own
+# make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -14,7 +15,7 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint bench bench-peers bench-peers-training clean
+.PHONY: quickstart test lint bench bench-peers bench-peers-training bench-gpu clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -41,6 +42,17 @@ bench-peers: $(INSTALLED)
 bench-peers-training: $(INSTALLED)
 	-$(MAKE) --keep-going $(PEERS:%=$(ENVS)/%/.installed)
 	$(BIN)/python benchmarks/peers/training.py
+
+# Each part writes its file when it ends: one that fails does not take the others with it.
+DATA ?= data/multi30k
+bench-gpu: $(INSTALLED)
+	-$(BIN)/python benchmarks/training_speed.py --device cuda --sizes multi30k base big --tokens 16384 --count 8
+	-$(BIN)/python benchmarks/peers/training.py --device cuda --sizes multi30k base --tokens 16384 --count 8 \
+	  --out results/bench-training-peers-cuda.json
+	$(BIN)/python benchmarks/minutes_to_bleu.py --data-dir $(DATA) --recipe multi30k-de-en \
+	  --keep runs/bench-gpu --out results/bench-minutes-cuda.json
+	$(BIN)/python benchmarks/peers/translation.py runs/bench-gpu --device cuda --threads 4 \
+	  --src $(DATA)/test_2016_flickr.de.gz --tgt $(DATA)/test_2016_flickr.en.gz --out results/bench-translation-cuda.json
 
 $(ENVS)/%/.installed: benchmarks/peers/%.txt
 	$(PYTHON) -m venv $(@D)

@@ -163,11 +163,11 @@ def main() -> None:
         if who not in present:
             where = f" in {ENVIRONMENTS / who.home}" if who.home else ""
             print(f"{who.name}: left out, {who.package} is not installed{where}", file=sys.stderr)
-    measured = {
-        size: _measure(size, [who for who in present if who.recurrent or size not in RECURRENT_SIZES], given)
-        for size in given.sizes
-    }
-    _write(given, present, measured)
+    measured: dict[str, dict[str, Any]] = {}
+    for size in given.sizes:
+        contestants = [who for who in present if who.recurrent or size not in RECURRENT_SIZES]
+        measured[size] = _measure(size, contestants, given)
+        _write(given, present, measured)  # whatever becomes of the others
 
 
 def _measure(size: str, present: list[Contestant], given: argparse.Namespace) -> dict[str, Any]:

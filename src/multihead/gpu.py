@@ -44,7 +44,7 @@ def _proved(module: str, device: torch.device) -> Any:
             torch.inference_mode(False),
             torch.enable_grad(),
             torch.autocast("cuda", enabled=False),
-            torch.random.fork_rng([device]),
+            torch.random.fork_rng([device] if device.type == "cuda" else []),
         ):
             found.prove(device)
     except Exception as error:

@@ -1,0 +1,64 @@
+"""The GPU's kernels are used only where they prove themselves, and who asks does not notice."""
+
+import logging
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from multihead import gpu
+
+CPU = torch.device("cpu")
+
+
+def offered(monkeypatch: pytest.MonkeyPatch, prove: object) -> object:
+    found = SimpleNamespace(prove=prove)
+    monkeypatch.setattr(gpu, "find_spec", lambda name: name)
+    monkeypatch.setattr(gpu, "import_module", lambda name: found)
+    gpu._proved.cache_clear()
+    return found
+
+
+def test_a_kernel_that_fails_is_left_alone_and_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(device: torch.device) -> None:
+        raise AssertionError("differs")
+
+    offered(monkeypatch, fails)
+    with caplog.at_level(logging.WARNING):
+        assert [gpu._proved("nn.kernels.triton_attention", CPU) for _ in range(2)] == [None, None]
+    assert [record.message for record in caplog.records] == [
+        "The GPU's kernels of nn.kernels.triton_attention are left alone: AssertionError: differs"
+    ]
+
+
+def test_a_proof_changes_nothing_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[bool, bool]] = []
+
+    def prove(device: torch.device) -> None:
+        torch.rand(7)
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+
+    found = offered(monkeypatch, prove)
+    torch.manual_seed(3)
+    wanted = torch.rand(2)
+    torch.manual_seed(3)
+    with torch.inference_mode():
+        assert gpu._proved("search.triton_best", CPU) is found
+    assert torch.equal(torch.rand(2), wanted)
+    assert seen == [(True, False)]
+
+
+def test_without_triton_and_off_a_gpu_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "find_spec", lambda name: None)
+    gpu._proved.cache_clear()
+    assert gpu._proved("search.triton_best", CPU) is None
+    assert gpu.kernel("search.triton_best", torch.zeros(2)) is None
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    yield
+    gpu._proved.cache_clear()
