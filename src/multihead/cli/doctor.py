@@ -42,6 +42,9 @@ def _findings() -> Iterator[tuple[str, str]]:
         yield name, metadata.version(name)
     device = hardware.pick_device()
     yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    if device.type == "cuda":
+        there = find_spec("triton") is not None
+        yield "triton", "compiles the GPU's kernels" if there else "not there: PyTorch's own kernels are used"
     yield "cores", f"{hardware.usable_cores()} usable"
     fast = hardware.has_fast_bf16(device)
     yield (

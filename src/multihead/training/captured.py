@@ -20,7 +20,7 @@ from multihead.batch import Batch
 from multihead.nn.losses import objective
 from multihead.settings import Learning
 from multihead.training.shadow import Shadow
-from multihead.training.update import Told, Updater, check, totals_of
+from multihead.training.update import Told, Updater, check, told_of, totals_of
 
 AHEAD = 2
 """Updates that may be under way when another is begun."""
@@ -103,6 +103,17 @@ class CapturedUpdater(Updater):
         """See :meth:`Updater.settle`."""
         return self._arrived(0)
 
+    def add_gradient(
+        self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
+    ) -> dict[str, tuple[Tensor, str]]:
+        """See :meth:`Updater.add_gradient`; by way of the shadow, if there is one."""
+        if self._shadow is None:
+            return super().add_gradient(batch, step, totals)
+        with hardware.autocast(self.device, self.dtype):
+            loss = self._shadow.loss(batch, step)
+        self._shadow.add_gradient(objective(loss, totals))
+        return told_of(loss)
+
     # --- a micro-batch --------------------------------------------------------------------------------
 
     def _set_totals(self, totals: Mapping[str, int]) -> None:
@@ -133,13 +144,7 @@ class CapturedUpdater(Updater):
         return _Recorded(graph, inputs)
 
     def _compute(self, batch: Batch, step: int) -> None:
-        if self._shadow is None:
-            terms = self.add_gradient(batch, step, self._totals)
-        else:
-            with hardware.autocast(self.device, self.dtype):
-                loss = self._shadow.loss(batch, step)
-            self._shadow.add_gradient(objective(loss, self._totals))
-            terms = {name: (term.sum.detach(), term.per) for name, term in loss.items()}
+        terms = self.add_gradient(batch, step, self._totals)
         if not self._per:
             self._per = {name: per for name, (_, per) in terms.items()}
             self._told = torch.zeros(len(terms) + 1, device=self.device)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from multihead import hardware, randomness
 from multihead.batch import Batch
 from multihead.errors import UserError
-from multihead.nn.losses import objective
+from multihead.nn.losses import Loss, objective
 from multihead.settings import Learning
 from multihead.training.compiling import LossFunction, compiled, repeatable
 
@@ -95,12 +95,17 @@ class Updater:
         with hardware.autocast(self.device, self.dtype):
             loss = self.loss(batch, step)
         objective(loss, totals).backward()  # type: ignore[no-untyped-call]
-        return {name: (term.sum.detach(), term.per) for name, term in loss.items()}
+        return told_of(loss)
 
     def clip(self) -> Tensor:
         """Clip the gradients, and return their norm before that."""
         limit = self.settings.clip_norm or float("inf")
         return torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
+
+
+def told_of(loss: Loss) -> dict[str, tuple[Tensor, str]]:
+    """Return every term's sum, and the name of what it is divided by."""
+    return {name: (term.sum.detach(), term.per) for name, term in loss.items()}
 
 
 def totals_of(batches: Sequence[Batch]) -> Counter[str]:
