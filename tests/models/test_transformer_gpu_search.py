@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.generation.stepping import LatestStepper
+from multihead.models import _transformer_gpu as search
 from multihead.models._transformer_gpu import GPUTransformer
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
@@ -118,9 +119,13 @@ def test_it_finds_what_the_search_one_token_at_a_time_finds(
 def test_what_does_not_fit_into_memory_is_parted(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(3)
     model = model_of(device)
+    # Room for twenty sentences: 2 layers, 3 heads, keys and values of 8 floats, 32 steps of 4 and 16 places.
+    monkeypatch.setattr(search, "_memory", lambda device: 20 * 2 * 3 * 2 * 8 * 4 * (32 * 4 + 16))
     stepper = fixed(model)
-    monkeypatch.setattr("multihead.models._transformer_gpu.MEMORY", 3 * 4 * 32 * 2 * 48)
     same(stepper, model, sources(17, 9, device), beam_size=4, limits=Limits(9))
+    assert [key[0] for key in stepper._desks] == [10, 7]
+    same(stepper, model, sources(11, 9, device), beam_size=4, limits=Limits(9))
+    assert [key[0] for key in stepper._desks] == [7, 10, 1]
 
 
 @pytest.mark.parametrize("device", DEVICES)

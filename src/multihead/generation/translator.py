@@ -131,14 +131,20 @@ class Translator:
         ]
         done = len(lines) - len(asked)
         with self._ready():
-            times = GPU_TIMES if self.device.type == "cuda" else 1
-            for batch in by_length(asked, times * settings.batch_tokens):
+            for batch in by_length(asked, self._batch_tokens(settings, prefixes)):
                 for one, translation in zip(batch, self._search(batch, settings, first_number), strict=True):
                     found[one.number] = translation
                 done += len(batch)
                 if progress:
                     progress(done, len(lines))
         return found
+
+    def _batch_tokens(self, settings: SearchSettings, prefixes: Sequence[str] | None) -> int:
+        """Source pieces searched at once: more where a model on a GPU does a plain search by itself."""
+        unusual = settings.method == "sample" or settings.min_length or settings.no_repeat_ngram or prefixes
+        alone = len(self._steppers) == 1 and hasattr(self._steppers[0].stepper(), "beam")
+        many = self.device.type == "cuda" and alone and not unusual
+        return settings.batch_tokens * (GPU_TIMES if many else 1)
 
     def _search(
         self, batch: Sequence[Asked], settings: SearchSettings, first_number: int

@@ -22,8 +22,7 @@ STRIDE = 16
 LOOK = 4
 """Steps between two looks whether every sentence is done: to look is to wait for the GPU."""
 MEMORY = 1 << 30
-"""Numbers that all sentences searched at once may keep: 2 GiB in bf16; more sentences are parted."""
-MOST_DESKS = 8
+"""Bytes that searches may keep where there is no GPU to ask; of a GPU's, a quarter."""
 
 
 class GPUTransformer:
@@ -49,13 +48,15 @@ class GPUTransformer:
         self._embedding = (embedding.weight.detach() * embedding.scale).to(dtype)
         self._decoder, self._dtype = decoder, dtype
         self._desks: OrderedDict[tuple[object, ...], _Desk] = OrderedDict()
+        self._numbers = _memory(self._embedding.device) // self._embedding.element_size()
+        """How many numbers all desks may keep together."""
         self._pool = torch.cuda.graph_pool_handle() if self._embedding.is_cuda else None
 
     def beam(self, source: Source, wish: Wish) -> list[list[Hypothesis]] | None:
-        """A whole beam search (``search.whole``)."""
+        """A whole beam search (``search.whole``); too many sentences for half of the memory are parted."""
         steps = int(wish.longest_B.max()) + 1
-        slots = _rounded(steps, STRIDE) * wish.beam_size
-        most = max(1, MEMORY // (slots * self._decoder.numbers_a_slot()))
+        places = _rounded(steps, STRIDE) * wish.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
+        most = max(1, self._numbers // 2 // (places * self._decoder.numbers_a_slot()))
         every = (source.ids_BS, source.lengths_B, wish.longest_B)
         parts = zip(*(torch.split(tensor, most) for tensor in every), strict=True)
         return [
@@ -68,12 +69,15 @@ class GPUTransformer:
         sentences, width = source.ids_BS.shape
         rows, width = _rounded(sentences, 1 << max(0, sentences.bit_length() - 4)), _rounded(width, SLOTS)
         key = (rows, width, steps, wish.beam_size, wish.n_best, Rules.of(wish))
-        desk = self._desks.get(key)
-        if desk is None:
-            desk = self._desks[key] = _Desk(self, rows, width, steps, wish)
-            while len(self._desks) > MOST_DESKS:
+        if key not in self._desks:
+            numbers = rows * (steps * wish.beam_size + width) * self._decoder.numbers_a_slot()
+            while (
+                self._desks and numbers + sum(desk.numbers for desk in self._desks.values()) > self._numbers
+            ):
                 self._desks.popitem(last=False)
+            self._desks[key] = _Desk(self, rows, width, steps, wish, numbers)
         self._desks.move_to_end(key)
+        desk = self._desks[key]
         desk.begin(source, longest_B, wish.first)
         for step in range(steps):
             desk.step(step)
@@ -82,6 +86,9 @@ class GPUTransformer:
         else:
             desk.over()
         return desk.board.hypotheses(sentences, wish.n_best)
+
+    def _kept(self) -> int:
+        return sum(desk.numbers for desk in self._desks.values())
 
     # --- what a desk asks for -------------------------------------------------------------------------
 
@@ -119,7 +126,10 @@ class GPUTransformer:
 class _Desk:
     """Everything that a search of one size needs, in one place in memory; and its steps, recorded."""
 
-    def __init__(self, model: GPUTransformer, rows: int, width: int, steps: int, wish: Wish) -> None:
+    def __init__(
+        self, model: GPUTransformer, rows: int, width: int, steps: int, wish: Wish, numbers: int
+    ) -> None:
+        self.numbers = numbers
         device = wish.longest_B.device
         K = wish.beam_size
         self._model, self._rules, self._steps = model, Rules.of(wish), steps
@@ -185,6 +195,11 @@ class _Desk:
             x_BKd = self._model.looked_up(board.last, board.step, self._steps)
             logits_RV = self._model.decoder.step(x_BKd, self._memory, slots_K, bias_BKn, self._source_bias_BS)
         board.advance(logits_RV, self._rules)
+
+
+def _memory(device: torch.device) -> int:
+    """Bytes that searches may keep."""
+    return torch.cuda.get_device_properties(device).total_memory // 4 if device.type == "cuda" else MEMORY
 
 
 def _rounded(count: int, multiple: int) -> int:

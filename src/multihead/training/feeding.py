@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import get_all_start_methods
 
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
@@ -36,7 +37,7 @@ def fed(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Fed]]:
 
     On a CPU nothing could be won: the model's products use every core.
     """
-    if device.type != "cuda":
+    if device.type != "cuda" or "fork" not in get_all_start_methods():
         yield iter(stream)
         return
     workers = max(1, min(MOST_WORKERS, hardware.usable_cores() - 1))
