@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -50,7 +50,8 @@ class Watching:
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
 
-    def changed(self, row: Row) -> None:
+    def changed(self, row: Row, rows: Sequence[Row]) -> None:
+        assert row in rows
         self.told.append((row.member.name, row.state))
 
 

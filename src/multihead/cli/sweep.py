@@ -53,9 +53,8 @@ def main(arguments: Sequence[str]) -> int:
     sweep = read(options.sweep, given)
     folder = Path(options.folder or f"runs/{sweep.name}")
     console.print(f"{sweep.name}: {len(sweep.members)} trainings in {folder}")
-    rows = run_sweep(sweep, folder, _Telling(console), jobs=options.jobs)
-    write_text(folder / "table.csv", to_csv(rows))
-    write_text(folder / "table.html", to_html(sweep, rows))
+    rows = run_sweep(sweep, folder, _Telling(sweep, folder, console), jobs=options.jobs)
+    _write(sweep, rows, folder)
     _show(sweep, rows, console)
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
     states = {row.state for row in rows}
@@ -70,13 +69,19 @@ def _list(console: Console) -> None:
     console.print(table, soft_wrap=False)
 
 
+def _write(sweep: Sweep, rows: Sequence[Row], folder: Path) -> None:
+    write_text(folder / "table.csv", to_csv(rows))
+    write_text(folder / "table.html", to_html(sweep, rows))
+
+
 class _Telling:
-    """Prints a line whenever a member begins or ends."""
+    """Prints a line and writes the table anew whenever a member begins or ends."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    def __init__(self, sweep: Sweep, folder: Path, console: Console) -> None:
+        self.sweep, self.folder, self.console = sweep, folder, console
 
-    def changed(self, row: Row) -> None:
+    def changed(self, row: Row, rows: Sequence[Row]) -> None:
+        _write(self.sweep, rows, self.folder)
         told = f": {row.error}" if row.error else ""
         if row.state == "done":
             told = f" in {row.result['minutes']:.1f} minutes of training"

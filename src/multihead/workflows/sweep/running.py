@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -42,8 +42,8 @@ class Row:
 class Observer(Protocol):
     """Who is told how a sweep goes."""
 
-    def changed(self, row: Row) -> None:
-        """A member has begun or ended."""
+    def changed(self, row: Row, rows: Sequence[Row]) -> None:
+        """A member has begun or ended; and how all of them stand now."""
         ...
 
 
@@ -76,11 +76,11 @@ def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) 
                     member = waiting.popleft()
                     running[member.name] = _started(member, folder, jobs)
                     rows[member.name] = Row(member, "running")
-                    observer.changed(rows[member.name])
+                    observer.changed(rows[member.name], [*rows.values()])
                 for name in [name for name, process in running.items() if process.poll() is not None]:
                     code = running.pop(name).returncode
                     rows[name] = _after(rows[name].member, folder, code, asked=asked)
-                    observer.changed(rows[name])
+                    observer.changed(rows[name], [*rows.values()])
                 time.sleep(POLL_SECONDS)
         finally:
             for process in running.values():
