@@ -58,7 +58,7 @@ FP32_VARIANTS = (VARIANTS[0], Variant("native fp32", "fp32", native=True))
 GPU_VARIANTS = (
     *VARIANTS[:2],
     Variant("graphs bf16", "bf16", captured=True),
-    Variant("compiled graphs bf16", "bf16", captured=True, compiled=True),
+    Variant("compiled bf16", "bf16", compiled=True),
 )
 
 

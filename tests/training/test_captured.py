@@ -99,9 +99,11 @@ def test_a_gradient_that_is_not_finite_is_refused_before_anything_is_saved(tmp_p
 
 
 def test_what_draws_its_own_course_is_not_recorded() -> None:
-    assert can_capture(small_transformer(), GPU)
-    assert not can_capture(small_transformer(r_drop=3.0), GPU)
-    assert not can_capture(small_transformer(), torch.device("cpu"))
+    plain, compiled = TrainingSettings(), TrainingSettings(compile=True)
+    assert can_capture(small_transformer(), plain, GPU)
+    assert not can_capture(small_transformer(r_drop=3.0), plain, GPU)
+    assert not can_capture(small_transformer(), compiled, GPU)
+    assert not can_capture(small_transformer(), plain, torch.device("cpu"))
 
 
 def test_rows_that_fill_a_shape_add_nothing() -> None:

@@ -31,9 +31,9 @@ MOST_GRAPHS = 256
 Shape = tuple[tuple[int, ...], ...]
 
 
-def can_capture(model: nn.Module, device: torch.device) -> bool:
-    """Tell whether a model's updates can be recorded: it says so, and there is a GPU that records."""
-    return device.type == "cuda" and bool(getattr(model, "capturable", False))
+def can_capture(model: nn.Module, settings: Learning, device: torch.device) -> bool:
+    """Tell whether a model's updates can be recorded: it says so, nothing is compiled, there is a GPU for it."""
+    return device.type == "cuda" and not settings.compile and bool(getattr(model, "capturable", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,7 @@ class CapturedUpdater(Updater):
             if parameter.requires_grad:
                 parameter.grad = torch.zeros_like(parameter)  # stays where it is: graphs add to it
                 self._gradients.append(parameter.grad)
-        in_other_format = self.dtype != torch.float32 and not settings.compile
-        self._shadow = Shadow(model, self.dtype) if in_other_format else None
+        self._shadow = None if self.dtype == torch.float32 else Shadow(model, self.dtype)
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._memory = torch.cuda.graph_pool_handle()
         self._seen: set[Shape] = set()

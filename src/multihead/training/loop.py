@@ -109,7 +109,7 @@ class Training:
         self.settings, self.validation, self.d_model = settings, validation, d_model
         self.state = State(model, settings, device)
         self.state.restore(run)
-        kind = CapturedUpdater if can_capture(model, device) else Updater
+        kind = CapturedUpdater if can_capture(model, settings, device) else Updater
         self.updater = kind(model, self.state.optimizer, settings, device)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have come before what is too old was removed.
