@@ -25,7 +25,7 @@ from multihead.errors import UserError
 from multihead.run import Run
 from multihead.settings import TrainingSettings
 from multihead.training import optimizers
-from multihead.training.captured import CapturedUpdater, can_capture
+from multihead.training.captured import CapturedUpdater
 from multihead.training.update import Told, Updater
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU of NVIDIA's")
@@ -96,14 +96,6 @@ def test_a_gradient_that_is_not_finite_is_refused_before_anything_is_saved(tmp_p
     with pytest.raises(UserError, match="is not finite"):
         fit(training)
     assert not any(torch.isnan(t).any() for t in (Run(tmp_path).load_state() or ({}, {}))[0].values())
-
-
-def test_what_draws_its_own_course_is_not_recorded() -> None:
-    plain, compiled = TrainingSettings(), TrainingSettings(compile=True)
-    assert can_capture(small_transformer(), plain, GPU)
-    assert not can_capture(small_transformer(r_drop=3.0), plain, GPU)
-    assert not can_capture(small_transformer(), compiled, GPU)
-    assert not can_capture(small_transformer(), plain, torch.device("cpu"))
 
 
 def test_rows_that_fill_a_shape_add_nothing() -> None:

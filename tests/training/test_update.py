@@ -14,6 +14,7 @@ from multihead.errors import UserError
 from multihead.nn.losses import Loss, Term
 from multihead.settings import TrainingSettings
 from multihead.training import optimizers
+from multihead.training.captured import can_capture
 from multihead.training.update import Told, Updater
 
 STRINGS = strings(23, 11, seed=3)
@@ -173,3 +174,11 @@ def test_the_optimisers_memory_goes_to_tensors_and_back() -> None:
     for updater in (first, second):
         updater.update(2, [batch_of(STRINGS[:7])])
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_what_draws_its_own_course_is_not_recorded() -> None:
+    plain, compiled, gpu = TrainingSettings(), TrainingSettings(compile=True), torch.device("cuda")
+    assert can_capture(small_transformer(), plain, gpu)
+    assert not can_capture(small_transformer(r_drop=3.0), plain, gpu)
+    assert not can_capture(small_transformer(), compiled, gpu)
+    assert not can_capture(small_transformer(), plain, torch.device("cpu"))

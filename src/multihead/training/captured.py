@@ -32,7 +32,7 @@ Shape = tuple[tuple[int, ...], ...]
 
 
 def can_capture(model: nn.Module, settings: Learning, device: torch.device) -> bool:
-    """Tell whether a model's updates can be recorded: it says so, nothing is compiled, there is a GPU for it."""
+    """Tell whether a model's updates can be recorded: it says so, nothing is compiled, there is a GPU."""
     return device.type == "cuda" and not settings.compile and bool(getattr(model, "capturable", False))
 
 
