@@ -20,10 +20,14 @@ def show(found: DryRun, console: Console) -> None:
         "an epoch": f"{found.batches_an_epoch / training.accumulate:,.0f} updates",
         "in all": f"{training.steps:,} updates, {found.epochs:.1f} epochs",
         "speed": f"{found.tokens_a_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "
-        f"{found.seconds_an_update:.2f} s an update",
+        f"{_short(found.seconds_an_update)} an update",
         "time": f"about {duration(3600 * found.hours)} (validations not counted)",
     }
     table = Table.grid(padding=(0, 2))
     for name, value in rows.items():
         table.add_row(name, value)
     console.print(table, soft_wrap=False)
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{1000 * seconds:.1f} ms"

@@ -36,6 +36,14 @@ def can_capture(model: nn.Module, settings: Learning, device: torch.device) -> b
     return device.type == "cuda" and not settings.compile and bool(getattr(model, "capturable", False))
 
 
+def updater(
+    model: nn.Module, optimizer: torch.optim.Optimizer, settings: Learning, device: torch.device
+) -> Updater:
+    """Return what makes a model's updates fastest; arguments as of :class:`Updater`."""
+    kind = CapturedUpdater if can_capture(model, settings, device) else Updater
+    return kind(model, optimizer, settings, device)
+
+
 @dataclass(frozen=True, slots=True)
 class _Recorded:
     """A micro-batch's forward and backward pass, reading from these tensors."""

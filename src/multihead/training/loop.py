@@ -21,7 +21,7 @@ from multihead.data.stream import Position, Stream
 from multihead.run import Run
 from multihead.settings import Learning, Watching
 from multihead.training import final, optimizers
-from multihead.training.captured import CapturedUpdater, can_capture
+from multihead.training.captured import updater
 from multihead.training.checkpoints import Checkpoints
 from multihead.training.feeding import fed
 from multihead.training.interrupt import watched
@@ -29,7 +29,6 @@ from multihead.training.progress import Progress
 from multihead.training.schedules import learning_rate
 from multihead.training.state import State
 from multihead.training.telling import Interval
-from multihead.training.update import Updater
 
 Group = list[tuple[Batch, Position]]
 """The micro-batches of one update, each with the position after it."""
@@ -109,8 +108,7 @@ class Training:
         self.settings, self.validation, self.d_model = settings, validation, d_model
         self.state = State(model, settings, device)
         self.state.restore(run)
-        kind = CapturedUpdater if can_capture(model, settings, device) else Updater
-        self.updater = kind(model, self.state.optimizer, settings, device)
+        self.updater = updater(model, self.state.optimizer, settings, device)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have come before what is too old was removed.
         self.checkpoints.clear(self.progress)

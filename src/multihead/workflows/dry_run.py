@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from multihead import hardware
 from multihead.data.stream import Position
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.training import optimizers
-from multihead.training.update import Updater
+from multihead.training.captured import updater
 from multihead.workflows.tasks import ready
 from multihead.workflows.train import Observer, new_model
 
@@ -31,7 +33,7 @@ class DryRun:
         batches_an_epoch: how many updates an epoch has (before accumulation).
         epochs: how often the corpus is read in ``training.steps``.
         largest_batch: what is in the batch with most places: its counts, by name.
-        peak_memory: bytes that the process held at most, resident.
+        peak_memory: bytes that the process held at most, resident; on a GPU what tensors held there.
         seconds_an_update: of ordinary batches.
         tokens_a_second: target tokens (or pictures).
     """
@@ -68,26 +70,40 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
     made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
     recipe = made.recipe
     model = new_model(recipe, device, beginning).train()
-    updater = Updater(model, optimizers.make_optimizer(model, settings), settings, device)
+    trained = updater(model, optimizers.make_optimizer(model, settings), settings, device)
     stream = made.stream(Position())
     largest = stream.largest()
-    updater.update(1, [largest])
-    tokens, began = 0, time.perf_counter()
-    for number, (batch, _) in zip(range(TIMED), stream, strict=False):
-        updater.update(number + 2, [batch])
-        tokens += batch.tokens
-    seconds = time.perf_counter() - began
+    trained.update(1, [largest])
+    began = time.perf_counter()
+    batches = [batch for _, (batch, _) in zip(range(TIMED), stream, strict=False)]
+    # For a GPU other processes make them meanwhile; and it records an update when a shape is seen again.
+    making = 0.0 if device.type == "cuda" else time.perf_counter() - began
+    for batch in 2 * batches if device.type == "cuda" else []:
+        trained.update(1, [batch])
+    trained.settle()
+    began = time.perf_counter()
+    for batch in batches:
+        trained.update(2, [batch])
+    trained.settle()
+    seconds = making + time.perf_counter() - began
+    tokens = sum(batch.tokens for batch in batches)
     an_epoch = stream.batches_an_epoch()
     return DryRun(
         recipe=recipe,
         sizes=made.sizes,
         device=str(device),
-        dtype=str(updater.dtype).removeprefix("torch."),
+        dtype=str(trained.dtype).removeprefix("torch."),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         batches_an_epoch=an_epoch,
         epochs=settings.steps * settings.accumulate / an_epoch,
         largest_batch=largest.counts,
-        peak_memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        peak_memory=_peak_memory(device),
         seconds_an_update=seconds / TIMED * settings.accumulate,
         tokens_a_second=tokens / seconds,
     )
+
+
+def _peak_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_reserved(device)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
