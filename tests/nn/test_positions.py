@@ -1,6 +1,8 @@
 """Positional encodings against their formulas in plain loops."""
 
+import gc
 import math
+import weakref
 
 import pytest
 import torch
@@ -50,6 +52,15 @@ def test_the_table_grows_with_what_it_is_given(interleaved: bool) -> None:
     for length in (5, 512, 513, 1031, 7):
         x = torch.randn(1, length, D)
         assert_close(positions(x), x + sinusoids(length, D, interleaved=interleaved))
+
+
+def test_a_table_that_was_outgrown_stays_where_it_was_for_kernels_that_were_recorded() -> None:
+    positions = SinusoidalPositions(6)
+    first = weakref.ref(positions.table)
+    positions(torch.zeros(1, 601, 6))
+    gc.collect()
+    assert len(positions.table) > 600
+    assert first() is not None
 
 
 def test_sinusoids_are_not_stored_with_the_weights() -> None:

@@ -71,9 +71,7 @@ class GPUTransformer:
         key = (rows, width, steps, wish.beam_size, wish.n_best, Rules.of(wish))
         if key not in self._desks:
             numbers = rows * (steps * wish.beam_size + width) * self._decoder.numbers_a_slot()
-            while (
-                self._desks and numbers + sum(desk.numbers for desk in self._desks.values()) > self._numbers
-            ):
+            while self._desks and numbers + self._kept() > self._numbers:
                 self._desks.popitem(last=False)
             self._desks[key] = _Desk(self, rows, width, steps, wish, numbers)
         self._desks.move_to_end(key)

@@ -27,6 +27,7 @@ class SinusoidalPositions(nn.Module):
         self.d_model, self.interleaved = d_model, interleaved
         self.table: Tensor
         self.register_buffer("table", sinusoids(512, d_model, interleaved=interleaved), persistent=False)
+        self._outgrown: list[Tensor] = []
 
     def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
         """Add the encodings of positions start, start + 1, ...; see :func:`_rows`."""
@@ -37,6 +38,8 @@ class SinusoidalPositions(nn.Module):
         """What is added at positions 0, 1, ..., at least up to ``end``, (any, d_model)."""
         if end > len(self.table):
             longer = sinusoids(2 * end, self.d_model, interleaved=self.interleaved)
+            # Kernels that were recorded (``training.captured``) go on reading the old one.
+            self._outgrown.append(self.table)
             self.table = longer.to(self.table)
         return self.table
 

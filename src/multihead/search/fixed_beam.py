@@ -117,10 +117,8 @@ class Board:
             for tensor in (self._scores_BN, self._totals_BN, self._steps_BN, self._rows_BN, self._cut_BN)
         )
         last = int(steps[scores > -np.inf].max(initial=0))
-        tokens_TBK, parents_TBK = (
-            self._tokens_TBK[:last].cpu().numpy(),
-            self._parents_TBK[:last].cpu().numpy(),
-        )
+        tokens_TBK = self._tokens_TBK[:last].cpu().numpy()
+        parents_TBK = self._parents_TBK[:last].cpu().numpy()
         N = self._scores_BN.shape[1]
         of = np.arange(sentences).repeat(N)
         written = np.zeros((len(of), last), dtype=np.int64)
