@@ -35,7 +35,7 @@ def progress(now, done, total):
         print(now, flush=True)
 
 data = DataSettings(dir=sys.argv[1], source=("train.a",), target=("train.b",), cache=sys.argv[1] + "/cache")
-prepared = prepare(data, TokenizerSettings(vocab_size=int(sys.argv[2])), seed=1, progress=progress)
+prepared = prepare(data, TokenizerSettings(vocab_size=int(sys.argv[2])), progress=progress)
 print("first batch", flush=True)
 symbols = {"pad_id": 0, "bos_id": 2, "eos_id": 3}
 next(iter(BatchStream(prepared.train, batch_tokens=4096, seed=1, **symbols)))

@@ -256,6 +256,26 @@ def test_evaluate_compares_two_runs(
     assert told["runs"].keys() == {str(trained), str(other)}
 
 
+def test_evaluate_measures_an_ensemble(
+    trained: Path, training: list[str], capfdbinary: Captured, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    run(capfdbinary, *training, "--run", other, "--training.seed", 2)
+
+    def perplexity(*words: object) -> float:
+        told = json.loads(run(capfdbinary, "evaluate", *words, "--json", "--precision", "fp32")[0])
+        return float(told["held_out"]["perplexity"])
+
+    alone = [perplexity(trained), perplexity(other)]
+    assert perplexity(trained, trained, trained, "--ensemble") == alone[0]
+    # The logarithm of a mean is no less than the mean of logarithms.
+    assert perplexity(trained, other, "--ensemble") < math.sqrt(alone[0] * alone[1])
+    out, _ = run(capfdbinary, "evaluate", trained, other, "--ensemble")
+    assert f"{trained} + {other} on held_out: 216 pairs" in out
+    told = fail(capfdbinary, "evaluate", trained, other, trained)
+    assert "3 runs are named. Name one, or two to be compared, or measure them together: --ensemble" in told
+
+
 def test_inspect_draws_in_the_terminal_or_into_a_file(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:

@@ -80,7 +80,7 @@ def test_a_prepared_corpus_is_in_use_and_listed(tmp_path: Path, capfdbinary: Cap
     for name in ("a.de", "a.en"):
         (tmp_path / name).write_text("".join(f"{name} {n}\n" for n in range(211)), encoding="utf-8")
     data = DataSettings(dir=str(tmp_path), source=("a.de",), target=("a.en",), cache=str(tmp_path / "cache"))
-    prepared = prepare(data, TokenizerSettings(kind="words"), seed=1)
+    prepared = prepare(data, TokenizerSettings(kind="words"))
     out, _ = run(capfdbinary, "data", "cache", "--cache", tmp_path / "cache")
     assert prepared.folder.name[:12] in out
     assert "in use" in out

@@ -40,15 +40,16 @@ def unlabelled(folder: Path, **given: object) -> PreparedTexts:
         "files": ("lines.txt",),
         "cache": str(folder / "c"),
         "valid_fraction": 0.1,
+        "seed": 5,
     }
     data = masked.DataSettings.model_validate(settings | given)
-    return prepare_texts(data, WORDS, seed=5, progress=silent)
+    return prepare_texts(data, WORDS, progress=silent)
 
 
 def classes(folder: Path, **given: object) -> PreparedTexts:
-    settings = {"dir": str(folder), "files": ("table.tsv.gz",), "cache": str(folder / "c")}
+    settings = {"dir": str(folder), "files": ("table.tsv.gz",), "cache": str(folder / "c"), "seed": 5}
     data = classification.DataSettings.model_validate(settings | given)
-    return prepare_texts(data, WORDS, seed=5, progress=silent)
+    return prepare_texts(data, WORDS, progress=silent)
 
 
 def test_every_text_is_on_one_side_and_equal_ones_on_the_same(folder: Path) -> None:

@@ -126,7 +126,7 @@ def test_given_tokenizers_are_used_and_none_is_trained(
     sides = list(zip(*some_pairs(3), strict=True))
     given = train(sides[0], WORDS), train(sides[1], WORDS)
     monkeypatch.delattr("multihead.data.vocabularies.train")
-    prepared = prepare(corpus.settings(**VALID), WORDS, seed=1, init_tokenizers=given)
+    prepared = prepare(corpus.settings(**VALID), WORDS, init_tokenizers=given)
     assert prepared.train.source(0).tolist() == given[0].encode(some_pairs(1)[0][0])
     assert prepared.target_tokenizer.fingerprint == given[1].fingerprint
 
@@ -153,7 +153,7 @@ def test_a_vocabulary_larger_than_the_corpus_supports_is_refused(corpus: Corpus)
 
 def test_progress_is_told_for_every_stage(corpus: Corpus) -> None:
     told: list[tuple[str, int, int | None]] = []
-    prepare(corpus.settings(), WORDS, seed=1, progress=lambda *news: told.append(news))
+    prepare(corpus.settings(), WORDS, progress=lambda *news: told.append(news))
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
     assert stages == ["reading", "learning the vocabulary", "encoding"]
     assert ("reading", 211, 211) in told

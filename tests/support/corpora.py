@@ -40,8 +40,8 @@ class Corpus:
         }
         return DataSettings(**defaults | changes)
 
-    def prepare(self, tokenizer: TokenizerSettings = WORDS, *, seed: int = 1, **changes: Any) -> Prepared:
-        return prepare(self.settings(**changes), tokenizer, seed=seed)
+    def prepare(self, tokenizer: TokenizerSettings = WORDS, **changes: Any) -> Prepared:
+        return prepare(self.settings(**changes), tokenizer)
 
 
 VALID: dict[str, Any] = {"valid_source": ("valid.src",), "valid_target": ("valid.tgt",)}

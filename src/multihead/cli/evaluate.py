@@ -3,9 +3,11 @@
     multihead evaluate runs/de-en
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
     multihead evaluate runs/de-en runs/de-en-large
+    multihead evaluate runs/one runs/two --ensemble
 
 Without files the test sets of the run's recipe. Of two runs it is told whether
-they differ by more than chance (paired bootstrap).
+they differ by more than chance (paired bootstrap), or with --ensemble what they
+come to together, as `multihead translate` takes them.
 """
 
 import json
@@ -42,7 +44,9 @@ class Options:
     """What can be said besides keys of a recipe."""
 
     runs: _options.RunFolders
-    """Run folder; or two, to be compared."""
+    """Run folder; or two, to be compared; or the members of an ensemble."""
+    ensemble: _options.Flag = False
+    """Measure all runs together, as one system; the first one's recipe holds."""
     src: _options.File = None
     """Source side of the test set; or a TSV / JSONL file with both sides."""
     tgt: _options.File = None
@@ -65,19 +69,17 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
-    if not 1 <= len(options.runs) <= 2:
-        raise UserError(f"{len(options.runs)} runs are named", remedy="Name one, or two to be compared.")
     sets: list[TestSet] = []
     found: dict[str, list[Evaluation]] = {}
-    for folder in options.runs:
-        run = Run.open(folder).fit_for("translation")
+    for name, folders in _systems(options).items():
+        run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
         sets = sets or _with_worse(options, _test_sets(options, recipe.data))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         hardware.keep_memory()
-        translator = Translator.load(folder, device=options.device, precision=options.precision)
-        with counted(f"translating with {folder}") as progress:
-            found[folder] = [
+        translator = Translator.load(*folders, device=options.device, precision=options.precision)
+        with counted(f"translating with {name}") as progress:
+            found[name] = [
                 evaluate(translator, test, recipe.search, run=run, tokenise=cut, progress=progress)
                 for test in sets
             ]
@@ -90,6 +92,16 @@ def main(arguments: Sequence[str]) -> int:
         for note in evaluation.notes:
             _console.messages().print(note)
     return 0
+
+
+def _systems(options: Options) -> dict[str, Sequence[str]]:
+    """Return what is to be measured: the run folders of each system, by its name."""
+    if options.ensemble and options.runs:
+        return {" + ".join(options.runs): options.runs}
+    if not 1 <= len(options.runs) <= 2:
+        remedy = "Name one, or two to be compared, or measure them together: --ensemble."
+        raise UserError(f"{len(options.runs)} runs are named", remedy=remedy)
+    return {folder: [folder] for folder in options.runs}
 
 
 def _test_sets(options: Options, data: DataSettings) -> list[TestSet]:

@@ -34,7 +34,6 @@ def build(
     files: DataSettings,
     settings: TokenizerSettings,
     known: list[Tokenizer | None],
-    seed: int,
     progress: OnProgress,
 ) -> dict[str, Any]:
     """Fill a folder with all that ``prepare`` returns but the summary, which is returned, for JSON.
@@ -48,7 +47,7 @@ def build(
 
     hold_out = not files.valid_source
     reading = _watched(corpus(), "reading", None, progress)
-    chosen = select(reading, files, hold_out=hold_out, seed=seed)
+    chosen = select(reading, files, hold_out=hold_out)
     total = chosen.count(TRAIN)
 
     def training_pairs() -> Iterator[Pair]:

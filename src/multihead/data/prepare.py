@@ -28,7 +28,7 @@ VERSION = 1
 """Goes up when the same corpus would be prepared in another way."""
 SUMMARY = "report.json"
 
-_ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction"}
+_ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
 _WITHOUT_EFFECT = {"tests", "cache", "source_language", "target_language"}
 
 
@@ -70,7 +70,6 @@ def prepare(
     data: DataSettings,
     tokenizer: TokenizerSettings,
     *,
-    seed: int,
     progress: OnProgress | None = None,
     init_tokenizers: Tokenizers | None = None,
 ) -> Prepared:
@@ -79,7 +78,6 @@ def prepare(
     Args:
         data: the files, and which of their pairs are fit.
         tokenizer: how text is cut into pieces.
-        seed: chooses the pairs that are held out.
         progress: is told how far each stage has come.
         init_tokenizers: (source, target) of a trained model to go on with, instead of learning any.
 
@@ -91,13 +89,13 @@ def prepare(
         check_sides(files, files.source, files.target)
         check_sides(files, files.valid_source, files.valid_target)
         known = vocabularies.from_files(tokenizer, init_tokenizers)
-        basis = _basis(files, tokenizer, known, seed)
+        basis = _basis(files, tokenizer, known)
         key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
         folder = cache_root(data.cache) / key[:32]
         while (found := in_use(folder, lambda path: _found(path, key))) is None:
             try:
                 with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                    summary = build(building, files, tokenizer, known, seed, progress or _silent)
+                    summary = build(building, files, tokenizer, known, progress or _silent)
                     text = json.dumps({"key": key, "basis": basis, **summary}, indent=2)
                     (building / SUMMARY).write_text(text + "\n", encoding="utf-8")
             except OSError as error:
@@ -107,9 +105,7 @@ def prepare(
     return found
 
 
-def _basis(
-    files: DataSettings, settings: TokenizerSettings, known: list[Tokenizer | None], seed: int
-) -> dict[str, Any]:
+def _basis(files: DataSettings, settings: TokenizerSettings, known: list[Tokenizer | None]) -> dict[str, Any]:
     """Return all that the result depends on, as JSON."""
     learned = None in known
     data = files.model_dump(mode="json", exclude=_ELSEWHERE | _WITHOUT_EFFECT)
@@ -119,7 +115,7 @@ def _basis(
         "version": [VERSION, store.VERSION],
         "files": contents(files),
         "data": data,
-        "held_out": None if files.valid_source else [files.valid_fraction, seed],
+        "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
         "tokenizer": settings.model_dump(exclude={"dropout", "file", "target_file"}) if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in known],
     }

@@ -42,7 +42,7 @@ class Selection:
         return int(np.count_nonzero(self.roles == role))
 
 
-def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bool, seed: int) -> Selection:
+def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bool) -> Selection:
     """Read a corpus once; keep 25 bytes a pair (9 when nothing is held out), and no text.
 
     Raises:
@@ -73,7 +73,8 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
     shared = 0
     if hold_out:
         unlike = first if data.drop_duplicates else slice(None)
-        split = held_out(as_hashes(sources)[unlike], as_hashes(targets)[unlike], data.valid_fraction, seed)
+        sides = as_hashes(sources)[unlike], as_hashes(targets)[unlike]
+        split = held_out(*sides, data.valid_fraction, data.seed)
         roles[roles == TRAIN] = split
         shared = int(np.count_nonzero(split == DROPPED))
         _check_left(roles, report)

@@ -62,7 +62,6 @@ def prepare_texts(
     data: DataSettings,
     tokenizer: masked.TokenizerSettings,
     *,
-    seed: int,
     progress: OnProgress,
     known: Tokenizer | None = None,
 ) -> PreparedTexts:
@@ -71,7 +70,6 @@ def prepare_texts(
     Args:
         data: the files; those of a classification have labels.
         tokenizer: how text is cut.
-        seed: chooses what is held out.
         progress: is told how far each stage has come, in texts.
         known: the tokenizer of a trained model to go on with, instead of learning one.
 
@@ -85,13 +83,13 @@ def prepare_texts(
         known = with_mask(Tokenizer.load(tokenizer.file))
     if known is not None and data.lowercase:
         known = known.lowercased()
-    basis = _basis(data, tokenizer, known, seed)
+    basis = _basis(data, tokenizer, known)
     key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
     folder = cache_root(data.cache) / key[:32]
     while (found := in_use(folder, lambda path: _found(path, key))) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                summary = _build(building, data, tokenizer, known, seed, progress)
+                summary = _build(building, data, tokenizer, known, progress)
                 text = json.dumps({"key": key, "basis": basis, **summary}, indent=2)
                 (building / SUMMARY).write_text(text + "\n", encoding="utf-8")
         except OSError as error:
@@ -111,9 +109,7 @@ def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
             yield from read_texts(path, data.text_field, data.encoding)
 
 
-def _basis(
-    data: DataSettings, settings: masked.TokenizerSettings, known: Tokenizer | None, seed: int
-) -> dict[str, Any]:
+def _basis(data: DataSettings, settings: masked.TokenizerSettings, known: Tokenizer | None) -> dict[str, Any]:
     """Return all that the result depends on, as JSON."""
     for name in (*data.files, *data.valid_files):
         next(examples(data, [name]), None)  # says what is wrong with it
@@ -122,7 +118,7 @@ def _basis(
         "version": VERSION,
         "files": [file_sha256(Path(data.dir) / name) for name in data.files],
         "valid_files": [file_sha256(Path(data.dir) / name) for name in data.valid_files],
-        "held_out": None if data.valid_files else [data.valid_fraction, seed],
+        "held_out": None if data.valid_files else [data.valid_fraction, data.seed],
         "reading": reading,
         "tokenizer": known.fingerprint if known else settings.model_dump(mode="json", exclude={"file"}),
     }
@@ -133,11 +129,10 @@ def _build(
     data: DataSettings,
     settings: masked.TokenizerSettings,
     known: Tokenizer | None,
-    seed: int,
     progress: OnProgress,
 ) -> dict[str, Any]:
     """Fill a folder with the stores and the tokenizer; return the rest, for JSON."""
-    held_out = _chooser(data.valid_fraction, seed) if not data.valid_files else lambda _: False
+    held_out = _chooser(data.valid_fraction, data.seed) if not data.valid_files else lambda _: False
     progress("reading", 0, None)
     labels = tuple(sorted({example.label for example in examples(data, data.files)} - {""}))
     if known is None:

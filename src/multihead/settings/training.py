@@ -40,7 +40,7 @@ class Learning(Settings):
     final: Literal["auto", "average", "best", "ema", "last"] = "auto"
     """Which weights the run ends with; "auto": whichever validates best."""
     seed: int = 1
-    """Everything random follows from it."""
+    """All that is random in training follows from it: first weights, order of batches, dropout."""
     device: str = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -70,7 +70,7 @@ def gallery(run: Run, artist: Artist, search: SearchSettings, count: int) -> str
         UserError: the data is not there any more.
     """
     recipe = run.recipe
-    data = prepare(recipe.data, recipe.tokenizer, seed=recipe.training.seed)
+    data = prepare(recipe.data, recipe.tokenizer)
     parts = {
         "Captions seen in training": rows(artist, data, data.train, search, count),
         "Captions never seen": rows(artist, data, data.valid, search, count),

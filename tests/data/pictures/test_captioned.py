@@ -34,7 +34,7 @@ def listed(folder: Path, rows: list[str], *, zipped: bool = False) -> dict[str, 
 
 def prepared(folder: Path, **keys: object) -> Captioned:
     data = {"dir": str(folder), "cache": str(folder / "cache"), "train_fraction": 0.6, **keys}
-    return prepare(DataSettings.model_validate(data), TokenizerSettings(vocab_size=50), seed=1)
+    return prepare(DataSettings.model_validate(data), TokenizerSettings(vocab_size=50))
 
 
 ROWS = [f"{number}.png\t{words}\tx" for number, words in enumerate(WORDS)]

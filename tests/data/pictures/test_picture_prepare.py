@@ -44,7 +44,7 @@ def listing(folder: Path, lines: list[str]) -> str:
 
 def prepared(tmp_path: Path, **keys: object) -> Prepared:
     data = {"dir": str(tmp_path), "cache": str(tmp_path / "cache"), **keys}
-    return prepare(DataSettings.model_validate(data), seed=1)
+    return prepare(DataSettings.model_validate(data))
 
 
 def test_idx_files_are_held_out_of_and_every_picture_keeps_its_label(tmp_path: Path) -> None:

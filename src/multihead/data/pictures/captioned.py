@@ -79,14 +79,13 @@ class _Pairs:
 
 
 def prepare(
-    data: DataSettings, tokenizer: TokenizerSettings, *, seed: int, progress: OnProgress | None = None
+    data: DataSettings, tokenizer: TokenizerSettings, *, progress: OnProgress | None = None
 ) -> Captioned:
     """Read, hold out, learn the vocabulary and store; or find all that done by an earlier call.
 
     Args:
         data: the files.
         tokenizer: how captions are cut.
-        seed: chooses what is trained on.
         progress: is told how far it has come.
 
     Raises:
@@ -99,7 +98,7 @@ def prepare(
         "version": VERSION,
         "captions": hashlib.sha256(json.dumps(list(pairs.captions)).encode()).hexdigest(),
         "pictures": pairs.digest,
-        "train": [data.train_fraction, seed],
+        "train": [data.train_fraction, data.seed],
         "form": [form.size, form.channels],
         "tokenizer": tokenizer.model_dump(mode="json"),
     }
@@ -108,7 +107,7 @@ def prepare(
     while (found := in_use(folder, lambda path: _found(path, key))) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                _build(building, pairs, data, tokenizer, form, seed, progress or (lambda *_: None))
+                _build(building, pairs, data, tokenizer, form, progress or (lambda *_: None))
                 summary = {"key": key, "captions": list(pairs.captions), "form": basis["form"]}
                 (building / SUMMARY).write_text(json.dumps(summary) + "\n", encoding="utf-8")
         except OSError as error:
@@ -124,10 +123,9 @@ def _build(
     data: DataSettings,
     settings: TokenizerSettings,
     form: Form,
-    seed: int,
     progress: OnProgress,
 ) -> None:
-    seen, unseen = parted(pairs.captions, data.train_fraction, seed)
+    seen, unseen = parted(pairs.captions, data.train_fraction, data.seed)
     if not len(seen) or not len(unseen):
         fact = f"{len(pairs.captions):,} pictures are too few to hold some out"
         raise UserError(

@@ -59,26 +59,25 @@ class Prepared:
         return f"{told}\n{len(self.valid):,} pictures for validation{source}"
 
 
-def prepare(data: DataSettings, *, seed: int, progress: OnProgress | None = None) -> Prepared:
+def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepared:
     """Read, hold out, bring to one form and store; or find all that done by an earlier call.
 
     Args:
         data: the files, and what pictures are brought to.
-        seed: chooses what is held out, and draws what is generated.
         progress: is told how far it has come.
 
     Raises:
         UserError: bad files (see ``listing`` and ``opening``), a label outside the classes, a cache that
             cannot be written.
     """
-    train = _training(data, seed)
+    train = _training(data)
     valid = listed(data.valid, Path(data.dir), "data.valid") if data.valid else None
     names = class_names(train, data.class_names)
     form = form_of(train, data)
     basis = {
         "version": [VERSION, PictureStore.VERSION],
         "train": train.digest(),
-        "valid": valid.digest() if valid else [data.valid_fraction, seed],
+        "valid": valid.digest() if valid else [data.valid_fraction, data.seed],
         "names": names,
         "form": [form.size, form.channels],
         "most": data.max_pictures,
@@ -88,7 +87,7 @@ def prepare(data: DataSettings, *, seed: int, progress: OnProgress | None = None
     while (found := in_use(folder, lambda path: _found(path, key))) is None:
         try:
             with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                learn, look = _parted(train, valid, data, seed)
+                learn, look = _parted(train, valid, data)
                 told: OnProgress = progress or (lambda stage, done, total: None)
                 converted = _stored(building / "train", train, learn, names, form, told)
                 converted += _stored(building / "valid", valid or train, look, names, form, told)
@@ -102,9 +101,9 @@ def prepare(data: DataSettings, *, seed: int, progress: OnProgress | None = None
     return found
 
 
-def _training(data: DataSettings, seed: int) -> Listing:
+def _training(data: DataSettings) -> Listing:
     if data.generate and not data.train:
-        pixels, numbers = draw_digits(data.generated, seed)
+        pixels, numbers = draw_digits(data.generated, data.seed)
         return ArrayListing(pixels, [NAMES[n] for n in numbers], "generated digits", numbered=False)
     if not data.train:
         remedy = "Name them: data.train, a folder of class folders, a CSV file, or two idx files."
@@ -147,7 +146,7 @@ def numbers_of(pictures: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 def _parted(
-    train: Listing, valid: Listing | None, data: DataSettings, seed: int
+    train: Listing, valid: Listing | None, data: DataSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which of the training pictures to train on, and which pictures to validate on."""
     total = len(train.labels)
@@ -157,7 +156,7 @@ def _parted(
         if total < 2:
             raise UserError("one picture is too few to hold some out", place="data.train")
         count = max(1, min(round(data.valid_fraction * total), MOST_HELD_OUT, total // 2))
-        order = shuffled(total, seed, "held out")
+        order = shuffled(total, data.seed, "held out")
         learn, look = np.sort(order[count:]), np.sort(order[:count])
     if data.max_pictures and data.max_pictures < len(learn):
         learn = learn[np.linspace(0, len(learn) - 1, data.max_pictures).round().astype(np.int64)]

@@ -27,6 +27,8 @@ class DataSettings(Settings):
     """Test sets for `multihead classify RUN --tests`: name = ["file", ...]."""
     valid_fraction: float = Field(0.05, gt=0, lt=1)
     """Part of the texts held out for validation where no file is named; equal texts stay together."""
+    seed: int = 1
+    """Chooses what is held out; trainings that differ in training.seed alone hold out the same."""
     text_field: str = "text"
     """Heading of the column with the text."""
     label_field: str = "label"

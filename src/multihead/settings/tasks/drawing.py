@@ -27,6 +27,8 @@ class DataSettings(Settings):
     """Captioned pictures that the package draws itself, in place of files."""
     train_fraction: float = Field(0.9, gt=0, lt=1)
     """Part of the pictures that is trained on; the captions of the others are never seen in training."""
+    seed: int = 1
+    """Chooses which; trainings that differ in training.seed alone are trained on the same."""
     picture_size: NonNegativeInt = 0
     """Height and width that pictures are brought to; 0: the first one's shorter side."""
     channels: Literal["auto", "grey", "colour"] = "auto"

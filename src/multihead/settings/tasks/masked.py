@@ -23,6 +23,8 @@ class DataSettings(Settings):
     """Text file(s) to validate on. Without them a part of the texts is held out."""
     valid_fraction: float = Field(0.01, gt=0, lt=1)
     """Part of the texts held out for validation where no file is named; equal texts stay together."""
+    seed: int = 1
+    """Chooses what is held out; trainings that differ in training.seed alone hold out the same."""
     text_field: str = ""
     """Heading of the column with the text: a file with it in its first line is TSV, any other plain lines."""
     encoding: str = "utf-8"

@@ -40,6 +40,9 @@ class DataSettings(Settings):
     """Bring pictures to one channel or to three; "auto": as the first training picture is."""
     valid_fraction: float = Field(0.1, gt=0, lt=1)
     """Part of the training pictures held out for validation where none are named (at most 5,000)."""
+    seed: int = 1
+    """Chooses what is held out, and draws what is generated; trainings that differ in training.seed alone see
+    the same pictures."""
     max_pictures: NonNegativeInt = 0
     """Train on at most so many pictures, spread over all; 0: on all."""
     cache: str = ""

@@ -43,6 +43,8 @@ class DataSettings(Settings):
     """Lower-case all text, in training and later."""
     valid_fraction: float = Field(0.01, gt=0, lt=1)
     """Part of the training pairs held out for validation where no file is named (50 to 2,000 pairs)."""
+    seed: int = 1
+    """Chooses what is held out; trainings that differ in training.seed alone hold out the same."""
     max_chars: PositiveInt = 5000
     """Drop pairs with a longer side, in characters."""
     max_length: PositiveInt = 256

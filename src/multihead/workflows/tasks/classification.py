@@ -27,7 +27,7 @@ def ready(
         beginning.fit_for("masked")  # refuses it
     known = beginning.tokenizers()[0] if beginning else None
     training = recipe.training
-    texts = prepare_texts(recipe.data, recipe.tokenizer, seed=training.seed, progress=progress, known=known)
+    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, known=known)
     if len(texts.labels) < 2:
         fact = f"{len(texts.labels)} classes in the training files"
         raise UserError(fact, place="data.label_field", remedy="Is it the right column?")

@@ -24,7 +24,7 @@ def ready(
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
     data, training = recipe.data, recipe.training
-    found = prepare(data, recipe.tokenizer, seed=training.seed, progress=progress)
+    found = prepare(data, recipe.tokenizer, progress=progress)
     if beginning is not None and beginning.tokenizers()[0].fingerprint != found.tokenizer.fingerprint:
         raise UserError(
             "its captions have other words than these",

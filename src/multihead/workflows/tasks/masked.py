@@ -33,7 +33,7 @@ def ready(
     """See ``workflows.tasks.ready``."""
     known = with_mask(beginning.fit_for("masked").tokenizers()[0]) if beginning else None
     training = recipe.training
-    texts = prepare_texts(recipe.data, recipe.tokenizer, seed=training.seed, progress=progress, known=known)
+    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, known=known)
     recipe = with_model(recipe, {"vocab_size": texts.tokenizer.vocab_size})
     max_length = checked_length(recipe)
 

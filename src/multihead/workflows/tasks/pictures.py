@@ -25,7 +25,7 @@ def ready(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
-    prepared = prepare(recipe.data, seed=recipe.training.seed, progress=progress)
+    prepared = prepare(recipe.data, progress=progress)
     recipe = with_model(recipe, model_sizes(prepared))
     return Ready(
         recipe=recipe,

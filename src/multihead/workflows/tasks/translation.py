@@ -35,7 +35,6 @@ def ready(
     prepared = prepare(
         recipe.data,
         recipe.tokenizer,
-        seed=recipe.training.seed,
         progress=progress,
         init_tokenizers=beginning.tokenizers() if beginning else None,
     )
