@@ -28,7 +28,16 @@ def test_files_are_named_from_the_working_folder_whatever_the_recipes_folder_is(
     monkeypatch.chdir(corpus[0].parent)
     recipe = chosen("multi30k-de-en", {**NOTHING, "source": ("train.de",)}, {}, run=None, init=None)
     assert Path(recipe.data.dir) / recipe.data.source[0] == corpus[0]
-    assert recipe.data.valid_source == ("val.de.gz",)
+
+
+def test_with_training_files_of_ones_own_nothing_of_the_recipes_corpus_is_left(corpus: Pair) -> None:
+    own = chosen("multi30k-en-fr", named(corpus), {}, run=None, init=None)
+    assert (own.data.valid_source, own.data.valid_target, own.data.tests) == ((), (), {})
+    assert (own.data.source_language, own.data.target_language) == ("de", "en")
+    assert own.model == recipes.load("multi30k-en-fr").model
+    kept = chosen("multi30k-en-fr", {**NOTHING, "valid_source": ("a.tsv",)}, {}, run=None, init=None)
+    assert kept.data.source == ("train.en.gz",)
+    assert kept.data.tests == recipes.load("multi30k-en-fr").data.tests
 
 
 def test_without_a_recipe_settings_follow_from_the_corpus(corpus: Pair) -> None:

@@ -61,10 +61,13 @@ def message(text: str) -> str:
         ),
         ("[data]\nsource = 3\n", "data.source = 3, but it must be a list of texts"),
         ("[data]\ndir = 3\n", "data.dir = 3, but it must be a text"),
-        ("[data]\ntests = 3\n", "data.tests = 3, but it must be a table, each entry a list of texts"),
+        (
+            "[data]\ntests = 3\n",
+            "data.tests = 3, but it must be a table, {name = ...}, each entry a list of texts",
+        ),
         (
             "[data.tests]\nnews = [3]\n",
-            "my.toml:1: data.tests = {news = [3]}, but it must be a table, each entry",
+            "my.toml:1: data.tests = {news = [3]}, but it must be a table, {name = ...}, each entry",
         ),
         ("[data]\ndir = 2024-11-21\n", "data.dir = 2024-11-21, but it must be a text"),
         (
@@ -111,7 +114,7 @@ def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> 
         ("name", "", 'name = "", but it must be a text that can name a folder'),
         ("name", "..", 'name = "..", but it must be a text that can name a folder'),
         ("data.dir", "caf\udce9", 'data.dir: "caf\\udce9" is given, but it must be a text'),
-        ("data.tests.news", "caf\udce9", "but it must be a table, each entry a list of texts"),
+        ("data.tests.news", "caf\udce9", "but it must be a table, {name = ...}, each entry a list of texts"),
     ],
 )
 def test_an_error_on_the_command_line_names_the_option(key: str, value: str, expected: str) -> None:

@@ -80,6 +80,8 @@ def test_a_typed_test_set_joins_those_of_the_recipe() -> None:
     recipe = load("multi30k-de-en", {"data.tests.news": "news.tsv"})
     assert recipe.data.tests["news"] == ("news.tsv",)
     assert "test_2016_flickr" in recipe.data.tests
+    assert load("multi30k-de-en", {"data.tests": {}}).data.tests == {}
+    assert load("multi30k-de-en", {"data.tests": "{}"}).data.tests == {}
 
 
 def test_a_recipe_extends_others_key_by_key(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def chosen(
         if base.task != models.DEFAULT_TASK:
             _refuse_pairs(named, base.task)
             return base
-        return recipes.load(name, {**_placed(base, named), **given})
+        return recipes.load(name, {**_of_own(base, named), **given})
     if "source" not in named and "data.source" not in given:
         raise UserError(
             "nothing to train on",
@@ -70,6 +70,15 @@ def _refuse_pairs(named: Files, task: str) -> None:
             place="--src",
             remedy="`multihead train RECIPE --help` lists the keys of [data] that name its files.",
         )
+
+
+def _of_own(base: Recipe[Settings], named: Files) -> dict[str, object]:
+    """Return overrides for files of one's own; with training files nothing of the recipe's corpus is left."""
+    if "source" not in named:
+        return _placed(base, named)
+    files = _placed(base, {"valid_source": (), "valid_target": (), **named})
+    languages = _languages(base.data.model_copy(update=named))
+    return {**files, "data.tests": {}, "data.source_language": "", "data.target_language": "", **languages}
 
 
 def _placed(base: Recipe[Settings], named: Files) -> dict[str, object]:

@@ -122,7 +122,8 @@ def _no_section(key: str) -> UserError:
 
 
 def _merge(origins: Sequence[Layer]) -> Merged:
-    """Return the values that count: a later layer's win, tables are joined entry by entry.
+    """Return the values that count: a later layer's win, tables are joined entry by entry; an empty
+    one leaves nothing.
 
     A layer that names another model starts from that model's defaults.
     """
@@ -138,10 +139,9 @@ def _merge(origins: Sequence[Layer]) -> Merged:
                 kind = values["kind"]
             for key, value in values.items():
                 before, _ = merged[section].get(key, (None, layer))
-                joined = (
-                    {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
-                )
-                merged[section][key] = (joined, layer)
+                if isinstance(before, dict) and isinstance(value, dict) and value:
+                    value = {**before, **value}
+                merged[section][key] = (value, layer)
     return merged
 
 

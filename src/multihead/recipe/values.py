@@ -99,7 +99,7 @@ def _form(wanted: Any, limits: tuple[Any, ...] = ()) -> str:
         kind = {str: "texts", int: "whole numbers", float: "numbers"}.get(inner[0], "values")
         return f"a list of {kind}" if inner[-1] is Ellipsis else f"a list of {len(inner)} {kind}"
     if origin is dict:
-        return f"a table, each entry {_form(inner[1])}"
+        return f"a table, {{name = ...}}, each entry {_form(inner[1])}"
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     return names.get(wanted, str(wanted)) + _range(limits, whole=wanted is int)
 
