@@ -113,7 +113,7 @@ model.num_layers = 1
     assert told[2]["model.cell"] == "gru"
     assert told[0]["reference bleu"] == "3.5"
     assert float(told[0]["held_out perplexity"]) == rows[0].result["held_out"]["perplexity"]
-    assert to_html(sweep, rows).count("<tr") == 4
+    assert to_html(sweep, rows).count("<tr") == 2 * 4
 
 
 def test_a_member_is_known_by_its_settings_and_its_steps(make: Make, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ Without a name the built-in ones are listed. The same command goes on where it
 was cut off.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,11 +22,9 @@ from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES
 from multihead.recipes import sweeps
 from multihead.run.files import write_text
-from multihead.workflows.sweep import Row, Sweep, agreement, read, run_sweep, to_csv, to_html
+from multihead.workflows.sweep import Row, Sweep, agreement, read, run_sweep, scores, to_csv, to_html
 
 FAILED = 1
-SHOWN = ("bleu", "chrf", "perplexity")
-"""Scores in the table on the terminal, of the first test set; the files have all."""
 
 
 @dataclass(frozen=True)
@@ -89,29 +87,27 @@ class _Telling:
 
 
 def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
+    shown = scores(rows)
+    first = [score for score in shown if score.test == shown[0].test]
+    others = list(dict.fromkeys(score.test for score in shown if score not in first))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    tests = list(dict.fromkeys(name for row in rows for name in _tests(row)))
-    for column in ("member", "parameters", "minutes", *(SHOWN if tests else ())):
+    for column in ("member", "parameters", "minutes", *(score.metric for score in first)):
         table.add_column(column, justify="left" if column == "member" else "right", no_wrap=True)
     for row in rows:
         if row.state != "done":
             table.add_row(row.member.name, row.state)
             continue
-        scores = [_tests(row).get(test, {}).get(score) for test in tests[:1] for score in SHOWN]
+        numbers = (score.of(row) for score in first)
         table.add_row(
             row.member.name,
             f"{row.result['parameters']:,}",
             f"{row.result['minutes']:.1f}",
-            *("" if score is None else f"{score:.2f}" for score in scores),
+            *("" if number is None else f"{number:.2f}" for number in numbers),
         )
     console.print()
-    if tests:
-        others = f" (not shown here: {', '.join(tests[1:])})" if tests[1:] else ""
-        console.print(f"{tests[0]}{others}")
+    if shown:
+        told = f" (not shown here: {', '.join(others)})" if others else ""
+        console.print(f"{shown[0].test or 'validation set'}{told}")
     console.print(table, soft_wrap=False)
     for sentence in agreement(sweep, rows):
         console.print(sentence)
-
-
-def _tests(row: Row) -> dict[str, Mapping[str, float]]:
-    return {name: numbers for name, numbers in row.result.items() if isinstance(numbers, Mapping)}

@@ -1,8 +1,20 @@
 """Sweeps: many trainings that differ in a few settings, and one table of their results."""
 
+from multihead.workflows.sweep.headlines import scores
 from multihead.workflows.sweep.page import to_html
 from multihead.workflows.sweep.plan import Member, Sweep, read
 from multihead.workflows.sweep.running import Observer, Row, run_sweep
 from multihead.workflows.sweep.table import agreement, to_csv
 
-__all__ = ["Member", "Observer", "Row", "Sweep", "agreement", "read", "run_sweep", "to_csv", "to_html"]
+__all__ = [
+    "Member",
+    "Observer",
+    "Row",
+    "Sweep",
+    "agreement",
+    "read",
+    "run_sweep",
+    "scores",
+    "to_csv",
+    "to_html",
+]

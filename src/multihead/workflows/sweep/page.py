@@ -2,64 +2,112 @@
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
+from multihead.workflows.sweep.bars import Bars
+from multihead.workflows.sweep.headlines import base_of, by_length, changes, scores
 from multihead.workflows.sweep.plan import Sweep
 from multihead.workflows.sweep.running import Row
 from multihead.workflows.sweep.table import agreement, cells
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; background: #fff; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem; border-bottom: 1px solid #ddd; text-align: left; white-space: nowrap; }
-th { position: sticky; top: 0; background: #f4f4f4; font-weight: 600; }
-td.number { text-align: right; }
-tr.failed td { background: #fdecea; }
-tr.base td:first-child { font-weight: 600; }
-@media (prefers-color-scheme: dark) {
-  body { color: #eee; background: #161616; } th { background: #262626; } th, td { border-color: #383838; }
-  tr.failed td { background: #4a1f1c; }
-}
-"""
+STYLE = Path(__file__).with_name("page.css")
+
+Column = tuple[str, list[str]]
+"""Its heading, and a cell for each member, as HTML."""
 
 
 def to_html(sweep: Sweep, rows: Sequence[Row]) -> str:
-    """Return the page."""
-    told = cells(rows)
-    head = "".join(f'<th scope="col">{escape(_heading(column))}</th>' for column in (told[0] if told else ()))
-    body = "\n".join(
-        f'<tr class="{row.state}{" base" if row.member.name == sweep.base else ""}">'
-        + "".join(map(_cell, one.values()))
-        + "</tr>"
-        for row, one in zip(rows, told, strict=True)
-    )
+    """Return the page: what was changed and what came of it, then every number there is."""
     sentences = "".join(f"<p>{escape(sentence)}</p>\n" for sentence in agreement(sweep, rows))
+    main = scores(rows)[0] if scores(rows) and base_of(sweep, rows) else None
+    bars = Bars(main, sweep, rows) if main else None
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(sweep.name)}</title>
-<style>{STYLE}</style>
+<style>
+{STYLE.read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <h1>{escape(sweep.name)}</h1>
 <p>{escape(sweep.about)}</p>
-<div class="table">
-<table>
-<thead><tr>{head}</tr></thead>
-<tbody>
-{body}
-</tbody>
-</table>
-</div>
-{sentences}</body>
+{_table(_headlines(sweep, rows, bars), sweep, rows)}{bars.legend() if bars else ""}{sentences}<details>
+<summary>Every number</summary>
+{_table(_everything(rows), sweep, rows)}</details>
+</body>
 </html>
 """
 
 
-def _heading(column: str) -> str:
-    return column.replace("_", " ")
+def _headlines(sweep: Sweep, rows: Sequence[Row], bars: Bars | None) -> list[Column]:
+    """What to look at first: the first score, bars, the reference's numbers, then other scores."""
+    titles = {score: _heading(score.metric, score.test) for score in scores(rows)}
+    titles |= {score: _heading("bleu", f"{words} words") for words, score in by_length(rows).items()}
+    ours = [(title, [_number(score.of(row)) for row in rows]) for score, title in titles.items()]
+    against: list[Column] = []
+    if bars:
+        drawn = [f"<td>{bars.of(row)}</td>" for row in rows]
+        against = [(_heading(bars.score.metric, f"against {sweep.base}"), drawn)]
+    theirs = [
+        (_heading(name, "reference"), [_number(row.member.reference.get(name)) for row in rows])
+        for name in dict.fromkeys(name for row in rows for name in row.member.reference)
+    ]
+    return [
+        ("what differs", [_differs(row, sweep) for row in rows]),
+        *ours[:1],
+        *against,
+        *theirs,
+        *ours[1:],
+        ("parameters", [_cell(row.result.get("parameters", "")) for row in rows]),
+        ("minutes", [_number(row.result.get("minutes")) for row in rows]),
+    ]
+
+
+def _everything(rows: Sequence[Row]) -> list[Column]:
+    told = cells(rows)
+    names = list(told[0])[1:] if told else []
+    return [(_heading(name), [_cell(one[name]) for one in told]) for name in names]
+
+
+def _table(columns: Sequence[Column], sweep: Sweep, rows: Sequence[Row]) -> str:
+    head = "".join(f'<th scope="col">{heading}</th>' for heading, _ in columns)
+    body = "".join(
+        f'<tr class="{row.state}{" base" if row.member.name == sweep.base else ""}">{_member(row)}'
+        f"{''.join(column[number] for _, column in columns)}</tr>\n"
+        for number, row in enumerate(rows)
+    )
+    return (
+        f'<div class="table">\n<table>\n<thead><tr><th scope="col">member</th>{head}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody>\n</table>\n</div>\n"
+    )
+
+
+def _member(row: Row) -> str:
+    state = "" if row.state == "done" else f" <small>{row.state}</small>"
+    return f'<th scope="row">{escape(row.member.name)}{state}</th>'
+
+
+def _differs(row: Row, sweep: Sweep) -> str:
+    told = [
+        f"{key.rpartition('.')[2]}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{_value(value)}"
+        for key, value in changes(row, sweep).items()
+    ]
+    return f'<td class="changed">{escape(row.error or ", ".join(told))}</td>'
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _heading(name: str, above: str = "") -> str:
+    over = f"<small>{escape(above)}</small>" if above else ""
+    return over + escape(name.replace("_", " "))
+
+
+def _number(value: float | None) -> str:
+    return f'<td class="number">{"" if value is None else f"{value:,.2f}"}</td>'
 
 
 def _cell(value: object) -> str:

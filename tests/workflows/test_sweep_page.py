@@ -1,0 +1,91 @@
+"""What a sweep's page shows first."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from multihead import recipe as recipes
+from multihead.workflows.sweep import Member, Row, Sweep, to_html
+from multihead.workflows.sweep.headlines import Score, by_length, changes, scores
+
+RECIPE = recipes.load("quickstart")
+
+
+def row(name: str, bleu: float | None, *, reference: float | None = None, **changed: object) -> Row:
+    """Return a member with its BLEU on a test set, or one that is waiting."""
+    member = Member(
+        name,
+        RECIPE,
+        {key.replace("__", "."): value for key, value in changed.items()},
+        {} if reference is None else {"bleu": reference},
+    )
+    if bleu is None:
+        return Row(member, "waiting")
+    return Row(member, "done", {"minutes": 1.25, "news": {"bleu": bleu, "perplexity": 7.0}})
+
+
+def sweep_of(*rows: Row, base: str = "") -> Sweep:
+    return Sweep("mine", "about", base, tuple(each.member for each in rows))
+
+
+def widths(page: str, kind: str) -> list[float]:
+    """Return the widths of all bars of a kind, negative where they stand left of the middle."""
+    found = re.findall(rf'<rect class="{kind}" x="([\d.]+)" y="\d+" width="([\d.]+)"', page)
+    return [-float(width) if float(x) < 75 else float(width) for x, width in found]
+
+
+def test_a_member_is_told_by_what_it_has_otherwise_than_the_base() -> None:
+    base = row("base", 30.0, recipe="a", model__norm="post", model__d_ff=256)
+    other = row("b", 31.0, recipe="a", model__norm="post", model__d_ff=512, data__max_pairs=7)
+    sweep = sweep_of(base, other, base="base")
+    assert changes(other, sweep) == {"model.d_ff": 512, "data.max_pairs": 7}
+    assert changes(base, sweep) == {}
+    assert changes(base, sweep_of(base, other)) == {"model.d_ff": 256}
+
+
+def test_scores_are_those_of_the_tests_or_else_of_the_validation_set() -> None:
+    assert scores([row("a", None), row("b", 1.0)]) == [Score("bleu", "news"), Score("perplexity", "news")]
+    valid: Mapping[str, Any] = {"minutes": 3.0, "valid_accuracy": 0.5, "valid_f1": 0.25}
+    pictures = Row(row("c", None).member, "done", valid)
+    assert scores([pictures]) == [Score("accuracy"), Score("f1")]
+    assert Score("f1").of(pictures) == 0.25
+    assert Score("f1").of(row("d", None)) is None
+    assert scores([row("e", None)]) == []
+
+
+def test_sources_of_different_length_are_told_apart() -> None:
+    numbers = {"bleu": 3.0, "bleu_lowercase": 4.0, "bleu_lowercase_0-10": 5.0, "bleu_lowercase_11+": 2.0}
+    rows = [row("waiting", None), Row(row("a", None).member, "done", {"news": numbers})]
+    found = by_length(rows)
+    assert {words: score.of(rows[1]) for words, score in found.items()} == {"0-10": 5.0, "11+": 2.0}
+    assert "<small>11+ words</small>bleu" in to_html(sweep_of(*rows), rows)
+    assert by_length(rows[:1]) == {}
+
+
+def test_bars_have_the_direction_and_the_length_of_the_difference_ours_and_the_references() -> None:
+    rows = [
+        row("base", 30.0, reference=20.0),
+        row("up", 32.0, reference=21.0),
+        row("down", 29.0, reference=18.0),
+        row("waiting", None, reference=3.0),
+    ]
+    page = to_html(sweep_of(*rows, base="base"), rows)
+    assert widths(page, "ours") == [0.0, 75.0, -37.5]
+    assert widths(page, "theirs") == [0.0, 37.5, -75.0]
+    assert "Bars reach 2.0 to either side." in page
+
+
+def test_a_bar_that_would_hide_the_others_is_cut_off() -> None:
+    rows = [row("base", 30.0), row("a", 31.0), row("b", 29.0), row("failed", 0.0)]
+    page = to_html(sweep_of(*rows, base="base"), rows)
+    assert widths(page, "ours") == [0.0, 18.8, -18.8, -75.0]
+    assert "Bars reach 4.0 to either side; longer ones are cut off." in page
+
+
+def test_without_a_base_there_are_no_bars() -> None:
+    rows = [row("a", 31.0), row("b", 29.0)]
+    page = to_html(sweep_of(*rows), rows)
+    assert "<svg" not in page
+    assert "Bars" not in page
+    assert page.count("31.0") == 2  # in the headlines and among all numbers
+    assert "<td" not in to_html(sweep_of(), [])
