@@ -34,6 +34,9 @@ usage: multihead COMMAND [options]
 New here? `multihead quickstart` trains a translator in a few minutes,
 without a network."""
 
+OPTIONAL = {"starlette": "serve", "uvicorn": "serve"}
+"""Packages that not every installation has, and the extra that brings them."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name, by default those of this process; return the exit code."""
@@ -96,7 +99,13 @@ def _dispatch(given: list[str]) -> int:
         near = difflib.get_close_matches(name, commands(), n=1)
         remedy = f'Did you mean "{near[0]}"?' if near else "`multihead --help` lists the commands."
         raise UserError(f'there is no command "{name}"', remedy=remedy)
-    command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
+    try:
+        command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        remedy = f"pip install 'multihead[{OPTIONAL[error.name]}]'"
+        raise UserError(f"{error.name} is not installed", place=f"multihead {name}", remedy=remedy) from error
     gc.freeze()  # what was imported stays: looking through it again and again took 7 % of a translation
     return command(rest)
 
