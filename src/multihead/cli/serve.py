@@ -1,4 +1,4 @@
-"""Translate over HTTP: a page for people, an interface for programs.
+"""Translate over HTTP: a page, and an interface for programs.
 
     multihead serve runs/de-en
     multihead serve runs/de-en runs/en-de --port 8000
