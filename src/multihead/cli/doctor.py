@@ -18,6 +18,8 @@ OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",
     "sacremoses": "`evaluate --tokenise moses`: pip install 'multihead[published]'",
     "spacy": "`evaluate --tokenise spacy`: pip install 'multihead[published]'",
+    "starlette": "`serve`: pip install 'multihead[serve]'",
+    "uvicorn": "`serve`: pip install 'multihead[serve]'",
 }
 
 
