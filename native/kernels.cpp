@@ -1,5 +1,6 @@
 // The kernels under their C names, e.g. attention_avx2: compiled once for each level of processor, and chosen
 // when the library is loaded (src/multihead/native.py).
+#include "additive.h"
 #include "attention.h"
 #include "beam.h"
 #include "cross_entropy.h"
@@ -97,6 +98,21 @@ EXPORT(attention_backward)(int is_bf16, const void* gradient, Ints gradient_, co
                                       heads(k_), (const T*)v, heads(v_), masked(allowed, allowed_), stats,
                                       (T*)dq, heads(dq_), (T*)dk, heads(dk_), (T*)dv, heads(dv_), shape(sizes),
                                       seed, dropped, threads));
+}
+
+static Additive additive_of(const float* q, const float* k, const float* v, Ints n) {
+    return {q, k, v, n[0], n[1], n[2], n[3]};
+}
+
+EXPORT(additive)(int, const float* q, const float* k, const float* v, float* scores, Ints sizes, int threads) {
+    additive(additive_of(q, k, v, sizes), scores, threads);
+}
+
+EXPORT(additive_backward)(int, const float* gradient, const float* q, const float* k, const float* v, float* dq,
+                          float* dk, float* dv, Ints sizes, int threads) {
+    float* parts = scratch(padded(sizes[3]) * threads);
+    additive_backward(additive_of(q, k, v, sizes), gradient, dq, dk, dv, parts, threads);
+    free(parts);
 }
 
 EXPORT(log_normaliser)(int, const float* logits, float* out, int64_t R, int64_t V, int threads) {

@@ -24,6 +24,8 @@ SIGNATURES = {
     "cross_entropy": "pppiidi",
     "attention": "pnpnpnpnpnpnii",
     "attention_backward": "pnpnpnpnpnppnpnpnnii",
+    "additive": "ppppn",
+    "additive_backward": "pppppppn",
     "linear": "pnpi",
     "encoder_layer": "pndnp",
     "keep_source": "pinnn",

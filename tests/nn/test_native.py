@@ -15,6 +15,7 @@ from torch.testing import assert_close
 from multihead import native
 from multihead.nn import attention, masks
 from multihead.nn.kernels import best_attention, short_attention
+from multihead.nn.kernels.additive_score import additive_scores
 from multihead.nn.kernels.byte_dropout import byte_dropout
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.relu import relu
@@ -227,6 +228,23 @@ def test_dropout_does_not_depend_on_threads_or_level(level: str) -> None:
 @FORMATS
 def test_relu_is_the_equation(dtype: torch.dtype) -> None:
     assert_equation(relu, lambda x: x.clamp_min(0), [random(3, 5, 67, dtype=dtype)])
+
+
+@FORMATS
+@pytest.mark.parametrize("d", [3, 16, 67])
+def test_the_additive_score_is_the_equation(d: int, dtype: torch.dtype) -> None:
+    inputs = [random(B, H, 5, d, dtype=dtype), random(B, H, K, d, dtype=dtype), random(d, dtype=dtype)]
+    assert_equation(additive_scores, lambda q, k, v: (q[:, :, :, None] + k[:, :, None]).tanh() @ v, inputs)
+
+
+def test_the_additive_score_keeps_to_its_range_and_passes_nan_on() -> None:
+    q, k, v = torch.tensor([[[0.0], [300.0], [-300.0], [math.nan]]]), torch.zeros(1, 1, 1), torch.ones(1)
+    assert_close(additive_scores(q, k, v).flatten(), torch.tensor([0, 1, -1, math.nan]), equal_nan=True)
+
+
+def test_queries_that_share_their_keys_are_left_to_pytorch() -> None:
+    q, k, v = random(B, H, 5, 7), random(1, 1, K, 7), random(7)
+    assert additive_scores(q, k, v).shape == (B, H, 5, K)
 
 
 @FORMATS

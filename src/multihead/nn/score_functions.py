@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn.attention import masked_softmax
+from multihead.nn.kernels.additive_score import additive_scores
 
 
 class ScoreFunction(nn.Module):
@@ -53,3 +54,7 @@ class AdditiveScore(ScoreFunction):
     def scores(self, q_BHQd: Tensor, k_BHKd: Tensor) -> Tensor:
         """See :class:`ScoreFunction`."""
         return (q_BHQd[:, :, :, None] + k_BHKd[:, :, None]).tanh() @ self.v
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """See :class:`ScoreFunction`."""
+        return masked_softmax(additive_scores(q, k, self.v), allowed) @ v

@@ -1,0 +1,66 @@
+"""v . tanh(q + k), and its gradients without the tensor of tanh (native, CPU).
+
+Equation: Bahdanau et al. 2015, appendix A.1.2. tanh(q + k) is d times as large as the scores, and in plain
+PyTorch it is written and read eight times an update.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from multihead import native
+
+WIDTH = 16
+"""What the kernel wants d to be a multiple of."""
+LARGEST = 20.0
+"""e^2q e^2k must neither overflow nor vanish."""
+
+
+class _Additive(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q_BHQd: Tensor, k_BHKd: Tensor, v_d: Tensor) -> Tensor:
+        q, k, v = map(_wide, (q_BHQd, k_BHKd, v_d))
+        q, k = (q + q).exp(), (k + k).exp()
+        scores = q.new_empty((*q.shape[:-1], k.shape[-2]))
+        native.call("additive", torch.float32, q, k, v, scores, _sizes(q, k))
+        ctx.save_for_backward(q, k, v)
+        ctx.inputs = q_BHQd.dtype, k_BHKd.dtype, v_d.dtype, len(v_d)
+        return scores
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
+        q, k, v = ctx.saved_tensors
+        *dtypes, d = ctx.inputs
+        found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+        g = gradient.float().contiguous()
+        native.call("additive_backward", torch.float32, g, q, k, v, *found, _sizes(q, k))
+        return tuple(x[..., :d].to(dtype) for x, dtype in zip(found, dtypes, strict=True))
+
+
+def _wide(x: Tensor) -> Tensor:
+    return F.pad(x.float(), (0, -x.shape[-1] % WIDTH)).contiguous()
+
+
+def _sizes(q: Tensor, k: Tensor) -> tuple[int, ...]:
+    return q.shape[:-2].numel(), q.shape[-2], *k.shape[-2:]
+
+
+def additive_scores(q_BHQd: Tensor, k_BHKd: Tensor, v_d: Tensor) -> Tensor:
+    """How well each query matches each key, (B, H, Q, K)."""
+    if not _suits(q_BHQd, k_BHKd, v_d):
+        return (q_BHQd[..., :, None, :] + k_BHKd[..., None, :, :]).tanh() @ v_d
+    scores: Tensor = _Additive.apply(q_BHQd, k_BHKd, v_d)  # type: ignore[no-untyped-call]
+    return scores
+
+
+def _suits(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    return (
+        all(map(native.suits, (q, k, v)))
+        and q.shape[:-2] == k.shape[:-2]
+        and min(q.numel(), k.numel()) > 0
+        and all(bool(x.detach().abs().max() <= LARGEST) for x in (q, k))  # False for NaN too
+    )
