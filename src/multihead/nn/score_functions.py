@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn.attention import masked_softmax
+from multihead.nn.kernels import best_attention
 from multihead.nn.kernels.additive_score import additive_scores
 
 
@@ -41,6 +42,10 @@ class DotScore(ScoreFunction):
     def scores(self, q_BHQd: Tensor, k_BHKd: Tensor) -> Tensor:
         """See :class:`ScoreFunction`."""
         return q_BHQd @ k_BHKd.mT
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """See :class:`ScoreFunction`. Queries sqrt(d) times as large undo the scale of the kernels."""
+        return best_attention(q * q.shape[-1] ** 0.5, k, v, allowed, dropout=0.0)
 
 
 class AdditiveScore(ScoreFunction):
