@@ -1,6 +1,6 @@
 // v . tanh(q + k) of Q queries and K keys of each of N heads (Bahdanau et al. 2015, appendix A.1.2), and its gradients.
 // tanh(q + k) = 1 - 2 / (e^2q e^2k + 1) is by far the largest tensor of such a model; it is computed twice, from powers
-// of e that are taken once, and never written down. 2.4 to 4 times as fast as PyTorch's eight passes over it.
+// of e that are taken once, and never written down. Two to three times as fast as PyTorch's eight passes over it.
 #pragma once
 #include "vector.h"
 

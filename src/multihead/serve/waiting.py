@@ -29,7 +29,7 @@ class Waiting:
     """A translator behind a queue, worked off by a thread of its own.
 
     Nobody is made to wait for company: whatever is there when the translator becomes free is one batch. So a
-    request alone is answered as fast as can be, and many at once as fast as a file of their lines.
+    request alone is answered as fast as can be, and many at once share their steps.
 
     Args:
         translate: is called from the thread only.
