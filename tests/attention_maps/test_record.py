@@ -8,36 +8,14 @@ import pytest
 import torch
 from gru import Gru
 from numpy.typing import NDArray
+from recorded import SOURCE_VOCAB, SOURCES, TARGET_VOCAB, TARGETS, a_batch, a_gru, a_transformer
 from torch import Tensor, nn
 
 from multihead.attention_maps import AttentionRecord, record
 from multihead.batch import PairBatch
-from multihead.data.batches import Shapes, collate
-from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer, DotProductAttention, MultiHeadAttention
 
-SOURCE_VOCAB, TARGET_VOCAB = 41, 43
-SOURCES = [[5, 7, 11, 13, 17], [19, 23], [29, 31, 37]]
-TARGETS = [[4, 6, 8, 10, 12, 14, 16], [18, 20, 22], [24]]
 Floats = NDArray[np.float32]
-
-
-def a_batch(
-    sources: list[list[int]] = SOURCES, targets: list[list[int]] = TARGETS, multiple: int = 1
-) -> PairBatch:
-    return collate(sources, targets, pad_id=0, bos_id=2, eos_id=3, shapes=Shapes(multiple))
-
-
-def a_transformer(**changed: Any) -> Transformer:
-    torch.manual_seed(1)
-    given: dict[str, Any] = {"num_layers": 2, "decoder_layers": 3, "d_k": 5, "d_v": 7, "tied": "decoder"}
-    sizes = {"source_vocab": SOURCE_VOCAB, "target_vocab": TARGET_VOCAB, "d_model": 30, "d_ff": 47}
-    return Transformer(Settings(num_heads=3, **sizes, **given, **changed)).eval()
-
-
-def a_gru() -> Gru:
-    torch.manual_seed(1)
-    return Gru(SOURCE_VOCAB, TARGET_VOCAB).eval()
 
 
 class StepwiseGru(Gru):
@@ -228,101 +206,3 @@ def test_a_model_without_attention_gives_no_records() -> None:
             return scored
 
     assert record(Plain(), a_batch()) == []
-
-
-def hooks_left(model: nn.Module) -> int:
-    return sum(len(module._forward_pre_hooks) + len(module._forward_hooks) for module in model.modules())
-
-
-def test_the_model_is_left_as_it_was_found() -> None:
-    model = a_transformer(dropout=0.3)
-    model.train()
-    model.encoder.layers[1].eval()
-    modes = [module.training for module in model.modules()]
-    weights = {name: weight.clone() for name, weight in model.state_dict().items()}
-    quiet = record(model, a_batch())
-    assert hooks_left(model) == 0
-    assert [module.training for module in model.modules()] == modes
-    assert all(torch.equal(weight, weights[name]) for name, weight in model.state_dict().items())
-    assert all(weight.grad is None for weight in model.parameters())
-    for ours, theirs in zip(quiet, record(model.eval(), a_batch()), strict=True):
-        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
-
-
-def test_no_hook_is_left_when_the_model_fails() -> None:
-    class Failing(Gru):
-        def score(self, batch: PairBatch) -> Tensor:
-            super().score(batch)
-            raise RuntimeError("in the middle")
-
-    model = Failing(SOURCE_VOCAB, TARGET_VOCAB).train()
-    with pytest.raises(RuntimeError, match="in the middle"):
-        record(model, a_batch())
-    assert hooks_left(model) == 0
-    assert model.training
-
-
-def test_the_batch_is_not_changed() -> None:
-    batch = a_batch([[5, 7]], [[11, 13]])
-    record(a_transformer(), batch)
-    assert batch.source.ids_BS.tolist() == [[5, 7, 3]]
-    assert batch.target_BT.tolist() == [[2, 11, 13, 3]]
-
-
-def test_recording_is_in_fp32_whatever_the_model_is_used_in() -> None:
-    model = a_transformer()
-    expected = record(model, a_batch())
-    with torch.autocast("cpu", torch.bfloat16):
-        within_autocast = record(model, a_batch())
-    halved = model.bfloat16()
-    for ours, theirs in zip(within_autocast, expected, strict=True):
-        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
-    of_halved = record(halved, a_batch())
-    assert {weight.dtype for weight in halved.parameters()} == {torch.bfloat16}
-    for ours, theirs in zip(of_halved, record(halved.float(), a_batch()), strict=True):
-        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
-
-
-def test_weights_of_a_bf16_run_deviate_by_less_than_two_hundredths() -> None:
-    """What is shown for a model used in bf16: its fp32 weights. This is how far they are from those used."""
-    model, batch = a_transformer(), a_batch()
-    used: dict[str, Floats] = {}
-
-    def remember(name: str) -> Any:
-        def hook(module: Any, args: tuple[Any, ...]) -> None:
-            used[name] = module.weights(args[0], args[1], args[3]).float().numpy()
-
-        return hook
-
-    for name, module in model.named_modules():
-        if isinstance(module, DotProductAttention):
-            module.register_forward_pre_hook(remember(name))
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        model.score(batch)
-    for module in model.modules():
-        module._forward_pre_hooks.clear()
-    deviations = [
-        np.abs(
-            one.weights_BHQK
-            - used[one.module][:, :, : one.weights_BHQK.shape[2], : one.weights_BHQK.shape[3]]
-        )
-        for one in record(model, batch)
-    ]
-    largest = max(float(d.max()) for d in deviations)
-    assert 0 < largest < 0.02
-
-
-def test_a_compiled_model_is_recorded_eager() -> None:
-    model = a_transformer()
-    expected = record(model, a_batch())
-    calls = []
-
-    def backend(graph: Any, inputs: Any) -> Any:
-        calls.append(graph)
-        return graph.forward
-
-    model.compile(backend=backend)
-    found = record(model, a_batch())
-    assert calls == []
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)

@@ -1,10 +1,7 @@
 """The native kernels, at every level that this processor can run, against the equations."""
 
-import importlib.util
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from unittest import mock
 
 import pytest
 import torch
@@ -285,33 +282,3 @@ def test_more_threads_compute_the_same(threads: int) -> None:
     found = everything()
     torch.set_num_threads(before)
     assert_close(found, expected)
-
-
-# --- the choice ----------------------------------------------------------------------------------------
-
-
-def test_double_precision_and_compiled_code_stay_in_pytorch() -> None:
-    assert native.suits(torch.ones(1))
-    assert not native.suits(torch.ones(1, dtype=torch.float64))
-    assert not native.suits(torch.ones(1), torch.ones(1, dtype=torch.bfloat16))
-    with mock.patch.object(torch.compiler, "is_compiling", return_value=True):
-        assert not native.suits(torch.ones(1))
-    with native.use(""):
-        assert not native.suits(torch.ones(1))
-
-
-def test_without_the_library_or_with_one_of_another_machine_everything_is_pytorch(tmp_path: Path) -> None:
-    with mock.patch.object(native, "find_spec", return_value=None):
-        assert native._load() == (None, ())
-    broken = tmp_path / "broken.so"
-    broken.write_bytes(b"no library")
-    spec = importlib.util.spec_from_file_location("multihead._native", broken)
-    with mock.patch.object(native, "find_spec", return_value=spec):
-        assert native._load() == (None, ())
-
-
-def test_a_library_that_lacks_a_kernel_is_none() -> None:
-    with mock.patch.dict(native.SIGNATURES, {"one_of_tomorrow": "p"}):
-        library, levels = native._load()
-    assert library is not None
-    assert levels == ()

@@ -26,6 +26,9 @@ RunFolders = Annotated[
     tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]", help_behavior_hint="")
 ]
 Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
+Device = Annotated[
+    str, tyro.conf.arg(metavar="NAME", help="cuda, mps, cpu, or auto: the first of these that there is.")
+]
 
 CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.HelptextFromCommentsOff)
 

@@ -1,10 +1,23 @@
 """How to search: as the run's recipe says, but for what the command line says."""
 
 from collections.abc import Mapping
+from typing import Annotated
+
+import tyro
 
 from multihead import recipe as recipes
+from multihead.hardware import SearchPrecision
 from multihead.run import Run
 from multihead.settings import SearchSettings
+
+Precision = Annotated[
+    SearchPrecision,
+    tyro.conf.arg(
+        help="Of matrix products while translating: fp32, bf16, int8 (fastest, a little less exact; on a "
+        "CPU, with the native part), or auto: bf16 where the processor computes in it."
+    ),
+]
+"""An option of what translates."""
 
 
 def search_settings(folder: str, given: Mapping[str, object]) -> SearchSettings:

@@ -52,8 +52,7 @@ class Options:
     """Classes shown for each."""
     json: _options.Flag = False
     """Print JSON."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -44,8 +44,7 @@ class Options:
     """Page to write."""
     json: _options.File = None
     """Write all numbers as JSON too."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

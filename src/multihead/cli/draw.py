@@ -53,8 +53,7 @@ class Options:
     """Write a page of what the model draws beside what it was trained on; -n captions of each kind."""
     scale: int = 0
     """Enlarge each pixel so many times; 0: until a picture can be seen."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

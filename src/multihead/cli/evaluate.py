@@ -22,6 +22,7 @@ from multihead import hardware
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
+from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.run import Run
@@ -59,11 +60,8 @@ class Options:
     """Measure also on sources made worse: the end cut, words left out, words in another order."""
     rate: float = 0.2
     """How much worse, from 0 to 1: the part cut, a word's chance to go, how far a word may move."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
-    precision: hardware.SearchPrecision = "auto"
-    """Of matrix products while translating: fp32, bf16, int8 (on a CPU, with the native part), or auto: bf16
-    where the processor computes in it."""
+    device: _options.Device = "auto"
+    precision: Precision = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -30,8 +30,7 @@ class Options:
     """Pieces told for each gap."""
     json: _options.Flag = False
     """Print JSON."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

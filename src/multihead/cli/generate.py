@@ -31,8 +31,7 @@ class Options:
     """What the text begins with; "-": standard input."""
     number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1
     """How many texts; a line of dashes stands between two."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

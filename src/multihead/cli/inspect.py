@@ -62,8 +62,7 @@ class Options:
     """Merge pieces to words."""
     specials: _options.Flag = False
     """Show special symbols too."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

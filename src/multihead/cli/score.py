@@ -45,8 +45,7 @@ class Options:
     """Divide by the number of target pieces, the end symbol included."""
     encoding: _options.Text = None
     """Text encoding of the files. [as the run's]"""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ import uvicorn
 from multihead import hardware
 from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
-from multihead.cli._searching import search_settings
+from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect.page import Asked
@@ -50,11 +50,8 @@ class Options:
     """Characters in one request at most."""
     origin: _options.Text = None
     """A web site whose pages may ask from a browser, such as https://example.org; "*": all. [none]"""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
-    precision: hardware.SearchPrecision = "auto"
-    """Of matrix products: fp32, bf16, int8 (fastest, a little less exact; on a CPU, with the native part), or
-    auto: bf16 where the processor computes in it."""
+    device: _options.Device = "auto"
+    precision: Precision = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,7 +18,7 @@ import tyro
 
 from multihead import hardware
 from multihead.cli import _console, _options
-from multihead.cli._searching import search_settings
+from multihead.cli._searching import Precision, search_settings
 from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.generation import Output, Translation, Translator
@@ -49,11 +49,8 @@ class Options:
     translation found is written anyway as LINE NUMBER TAB SCORE TAB TRANSLATION."""
     encoding: _options.Word = "utf-8"
     """Text encoding of what is read; UTF-8 is written."""
-    device: _options.Word = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
-    precision: hardware.SearchPrecision = "auto"
-    """Of matrix products: fp32, bf16, int8 (fastest, a little less exact; on a CPU, with the native part), or
-    auto: bf16 where the processor computes in it."""
+    device: _options.Device = "auto"
+    precision: Precision = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,0 +1,117 @@
+"""Scoring and evaluating with a trained run."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+
+def test_score_gives_a_number_for_each_pair(
+    trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out, err = run(capfdbinary, "score", trained, "--src", corpus[0], "--tgt", corpus[1])
+    numbers = [float(line) for line in out.removesuffix("\n").split("\n")]
+    assert len(numbers) == 216
+    assert all(number < 0 for number in numbers)
+    assert "216 pairs, 864 pieces" in err
+    total = float(err.partition("log-probability ")[2].partition(",")[0])
+    assert total == pytest.approx(math.fsum(numbers), abs=0.02)  # each is printed rounded
+    per_token, _ = run(
+        capfdbinary,
+        "score",
+        trained,
+        "--src",
+        corpus[0],
+        "--tgt",
+        corpus[1],
+        "--per-token",
+        "-o",
+        tmp_path / "x",
+    )
+    assert per_token == ""
+    first = float((tmp_path / "x").read_text().split("\n")[0])
+    assert first == pytest.approx(numbers[0] / 4, abs=1e-4)
+
+
+def test_score_refuses_files_of_different_length(
+    trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "short").write_text("one\n")
+    capfdbinary.readouterr()
+    out = tmp_path / "numbers"
+    arguments = ["score", trained, "--src", corpus[0], "--tgt", tmp_path / "short", "-o", out]
+    assert "216 lines, but" in fail(capfdbinary, *arguments)
+    assert not out.exists()
+
+
+def test_score_reads_what_the_run_was_trained_on(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text('{"de": "eins zwei drei", "en": "three two one"}\n')
+    keys = ["--data.source_field", "de", "--data.target_field", "en"]
+    out, _ = run(capfdbinary, "score", trained, "--src", pairs, *keys)
+    assert float(out) < 0
+    assert "data.source_field" in fail(capfdbinary, "score", trained, "--src", pairs)
+
+
+def test_evaluate_takes_no_target_without_its_source(trained: Path, capfdbinary: Captured) -> None:
+    assert "--tgt without --src" in fail(capfdbinary, "evaluate", trained, "--tgt", "nowhere.en")
+
+
+def test_evaluate_measures_the_recipes_test_sets(trained: Path, capfdbinary: Captured) -> None:
+    out, _ = run(capfdbinary, "evaluate", trained)
+    assert f"{trained} on held_out: 216 pairs" in out
+    assert "nrefs:1|case:mixed" in out
+    assert "216 of these sentences occur in the training data" not in out or "caution" in out
+    told = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])
+    assert told["held_out"]["pairs"] == 216
+    assert {"bleu", "bleu_lowercase", "chrf", "perplexity", "signature"} <= told["held_out"].keys()
+
+
+def test_evaluate_prints_signatures_whole(
+    trained: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out, _ = run(capfdbinary, "evaluate", trained)
+    told = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])["held_out"]
+    lines = out.split("\n")
+    for name in ("signature", "signature_lowercase", "signature_chrf"):
+        assert f"    {told[name]}" in lines
+    assert lines == [line.rstrip() for line in lines]
+
+
+def test_evaluate_compares_two_runs(
+    trained: Path, corpus: tuple[Path, Path], capfdbinary: Captured, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(trained)
+    files = ["--src", corpus[0], "--tgt", corpus[1]]
+    out, _ = run(capfdbinary, "evaluate", trained, other, *files)
+    assert f"train.de: {other} against {trained}" in out
+    assert "may be chance" in out
+    told = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
+    assert told["comparison"]["train.de"]["bleu"]["p_value"] == 1.0
+    assert told["runs"].keys() == {str(trained), str(other)}
+
+
+def test_evaluate_measures_an_ensemble(
+    trained: Path, training: list[str], capfdbinary: Captured, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    run(capfdbinary, *training, "--run", other, "--training.seed", 2)
+
+    def perplexity(*words: object) -> float:
+        told = json.loads(run(capfdbinary, "evaluate", *words, "--json", "--precision", "fp32")[0])
+        return float(told["held_out"]["perplexity"])
+
+    alone = [perplexity(trained), perplexity(other)]
+    assert perplexity(trained, trained, trained, "--ensemble") == alone[0]
+    # The logarithm of a mean is no less than the mean of logarithms.
+    assert perplexity(trained, other, "--ensemble") < math.sqrt(alone[0] * alone[1])
+    out, _ = run(capfdbinary, "evaluate", trained, other, "--ensemble")
+    assert f"{trained} + {other} on held_out: 216 pairs" in out
+    told = fail(capfdbinary, "evaluate", trained, other, trained)
+    assert "3 runs are named. Name one, or two to be compared, or measure them together: --ensemble" in told

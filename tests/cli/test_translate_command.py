@@ -1,0 +1,157 @@
+"""Translating with a trained run."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> "Typing":
+    return Typing(monkeypatch)
+
+
+class Typing:
+    """Puts text into standard input."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.patch = patch
+
+    def __call__(self, text: str) -> None:
+        self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_translate_writes_a_line_for_each_line_in_order(
+    trained: Path, typed: Typing, capfdbinary: Captured
+) -> None:
+    lines = ["eins", "", "zwei drei vier fünf sechs", "drei\u2028vier", "   ", "eins"]
+    typed("".join(f"{line}\n" for line in lines))
+    out, err = run(capfdbinary, "translate", trained)
+    translated = out.split("\n")
+    assert len(translated) == len(lines) + 1
+    assert translated[-1] == ""
+    assert translated[1] == translated[4] == ""
+    assert translated[0] == translated[5]
+    each = []
+    for line in lines:
+        typed(line + "\n")
+        each.append(run(capfdbinary, "translate", trained)[0].removesuffix("\n"))
+    assert translated[:-1] == each
+    assert "Traceback" not in err
+
+
+def test_translate_reads_and_writes_files(
+    trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out, _ = run(capfdbinary, "translate", trained, "-i", corpus[0], "--beam-size", 2)
+    assert (
+        run(capfdbinary, "translate", trained, "-i", corpus[0], "-o", tmp_path / "x", "--beam-size=2")[0]
+        == ""
+    )
+    assert (tmp_path / "x").read_text(encoding="utf-8") == out
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_translate_leaves_an_old_file_as_it_is_when_the_input_is_bad(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "in").write_bytes(b"eins\n\xe4\n")
+    (tmp_path / "out").write_text("old")
+    told = fail(capfdbinary, "translate", trained, "-i", tmp_path / "in", "-o", tmp_path / "out")
+    assert f"{tmp_path / 'in'}:2: not UTF-8" in told
+    assert (tmp_path / "out").read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
+
+
+def test_translate_writes_to_what_is_no_file(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+    typed("eins\n")
+    assert run(capfdbinary, "translate", trained, "-o", "/dev/null")[0] == ""
+    assert Path("/dev/null").is_char_device()
+
+
+def test_translate_writes_where_a_link_leads(
+    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to("target")
+    typed("eins\n")
+    run(capfdbinary, "translate", trained, "-o", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() != "old"
+    # A link to what is open already, as /dev/stdout is one: written, not replaced.
+    (tmp_path / "standard").symlink_to("/proc/self/fd/1")
+    typed("eins\n")
+    out, _ = run(capfdbinary, "translate", trained, "-o", tmp_path / "standard")
+    assert out == (tmp_path / "target").read_text()
+    assert (tmp_path / "standard").is_symlink()
+
+
+def test_n_best_gives_the_line_number_and_the_score_best_first(
+    trained: Path, typed: Typing, capfdbinary: Captured
+) -> None:
+    typed("eins zwei\n\ndrei\n")
+    out, _ = run(capfdbinary, "translate", trained, "--n-best", 3, "--search.beam_size", 3)
+    rows = [line.split("\t") for line in out.removesuffix("\n").split("\n")]
+    assert [number for number, _, _ in rows] == ["1"] * 3 + ["3"] * 3
+    for first in (0, 3):
+        scores = [float(score) for _, score, _ in rows[first : first + 3]]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_scores_stand_before_the_translations(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+    typed("eins zwei\n\n")
+    plain, _ = run(capfdbinary, "translate", trained)
+    typed("eins zwei\n\n")
+    scored, _ = run(capfdbinary, "translate", trained, "--scores")
+    rows = [line.split("\t") for line in scored.removesuffix("\n").split("\n")]
+    assert [text for _, text in rows] == plain.removesuffix("\n").split("\n")
+    assert float(rows[0][0]) < 0
+
+
+def test_translations_begin_as_they_have_to(
+    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    typed("eins\nzwei\n")
+    out, _ = run(capfdbinary, "translate", trained, "--prefix", "six five")
+    assert all(line.startswith("six five") for line in out.removesuffix("\n").split("\n"))
+    (tmp_path / "prefixes").write_text("four\n\n")
+    typed("eins\nzwei\n")
+    out, _ = run(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert out.startswith("four")
+    typed("eins\nzwei\ndrei\n")
+    told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert "2 lines, but more to translate" in told
+    typed("eins\n")
+    told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert "more lines than the 1 to translate" in told
+
+
+def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+    typed("eins zwei drei\n")
+    one, _ = run(capfdbinary, "translate", trained)
+    typed("eins zwei drei\n")
+    assert run(capfdbinary, "translate", trained, trained)[0] == one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "no run folder is named"),
+        (["nowhere"], "nowhere: no such run folder"),
+        (["RUN", "--beam-sise", "3"], 'unknown option "--beam-sise". Did you mean "--beam-size"?'),
+        (["RUN", "--search.beam_sise", "3"], 'Did you mean "search.beam_size"?'),
+        (["RUN", "--training.steps", "5"], 'unknown option "--training.steps"'),
+        (["RUN", "--beam-size", "none"], "it must be a whole number"),
+        (["RUN", "--beam-size", "3", "--n-best", "5"], "n_best 5 is larger than the beam, 3"),
+        (["RUN", "--device", "abacus"], 'no device "abacus" here'),
+        (["RUN", "-i", "nowhere.de"], "nowhere.de: no such file"),
+        (["RUN", "-o", "/nowhere/x"], "/nowhere/x: cannot be written"),
+    ],
+)
+def test_translate_says_what_is_wrong(
+    trained: Path, typed: Typing, capfdbinary: Captured, arguments: list[str], told: str
+) -> None:
+    typed("eins\n")
+    assert told in fail(capfdbinary, "translate", *(trained if word == "RUN" else word for word in arguments))
