@@ -81,9 +81,15 @@ def test_an_unknown_model_is_refused_with_the_nearest_name() -> None:
         models.load("../x")
 
 
+@pytest.mark.parametrize("name", recipes.names())
+def test_the_model_of_a_recipe_is_known_from_its_files_alone(name: str) -> None:
+    assert recipes.model(name) == load(name).kind
+
+
 def test_models_and_recipes_are_listed_without_importing_torch() -> None:
     code = (
         "import sys; from multihead import models, recipes; models.kinds(); recipes.describe(); "
+        "[recipes.model(name) for name in recipes.names()]; "
         "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
