@@ -47,15 +47,16 @@ def search(
     constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
     if settings.no_repeat_ngram:
         constraints.append(no_repeated_ngram(settings.no_repeat_ngram))
+    wanted = max(settings.n_best, settings.mbr)
     if settings.method == "beam":
         return beam(
             model,
             source,
             prefixes,
             eos_id=target.eos_id,
-            beam_size=settings.beam_size,
+            beam_size=max(settings.beam_size, settings.mbr),
             alpha=settings.length_penalty,
-            n_best=settings.n_best,
+            n_best=wanted,
             stop=settings.stop,
             limits=limits,
             constraints=constraints,
@@ -69,7 +70,7 @@ def search(
             eos_id=target.eos_id,
             seed=settings.seed,
             numbers=numbers,
-            samples=settings.n_best,
+            samples=wanted,
             temperature=settings.temperature,
             top_k=settings.top_k,
             top_p=settings.top_p,
@@ -78,10 +79,10 @@ def search(
             constraints=constraints,
             observer=observer,
         )
-    if settings.n_best > 1:
+    if wanted > 1:
         raise UserError(
-            f"greedy search finds one output, not {settings.n_best}",
-            remedy="Choose search.method beam or sample, or search.n_best 1.",
+            f"greedy search finds one output, not {wanted}",
+            remedy="Choose search.method beam or sample, or search.n_best 1 and search.mbr 0.",
         )
     return greedy(
         model,
