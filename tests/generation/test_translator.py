@@ -33,6 +33,16 @@ LINES = [
 SHORT = SearchSettings(max_extra=5, beam_size=3)
 
 
+@pytest.fixture(scope="module")
+def german() -> Tokenizer:
+    return train(["ein Hund und eine Katze"] * 3, TokenizerSettings(vocab_size=300))
+
+
+@pytest.fixture(scope="module")
+def english() -> Tokenizer:
+    return train(["a dog and a cat"] * 3, TokenizerSettings(vocab_size=290))
+
+
 def gru(german: Tokenizer, english: Tokenizer, seed: int = 1) -> Gru:
     torch.manual_seed(seed)
     return Gru(german.vocab_size, english.vocab_size)
@@ -42,6 +52,11 @@ def transformer(german: Tokenizer, english: Tokenizer, **settings: object) -> Tr
     given = {"d_model": 12, "d_ff": 17, "num_layers": 1, "num_heads": 3, "tied": "decoder", **settings}
     sizes = {"source_vocab": german.vocab_size, "target_vocab": english.vocab_size}
     return Transformer(TransformerSettings.model_validate({**given, **sizes}))
+
+
+@pytest.fixture
+def translator(german: Tokenizer, english: Tokenizer) -> Translator:
+    return Translator([gru(german, english)], german, english, device=CPU, precision="fp32", settings=SHORT)
 
 
 def test_each_line_has_its_translation_in_its_place_whatever_the_batches(translator: Translator) -> None:

@@ -47,16 +47,15 @@ def search(
     constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
     if settings.no_repeat_ngram:
         constraints.append(no_repeated_ngram(settings.no_repeat_ngram))
-    wanted = max(settings.n_best, settings.mbr)
     if settings.method == "beam":
         return beam(
             model,
             source,
             prefixes,
             eos_id=target.eos_id,
-            beam_size=max(settings.beam_size, settings.mbr),
+            beam_size=settings.beam_size,
             alpha=settings.length_penalty,
-            n_best=wanted,
+            n_best=settings.n_best,
             stop=settings.stop,
             limits=limits,
             constraints=constraints,
@@ -70,7 +69,7 @@ def search(
             eos_id=target.eos_id,
             seed=settings.seed,
             numbers=numbers,
-            samples=wanted,
+            samples=settings.n_best,
             temperature=settings.temperature,
             top_k=settings.top_k,
             top_p=settings.top_p,
@@ -79,10 +78,10 @@ def search(
             constraints=constraints,
             observer=observer,
         )
-    if wanted > 1:
+    if settings.n_best > 1:
         raise UserError(
-            f"greedy search finds one output, not {wanted}",
-            remedy="Choose search.method beam or sample, or search.n_best 1 and search.mbr 0.",
+            f"greedy search finds one output, not {settings.n_best}",
+            remedy="Choose search.method beam or sample, or search.n_best 1.",
         )
     return greedy(
         model,

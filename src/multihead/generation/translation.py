@@ -13,8 +13,7 @@ class Output:
     Attributes:
         text: what it says.
         tokens: its pieces as ids of the target vocabulary, a forced prefix included.
-        score: ``log_probability`` over the length penalty; outputs are sorted by it, but where ``search.mbr``
-            puts them in another order.
+        score: ``log_probability`` over the length penalty; outputs are sorted by it.
         log_probability: natural logarithm, of what was not forced, end symbol included.
         cut: it was made to end; the model would have gone on.
     """

@@ -14,7 +14,6 @@ from multihead import hardware
 from multihead.attention_maps.calls import evaluating
 from multihead.errors import UserError
 from multihead.generation.batching import Asked, by_length, to_source
-from multihead.generation.consensus import by_consensus
 from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import search
 from multihead.generation.stepping import LatestStepper
@@ -168,13 +167,10 @@ class Translator:
         def output(line: str, h: Hypothesis) -> Output:
             return Output.of(h, target.decode(h.tokens, words.get((line, h.tokens), ())))
 
-        translations = []
-        for one, found in zip(batch, hypotheses, strict=True):
-            outputs = [output(one.line, h) for h in found]
-            if settings.mbr:
-                outputs = by_consensus(outputs, sampled=settings.method == "sample")[: settings.n_best]
-            translations.append(Translation.of(one.line, outputs))
-        return translations
+        return [
+            Translation.of(one.line, [output(one.line, h) for h in found])
+            for one, found in zip(batch, hypotheses, strict=True)
+        ]
 
     def translate_stream(
         self, lines: Iterable[str], settings: SearchSettings | None = None, *, chunk: int = 4096

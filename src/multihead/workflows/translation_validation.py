@@ -31,7 +31,7 @@ class Validator:
         self.prepared, self.device = prepared, device
         self.precision = recipe.training.precision
         self.batch_tokens = recipe.training.batch_tokens
-        self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1, "mbr": 0})
+        self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
         self.lowercase = recipe.data.lowercase
         count = len(prepared.valid)
         chosen = np.linspace(0, count - 1, min(count, recipe.validation.max_pairs)).round().astype(int)

@@ -79,7 +79,7 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
             cast(Stepper[Any], model),
             source.to(translator.device),
             [[target.bos_id]],
-            s.model_copy(update={"method": "beam", "n_best": s.beam_size, "mbr": 0}),
+            s.model_copy(update={"method": "beam", "n_best": s.beam_size}),
             target=target,
             capacity=None if translator.limit is None else translator.limit - 1,
             numbers=[0],

@@ -111,9 +111,6 @@ class SearchSettings(Settings):
     1.4 times as fast, 10 of 1,000 outputs differed, BLEU was 37.778 (exact: 37.775)."""
     n_best: PositiveInt = 1
     """Hypotheses returned for each sentence."""
-    mbr: int = Field(0, ge=0)
-    """Minimum Bayes risk (Kumar and Byrne 2004): so many hypotheses are found, by a beam at least as wide or
-    as samples, and the one most like the others comes first, not the likeliest; try 12; 0: the likeliest."""
     max_extra: int = Field(50, ge=0)
     """Longest output: the source's length plus this many pieces (sec. 6.1)."""
     max_length: int = Field(0, ge=0)
