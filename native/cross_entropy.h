@@ -19,7 +19,7 @@ static void cross_entropy(T* logits, const int64_t* targets, double* sums, doubl
             vf most = splat(-INFINITY), total{};
             for (int64_t i = 0; i < whole; i += W) {
                 vf v = load(x + i);
-                most = select(v <= most, most, v);  // so written that NaN wins
+                most = select(v <= most, most, v);
                 total += v;
             }
             if (whole < V) {

@@ -58,7 +58,7 @@ struct bf16 {
 // So written that nothing is added: x - 0 is x whatever it is, x + 0 is not.
 INLINE vf splat(float x) { return x - vf{}; }
 INLINE vf select(vi which, vf yes, vf no) { return which ? yes : no; }
-// So written that NaN stays NaN.
+// A NaN in b stays.
 INLINE vf maximum(vf a, vf b) { return select(b <= a, a, b); }
 
 INLINE vi lanes() {

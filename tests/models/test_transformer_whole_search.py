@@ -199,3 +199,26 @@ def test_what_was_asked_is_left_as_it_was() -> None:
     beam(model, asked, [[BEGIN]] * 19, eos_id=END)
     assert torch.equal(asked.lengths_B, before.lengths_B)
     assert torch.equal(asked.ids_BS, before.ids_BS)
+
+
+@pytest.mark.parametrize("alpha", [80.0, -9.5])
+def test_a_length_penalty_beyond_all_measure_ends_all_the_same(alpha: float) -> None:
+    one, asked = prepared(), sources(7, 11)
+    given: dict[str, Any] = {"eos_id": END, "alpha": alpha, "limits": Limits(max_length=20)}
+    found = beam(one, asked, [[BEGIN]] * 7, beam_size=3, **given)
+    assert [len(hypotheses) for hypotheses in found] == [1] * 7
+    stepwise = beam(OneByOne(one), asked, [[BEGIN]] * 7, beam_size=3, **given)
+    assert [len(hypotheses) for hypotheses in stepwise] == [1] * 7
+
+
+def test_a_search_past_the_positions_that_were_learned_is_an_error() -> None:
+    one, asked = prepared(positions="learned", max_positions=12), sources(3, 11)
+    never, limits = [Banned([PAD, BEGIN, END])], Limits(max_length=40)
+    for stepper in (one, OneByOne(one)):
+        with pytest.raises(ValueError, match="position 13 is beyond the 12"):
+            beam(stepper, asked, [[BEGIN]] * 3, eos_id=END, constraints=never, limits=limits)
+
+
+def test_no_hypothesis_is_too_few() -> None:
+    with pytest.raises(ValueError, match="n_best is 0"):
+        beam(prepared(), sources(3, 11), [[BEGIN]] * 3, eos_id=END, n_best=0)

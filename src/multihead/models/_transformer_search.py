@@ -62,7 +62,7 @@ class PreparedTransformer:
             memory_BSd = self._read(source)
             caches = self._decoder.begin(memory_BSd, source.lengths_B)
             # Where sentences begin in different columns, a bias is needed from the first on.
-            bias = None if shift_B is None else torch.zeros(len(prefixes), 1, 0)
+            bias = None if shift_B is None else torch.zeros(len(prefixes), 1, 0, dtype=torch.float32)
             state = SharedState(caches, 1, 0, bias, shift_B)
             for column, ids_B in enumerate(ids_BQ.T):
                 x_NKd, state = self._looked_up(ids_B, state)

@@ -86,6 +86,7 @@ def beam(
 
     Raises:
         NotFiniteError: the model's scores are no numbers.
+        ValueError: an output may be longer than the positions that were learned.
     """
     K = plan.beam_size
     live = _Live(plan, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
@@ -95,10 +96,14 @@ def beam(
     step = 0
     while True:
         most = LOOK - step % LOOK
+        positions = encodings(step + most)
+        if positions is not None:
+            most = min(most, len(positions) - step)
+            if not most:
+                raise ValueError(f"position {step + 1} is beyond the {step} that were learned")
         cache.reserve(cache.slots + K * most)
         live.reserve(cache.room)
         assert live.bias is None or live.bias.shape[2] == cache.room
-        positions = encodings(step + most)
         looked_up = (embedding_Vd, None if positions is None else positions.detach().float().contiguous())
         decoder.beam(cache, looked_up, search, live.addresses, (step, most), live.report)
         made, ends, due, broken = live.report.tolist()
@@ -133,10 +138,10 @@ class _Live:
 
     def __init__(self, plan: Plan, longest_N: Tensor, width: int, vocabulary: int) -> None:
         N, K = len(longest_N), plan.beam_size
-        self.sums = torch.full((N, K), -torch.inf)
+        self.sums = torch.full((N, K), -torch.inf, dtype=torch.float32)
         self.sums[:, 0] = 0.0
-        self.bias = None if K == 1 else torch.empty(N, K, 0)
-        self.scores = torch.full((N, plan.n_best), -torch.inf)
+        self.bias = None if K == 1 else self.sums.new_empty(N, K, 0)
+        self.scores = self.sums.new_full((N, plan.n_best), -torch.inf)
         self.count = torch.zeros(N, dtype=torch.long)
         self.done = torch.zeros(N, dtype=torch.uint8)
         self.longest = longest_N.long().clone()
@@ -145,11 +150,12 @@ class _Live:
         self.tokens = torch.full((steps + 1, N, K), plan.first)
         self.parents = torch.zeros_like(self.tokens)
         self.ends = torch.empty(N * K * LOOK, 4, dtype=torch.long)
-        self.totals = torch.empty(N * K * LOOK)
+        self.totals = self.sums.new_empty(N * K * LOOK)
         self.report = torch.zeros(4, dtype=torch.long)
         rows, few = N * K, min(K, vocabulary)
         floats = (rows * width, TOGETHER * vocabulary, rows, rows, rows * few)
-        self._work = [torch.empty(size) for size in floats] + [torch.empty(rows * few, dtype=torch.long)]
+        self._work = [self.sums.new_empty(size) for size in floats]
+        self._work.append(torch.empty(rows * few, dtype=torch.long))
 
     @property
     def addresses(self) -> tuple[int, ...]:
@@ -167,7 +173,7 @@ class _Live:
     def reserve(self, room: int) -> None:
         """Have as much room for who sees which slot as the cache has for slots."""
         if self.bias is not None and self.bias.shape[2] < room:
-            wider = torch.empty(*self.bias.shape[:2], room)
+            wider = self.bias.new_empty(*self.bias.shape[:2], room)
             wider[..., : self.bias.shape[2]] = self.bias
             self.bias = wider
 

@@ -75,6 +75,7 @@ class NativeEncoderLayer:
         """(N, S, d_model), float32, to the same, in place; ``lengths_N``: how many positions are real."""
         N, S, _ = x_NSd.shape
         assert x_NSd.is_contiguous()
+        assert S > 0
         native.call(
             "encoder_layer",
             self._dtype,
@@ -139,7 +140,7 @@ class NativeDecoder:
     def logits(self, x_NKd: Tensor, caches: Sequence[NativeCache], bias_NKS: Tensor | None) -> Tensor:
         """The same, and scores of what may follow each hypothesis, (N * K, V)."""
         N, K, _ = x_NKd.shape
-        logits_RV = torch.empty(N * K, self.output.outputs)
+        logits_RV = torch.empty(N * K, self.output.outputs, dtype=torch.float32)
         self._decode(x_NKd, caches, bias_NKS, logits_RV)
         return logits_RV
 

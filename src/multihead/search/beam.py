@@ -49,7 +49,7 @@ def beam(
         eos_id: the end symbol.
         beam_size: k, hypotheses alive at a time.
         alpha: exponent of the length penalty; 0: plain log-probabilities are compared.
-        n_best: hypotheses to return, at most ``beam_size``. Fewer come back if there are no more.
+        n_best: hypotheses to return, from 1 to ``beam_size``. Fewer come back if there are no more.
         stop: "exact": a sentence is done when no live hypothesis can still be among its n best; "first": also
             when ``beam_size`` of its hypotheses have ended (a heuristic: a later one could be better).
         limits: how long an output may be.
@@ -58,7 +58,10 @@ def beam(
 
     Raises:
         UserError: if ``n_best`` exceeds ``beam_size``, or the model's scores are not finite.
+        ValueError: ``n_best`` below 1.
     """
+    if n_best < 1:
+        raise ValueError(f"n_best is {n_best}")
     if n_best > beam_size:
         raise UserError(
             f"n_best {n_best} is larger than the beam, {beam_size}",
@@ -100,7 +103,7 @@ def beam(
         if ended.any or bool(ends_BK.any()):
             ended.add(live, best, ends_BK)
             sums_BK = best.sums.masked_fill(ends_BK, -torch.inf)
-            done_B = _attainable(live, sums_BK, alpha) <= ended.worst
+            done_B = (_attainable(live, sums_BK, alpha) <= ended.worst) | (sums_BK.amax(1) == -torch.inf)
             if stop == "first":
                 done_B |= ended.count_B >= beam_size
             # Done is done, so that what a sentence does until it is dropped does not depend on the batch.

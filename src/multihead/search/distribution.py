@@ -21,7 +21,7 @@ def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
         UserError: if a row is no distribution: NaN, +infinity, or nothing but -infinity.
     """
     if _native(logits_RV):
-        normaliser_R = torch.empty(len(logits_RV))
+        normaliser_R = logits_RV.new_empty(len(logits_RV))
         native.call("log_normaliser", torch.float32, logits_RV, normaliser_R, *logits_RV.shape)
     else:
         normaliser_R = _log_normaliser(logits_RV)
@@ -59,7 +59,8 @@ def largest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     rows, vocabulary = logits_RV.shape
     if k <= MOST and _native(logits_RV):
         k = min(k, vocabulary)
-        values_RK, columns_RK = torch.empty(rows, k), torch.empty(rows, k, dtype=torch.long)
+        values_RK = logits_RV.new_empty(rows, k)
+        columns_RK = torch.empty(rows, k, dtype=torch.long)
         native.call("top", torch.float32, logits_RV, values_RK, columns_RK, rows, vocabulary, k)
         return values_RK, columns_RK
     chunks = vocabulary // CHUNK

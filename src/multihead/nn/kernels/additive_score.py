@@ -54,7 +54,7 @@ def additive_scores(q_BHQd: Tensor, k_BHKd: Tensor, v_d: Tensor) -> Tensor:
     if not _suits(q_BHQd, k_BHKd, v_d):
         return (q_BHQd[..., :, None, :] + k_BHKd[..., None, :, :]).tanh() @ v_d
     scores: Tensor = _Additive.apply(q_BHQd, k_BHKd, v_d)  # type: ignore[no-untyped-call]
-    return scores
+    return scores.to(q_BHQd.dtype)
 
 
 def _suits(q: Tensor, k: Tensor, v: Tensor) -> bool:

@@ -133,10 +133,12 @@ def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float,
 def _native(logits_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
     """As :func:`_eager`, a row at a time in the first cache."""
     n, V = logits_nV.shape
+    targets_n = targets_n.long().contiguous()
+    # The kernel reads and writes where a target says.
+    if n and not 0 <= int(targets_n.min()) <= int(targets_n.max()) < V:
+        raise IndexError(f"a target that is none of the {V:,} ids")
     sums = torch.empty(3, dtype=torch.float64)
-    native.call(
-        "cross_entropy", logits_nV.dtype, logits_nV, targets_n.contiguous(), sums, n, V, smoothing, wanted
-    )
+    native.call("cross_entropy", logits_nV.dtype, logits_nV, targets_n, sums, n, V, smoothing, wanted)
     return sums
 
 

@@ -4,7 +4,7 @@ What it gains: at the few rows of a decoding step, the library's products reach 
 speed; these read a matrix from front to back and sum in registers (``native/products.h``).
 """
 
-from typing import Self
+from typing import NoReturn, Self
 
 import torch
 from torch import Tensor, nn
@@ -38,6 +38,9 @@ class PackedLinear:
         self.description = (self._weight.data_ptr(), address, self.inputs, self.outputs)
         """What native kernels are told: the addresses of weight and bias, inputs, outputs."""
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("laid out for the native kernels, which know its addresses: it cannot be copied")
+
     @classmethod
     def of(cls, dtype: torch.dtype, *parts: nn.Linear, first: float = 1.0) -> Self:
         """One product for several layers that read the same; the first of them is multiplied by a factor."""
@@ -49,7 +52,7 @@ class PackedLinear:
     def __call__(self, x_Md: Tensor) -> Tensor:
         """(M, inputs) to (M, outputs), both in float32."""
         x_Md = x_Md.float().contiguous()
-        out = torch.empty(len(x_Md), self.outputs)
+        out = torch.empty(len(x_Md), self.outputs, dtype=torch.float32)
         native.call("linear", self.dtype, x_Md, self.description, out, len(x_Md))
         return out
 

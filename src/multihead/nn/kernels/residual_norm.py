@@ -31,7 +31,7 @@ class _ResidualNorm(torch.autograd.Function):
         rows = x.numel() // d
         seed = native.seed() if dropped else 0
         z = x if y is None else torch.empty_like(x)
-        out, (mean, rstd) = torch.empty_like(x), torch.empty(2, rows)
+        out, (mean, rstd) = torch.empty_like(x), torch.empty(2, rows, dtype=torch.float32)
         y = None if y is None else y.contiguous()
         written = None if y is None else z
         native.call(
@@ -46,7 +46,7 @@ class _ResidualNorm(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         z, gamma, mean, rstd = ctx.saved_tensors
         d = z.shape[-1]
-        dx, (dgamma, dbeta) = torch.empty_like(z), torch.empty(2, d)
+        dx, (dgamma, dbeta) = torch.empty_like(z), torch.empty(2, d, dtype=torch.float32)
         dy = torch.empty_like(z) if ctx.dropped else None
         native.call(
             "residual_backward",

@@ -27,7 +27,7 @@ class _ShortAttention(torch.autograd.Function):
         if allowed is not None:
             allowed = allowed.expand(B, H, Q, K)
         seed = native.seed() if dropped else 0
-        out, stats = _heads_last(v, B, H, Q, d_v), torch.empty(B, H, Q, 2)
+        out, stats = _heads_last(v, B, H, Q, d_v), torch.empty(B, H, Q, 2, dtype=torch.float32)
         native.call(
             "attention",
             q.dtype,
@@ -73,8 +73,9 @@ def suits(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> bool:
         native.suits(q, k, v)
         and q.dim() == k.dim() == v.dim() == 4
         and q.shape[:2] == k.shape[:2] == v.shape[:2]
-        and 0 < k.shape[2] <= LONGEST
-        and min(q.shape[3], v.shape[3]) > 0
+        and 0 < k.shape[2] == v.shape[2] <= LONGEST
+        and q.shape[3] == k.shape[3]
+        and min(q.numel(), v.shape[3]) > 0
         and (allowed is None or (allowed.dtype == torch.bool and allowed.device.type == "cpu"))
     )
 

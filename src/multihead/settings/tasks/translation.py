@@ -103,7 +103,7 @@ class SearchSettings(Settings):
     """Beam search, greedy search, or random samples."""
     beam_size: PositiveInt = 5
     """Hypotheses kept for each sentence."""
-    length_penalty: float = 0.6
+    length_penalty: float = Field(0.6, ge=-10, le=10, allow_inf_nan=False)
     """alpha in ((5 + |Y|) / 6)^alpha (Wu et al. 2016, eq. 14; 0.6 as in Vaswani et al. 2017); 0: none."""
     stop: Literal["exact", "first"] = "first"
     """When a beam search is over. exact: when nothing better can come; first: when as many hypotheses have

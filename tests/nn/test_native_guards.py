@@ -1,0 +1,71 @@
+"""What would have the native kernels read or write where they must not is refused, or left to PyTorch."""
+
+import copy
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from multihead import native
+from multihead.nn.kernels import short_attention
+from multihead.nn.kernels.additive_score import additive_scores
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
+from multihead.nn.kernels.packed_linear import PackedLinear
+from multihead.nn.kernels.residual_norm import residual_norm
+from multihead.search.distribution import largest, log_normaliser
+
+pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+
+
+@pytest.fixture
+def narrow_by_default() -> Iterator[None]:
+    torch.set_default_dtype(torch.bfloat16)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("target", [11, 2**40, -1, -100])
+def test_a_target_that_is_no_id_is_refused(target: int) -> None:
+    hidden, weight = torch.randn(5, 7), torch.randn(11, 7)
+    with pytest.raises(IndexError, match="none of the 11 ids"):
+        linear_cross_entropy(hidden, weight, torch.tensor([0, 1, target, 3, 4]), 0.1)
+
+
+def test_targets_may_be_integers_of_any_width() -> None:
+    hidden, weight, targets = torch.randn(5, 7), torch.randn(11, 7), torch.arange(5)
+    narrow = linear_cross_entropy(hidden, weight, targets.int(), 0.1)
+    assert_close(narrow, linear_cross_entropy(hidden, weight, targets, 0.1))
+
+
+@pytest.mark.usefixtures("narrow_by_default")
+def test_what_kernels_write_in_float32_does_not_follow_the_default() -> None:
+    q = torch.randn(2, 3, 71, 13, dtype=torch.float32, requires_grad=True)
+    x, norm = torch.randn(7, 131, dtype=torch.float32, requires_grad=True), nn.LayerNorm(131).float()
+    loss = short_attention.attend(q, q, q, None, 0.0).sum() + residual_norm(x, x, norm, 0.0).sum()
+    torch.autograd.backward(loss)
+    logits = torch.randn(71, 131, dtype=torch.float32)
+    assert log_normaliser(logits, 0).dtype == largest(logits, 5)[0].dtype == torch.float32
+    packed = PackedLinear(torch.randn(71, 131, dtype=torch.float32), None, torch.float32)
+    assert packed(logits).dtype == torch.float32
+    assert loss.isfinite()
+
+
+def test_attention_whose_shapes_do_not_fit_is_not_for_the_kernel() -> None:
+    q, k, v = torch.randn(1, 2, 5, 16), torch.randn(1, 2, 3, 16), torch.randn(1, 2, 3, 7)
+    assert short_attention.suits(q, k, v, None)
+    assert not short_attention.suits(q, k, torch.randn(1, 2, 9, 7), None)
+    assert not short_attention.suits(torch.randn(1, 2, 5, 64), k, v, None)
+    assert not short_attention.suits(torch.randn(1, 2, 0, 16), k, v, None)
+
+
+def test_additive_scores_are_in_the_format_of_the_queries() -> None:
+    q, k, v = (torch.randn(*shape).bfloat16() for shape in ((2, 3, 5, 7), (2, 3, 11, 7), (7,)))
+    assert additive_scores(q, k, v).dtype == torch.bfloat16
+
+
+def test_what_kernels_know_by_its_address_is_not_copied() -> None:
+    packed = PackedLinear(torch.randn(3, 5), None, torch.float32)
+    with pytest.raises(TypeError, match="cannot be copied"):
+        copy.deepcopy(packed)
