@@ -30,6 +30,17 @@ def test_the_parts_together_are_the_corpus_and_share_no_sentence(
     assert sum(map(len, german)) == 23
 
 
+def test_parts_of_a_small_corpus_are_small_and_named_as_its_files(
+    tmp_path: Path, capfdbinary: Captured
+) -> None:
+    for ending in ("de", "en"):
+        (tmp_path / f"c.{ending}").write_text("".join(f"{ending} {i}\n" for i in range(61)), encoding="utf-8")
+    to = tmp_path / "parts"
+    out, _ = run(capfdbinary, "split", "--src", tmp_path / "c.de", "--tgt", tmp_path / "c.en", "--to", to)
+    assert [len(lines(to / f"{part}.de")) for part in ("train", "valid", "test")] == [55, 3, 3]
+    assert f"train --data.dir {to} --src train.de --tgt train.en --valid-src valid.de" in out
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

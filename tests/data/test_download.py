@@ -245,9 +245,12 @@ def test_every_known_corpus_can_be_got_one_way_or_the_other() -> None:
 
 
 def test_a_missing_file_of_a_known_corpus_names_the_command() -> None:
-    assert "multihead data get multi30k" in remedy_for_missing("some/where/train.de.gz")
-    assert "--data.dir" in remedy_for_missing("train.de.gz")
-    assert "data get" not in remedy_for_missing("my.txt")
+    assert "multihead data get multi30k" in remedy_for_missing(Path("some/where/train.de.gz"))
+    assert "--data.dir" in remedy_for_missing(Path("train.de.gz"))
+    assert "data get" not in remedy_for_missing(Path("my.txt"))
+    # A name that anybody gives a file; the folder tells whether it is the corpus'.
+    assert "data get" not in remedy_for_missing(Path("mine/train.de"))
+    assert "multihead split" in remedy_for_missing(Path("data/tatoeba-de-en/train.de"))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data/multi30k")

@@ -14,6 +14,9 @@ from rich.text import Text
 
 from multihead.errors import UserError
 
+NOTES = 20
+"""Lines that were cut or not translated that are told one by one; the others are counted."""
+
 
 def output() -> Console:
     """Return the console on standard output."""

@@ -109,6 +109,8 @@ def _named_kind(rest: Sequence[str]) -> str | None:
 def _unknown(argument: str, spellings: Sequence[str], command: str) -> UserError:
     remedy = f"`multihead {command} --help` lists the options."
     if not argument.startswith("-"):
+        if command == "train":
+            remedy = "A corpus of your own is named by --src FILE --tgt FILE."
         return UserError(f'one argument too many: "{argument}"', remedy=remedy)
     # `--steps` is most likely the key of that name, in its section.
     ending = f".{argument.lstrip('-').replace('-', '_')}"

@@ -87,8 +87,11 @@ def main(arguments: Sequence[str]) -> int:
     else:
         _show(found, console)
     for evaluation in (evaluation for evaluations in found.values() for evaluation in evaluations):
-        for note in evaluation.notes:
+        for note in evaluation.notes[: _console.NOTES]:
             _console.messages().print(note)
+        if more := len(evaluation.notes[_console.NOTES :]):
+            told = f"{evaluation.test_set.name}: {more:,} more lines were cut or not translated"
+            _console.messages().print(told)
     return 0
 
 

@@ -41,8 +41,11 @@ class Options:
         None
     )
     """Run folder."""
-    to: Literal["ctranslate2", "sentencepiece", ""] = ""
-    """For what."""
+    to: Annotated[
+        Literal["ctranslate2", "sentencepiece"] | None,
+        tyro.conf.arg(metavar="FOR", help_behavior_hint=""),
+    ] = None
+    """ctranslate2 or sentencepiece."""
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
     """New folder; it appears when it is complete."""
     quantization: ctranslate2.Quantization = "float32"

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+import tyro
 from rich.table import Table
 
 from multihead import recipe, recipes
@@ -26,7 +28,7 @@ HEADINGS = {
 class Options:
     """What can be said."""
 
-    name: _options.Name = None
+    name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
     """A recipe to show in full: as TOML, ready to be saved and changed."""
 
 

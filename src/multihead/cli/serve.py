@@ -74,7 +74,9 @@ def main(arguments: Sequence[str]) -> int:
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        # It has answered what waited, and then raises what it was ended by: an end as it should be.
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
     return 0
 
 

@@ -4,9 +4,10 @@
     multihead split --src pairs.tsv --source-field 2 --target-field 1 --to own
 
 Pairs that share a sentence on either side, directly or through other pairs,
-stay together, so that no test sentence was seen in training. Writes
-train.source and train.target, or train.de and train.en where the languages are
-named (--source-language de --target-language en); valid and test likewise.
+stay together, so that no test sentence was seen in training. Writes train.de
+and train.en, named as the files read are or as --source-language and
+--target-language say, else train.source and train.target; valid and test
+likewise.
 """
 
 from array import array
@@ -25,7 +26,10 @@ from multihead.data.splitting import PARTS, connected_groups, split
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
-from multihead.text.lines import STDIN
+from multihead.text.lines import STDIN, file_kind
+
+MOST = 1000
+"""Pairs of a part that is not told how many, at most."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,14 @@ class Options:
     """Text encoding of the files."""
     to: _options.Folder = None
     """Folder for the six files."""
-    source_language: _options.Word = "source"
-    """Ending of the source side's files, e.g. de."""
-    target_language: _options.Word = "target"
-    """Ending of the target side's files, e.g. en."""
-    valid: int = 1000
-    """Pairs to validate on."""
-    test: int = 1000
-    """Pairs to test on."""
+    source_language: _options.Text = None
+    """Ending of the source side's files, e.g. de. [that of --src, else source]"""
+    target_language: _options.Text = None
+    """Ending of the target side's files, e.g. en. [that of --tgt, else target]"""
+    valid: _options.Number = None
+    """Pairs to validate on. [1,000, of a small corpus a twentieth]"""
+    test: _options.Number = None
+    """Pairs to test on. [1,000, of a small corpus a twentieth]"""
     seed: int = 1
     """Chooses the pairs."""
 
@@ -66,11 +70,13 @@ def main(arguments: Sequence[str]) -> int:
     for source, target in _pairs(options):
         sources.append(sentence_hash(source))
         targets.append(sentence_hash(target))
-    if options.valid + options.test >= len(sources):
+    usual = min(MOST, len(sources) // 20)
+    valid, test = (usual if count is None else count for count in (options.valid, options.test))
+    if valid + test >= len(sources):
         fact = f"{len(sources):,} pairs leave none to train on"
         raise UserError(fact, place=options.src[0], remedy="Ask for smaller parts: --valid and --test.")
     groups = connected_groups(as_hashes(sources), as_hashes(targets))
-    parts = split(groups, valid=options.valid, test=options.test, seed=options.seed)
+    parts = split(groups, valid=valid, test=test, seed=options.seed)
     _create(folder)
     console = _console.output()
     console.print(f"{len(parts):,} pairs in {int(groups.max()) + 1:,} groups that share no sentence")
@@ -80,6 +86,12 @@ def main(arguments: Sequence[str]) -> int:
         for side, name in enumerate(names):
             write(in_blocks(pair[side] for pair in compress(_pairs(options), bytes(chosen))), str(name))
         console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {names[0]} and {names[1]}")
+    first, second = _endings(options)
+    console.print(
+        f"to train on them: multihead train --data.dir {folder} --src train.{first} --tgt train.{second}"
+        f" --valid-src valid.{first} --valid-tgt valid.{second}",
+        soft_wrap=True,
+    )
     return 0
 
 
@@ -91,7 +103,7 @@ def _checked(options: Options) -> str:
     if STDIN in (*options.src, *options.tgt):
         fact = "a split reads the corpus more than once, and standard input only once"
         raise UserError(fact, remedy="Save it to a file.")
-    if min(options.valid, options.test) < 0:
+    if min(options.valid or 0, options.test or 0) < 0:
         raise UserError("a part cannot have fewer than 0 pairs", remedy="Check --valid and --test.")
     first, second = endings = _endings(options)
     if first == second or not all(ending.isalnum() for ending in endings):
@@ -101,7 +113,11 @@ def _checked(options: Options) -> str:
 
 
 def _endings(options: Options) -> tuple[str, str]:
-    return options.source_language, options.target_language
+    """Return what the files of each side end in: what was said, else as the files read, else the side."""
+    read = [file_kind(files[0]).removeprefix(".") if files else "" for files in (options.src, options.tgt)]
+    told = all(ending.isalnum() for ending in read) and read[0] != read[1]
+    source, target = read if told else ("source", "target")
+    return options.source_language or source, options.target_language or target
 
 
 def _pairs(options: Options) -> Iterator[tuple[str, str]]:

@@ -31,7 +31,7 @@ FAILED = 1
 class Options:
     """What can be said besides keys of a recipe, which hold for all members."""
 
-    sweep: Annotated[_options.Name, tyro.conf.arg(metavar="SWEEP")] = None
+    sweep: Annotated[_options.Name, tyro.conf.arg(metavar="[SWEEP]")] = None
     """A built-in sweep or a TOML file."""
     folder: _options.Folder = None
     """Where the runs and the table are put; by default runs/SWEEP."""

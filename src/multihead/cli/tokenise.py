@@ -26,7 +26,7 @@ from multihead.text.published import tokeniser
 class Options:
     """What can be said."""
 
-    file: Annotated[_options.Name, tyro.conf.arg(metavar="FILE")] = None
+    file: Annotated[_options.Name, tyro.conf.arg(metavar="[FILE]")] = None
     """Text, plain or compressed; standard input if none is named."""
     rules: Literal["spacy", "moses"] = "spacy"
     """Whose rules."""

@@ -29,7 +29,7 @@ from multihead.workflows.train import train
 class Options:
     """What can be said besides the keys of a recipe."""
 
-    recipe: Annotated[_options.Name, tyro.conf.arg(metavar="RECIPE")] = None
+    recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
     """A built-in recipe (`multihead recipes`) or a TOML file. Without it settings suit the corpus's size."""
     src: _options.Files = ()
     """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
+from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -58,6 +59,11 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
     if not options.runs:
         raise UserError("no run folder is named", remedy="multihead translate RUN < text")
+    for folder in options.runs[1:]:
+        if not Path(folder).exists():
+            raise UserError(
+                "no such run folder", place=folder, remedy="Text comes by standard input, or -i FILE."
+            )
     search = search_settings(options.runs[0], given)
     hardware.keep_memory()
     translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
@@ -74,7 +80,7 @@ def _blocks(translator: Translator, search: SearchSettings, options: Options) ->
     size = 1 if by_hand else CHUNK
     lines = read_lines(options.input or STANDARD, options.encoding)
     prefixes = read_lines(options.prefixes, options.encoding) if options.prefixes else repeat(options.prefix)
-    number = 0
+    number = notes = 0
     while chunk := list(islice(lines, size)):
         forced = [prefix or "" for prefix in islice(prefixes, len(chunk))]
         fact = ""
@@ -85,15 +91,18 @@ def _blocks(translator: Translator, search: SearchSettings, options: Options) ->
         if fact:
             raise UserError(fact, place=str(options.prefixes), remedy="A prefix a line, empty for none.")
         found = translator.translate(chunk, search, prefixes=forced, first_number=number)
-        for place, translation in enumerate(found, start=number + 1):
-            if translation.note:
-                console.print(f"line {place:,}: {translation.note}")
+        noted = [(place, one.note) for place, one in enumerate(found, start=number + 1) if one.note]
+        for place, note in noted[: max(0, _console.NOTES - notes)]:
+            console.print(f"line {place:,}: {note}")
+        notes += len(noted)
         yield [
             line
             for place, translation in enumerate(found, start=number + 1)
             for line in _spelled(place, translation, search, scores=options.scores)
         ]
         number += len(chunk)
+    if notes > _console.NOTES:
+        console.print(f"{notes - _console.NOTES:,} more lines were cut or not translated")
 
 
 def _spelled(number: int, translation: Translation, search: SearchSettings, *, scores: bool) -> Iterator[str]:

@@ -37,7 +37,7 @@ def reread(data: DataSettings) -> Iterator[DataSettings]:
         raise UserError("standard input is named twice", place="data", remedy="It can be read only once.")
     for path in [Path(data.dir) / name for name in names if name != STDIN]:
         if not path.exists():
-            raise UserError("no such file", place=str(path), remedy=remedy_for_missing(path.name))
+            raise UserError("no such file", place=str(path), remedy=remedy_for_missing(path))
         next(read_lines(str(path), data.encoding), None)  # says what else is wrong with it
     with tempfile.TemporaryDirectory(prefix="multihead.") as folder:
         spooled = Path(folder) / "standard input"

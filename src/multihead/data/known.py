@@ -54,10 +54,15 @@ def known(name: str) -> KnownData:
     return KNOWN[name]
 
 
-def remedy_for_missing(name: str) -> str:
+def remedy_for_missing(path: Path) -> str:
     """Return what to do about a corpus file that is not there."""
-    file = Path(name).name
-    corpus = next((d for d in KNOWN.values() if file in {*(f.name for f in d.files), *d.made}), None)
+    file = path.name
+
+    def holds(corpus: KnownData) -> bool:
+        # Names like train.de are anybody's; the folder tells.
+        return file in {f.name for f in corpus.files} or (file in corpus.made and corpus.name in path.parts)
+
+    corpus = next(filter(holds, KNOWN.values()), None)
     if corpus is None:
         return "Check the name, and the folder it is looked for in (--data.dir)."
     get = f"multihead data get {corpus.name}" + ("" if corpus.url else " --from FOLDER")

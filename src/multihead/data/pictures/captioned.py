@@ -167,7 +167,7 @@ def _pairs(data: DataSettings) -> _Pairs:
     rows = _rows(path)
     place = Path(data.dir) / data.pictures if data.pictures else path.parent
     if not place.exists():
-        raise UserError("no such file or folder", place=str(place), remedy=remedy_for_missing(place.name))
+        raise UserError("no such file or folder", place=str(place), remedy=remedy_for_missing(place))
     contents = _zipped(place, rows, path) if place.is_file() else _lying(place, rows, path)
     captions = [caption for _, _, caption in rows]
 

@@ -112,7 +112,7 @@ def listed(names: Sequence[str], folder: Path, key: str) -> Listing:
     paths = [folder / name for name in names]
     for path in paths:
         if not path.exists():
-            raise UserError("no such file or folder", place=str(path), remedy=remedy_for_missing(path.name))
+            raise UserError("no such file or folder", place=str(path), remedy=remedy_for_missing(path))
     if len(paths) == 2:
         return _from_idx(*paths)
     if len(paths) != 1:

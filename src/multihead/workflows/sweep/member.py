@@ -47,14 +47,17 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
         UserError: see ``workflows.train.train``.
     """
     observer = _Observer()
+    measured = recipe.task == "translation" and recipe.data.tests
+    # Read before anything trains: a file that is missing is told at once.
+    tests = test_sets(recipe.data) if measured else []
     outcome = train(recipe, folder, observer)
     if outcome.how == "interrupted":
         return None
     run = Run.open(folder)
     result = {"recipe": _identity(recipe), **observer.numbers(outcome)}
-    if recipe.task == "translation" and recipe.data.tests:
+    if tests:
         translator = Translator.load(folder, device=recipe.training.device)
-        for test in test_sets(recipe.data):
+        for test in tests:
             result[test.name] = _numbers(evaluate(translator, test, recipe.search))
     run.write_text(RESULT, json.dumps(result, indent=2) + "\n")
     return result

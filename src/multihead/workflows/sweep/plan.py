@@ -186,8 +186,9 @@ def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path)
 def _name(name: str, point: Mapping[str, object], place: str) -> str:
     values = [f"{key.rpartition('.')[2]}={value}" for key, value in point.items()]
     whole = ",".join([*([name] if name else []), *values])
+    remedy = 'Give it a line like name = "wider", of letters and digits.'
     if not whole or not whole.isprintable() or whole[0] in "./" or "/" in whole:
-        raise UserError(f'its name is "{whole}", which cannot name a folder', place=place)
+        raise UserError(f'its name is "{whole}", which cannot name a folder', place=place, remedy=remedy)
     return whole
 
 
