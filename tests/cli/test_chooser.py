@@ -178,3 +178,8 @@ def test_a_home_that_cannot_be_written_is_no_reason_to_warn() -> None:
         environment.pop(key, None)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     assert done.stderr == b""
+
+
+def test_a_name_that_is_too_long_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", "a" * 5003]) == BAD_INPUT
+    assert "too long. Check the name." in capsys.readouterr().err

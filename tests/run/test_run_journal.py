@@ -110,3 +110,21 @@ def test_a_full_disk_takes_a_half_written_line_back(tmp_path: Path, monkeypatch:
     with pytest.raises(UserError, match="No space left on device"):
         write(tmp_path / "m", range(4, 5))
     assert (tmp_path / "m").read_bytes().count(b"\n") == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"event": "update", "loss": 1.0}',
+        '{"event": "update", "step": true, "loss": 1.0}',
+        '{"event": "update", "step": -1}',
+        '{"event": "update", "step": 1e3}',
+        '{"event": "validation", "step": 99999999999999999999}',
+        '{"event": "update", "step": 7, "loss": "low"}',
+        '{"event": "update", "step": 7, "seconds": [1]}',
+        '{"event": "update", "step": 7, "tokens": 99999999999999999999}',
+    ],
+)
+def test_what_nobody_counts_with_is_no_event(tmp_path: Path, line: str) -> None:
+    (tmp_path / "m").write_text(line + '\n{"event": "update", "step": 7, "loss": null, "rate": 1}\n')
+    assert steps(tmp_path / "m") == [7]

@@ -38,3 +38,9 @@ def test_an_interval_tells_means_the_last_rate_and_the_time_left() -> None:
 def test_progress_survives_json() -> None:
     progress = Progress(7, Position(3, 1), 50, 11.0, 2.5, 5, 2, [3, 5], "enough")
     assert Progress.from_dict(progress.to_dict()) == progress
+
+
+@pytest.mark.parametrize("changed", [{"position": None}, {"step": "7"}, {"step": -7}, {"more": 1}])
+def test_numbers_that_are_not_of_a_training_are_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="no progress of a training"):
+        Progress.from_dict({**Progress().to_dict(), **changed})

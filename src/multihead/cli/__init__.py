@@ -22,6 +22,9 @@ from multihead.errors import UserError
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
 """Exit codes: as a shell reports SIGINT and SIGPIPE; something that the user can put right."""
 
+NAMES = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EACCES)
+"""What the system says of names that lead nowhere, or where nobody may go."""
+
 USAGE = """\
 usage: multihead COMMAND [options]
 
@@ -62,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return BROKEN_PIPE
     except OSError as error:
+        if not debug and error.errno in NAMES:
+            _tell(UserError(str(error.strerror).lower(), place=str(error.filename), remedy="Check the name."))
+            return BAD_INPUT
         if debug or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
             raise
         _drop_output()

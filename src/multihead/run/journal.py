@@ -17,6 +17,15 @@ from multihead.run import files
 
 HEADING = re.compile(r"# step (\d+)")
 """Begins a block of samples; the lines of the block are indented, so that no sample looks like one."""
+NUMBERS = frozenset(
+    (
+        *("loss", "nll", "accuracy", "perplexity", "bleu", "chrf", "f1"),
+        *("rate", "norm", "epoch", "seconds", "eta_seconds", "tokens", "tokens_per_second"),
+    )
+)
+"""What is a number in every event that has it."""
+MOST = 2**53
+"""Whole numbers beyond are none that a training counts to, nor are they exact as floating-point numbers."""
 
 
 def append(path: Path, text: str) -> None:
@@ -72,7 +81,17 @@ def _event(line: str) -> dict[str, Any] | None:
         read = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return read if isinstance(read, dict) and isinstance(read.get("step", 0), int) else None
+    return read if isinstance(read, dict) and _sound(read) else None
+
+
+def _sound(event: Mapping[str, Any]) -> bool:
+    """Tell whether an event, which anybody may have written, has the numbers that readers count on."""
+    known = event.get("event") in ("update", "validation")
+    step = event.get("step", None if known else 0)
+    if type(step) is not int or not 0 <= step < MOST:
+        return False
+    numbers = [value for key, value in event.items() if key in NUMBERS and value is not None]
+    return all(type(value) is float or (type(value) is int and abs(value) < MOST) for value in numbers)
 
 
 def _lines(path: Path) -> list[str]:

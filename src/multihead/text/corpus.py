@@ -55,6 +55,8 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
         for name in sources:
             if _format(data, name) == "lines":
                 remedy = "Name the target files too, or set data.format to tsv or jsonl if it has both."
+                if file_kind(name) == ".csv":
+                    remedy = "Save it with tabs between the columns, as .tsv: commas also stand in sentences."
                 raise UserError("one side only", place=_path(data, name), remedy=remedy)
         return
     if len(sources) != len(targets):

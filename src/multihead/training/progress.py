@@ -39,5 +39,15 @@ class Progress:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> "Progress":
-        """Return what :meth:`to_dict` was made from."""
-        return cls(**{**saved, "position": Position(**saved["position"])})
+        """Return what :meth:`to_dict` was made from.
+
+        Raises:
+            ValueError: it was made by something else.
+        """
+        try:
+            found = cls(**{**saved, "position": Position(**saved["position"])})
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no progress of a training: {error}") from None
+        if type(found.step) is not int or found.step < 0:
+            raise ValueError(f"no progress of a training: step {found.step!r}")
+        return found

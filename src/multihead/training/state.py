@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead import native
+from multihead.errors import UserError
 from multihead.run import Run
 from multihead.settings import Learning
 from multihead.training import optimizers
@@ -48,7 +49,11 @@ class State:
         if saved := run.load_state():
             tensors, meta = saved
             self._tell_of_other_kernels(meta.pop(KERNELS, None))
-            self.progress = Progress.from_dict(meta)
+            try:
+                self.progress = Progress.from_dict(meta)
+            except ValueError as error:
+                remedy = "Remove the run folder and train again, or copy the checkpoints from a backup."
+                raise UserError(str(error), place=f"{run.folder}/checkpoints", remedy=remedy) from None
             self.model.load_state_dict(_under(MODEL, tensors))
             optimizers.load_state_tensors(self.optimizer, self.model, tensors)
             if self.ema:

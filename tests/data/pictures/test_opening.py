@@ -118,3 +118,16 @@ def test_what_is_no_picture_is_refused(tmp_path: Path, name: str, fact: str) -> 
     (tmp_path / "a.txt").write_text("hello")
     with pytest.raises(UserError, match=fact):
         open_picture(tmp_path / name)
+
+
+def test_a_picture_that_another_program_would_have_to_run_is_not_opened(tmp_path: Path) -> None:
+    """Pillow hands EPS, a language, to Ghostscript."""
+    for name in ("a.eps", "a.png"):
+        Image.new("RGB", (WIDTH, HEIGHT)).save(tmp_path / name, format="EPS")
+        with pytest.raises(UserError, match="not a picture that can be read"):
+            open_picture(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a.bmp", "a.webp", "a.tiff", "a.ppm"])
+def test_other_usual_formats_are_opened(tmp_path: Path, name: str) -> None:
+    assert open_picture(saved(tmp_path, Image.new("RGB", (WIDTH, HEIGHT)), name)).size == (WIDTH, HEIGHT)

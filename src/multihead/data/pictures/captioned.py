@@ -1,6 +1,5 @@
 """Pictures with captions, listed in a file or drawn by the package: stored once, then found again."""
 
-import csv
 import hashlib
 import io
 import json
@@ -22,6 +21,7 @@ from multihead.data.pictures.opening import Form, channels_of, fitted, open_pict
 from multihead.data.pictures.prepare import CHANNELS
 from multihead.data.pictures.shapes import draw_shapes
 from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
+from multihead.data.pictures.table import cells
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
 from multihead.progress import OnProgress
@@ -189,7 +189,7 @@ def _rows(path: Path) -> list[tuple[int, str, str]]:
     """Return line, file and caption of each picture on a list."""
     delimiter = "," if file_kind(str(path)) == ".csv" else "\t"
     lines = read_lines(str(path))
-    heading = [name.strip().lower() for name in next(csv.reader([next(lines, "")], delimiter=delimiter), [])]
+    heading = [name.strip().lower() for name in cells(next(lines, ""), delimiter, f"{path}:1")]
     if FILE not in heading or CAPTION not in heading:
         fact = f'no columns "{FILE}" and "{CAPTION}" in its first line ({", ".join(heading) or "empty"})'
         raise UserError(fact, place=f"{path}:1", remedy="Its first line names the columns.")
@@ -198,8 +198,8 @@ def _rows(path: Path) -> list[tuple[int, str, str]]:
         if not line.strip():
             continue
         # In a TSV file quotes are just characters.
-        row = line.split("\t") if delimiter == "\t" else next(csv.reader([line]))
         place = f"{path}:{number}"
+        row = line.split("\t") if delimiter == "\t" else cells(line, delimiter, place)
         if len(row) != len(heading):
             raise UserError(f"{len(row)} columns, but the first line has {len(heading)}", place=place)
         name, caption = row[heading.index(FILE)], row[heading.index(CAPTION)].strip()

@@ -1,6 +1,5 @@
 """Which pictures there are, and of which class: from a folder of folders, a CSV file, or idx files."""
 
-import csv
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from PIL import Image
 from multihead.data.known import remedy_for_missing
 from multihead.data.pictures.idx import is_idx, read_idx
 from multihead.data.pictures.opening import SUFFIXES, open_picture
+from multihead.data.pictures.table import cells
 from multihead.errors import UserError
 from multihead.text.lines import file_kind, read_lines
 
@@ -157,7 +157,7 @@ def _from_folder(folder: Path) -> FileListing:
 def _from_csv(path: Path) -> FileListing:
     delimiter = "\t" if file_kind(str(path)) == ".tsv" else ","
     lines = read_lines(str(path))
-    heading = next(csv.reader([next(lines, "")], delimiter=delimiter), [])
+    heading = cells(next(lines, ""), delimiter, f"{path}:1")
     columns = [name.strip().lower() for name in heading]
     if FILE not in columns or LABEL not in columns:
         fact = f'no columns "{FILE}" and "{LABEL}" in its first line ({", ".join(heading) or "empty"})'
@@ -168,8 +168,8 @@ def _from_csv(path: Path) -> FileListing:
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
-        row = next(csv.reader([line], delimiter=delimiter))
         place = f"{path}:{number}"
+        row = cells(line, delimiter, place)
         if len(row) != len(columns):
             raise UserError(f"{len(row)} columns, but the first line has {len(columns)}", place=place)
         name, label = row[columns.index(FILE)], row[columns.index(LABEL)].strip()

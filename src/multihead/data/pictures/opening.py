@@ -27,6 +27,10 @@ _MODES = {1: "L", 3: "RGB"}
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError)
 
 
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
+"""What is read. Of what else Pillow knows some is read by other programs: EPS is a program, and run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """What pictures are brought to.
@@ -56,7 +60,7 @@ def open_picture(path: Path | BinaryIO, place: str = "") -> Image.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
-            with Image.open(path) as picture:
+            with Image.open(path, formats=FORMATS) as picture:
                 _check_size(*picture.size, place)
                 upright = ImageOps.exif_transpose(picture)
                 upright.load()
