@@ -183,3 +183,22 @@ def test_a_home_that_cannot_be_written_is_no_reason_to_warn() -> None:
 def test_a_name_that_is_too_long_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "a" * 5003]) == BAD_INPUT
     assert "too long. Check the name." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "fact"), [(MemoryError, "not enough memory"), (RecursionError, "too deeply")]
+)
+def test_what_is_too_much_is_told_in_a_line(
+    error: type[Exception], fact: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise error
+
+    command(monkeypatch, fail)
+    assert main(["recipes"]) == BAD_INPUT
+    assert fact in capsys.readouterr().err
+
+
+def test_an_error_does_not_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", "a\x1b[31m\nb"]) == BAD_INPUT
+    assert "a\\x1b[31m\\x0ab" in capsys.readouterr().err.replace("\n", "")

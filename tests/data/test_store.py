@@ -76,7 +76,10 @@ def test_a_damaged_store_is_noticed(tmp_path: Path, name: str, damage: str) -> N
 
 
 @pytest.mark.parametrize(
-    "change", [{"version": 0}, {"format": "another"}, {"pairs": 2}, {"dtypes": ["<u4", "<u2"]}, {"sizes": []}]
+    "change",
+    [{"version": 0}, {"format": "another"}, {"pairs": 2}, {"dtypes": ["<u4", "<u2"]}, {"sizes": []}]
+    # Objects would be addresses, which anybody may have written.
+    + [{"dtypes": [odd, "<u2"]} for odd in ("|O", "<f2", "V2", [["a", "O"]], None)],
 )
 def test_a_foreign_header_is_noticed(tmp_path: Path, change: dict[str, object]) -> None:
     write(tmp_path, PAIRS)

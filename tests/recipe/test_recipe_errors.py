@@ -165,3 +165,18 @@ def test_one_matrix_for_two_vocabularies_is_refused_before_anything_is_read() ->
         refuse_contradictions(from_toml("", overrides=contradictory))
     for key, value in {"model.tied": "decoder", "tokenizer.joint": "true"}.items():
         refuse_contradictions(from_toml("", overrides={**contradictory, key: value}))
+
+
+def test_a_number_of_too_many_digits_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f"training.steps = {'1' * 5003}\n")
+    with pytest.raises(UserError, match=r"a\.toml: a number of more digits"):
+        load(tmp_path / "a.toml")
+    with pytest.raises(UserError, match=r"training\.steps"):
+        load("quickstart", {"training.steps": "1" * 5003})
+
+
+def test_a_long_chain_of_recipes_is_refused(tmp_path: Path) -> None:
+    for number in range(37):
+        (tmp_path / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"\n')
+    with pytest.raises(UserError, match="more than 30 recipes extend each other"):
+        load(tmp_path / "0.toml")

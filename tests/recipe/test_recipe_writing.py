@@ -50,7 +50,7 @@ training = st.builds(
 model = st.builds(TransformerSettings, dropout=st.floats(0, 1, exclude_max=True), d_ff=whole)
 
 
-search = st.builds(SearchSettings, length_penalty=st.floats(allow_nan=False, allow_infinity=False))
+search = st.builds(SearchSettings, length_penalty=st.floats(-10, 10))
 
 
 @st.composite

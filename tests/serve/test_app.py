@@ -36,6 +36,12 @@ def turned(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
     return found
 
 
+def looked_into(run: str, sentence: str) -> str:
+    if sentence == "_":
+        raise UserError("there is no word to look at")
+    return f"<p>{run}: {len(sentence)}"
+
+
 @contextmanager
 def directions(*pairs: tuple[str, str]) -> Iterator[list[Direction]]:
     with Waiting(turned) as waiting:
@@ -51,7 +57,7 @@ def address() -> Iterator[str]:
     ):
         app = application(
             Service(served),
-            lambda run, sentence: f"<p>{run}: {len(sentence)}",
+            looked_into,
             most_chars=50,
             origin="https://a.b",
         )
@@ -116,6 +122,7 @@ def test_what_is_cut_is_said_and_what_is_not_translated_is_refused(address: str)
         (b"[" * 3_000, 400, "not JSON"),
         (b'"\xff"', 400, "not JSON"),
         (b'{"q": "' + b"a" * 51 + b'"}', 413, "more than 50 characters"),
+        (b'{"q": "a", "source": "\\ud800"}', 400, "no language's code"),
         (b'{"q": "a", "target": "ko"}', 400, "there is de to en, de to fr"),
         (b'{"q": "broken"}', 500, "scores are no numbers"),
     ],
@@ -133,6 +140,7 @@ def test_languages_health_the_page_and_the_look_inside(address: str) -> None:
     assert "<textarea" in ask(f"{address}/")[1]
     assert ask(f"{address}/inspect?q=Guten%20Tag&target=fr") == (200, "<p>runs/de-fr: 9")
     assert ask(f"{address}/inspect?q=")[0] == 400
+    assert ask(f"{address}/inspect?q=_") == (400, '{"error":"there is no word to look at"}')
     assert ask(f"{address}/inspect?q={'a' * 501}")[0] == 400
     assert ask(f"{address}/nothing")[0] == 404
 

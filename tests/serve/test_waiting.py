@@ -91,3 +91,35 @@ def test_more_than_may_wait_is_refused_but_one_alone_never() -> None:
     assert texts(last.result(0)) == ["d", "d"]
     with pytest.raises(BusyError):
         waiting.submit(["e"], PLAIN)
+
+
+def test_what_nobody_waits_for_any_more_is_not_translated() -> None:
+    slow = Slow()
+    with Waiting(slow) as waiting:
+        first = waiting.submit(["ab"], PLAIN)
+        assert slow.began.wait(30)
+        left, stays = waiting.submit(["left"], PLAIN), waiting.submit(["cd"], PLAIN)
+        assert left.cancel()
+        assert not first.cancel()
+        slow.go.set()
+        assert texts(stays.result(30)) == ["dc"]
+        gone = waiting.submit(["gone"], PLAIN)
+        gone.cancel()
+        assert texts(waiting.submit(["ef"], PLAIN).result(30)) == ["fe"]
+    assert ("left",) not in slow.batches
+    assert slow.batches[1] == ("cd",)
+
+
+def test_a_panic_is_told_and_the_others_are_answered() -> None:
+    class Panic(BaseException):
+        pass
+
+    def translate(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
+        if "bad" in lines:
+            raise Panic
+        return [Translation(line[::-1], line) for line in lines]
+
+    with Waiting(translate) as waiting:
+        with pytest.raises(Panic):
+            waiting.submit(["bad"], PLAIN).result(30)
+        assert texts(waiting.submit(["ab"], PLAIN).result(30)) == ["ba"]

@@ -151,3 +151,10 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 def test_what_is_written_by_line_feeds_is_read(tmp_path: Path, wanted: list[str]) -> None:
     path = write(tmp_path, "a", "".join(line + "\n" for line in wanted))
     assert list(read_lines(path)) == wanted
+
+
+def test_a_bomb_unfolds_a_little_at_a_time() -> None:
+    bomb = zstandard.ZstdCompressor().compress(bytes(2**28))
+    reader = lines._Zstandard(io.BytesIO(bomb))
+    assert reader.readinto(bytearray(10)) == 10
+    assert len(reader._ready) < 2**26

@@ -58,6 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             _tell(error)
         return BAD_INPUT
+    except (MemoryError, RecursionError) as error:
+        if debug:
+            raise
+        fact = "there is not enough memory" if isinstance(error, MemoryError) else "too deeply nested"
+        _tell(UserError(fact, remedy="Give it less; --debug shows where it was."))
+        return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -38,7 +38,9 @@ def _console(*, stderr: bool) -> Console:
 
 def tell_error(error: UserError) -> None:
     """Print one line about what the user can put right."""
-    messages().print(Text.assemble(("multihead: ", "bold red"), str(error)))
+    # What stands in a file shall not command the terminal.
+    told = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in str(error))
+    messages().print(Text.assemble(("multihead: ", "bold red"), told))
 
 
 def program() -> str:

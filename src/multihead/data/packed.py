@@ -181,7 +181,9 @@ def _found(folder: Path, key: str) -> PackedText | None:
 
 
 def _mapped(path: Path, dtype: str) -> Ids:
-    """Return a file's numbers over a memory map (an empty file cannot be mapped)."""
+    """Return a file's numbers over a memory map (an empty file cannot be mapped). As in ``data.store``."""
+    if not isinstance(dtype, str) or np.dtype(dtype).kind not in "iu":
+        raise ValueError(f"numbers of the format {dtype!r}")
     if path.stat().st_size == 0:
         return np.empty(0, dtype)
     return np.asarray(np.memmap(path, dtype, mode="r"))

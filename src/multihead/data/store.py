@@ -108,7 +108,7 @@ class TokenStore:
                 _SideReader(folder, side, self._count, dtype)
                 for side, dtype in zip(SIDES, dtypes, strict=True)
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise BrokenStoreError(f"{folder}: {error}") from error
         self.folder = folder
         self.source, self.source_lengths = source.sentence, source.lengths
@@ -139,7 +139,13 @@ def _file(folder: Path, side: Side, what: str) -> Path:
 
 
 def _mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
-    """Return a file's numbers as a plain array over a memory map (an empty file cannot be mapped)."""
+    """Return a file's numbers as a plain array over a memory map (an empty file cannot be mapped).
+
+    Raises:
+        ValueError: another format than whole numbers; objects would be addresses that anybody wrote.
+    """
+    if not isinstance(dtype, str) or np.dtype(dtype).kind not in "iu":
+        raise ValueError(f"numbers of the format {dtype!r}")
     if path.stat().st_size == 0:
         return np.empty(0, dtype)
     return np.asarray(np.memmap(path, dtype, mode="r"))

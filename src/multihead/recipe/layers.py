@@ -12,6 +12,9 @@ from multihead.recipe.sections import SECTION_NAMES
 
 LINES_SEARCHED = 1000
 """An error names the line in files up to this length; the search for it takes quadratic time."""
+CHARACTERS_SEARCHED = 50_000
+LONGEST_CHAIN = 30
+"""Recipes that extend each other."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Layer:
 
 def _line_of(keys: tuple[str, ...], text: str) -> int | None:
     """Return the first line with which the text has something at ``keys``."""
-    lines = text.split("\n")[:LINES_SEARCHED]
+    lines = text[:CHARACTERS_SEARCHED].split("\n")[:LINES_SEARCHED]
     for number in range(1, len(lines) + 1):
         try:
             found: object = tomllib.loads("\n".join(lines[:number]) + "\n")
@@ -110,6 +113,8 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
     except tomllib.TOMLDecodeError as error:
         fact, line, _ = re.split(r" \(at line (\d+), .*|$", str(error), maxsplit=1)
         raise UserError(f"not TOML: {fact}", place=f"{path}:{line}" if line else str(path)) from None
+    except ValueError:  # Python's own limit
+        raise UserError("a number of more digits than anybody can mean", place=str(path)) from None
     name = document.pop("name", path.stem)
     base = document.pop("extends", None)
     layer = Layer(str(path), document, text)
@@ -125,4 +130,6 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
     below, trail = _text(place), (*seen, path.resolve())
     if place.resolve() in trail:
         raise UserError("this recipe extends itself", place=layer.where("extends"))
+    if len(trail) > LONGEST_CHAIN:
+        raise UserError(f"more than {LONGEST_CHAIN} recipes extend each other", place=layer.where("extends"))
     return Origin(name, (*_extended(below, place, trail).layers, layer))

@@ -50,7 +50,7 @@ def _typed(text: str, wanted: Any) -> Any:
         return None
     try:
         read = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # TOMLDecodeError, or Python's own limit of digits
         return text
     value = read["value"]
     # One word where a list is wanted is a file's name, even if it looks like a number or a date.

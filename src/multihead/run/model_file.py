@@ -68,10 +68,14 @@ def load(description_file: Path, weights_file: Path, device: torch.device | str)
     given = {key: (value, layer) for key, value in described["settings"].items()}
     settings = checked("model", {"model": module.Settings}, given)
     weights, _ = tensors.load(weights_file)
+    layers = max((n for key, n in settings if key.endswith("layers") and isinstance(n, int)), default=0)
+    if layers > len(weights):  # told before so many are made
+        fact = f"{layers:,} layers, but {len(weights):,} weights"
+        raise UserError(fact, place=str(description_file), remedy="Copy the run folder again as a whole.")
     try:
         with _Unfilled():
             model: nn.Module = module.Model(settings)
-    except (RuntimeError, MemoryError) as error:
+    except (RuntimeError, MemoryError, TypeError, ValueError, OverflowError) as error:
         fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
         raise UserError(fact, place=str(description_file)) from None
     _compare(model.state_dict(), weights, weights_file)

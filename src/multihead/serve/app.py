@@ -2,15 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
@@ -21,9 +22,12 @@ from multihead.serve.service import Service
 PAGE = Path(__file__).with_name("page.html")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
 """The page fetches nothing but translations, from here."""
+PATIENCE = 0.5
+"""Seconds between two looks whether somebody still waits."""
 MOST_INSPECTED = 500
 """Characters of a sentence that is looked into: its page grows with the square."""
 
+T = TypeVar("T")
 Look = Callable[[str, str], str]
 """From a run's name and a sentence to a page that shows what the model looks at."""
 
@@ -43,7 +47,7 @@ def application(
 
     async def translate(request: Request) -> Response:
         asked = question(await _body(request, 8 * most_chars + 4096), most_chars=most_chars)
-        answer = await service.answer(asked)
+        answer = await _unless_gone(request, service.answer(asked))
         told: dict[str, object] = {"translatedText": answer.texts[0] if asked.one else answer.texts}
         if asked.alternatives:
             told["alternatives"] = answer.alternatives[0] if asked.one else answer.alternatives
@@ -58,7 +62,10 @@ def application(
         languages = (request.query_params.get(side, "") for side in ("source", "target"))
         direction = service.direction(*languages)
         async with looking:
-            return HTMLResponse(await run_in_threadpool(look, direction.name, sentence))
+            try:
+                return HTMLResponse(await run_in_threadpool(look, direction.name, sentence))
+            except UserError as error:  # of this sentence: the run itself is loaded
+                raise RefusedError(400, str(error)) from None
 
     async def languages(request: Request) -> Response:
         return JSONResponse(service.languages())
@@ -79,8 +86,22 @@ def application(
     ]
     allowed = [Middleware(CORSMiddleware, allow_origins=[origin], allow_methods=["*"])] if origin else []
     return Starlette(
-        routes=routes, middleware=allowed, exception_handlers={RefusedError: _refused, UserError: _wrong}
+        routes=routes,
+        middleware=allowed,
+        exception_handlers={RefusedError: _refused, UserError: _wrong, ClientDisconnect: _gone},
     )
+
+
+async def _unless_gone(request: Request, answer: Coroutine[Any, Any, T]) -> T:
+    """Wait for an answer as long as somebody waits for it; what nobody wants any more is not translated."""
+    task = asyncio.ensure_future(answer)
+    try:
+        while not (await asyncio.wait({task}, timeout=PATIENCE))[0]:
+            if await request.is_disconnected():
+                raise ClientDisconnect
+        return await task
+    finally:
+        task.cancel()
 
 
 async def _body(request: Request, most_bytes: int) -> object:
@@ -112,6 +133,11 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     headers = {"Retry-After": "1"} if error.status == 503 else {}
     return JSONResponse({"error": error.fact}, error.status, headers)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Nobody is left to be told."""
+    return Response(status_code=400)
 
 
 async def _wrong(request: Request, error: Exception) -> Response:

@@ -71,6 +71,8 @@ def _language(asked: Mapping[str, object], side: str) -> str:
     language = asked.get(side, "")
     if not isinstance(language, str):
         raise RefusedError(400, f'"{side}" must be a language\'s code')
+    if not language.isprintable():
+        raise RefusedError(400, f'"{side}" is no language\'s code')
     return "" if language == "auto" else language
 
 

@@ -80,24 +80,33 @@ class Waiting:
     def _next(self) -> list[_Job]:
         """Return the jobs of the next batch, all with the settings of the first; none when all is over."""
         with self._changed:
-            self._changed.wait_for(lambda: self._jobs or self._closed)
-            taken: list[_Job] = []
-            rest: deque[_Job] = deque()
-            lines = 0
-            for job in self._jobs:
-                fits = not taken or (
-                    job.settings == taken[0].settings and lines + len(job.lines) <= self._most_lines
-                )
-                (taken if fits else rest).append(job)
-                lines += len(job.lines) if fits else 0
-            self._jobs = rest
-            return taken
+            while True:
+                self._changed.wait_for(lambda: self._jobs or self._closed)
+                if not self._jobs:
+                    return []
+                # Those that are taken cannot be cancelled any more; those that nobody waits for are dropped.
+                if taken := [job for job in self._taken() if job.done.set_running_or_notify_cancel()]:
+                    return taken
+
+    def _taken(self) -> list[_Job]:
+        """Take the jobs of a batch out of the queue."""
+        taken: list[_Job] = []
+        rest: deque[_Job] = deque()
+        lines = 0
+        for job in self._jobs:
+            fits = not taken or (
+                job.settings == taken[0].settings and lines + len(job.lines) <= self._most_lines
+            )
+            (taken if fits else rest).append(job)
+            lines += len(job.lines) if fits else 0
+        self._jobs = rest
+        return taken
 
     def _answer(self, jobs: Sequence[_Job]) -> None:
         """Translate jobs together; if that fails, each by itself, so that only the guilty one is told."""
         try:
             found = iter(self._translate([line for job in jobs for line in job.lines], jobs[0].settings))
-        except Exception as error:
+        except BaseException as error:  # whatever it is, others wait for this thread
             if len(jobs) == 1:
                 jobs[0].done.set_exception(error)
                 return

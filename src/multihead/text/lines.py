@@ -131,7 +131,8 @@ class _Zstandard(io.RawIOBase):
             if self._frame.eof:
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
                 self._inside = False
-            raw = raw or self._binary.read(1 << 16)
+            # Little at a time: it may unfold to 32,000 times as much.
+            raw = raw or self._binary.read(512)
             if not raw:
                 if self._inside:
                     raise EOFError("the last frame has no end")

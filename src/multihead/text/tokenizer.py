@@ -165,7 +165,7 @@ class Tokenizer:
             if number not in self._silent
         ]
         decoder = self._library.decoder
-        return str(decoder.decode(pieces)) if decoder else " ".join(pieces)
+        return _told(lambda: str(decoder.decode(pieces))) if decoder else " ".join(pieces)
 
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
         """Return ``decode`` of each sequence."""
@@ -208,10 +208,15 @@ def _control(vocabulary: dict[str, int], control: str, place: str) -> int:
     raise UserError(f"no symbol {' or '.join(_ALSO_CALLED[control])}", place=place, remedy=remedy)
 
 
-def _told(encode: Callable[[], T]) -> T:
-    """Run the library on a user's text; it takes everything but halves of surrogate pairs."""
+def _told(use: Callable[[], T]) -> T:
+    """Use the library; of a sound tokenizer it takes everything but halves of surrogate pairs."""
     try:
-        return encode()
+        return use()
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
     except TypeError:
         remedy = "Is it UTF-8 throughout?"
         raise UserError("the text is not valid Unicode", place="input", remedy=remedy) from None
+    except BaseException as error:  # a panic inside the library is no Exception
+        fact = f"the tokenizer fails on this text ({error})"
+        raise UserError(fact, place="tokenizer.json", remedy="Copy the run folder again.") from None

@@ -56,6 +56,8 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
         found = f"{len(values):,}" if len(values) < wanted else "more"
         fact = f"{wanted:,} values ({sizes}) are announced, but there are {found}"
         raise UserError(fact, place=str(path), remedy="The file is cut off or damaged: fetch it again.")
+    if not wanted:
+        raise UserError("it announces no values", place=str(path), remedy="Fetch it again.")
     return np.frombuffer(values, dtype=np.uint8).reshape(shape)
 
 
