@@ -8,13 +8,15 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from typing import cast
 
 import pytest
 import uvicorn
+from starlette.requests import ClientDisconnect, Request
 
 from multihead.errors import UserError
 from multihead.generation import Output, Translation
-from multihead.serve.app import application
+from multihead.serve.app import _unless_gone, application
 from multihead.serve.asking import Question
 from multihead.serve.service import Answer, Direction, Service
 from multihead.serve.waiting import Waiting
@@ -164,3 +166,20 @@ def test_answers_keep_their_texts_apart() -> None:
     with directions(("de", "en")) as served:
         found = asyncio.run(Service(served).answer(Question(["a\nbc", "", "def"], one=False)))
     assert found == Answer(["a\ncb", "", "fed"], [[], [], []], [])
+
+
+def test_what_nobody_waits_for_any_more_is_given_up() -> None:
+    class Gone:
+        async def is_disconnected(self) -> bool:
+            return True
+
+    async def slow() -> str:
+        await asyncio.sleep(60)
+        return "late"
+
+    async def fast() -> str:
+        return "in time"
+
+    with pytest.raises(ClientDisconnect):
+        asyncio.run(_unless_gone(cast(Request, Gone()), slow()))
+    assert asyncio.run(_unless_gone(cast(Request, Gone()), fast())) == "in time"
