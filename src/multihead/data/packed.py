@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from multihead.data.folders import built_whole, cache_root, in_use
 from multihead.data.hashes import file_sha256
+from multihead.data.store import mapped
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
@@ -168,7 +169,7 @@ def _found(folder: Path, key: str) -> PackedText | None:
     """Open what is prepared; None where there is nothing, or nothing whole."""
     try:
         summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        train, valid = (_mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
+        train, valid = (mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
         whole = summary["key"] == key and [len(train), len(valid)] == summary["tokens"]
         tokenizer = Tokenizer.load(folder / TOKENIZER)
     except (OSError, ValueError, KeyError, TypeError, UserError):
@@ -178,12 +179,3 @@ def _found(folder: Path, key: str) -> PackedText | None:
     return PackedText(
         train, valid, tokenizer, tuple(summary["characters"]), tuple(summary["unknown"]), summary["key"]
     )
-
-
-def _mapped(path: Path, dtype: str) -> Ids:
-    """Return a file's numbers over a memory map (an empty file cannot be mapped). As in ``data.store``."""
-    if not isinstance(dtype, str) or np.dtype(dtype).kind not in "iu":
-        raise ValueError(f"numbers of the format {dtype!r}")
-    if path.stat().st_size == 0:
-        return np.empty(0, dtype)
-    return np.asarray(np.memmap(path, dtype, mode="r"))

@@ -122,9 +122,9 @@ class _SideReader:
     """One side's three files, memory-mapped."""
 
     def __init__(self, folder: Path, side: Side, count: int, dtype: str) -> None:
-        self.lengths: Lengths = _mapped(_file(folder, side, "lengths"), "<i4")
-        self._offsets: NDArray[np.int64] = _mapped(_file(folder, side, "offsets"), "<i8")
-        self._ids: NDArray[np.integer] = _mapped(_file(folder, side, "ids"), dtype)
+        self.lengths: Lengths = mapped(_file(folder, side, "lengths"), "<i4")
+        self._offsets: NDArray[np.int64] = mapped(_file(folder, side, "offsets"), "<i8")
+        self._ids: NDArray[np.integer] = mapped(_file(folder, side, "ids"), dtype)
         ends = int(self._offsets[-1]) if len(self._offsets) else -1
         if (len(self.lengths), len(self._offsets), len(self._ids)) != (count, count + 1, ends):
             raise ValueError(f"{side} does not hold {count} sentences")
@@ -138,7 +138,7 @@ def _file(folder: Path, side: Side, what: str) -> Path:
     return folder / f"{side}.{what}.bin"
 
 
-def _mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
+def mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
     """Return a file's numbers as a plain array over a memory map (an empty file cannot be mapped).
 
     Raises:
