@@ -97,7 +97,8 @@ static bool advance(const Search& search, const Hypotheses& live, int64_t n, int
     }
     const float soonest = search.penalty(step + 2), latest = search.penalty(live.longest[n] + 1);
     const float attainable = highest / (soonest > latest ? soonest : latest);
-    const bool done = highest == -INFINITY || attainable <= scores[search.n_best - 1] || (search.first && live.ended[n] >= K);
+    const bool done = highest == -INFINITY || attainable <= scores[search.n_best - 1] ||
+                      (search.first && live.ended[n] >= K);
     // Done is done, so that what a sentence does until it is dropped does not depend on the others.
     for (int64_t k = 0; k < K && done; k++) sums[k] = -INFINITY;
     return done;

@@ -41,6 +41,15 @@ def test_parts_of_a_small_corpus_are_small_and_named_as_its_files(
     assert f"train --data.dir {to} --src train.de --tgt train.en --valid-src valid.de" in out
 
 
+def test_no_part_takes_the_place_of_the_corpus(tmp_path: Path, capfdbinary: Captured) -> None:
+    files = [tmp_path / f"train.{ending}" for ending in ("de", "en")]
+    for file in files:
+        file.write_text("".join(f"{i}\n" for i in range(61)), encoding="utf-8")
+    told = fail(capfdbinary, "split", "--src", files[0], "--tgt", files[1], "--to", tmp_path / "." / "")
+    assert "would take its place" in told
+    assert len(lines(files[0])) == 61
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

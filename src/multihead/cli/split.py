@@ -10,6 +10,7 @@ and train.en, named as the files read are or as --source-language and
 likewise.
 """
 
+import shlex
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -88,8 +89,8 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {names[0]} and {names[1]}")
     first, second = _endings(options)
     console.print(
-        f"to train on them: multihead train --data.dir {folder} --src train.{first} --tgt train.{second}"
-        f" --valid-src valid.{first} --valid-tgt valid.{second}",
+        f"to train on them: multihead train --data.dir {shlex.quote(str(folder))}"
+        f" --src train.{first} --tgt train.{second} --valid-src valid.{first} --valid-tgt valid.{second}",
         soft_wrap=True,
     )
     return 0
@@ -109,6 +110,10 @@ def _checked(options: Options) -> str:
     if first == second or not all(ending.isalnum() for ending in endings):
         fact = f"files cannot end in {first!r} and {second!r}"
         raise UserError(fact, remedy="Give two different names of letters and digits, as de and en.")
+    parts = {Path(options.to, f"{part}.{ending}").resolve() for part in PARTS for ending in endings}
+    if own := next((file for file in (*options.src, *options.tgt) if Path(file).resolve() in parts), None):
+        fact = "a part of the corpus would take its place"
+        raise UserError(fact, place=own, remedy="Name another folder: --to.")
     return options.to
 
 

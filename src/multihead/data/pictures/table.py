@@ -9,7 +9,7 @@ def cells(line: str, delimiter: str, place: str) -> list[str]:
     """Return what stands in the columns of a line, none in an empty one.
 
     Raises:
-        UserError: no line of a CSV file: a carriage return in the middle, a cell without end.
+        UserError: no line of a CSV file: a carriage return in it, a cell of more than 131,072 characters.
     """
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
