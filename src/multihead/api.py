@@ -15,16 +15,17 @@ Each of them also says ``inspect(...)``: a page of what it attends to, which a n
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 from pydantic import ValidationError
 
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.generation.artist import Artist
+from multihead.generation.artist import Artist, Drawing
 from multihead.generation.filler import Filler
 from multihead.generation.picture_classifier import Guess, PictureClassifier
 from multihead.generation.text_classifier import TextClassifier
+from multihead.generation.translation import Translation
 from multihead.generation.writer import Writer
 from multihead.hardware import SearchPrecision
 from multihead.inspect.drawing import paint
@@ -38,12 +39,36 @@ from multihead.inspect.report import Compared, compare_page
 from multihead.inspect.seeing import see
 from multihead.recipe.values import in_words, spelled
 from multihead.run import Run
+from multihead.settings import SearchSettings, Settings
+from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
 from multihead.workflows.compare import chosen_tests, compare_runs, fitting
 from multihead.workflows.compared_numbers import to_dict
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
 class LoadedTranslator(Translator):
     """A translator that can also show what it attends to."""
+
+    def translate(
+        self, lines: Sequence[str], settings: SearchSettings | None = None, **given: Any
+    ) -> list[Translation]:
+        """Translate lines; the results come in their order.
+
+        A line without a word gives an empty text. A line that is longer than the model can read is not
+        translated, and its note says so; nothing is ever cut silently.
+
+        Args:
+            lines: a sentence each.
+            settings: how to search; None: as the run's recipe says.
+            given: keys of [search] that shall be other than that (``beam_size=2``), and ``prefixes``,
+                ``progress`` and ``first_number`` as in :meth:`Translator.translate`.
+
+        Raises:
+            UserError: an unknown key, or a value out of range; settings that contradict each other.
+        """
+        own = {key: given.pop(key) for key in ("prefixes", "progress", "first_number") if key in given}
+        return super().translate(lines, _changed(settings or self.settings, given), **own)
 
     def inspect(self, text: str, target: str | None = None, *, full: bool = False) -> Page:
         """Return a page of the model's attention to a sentence; a notebook shows it in place.
@@ -74,13 +99,7 @@ class LoadedWriter(Writer):
         Raises:
             UserError: a prompt that the model cannot take; an unknown key, or a value out of range.
         """
-        try:
-            settings = type(self.settings).model_validate({**dict(self.settings), **search})
-        except ValidationError as error:
-            raise _refused(
-                str(error.errors()[0]["loc"][0]), search, type(self.settings).model_fields
-            ) from None
-        return prompt + "".join(self.write(prompt, settings, number=number))
+        return prompt + "".join(self.write(prompt, _changed(self.settings, search), number=number))
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
         """Return a page of how a text's tokens look at each other, and of what would follow.
@@ -137,6 +156,31 @@ class LoadedPictures(PictureClassifier):
 
 class LoadedArtist(Artist):
     """A model that draws, and shows which words it looks at while it does."""
+
+    def draw(
+        self,
+        caption: str,
+        count: int = 1,
+        settings: DrawingSettings | None = None,
+        *,
+        complete: str | Path | None = None,
+        **search: object,
+    ) -> list[Drawing]:
+        """Return pictures for a caption, the fittest first; each has its ``picture``.
+
+        Args:
+            caption: what they shall show.
+            count: how many.
+            settings: how to draw; None: as the run's recipe says.
+            complete: a picture whose upper part, as much of it as there is, is kept; of a square one half.
+            search: keys of [search] that shall be other than that (``guidance=2.0``).
+
+        Raises:
+            UserError: a caption with unknown words, or too long; a picture that cannot be read; an unknown
+                key, or a value out of range.
+        """
+        chosen = _changed(settings or self.settings, search)
+        return super().draw(caption, count, chosen, complete=None if complete is None else Path(complete))
 
     def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> Page:
         """Return a page of which words of a caption each place of its picture looks at.
@@ -249,10 +293,16 @@ def compare(
     return ComparedRuns(compare_runs(fit.folders, tests, notes=[*fit.notes, *notes], device=device))
 
 
-def _refused(key: str, given: dict[str, object], fields: dict[str, Any]) -> UserError:
+def _changed(settings: AnySettings, given: dict[str, Any]) -> AnySettings:
+    """Return settings with some keys changed. Raises ``UserError``: an unknown key, a value out of range."""
+    fields = type(settings).model_fields
+    try:
+        return type(settings).model_validate({**dict(settings), **given})
+    except ValidationError as error:
+        key = str(error.errors()[0]["loc"][0])
     if key not in fields:
-        return UserError(f'there is no setting "{key}"', remedy=f"Known are {', '.join(fields)}.")
-    return UserError(f"{key} = {spelled(given[key])}, but it must be {in_words(fields[key])}")
+        raise UserError(f'there is no setting "{key}"', remedy=f"Known are {', '.join(fields)}.")
+    raise UserError(f"{key} = {spelled(given[key])}, but it must be {in_words(fields[key])}")
 
 
 def _of_text(

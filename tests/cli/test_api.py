@@ -17,6 +17,7 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.api import LoadedArtist, LoadedFiller
 from multihead.errors import UserError
+from multihead.generation.artist import Artist
 from multihead.inspect.page import Page
 from multihead.run import Run
 from multihead.settings import TokenizerSettings
@@ -54,6 +55,13 @@ def test_a_run_is_loaded_and_translates(trained: Path) -> None:
     one, nothing = multihead.load(trained).translate(["eins zwei", ""])
     assert one.hypotheses
     assert nothing.text == ""
+    [three] = multihead.load(trained).translate(["eins zwei"], n_best=3, beam_size=3, prefixes=["one"])
+    assert len(three.hypotheses) == 3
+    assert all(one.text.startswith("one") for one in three.hypotheses)
+    with pytest.raises(UserError, match=r"beam_size = 0, but it must be"):
+        multihead.load(trained).translate(["eins zwei"], beam_size=0)
+    with pytest.raises(UserError, match='no setting "beam"'):
+        multihead.load(trained).translate(["eins zwei"], beam=3)
     both = multihead.load(trained, str(trained), precision="fp32", task="translation")
     assert len(both.models) == 2
     assert both.translate(["eins zwei"])[0].hypotheses
@@ -137,6 +145,12 @@ def test_a_dalle_draws(tmp_path: Path, words: Tokenizer) -> None:
     drawn = artist.draw("large green circle", 2)
     assert [drawing.picture.size for drawing in drawn] == [(8, 8)] * 2
     drawn[0].picture.save(tmp_path / "a.png")
+    [again] = artist.draw("large green circle", temperature=0, complete=str(tmp_path / "a.png"))
+    cold = artist.settings.model_copy(update={"temperature": 0})
+    [same] = Artist.draw(artist, "large green circle", settings=cold, complete=tmp_path / "a.png")
+    assert again.codes == same.codes
+    with pytest.raises(UserError, match='no setting "hue"'):
+        artist.draw("large green circle", hue=3)
     assert "draws" in shown(artist.inspect("large green circle"))
     assert "is given" in shown(artist.inspect("large green circle", tmp_path / "a.png"))
 
