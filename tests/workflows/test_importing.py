@@ -1,5 +1,6 @@
 """Folders of the transformers library, made here at random: same logits; and what is refused."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,11 @@ def test_what_cannot_be_imported_is_told(
     assert "layer_norm_epsilon = 0.001, but a model here can only have 1e-05" in told()
     (folder / "config.json").write_text(json.dumps({**config, "n_inner": 15}))
     assert "not of the model that config.json describes" in told()
+    for key, odd in itertools.product(
+        ("n_layer", "n_embd", "n_positions", "vocab_size"), (10**9, 2**63, 2**70)
+    ):
+        (folder / "config.json").write_text(json.dumps({**config, key: odd}))
+        assert "config.json" in told() or "not a gpt2 as the transformers library writes it" in told()
     (folder / "config.json").write_text(json.dumps(config))
 
     weights = load_file(folder / "model.safetensors")

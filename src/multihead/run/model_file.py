@@ -68,10 +68,7 @@ def load(description_file: Path, weights_file: Path, device: torch.device | str)
     given = {key: (value, layer) for key, value in described["settings"].items()}
     settings = checked("model", {"model": module.Settings}, given)
     weights, _ = tensors.load(weights_file)
-    layers = max((n for key, n in settings if key.endswith("layers") and isinstance(n, int)), default=0)
-    if layers > len(weights):  # told before so many are made
-        fact = f"{layers:,} layers, but {len(weights):,} weights"
-        raise UserError(fact, place=str(description_file), remedy="Copy the run folder again as a whole.")
+    check_layers(settings, len(weights), description_file)
     try:
         with _Unfilled():
             model: nn.Module = module.Model(settings)
@@ -81,6 +78,18 @@ def load(description_file: Path, weights_file: Path, device: torch.device | str)
     _compare(model.state_dict(), weights, weights_file)
     model.load_state_dict(weights)
     return model.to(device).eval()
+
+
+def check_layers(settings: Settings, weights: int, place: Path) -> None:
+    """Refuse settings of more layers than there are weights, before so many are made.
+
+    Raises:
+        UserError: there are.
+    """
+    layers = max((n for key, n in settings if key.endswith("layers") and isinstance(n, int)), default=0)
+    if layers > weights:
+        fact = f"{layers:,} layers, but {weights:,} weights"
+        raise UserError(fact, place=str(place), remedy="Copy its folder again as a whole.")
 
 
 _FILLING = (Tensor.uniform_, Tensor.normal_, init.uniform_, init.normal_, init.kaiming_uniform_)

@@ -15,7 +15,7 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.run import Run, files, tensors
+from multihead.run import Run, files, model_file, tensors
 from multihead.run.environment import environment, file_hashes
 from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
@@ -69,7 +69,7 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
     name = path.resolve().name.lstrip(".") or "imported"
     recipe = recipes.from_toml("", overrides={"name": name, "model.kind": kind.KIND, **settings})
     _check_vocabularies(tokenizers, recipe, path)
-    _check_weights(ours, recipe, path)
+    _check_weights(ours, recipe, folder)
     read = [path / CONFIG, *paths, *(path / name for name in kind.FILES if folder.has(name))]
     data = {"files": file_hashes(read), "fingerprint": "imported"}
     files.make_folder(run_folder.parent)
@@ -143,9 +143,13 @@ def _check_vocabularies(tokenizers: Sequence[Tokenizer], recipe: Recipe[Settings
             raise UserError(fact, place=str(folder))
 
 
-def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder: Path) -> None:
-    with torch.device("meta"):
-        model = models.load(recipe.kind).Model(recipe.model)
+def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder: Folder) -> None:
+    model_file.check_layers(recipe.model, len(ours), folder.path / CONFIG)
+    try:
+        with torch.device("meta"):
+            model = models.load(recipe.kind).Model(recipe.model)
+    except MALFORMED as error:
+        raise _malformed(folder, error) from error
     wanted = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
     found = {name: tuple(weight.shape) for name, weight in ours.items()}
     if wanted != found:
@@ -153,5 +157,5 @@ def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder:
         raise UserError(
             f"the weights are not of the model that {CONFIG} describes "
             f"({odd}: {found.get(odd, 'missing')}, not {wanted.get(odd, 'known')})",
-            place=str(folder),
+            place=str(folder.path),
         )
