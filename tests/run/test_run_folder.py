@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -41,6 +42,26 @@ def test_a_run_has_what_it_was_made_with(make: Make, recipe: Recipe[Settings], t
     source, target = run.tokenizers()
     assert source is target
     assert source.fingerprint == tokenizer.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        ({"data": 3}, '"data" is missing or of the wrong kind'),
+        ({"data": {"files": [{"name": "a", "bytes": "x", "sha256": ""}]}}, '"data.files.0.bytes"'),
+        (
+            {"data": {"cleaning": {"read": 3, "kept": 3, "dropped": {"empty": []}}}},
+            '"data.cleaning.dropped.empty"',
+        ),
+        ({"data": {}, "versions": ["1"]}, '"versions"'),
+        ({"data": {}, "machine": None}, '"machine"'),
+    ],
+)
+def test_an_environment_of_another_form_is_told(make: Make, odd: dict[str, Any], told: str) -> None:
+    run = make()
+    edit(run.folder / "environment.json", **odd)
+    with pytest.raises(UserError, match=told):
+        _ = run.environment
 
 
 def test_two_vocabularies_are_kept_apart(tmp_path: Path) -> None:

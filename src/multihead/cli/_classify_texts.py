@@ -62,7 +62,7 @@ def _sets(folder: str, labelled: Sequence[str], *, tests: bool) -> dict[str, lis
 
 def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]], *, json_: bool) -> None:
     trained = Run.open(folder)
-    data, labels = trained.recipe.data, trained.environment["data"]["labels"]
+    data, labels = trained.recipe.data, trained.environment["data"].get("labels", [])
     found: dict[str, Measured] = {}
     for name, paths in sets.items():
         examples = (

@@ -9,12 +9,60 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from multihead import native
+from multihead.errors import UserError
 
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")
 """Abilities of a processor that change speed or rounding."""
+
+
+class _Part(BaseModel):
+    """What reports and later commands read of environment.json; there may be more."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _File(_Part):
+    name: str
+    bytes: int
+    sha256: str
+
+
+class _Cleaning(_Part):
+    read: int
+    kept: int
+    dropped: dict[str, int]
+    first: dict[str, int] = {}
+
+
+class _Data(_Part):
+    fingerprint: str = ""
+    files: list[_File] = []
+    cleaning: _Cleaning | None = None
+    labels: list[str] = []
+
+
+class _Environment(_Part):
+    versions: dict[str, str] = {}
+    machine: dict[str, Any] = {}
+    data: _Data
+
+
+def check(found: Mapping[str, Any], place: Path) -> None:
+    """Refuse the content of an environment.json that this package would not write.
+
+    Raises:
+        UserError: something is missing, or of the wrong kind.
+    """
+    try:
+        _Environment.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        fact = f'"{".".join(map(str, first["loc"]))}" is missing or of the wrong kind'
+        raise UserError(fact, place=str(place), remedy="Copy the run folder again as a whole.") from None
 
 
 def environment(data: Mapping[str, Any] | None = None) -> dict[str, Any]:

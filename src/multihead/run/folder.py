@@ -18,6 +18,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import files, journal, model_file, tensors
 from multihead.run.checkpoints import Checkpoints
+from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
 from multihead.settings import Settings, tasks
@@ -171,8 +172,10 @@ class Run(Checkpoints):
 
     @property
     def environment(self) -> dict[str, Any]:
-        """What the run was made with."""
-        return model_file.read_json(self.folder / ENVIRONMENT)
+        """What the run was made with. Raises ``UserError`` where environment.json is damaged."""
+        found = model_file.read_json(self.folder / ENVIRONMENT)
+        check_environment(found, self.folder / ENVIRONMENT)
+        return found
 
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Return the tokenizers of source and target, the same object where they share a vocabulary.

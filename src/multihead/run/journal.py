@@ -15,7 +15,7 @@ from typing import Any
 
 from multihead.run import files
 
-HEADING = re.compile(r"# step (\d+)")
+HEADING = re.compile(r"# step ([0-9]{1,15})")
 """Begins a block of samples; the lines of the block are indented, so that no sample looks like one."""
 NUMBERS = frozenset(
     (

@@ -110,7 +110,7 @@ def _opened(folder: Path, made: Ready) -> Run:
         return Run.create(folder, with_horizon(made.recipe), made.tokenizers, environment(data))
     run = Run.open(folder).lock()
     try:
-        if run.environment["data"]["fingerprint"] != made.fingerprint:
+        if run.environment["data"].get("fingerprint") != made.fingerprint:
             fact = (
                 "this run was started with other data (the files' contents, or how they are prepared, differ)"
             )
