@@ -1,6 +1,7 @@
 """multihead: attention models, from seq2seq to the Transformer. Train a translator, use it, look inside it.
 
 >>> import multihead
+>>> multihead.train(source="train.de", target="train.en", run="runs/de-en")  # doctest: +SKIP
 >>> translator = multihead.load("runs/de-en")  # doctest: +SKIP
 >>> translator.translate(["Guten Tag."])  # doctest: +SKIP
 
@@ -10,15 +11,15 @@ The command line (``multihead --help``) does the same and more. Nothing heavy is
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from multihead.api import compare, load
+    from multihead.api import compare, evaluate, load, train
 
     __version__: str
 
-__all__ = ["__version__", "compare", "load"]
+__all__ = ["__version__", "compare", "evaluate", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("compare", "load"):
+    if name in ("compare", "evaluate", "load", "train"):
         from multihead import api  # noqa: PLC0415 (torch takes a second, `multihead --help` must not)
 
         return getattr(api, name)

@@ -52,10 +52,3 @@ def program() -> str:
     return (
         "multihead" if on_path and called.resolve() == Path(on_path).resolve() else shlex.quote(str(called))
     )
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people read it: ``0:42``, ``12:03``, ``3:04:05``."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

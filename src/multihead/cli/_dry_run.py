@@ -3,9 +3,9 @@
 from rich.console import Console
 from rich.table import Table
 
-from multihead.cli._console import duration
 from multihead.settings import tasks
 from multihead.workflows.dry_run import DryRun
+from multihead.workflows.watching import duration
 
 
 def show(found: DryRun, console: Console) -> None:

@@ -1,8 +1,8 @@
 """What is said when a training ends."""
 
 from multihead.cli import _console
-from multihead.cli._progress import told
 from multihead.training import Outcome
+from multihead.workflows.watching import duration, told
 
 
 def ending(outcome: Outcome, began: int, command: str) -> str:
@@ -19,7 +19,7 @@ def ending(outcome: Outcome, began: int, command: str) -> str:
         return f"interrupted after step {progress.step:,}; the same command goes on:\n  {again}"
     why = f" ({progress.stopped})" if progress.stopped else ""
     before = "nothing is left to do: " if began == progress.step else ""
-    spent = _console.duration(progress.seconds)
+    spent = duration(progress.seconds)
     return (
         f"{before}finished after {progress.step:,} steps{why}, {spent} of training\n"
         f"{outcome.chosen} weights: {told(outcome.metrics or {})}"

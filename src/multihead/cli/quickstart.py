@@ -21,7 +21,6 @@ from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
 from multihead.cli._ending import ending
-from multihead.cli._progress import Watcher
 from multihead.cli._shades import shades
 from multihead.generation import Translator
 from multihead.inspect import heatmap, inspect_sentence, terminal_curves
@@ -31,6 +30,7 @@ from multihead.settings import Settings
 from multihead.text import numbers
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.train import train
+from multihead.workflows.watching import Watcher
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {

@@ -15,14 +15,14 @@ from typing import Annotated
 import tyro
 
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
-from multihead.cli._choosing import chosen
 from multihead.cli._dry_run import show
 from multihead.cli._ending import ending
-from multihead.cli._progress import Watcher
 from multihead.recipe import SECTION_NAMES, recipe_hash
 from multihead.settings import tasks
+from multihead.workflows.choosing import chosen
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
+from multihead.workflows.watching import Watcher
 
 
 @dataclass(frozen=True)

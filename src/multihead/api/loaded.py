@@ -1,21 +1,8 @@
-"""The command line's words for Python: ``multihead.load("runs/de-en").translate(["Guten Tag."])``.
-
-========== ================================================== =========================
-a run of   is loaded as                                       and says
-========== ================================================== =========================
-translator :class:`LoadedTranslator`                          ``translate(lines)``
-GPT        :class:`LoadedWriter`                              ``generate(prompt)``
-BERT       :class:`LoadedFiller`                              ``fill(text)``
-classifier :class:`LoadedTexts`, :class:`LoadedPictures`      ``classify([...])``
-DALL-E     :class:`LoadedArtist`                              ``draw(caption, count)``
-========== ================================================== =========================
-
-Each of them also says ``inspect(...)``: a page of what it attends to, which a notebook shows in place.
-"""
+"""What a trained run is in Python, by what it was trained for; each can also show what it attends to."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -27,7 +14,6 @@ from multihead.generation.picture_classifier import Guess, PictureClassifier
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.translation import Translation
 from multihead.generation.writer import Writer
-from multihead.hardware import SearchPrecision
 from multihead.inspect.drawing import paint
 from multihead.inspect.page import Asked, Page, explore, explore_reading, make_page
 from multihead.inspect.page.drawn import explore_painting
@@ -35,14 +21,10 @@ from multihead.inspect.page.kinds import BOTH_WAYS, CAUSAL
 from multihead.inspect.page.over_picture import explore_sight
 from multihead.inspect.page.packing import Json
 from multihead.inspect.reading import Reading, read_class, read_gaps, read_text
-from multihead.inspect.report import Compared, compare_page
 from multihead.inspect.seeing import see
 from multihead.recipe.values import in_words, spelled
-from multihead.run import Run
 from multihead.settings import SearchSettings, Settings
 from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
-from multihead.workflows.compare import chosen_tests, compare_runs, fitting
-from multihead.workflows.compared_numbers import to_dict
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
@@ -195,102 +177,6 @@ class LoadedArtist(Artist):
         """
         painting = paint(self, caption, given=None if picture is None else Path(picture))
         return make_page(explore_painting(painting, Asked(full=full)))
-
-
-Loaded = LoadedTranslator | LoadedWriter | LoadedFiller | LoadedTexts | LoadedPictures | LoadedArtist
-
-_LOADED: dict[str, Any] = {
-    "translation": LoadedTranslator,
-    "language": LoadedWriter,
-    "masked": LoadedFiller,
-    "classification": LoadedTexts,
-    "pictures": LoadedPictures,
-    "drawing": LoadedArtist,
-}
-
-
-@overload
-def load(*runs: str | Path, device: str = ..., precision: SearchPrecision = ..., task: None = ...) -> Any: ...
-@overload
-def load(
-    *runs: str | Path, device: str = ..., precision: SearchPrecision = ..., task: Literal["translation"]
-) -> LoadedTranslator: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["language"]) -> LoadedWriter: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["masked"]) -> LoadedFiller: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["classification"]) -> LoadedTexts: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["pictures"]) -> LoadedPictures: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> LoadedArtist: ...
-def load(
-    *runs: str | Path, device: str = "auto", precision: SearchPrecision = "auto", task: str | None = None
-) -> Loaded:
-    """Return a trained run, ready to do what it was trained for; several translators make an ensemble.
-
-    Args:
-        runs: run folders.
-        device: cuda, mps, cpu, or auto: the first of these that there is.
-        precision: of a translator's matrix products, as in ``multihead translate --precision``.
-        task: what the runs must be trained for; so a type checker knows what comes back. None: anything.
-
-    Raises:
-        UserError: not a run folder, not trained yet, or trained for something else; several runs that are no
-            translators, or whose vocabularies differ; no such precision.
-    """
-    if not runs:
-        raise UserError("no run folder is named", remedy='multihead.load("runs/NAME")')
-    found = task or Run.open(runs[0]).task
-    if len(runs) > 1 and found != "translation":
-        raise UserError(f"{len(runs)} runs, but only translators make an ensemble", place=str(runs[1]))
-    if found not in _LOADED:
-        raise UserError(f'there is no task "{found}"', remedy=f"Known are {', '.join(_LOADED)}.")
-    chosen = {} if precision == "auto" else {"precision": precision}
-    if chosen and found != "translation":
-        raise UserError("only a translator's precision can be chosen", place=str(runs[0]))
-    loaded: Loaded = _LOADED[found].load(*runs, device=device, **chosen)
-    return loaded
-
-
-class ComparedRuns:
-    """Translators side by side.
-
-    Attributes:
-        page: as HTML; ``page.save("report.html")``, and a notebook shows it.
-        numbers: all scores, intervals and tests of significance, for JSON.
-    """
-
-    def __init__(self, compared: Compared) -> None:
-        self.page: Page = compare_page(compared)
-        self.numbers: dict[str, Any] = to_dict(compared)
-
-    def _repr_html_(self) -> str:
-        return self.page._repr_html_()
-
-
-def compare(
-    *runs: str | Path,
-    source: str | Path | None = None,
-    target: str | Path | None = None,
-    device: str = "auto",
-) -> ComparedRuns:
-    """Translate the same sentences with several runs; the first is what the others are compared with.
-
-    Args:
-        runs: run folders of translators.
-        source: source side of the test set; None: the test sets of the first run's recipe.
-        target: its target side; None: ``source`` holds both.
-        device: where to compute.
-
-    Raises:
-        UserError: a run that is not there, none that translates; no test set; files that cannot be read.
-    """
-    fit = fitting([str(run) for run in runs])
-    named = [str(file) for file in (source, target) if file is not None]
-    tests, notes = chosen_tests(fit.folders, named)
-    return ComparedRuns(compare_runs(fit.folders, tests, notes=[*fit.notes, *notes], device=device))
 
 
 def _changed(settings: AnySettings, given: dict[str, Any]) -> AnySettings:

@@ -1,4 +1,4 @@
-"""From what was typed after ``multihead train`` to a recipe."""
+"""From what was typed after ``multihead train``, or said to ``multihead.train``, to a recipe."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ FINE_TUNING = ("training.steps", "training.warmup_steps", "validation.every")
 
 
 def chosen(
-    name: str | None, files: Files, given: Mapping[str, str], *, run: Path | None, init: Path | None
+    name: str | None, files: Files, given: Mapping[str, object], *, run: Path | None, init: Path | None
 ) -> Recipe[Settings]:
     """Return the recipe that is meant.
 
@@ -29,7 +29,7 @@ def chosen(
     Args:
         name: of a built-in recipe, or a file.
         files: corpus files that were named; those that were not are empty.
-        given: keys of a recipe and their values, as typed.
+        given: dotted keys of a recipe and their values.
         run: the run folder.
         init: the run whose weights are begun with.
 
@@ -91,7 +91,7 @@ def _placed(base: Recipe[Settings], named: Files) -> dict[str, object]:
     }
 
 
-def _fine_tuning(place: Path, named: Files, given: Mapping[str, str]) -> Recipe[Settings]:
+def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     base = recipes.load(place)
     corpus = {"valid_source": (), "valid_target": (), **named}
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
@@ -100,7 +100,7 @@ def _fine_tuning(place: Path, named: Files, given: Mapping[str, str]) -> Recipe[
     return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
 
 
-def _suited(named: Files, given: Mapping[str, str]) -> Recipe[Settings]:
+def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
     first = recipes.from_toml("", overrides={**overrides, **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured

@@ -8,8 +8,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from multihead.cli._console import duration
-from multihead.cli._progress import Watcher, number, told
+from multihead.workflows.watching import Watcher, duration, number, told
 
 UPDATE = {
     "event": "update",

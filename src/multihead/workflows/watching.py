@@ -14,7 +14,6 @@ from rich.text import Text
 from torch import nn
 
 from multihead import hardware
-from multihead.cli._console import duration
 from multihead.recipe import Recipe
 from multihead.settings import Settings, tasks
 
@@ -158,3 +157,10 @@ def number(value: float) -> str:
     """Return a measured number with as many digits as one wants to read."""
     digits = 0 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     return f"{value:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people read it: ``0:42``, ``12:03``, ``3:04:05``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from multihead import recipe as recipes
-from multihead.cli._choosing import chosen
 from multihead.errors import UserError
+from multihead.workflows.choosing import chosen
 
 Pair = tuple[Path, Path]
 NOTHING: dict[str, tuple[str, ...]] = {"source": (), "target": (), "valid_source": (), "valid_target": ()}

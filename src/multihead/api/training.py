@@ -1,0 +1,65 @@
+"""``multihead.train``: from a recipe, or a corpus, to a run folder."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from multihead.recipe import recipe_hash
+from multihead.workflows.choosing import chosen
+from multihead.workflows.train import train as train_recipe
+from multihead.workflows.watching import Watcher
+
+Files = str | Path | Sequence[str | Path]
+
+
+def train(
+    recipe: str | Path | None = None,
+    *,
+    source: Files = (),
+    target: Files = (),
+    valid_source: Files = (),
+    valid_target: Files = (),
+    run: str | Path | None = None,
+    init: str | Path | None = None,
+    settings: Mapping[str, object] | None = None,
+    quiet: bool = False,
+) -> Path:
+    """Train a model by a recipe, or a translator on a corpus; as ``multihead train``, whose help tells more.
+
+    The same call goes on where an earlier one was cut off.
+
+    Args:
+        recipe: a built-in one, or a file; None: settings that suit the size of the corpus.
+        source: training file(s) of the source side, or TSV / JSONL files that hold both.
+        target: training file(s) of the target side.
+        valid_source: validation file(s); none: a part of the training data is held out.
+        valid_target: their target side.
+        run: run folder; None: ``runs/<recipe>-<hash>``.
+        init: begin with the weights and the vocabulary of this run (fine-tuning).
+        settings: dotted keys of a recipe that shall be other than there (``{"training.steps": 2000}``).
+        quiet: say nothing while it runs.
+
+    Returns:
+        The run folder, for :func:`multihead.load` and :func:`multihead.evaluate`.
+
+    Raises:
+        UserError: nothing to train on; bad settings; bad data; a run folder that has other settings in it.
+        KeyboardInterrupt: the training was interrupted; its state is saved.
+    """
+    files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
+    named = {side: _names(given) for side, given in files.items()}
+    begun, first = (None if name is None else Path(name) for name in (run, init))
+    made = chosen(None if recipe is None else str(recipe), named, settings or {}, run=begun, init=first)
+    folder = begun or Path("runs") / f"{made.name}-{recipe_hash(made)}"
+    console = Console(file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False)
+    with Watcher(console) as watcher:
+        outcome = train_recipe(made, folder, watcher, init=first)
+    if outcome.how == "interrupted":
+        raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call goes on")
+    return folder
+
+
+def _names(files: Files) -> tuple[str, ...]:
+    return (str(files),) if isinstance(files, str | Path) else tuple(map(str, files))
