@@ -8,6 +8,7 @@ import torch
 
 from multihead import randomness
 from multihead.data.batches import BatchStream, Position, Reencode, Shapes
+from multihead.data.doubts import doubts
 from multihead.data.prepare import Prepared, prepare
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
@@ -99,7 +100,7 @@ def _told(prepared: Prepared) -> Sequence[str]:
         validation += f"; {prepared.shared:,} pairs that share a sentence with them are left out"
     sizes = [f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)]
     pieces = f"{sizes[0]} pieces for both sides" if len(sizes) == 1 else f"{sizes[0]} and {sizes[1]} pieces"
-    return str(prepared.report), validation, f"vocabulary: {pieces}"
+    return str(prepared.report), validation, f"vocabulary: {pieces}", *doubts(prepared)
 
 
 def _sizes(prepared: Prepared) -> dict[str, str]:
