@@ -53,7 +53,9 @@ def train(
     begun, first = (None if name is None else Path(name) for name in (run, init))
     made = chosen(None if recipe is None else str(recipe), named, settings or {}, run=begun, init=first)
     folder = begun or Path("runs") / f"{made.name}-{recipe_hash(made)}"
-    console = Console(file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False)
+    console = Console(
+        file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
+    )
     with Watcher(console) as watcher:
         outcome = train_recipe(made, folder, watcher, init=first)
     if outcome.how == "interrupted":
