@@ -96,6 +96,13 @@ def test_a_sample_that_looks_like_a_heading_is_none(tmp_path: Path) -> None:
     assert "after" in (tmp_path / "s").read_text()
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "٣", "-1", ""])
+def test_a_heading_without_a_number_to_count_with_is_none(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "s"
+    path.write_text(f"# step 1\n  a\n# step {number}\n  b\n", encoding="utf-8")
+    assert [step for step, _ in journal.blocks(path)] == [1]
+
+
 def test_odd_separators_in_a_sample_do_not_end_its_line() -> None:
     assert journal.to_block(5, "a\u2028# step 9\x85b") == "# step 5\n  a\u2028# step 9\x85b\n\n"
 

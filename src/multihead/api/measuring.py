@@ -5,7 +5,6 @@ from typing import Any
 
 from multihead import recipe as recipes
 from multihead.api.loading import load
-from multihead.errors import UserError
 from multihead.hardware import SearchPrecision
 from multihead.inspect.page import Page
 from multihead.inspect.report import Compared, compare_page
@@ -44,14 +43,7 @@ def evaluate(
     run = Run.open(runs[0])
     changes = {f"search.{key}": value for key, value in search.items()}
     recipe = recipes.load(run.folder / "recipe.toml", changes)
-    if source is None and target is not None:
-        raise UserError("a target without a source", remedy="Name both sides of the test set.")
-    if source is None:
-        sets = measuring.test_sets(recipe.data)
-    else:
-        files = [str(file) for file in (source, target) if file is not None]
-        here = recipe.data.model_copy(update={"dir": "."})
-        sets = [measuring.read_test_set(Path(source).name, here, files)]
+    sets = measuring.chosen_sets(recipe.data, source, target)
     return {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from multihead.recipe import recipe_hash
 from multihead.workflows.choosing import chosen
+from multihead.workflows.train import default_folder
 from multihead.workflows.train import train as train_recipe
 from multihead.workflows.watching import Watcher
 
@@ -52,7 +52,7 @@ def train(
     named = {side: _names(given) for side, given in files.items()}
     begun, first = (None if name is None else Path(name) for name in (run, init))
     made = chosen(None if recipe is None else str(recipe), named, settings or {}, run=begun, init=first)
-    folder = begun or Path("runs") / f"{made.name}-{recipe_hash(made)}"
+    folder = begun or default_folder(made)
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
     )

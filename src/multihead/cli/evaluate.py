@@ -13,7 +13,6 @@ come to together, as `multihead translate` takes them.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
@@ -27,16 +26,14 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.run import Run
 from multihead.scores import Comparison
-from multihead.settings import DataSettings
 from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (
     Evaluation,
     TestSet,
+    chosen_sets,
     compare,
     evaluate,
     made_worse,
-    read_test_set,
-    test_sets,
 )
 
 
@@ -72,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, folders in _systems(options).items():
         run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
-        sets = sets or _with_worse(options, _test_sets(options, recipe.data))
+        sets = sets or _with_worse(options, chosen_sets(recipe.data, options.src, options.tgt))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         hardware.keep_memory()
         translator = Translator.load(*folders, device=options.device, precision=options.precision)
@@ -103,15 +100,6 @@ def _systems(options: Options) -> dict[str, Sequence[str]]:
         remedy = "Name one, or two to be compared, or measure them together: --ensemble."
         raise UserError(f"{len(options.runs)} runs are named", remedy=remedy)
     return {folder: [folder] for folder in options.runs}
-
-
-def _test_sets(options: Options, data: DataSettings) -> list[TestSet]:
-    if options.src is None:
-        if options.tgt is not None:
-            raise UserError("--tgt without --src", remedy="Name both sides: --src FILE --tgt FILE.")
-        return test_sets(data)
-    files = [file for file in (options.src, options.tgt) if file is not None]
-    return [read_test_set(Path(options.src).name, data.model_copy(update={"dir": "."}), files)]
 
 
 def _with_worse(options: Options, sets: list[TestSet]) -> list[TestSet]:

@@ -17,11 +17,11 @@ import tyro
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.cli._ending import ending
-from multihead.recipe import SECTION_NAMES, recipe_hash
+from multihead.recipe import SECTION_NAMES
 from multihead.settings import tasks
 from multihead.workflows.choosing import chosen
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.train import train
+from multihead.workflows.train import default_folder, train
 from multihead.workflows.watching import Watcher
 
 
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.dry_run:
             found = dry_run(recipe, watcher, init=init)
         else:
-            folder = run or Path("runs") / f"{recipe.name}-{recipe_hash(recipe)}"
+            folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
             outcome = train(recipe, folder, watcher, init=init)
     if options.dry_run:

@@ -104,6 +104,20 @@ def test_sets(data: DataSettings) -> list[TestSet]:
     return [read_test_set(name, data, files) for name, files in data.tests.items()]
 
 
+def chosen_sets(data: DataSettings, source: str | Path | None, target: str | Path | None) -> list[TestSet]:
+    """Read the test set that is named, from the working folder; none named: all of a recipe.
+
+    Raises:
+        UserError: a target alone; nothing named here or there; see ``read_test_set``.
+    """
+    if source is None and target is not None:
+        raise UserError("--tgt without --src", remedy="Name both sides: --src FILE --tgt FILE.")
+    if source is None:
+        return test_sets(data)
+    files = [str(file) for file in (source, target) if file is not None]
+    return [read_test_set(Path(source).name, data.model_copy(update={"dir": "."}), files)]
+
+
 def made_worse(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
     """Return a test set with perturbed sources, see ``text.perturb``; the references are what they were."""
     sources = [perturb(text, how, rate, number=number) for number, text in enumerate(test_set.sources)]

@@ -13,7 +13,7 @@ from multihead import hardware, models, randomness
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.report import Looked, training_page
-from multihead.recipe import Recipe, resumed, with_horizon
+from multihead.recipe import Recipe, recipe_hash, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
@@ -80,6 +80,11 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
         draw_curves(run.metrics(), run.folder / "curves.svg")
         write_report(run, size_of(model), made.look if outcome.how == "finished" else None)
         return outcome
+
+
+def default_folder(recipe: Recipe[Settings]) -> Path:
+    """Return the run folder of a recipe for which none was named; other settings have another."""
+    return Path("runs") / f"{recipe.name}-{recipe_hash(recipe)}"
 
 
 def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | None = None) -> nn.Module:
