@@ -140,6 +140,25 @@ def test_what_is_unusable_is_replaced(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "it").iterdir()] == ["done"]
 
 
+def test_another_process_may_replace_what_is_in_the_way_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, rename = tmp_path / "it", Path.rename
+    (there / "broken").mkdir(parents=True)
+
+    def late(self: Path, to: Path) -> Path:
+        if self == there:  # between the look and the move
+            rename(self, tmp_path / "taken")
+            monkeypatch.setattr(Path, "rename", rename)
+            build(there, "the other")
+            raise FileNotFoundError(str(self))
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", late)
+    build(there, "this one")
+    assert usable(there)
+
+
 def test_many_processes_build_the_same_folder(tmp_path: Path) -> None:
     (tmp_path / "it" / "broken").mkdir(parents=True)
     with multiprocessing.get_context("fork").Pool(4) as pool:

@@ -91,6 +91,10 @@ def _move(folder: Path, to: Path) -> None:
     """Rename a folder, unless somebody else has just done something of the kind."""
     try:
         folder.rename(to)
+    except FileNotFoundError:
+        # It was taken away, and something may stand in its place by now.
+        if not to.parent.exists():
+            raise
     except OSError:
         if folder.exists() and not to.exists():
             raise
