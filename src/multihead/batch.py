@@ -212,7 +212,7 @@ class MaskedBatch(Tensors):
     @property
     def counts(self) -> Mapping[str, int]:
         """What the terms of a loss are divided by."""
-        return {"masked": len(self.places_M), "pairs": max(1, self.pairs)}
+        return {"masked": max(1, len(self.places_M)), "pairs": max(1, self.pairs)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -132,6 +133,17 @@ def test_a_picture_that_is_finished_keeps_its_upper_part(trained: Path, tmp_path
     given = artist.upper_codes(tmp_path / "half.png")
     assert torch.equal(given, codes[:, : len(codes[0]) // 2])
     assert np.asarray(drawing.picture).shape == (SIZE, SIZE, 3)
+
+
+def test_of_a_narrow_picture_only_what_is_drawn_on_is_looked_at(trained: Path, tmp_path: Path) -> None:
+    """Scaled as a whole it would have 11 GiB."""
+    Image.new("RGB", (1, 60_000), "red").save(tmp_path / "narrow.png")
+    Image.new("RGB", (1, 1), "red").save(tmp_path / "square.png")
+    artist = Artist.load(trained, "cpu")
+    with mock.patch.object(Image.Image, "resize", autospec=True, side_effect=Image.Image.resize) as scaled:
+        narrow = artist.upper_codes(tmp_path / "narrow.png")
+    assert all(max(call.args[1]) <= SIZE for call in scaled.call_args_list)
+    assert torch.equal(narrow, artist.upper_codes(tmp_path / "square.png"))
 
 
 def test_a_page_shows_what_is_drawn_beside_the_nearest_training_picture(

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from command_line import Captured, fail, run
 
+import multihead
+from multihead.errors import UserError
+
 
 def test_score_gives_a_number_for_each_pair(
     trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
@@ -58,7 +61,14 @@ def test_score_reads_what_the_run_was_trained_on(
 
 
 def test_evaluate_takes_no_target_without_its_source(trained: Path, capfdbinary: Captured) -> None:
-    assert "--tgt without --src" in fail(capfdbinary, "evaluate", trained, "--tgt", "nowhere.en")
+    for command in (["evaluate", trained], ["compare", trained]):
+        assert "--tgt without --src" in fail(capfdbinary, *command, "--tgt", "nowhere.en")
+    with pytest.raises(UserError, match="--tgt without --src"):
+        multihead.compare(trained, target="nowhere.en")
+
+
+def test_a_run_is_not_compared_with_itself(trained: Path, capfdbinary: Captured) -> None:
+    assert "named twice" in fail(capfdbinary, "evaluate", trained, trained)
 
 
 def test_evaluate_measures_the_recipes_test_sets(trained: Path, capfdbinary: Captured) -> None:

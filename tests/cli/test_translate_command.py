@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from command_line import Captured, fail, run
 
+from multihead.cli import main, translate
+
 
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch) -> "Typing":
@@ -111,7 +113,11 @@ def test_scores_stand_before_the_translations(trained: Path, typed: Typing, capf
 
 
 def test_translations_begin_as_they_have_to(
-    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+    trained: Path,
+    typed: Typing,
+    tmp_path: Path,
+    capfdbinary: Captured,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     typed("eins\nzwei\n")
     out, _ = run(capfdbinary, "translate", trained, "--prefix", "six five")
@@ -126,6 +132,10 @@ def test_translations_begin_as_they_have_to(
     typed("eins\n")
     told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
     assert "more lines than the 1 to translate" in told
+    monkeypatch.setattr(translate, "CHUNK", 1)  # also where the chunks come out even
+    typed("eins\n")
+    assert main(["translate", str(trained), "--prefixes", str(tmp_path / "prefixes")]) == 2
+    assert b"more lines than the 1 to translate" in capfdbinary.readouterr()[1]
 
 
 def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Captured) -> None:

@@ -167,6 +167,23 @@ def test_one_matrix_for_two_vocabularies_is_refused_before_anything_is_read() ->
         refuse_contradictions(from_toml("", overrides={**contradictory, key: value}))
 
 
+@pytest.mark.parametrize(
+    ("recipe", "allowed"),
+    [
+        ('model.kind = "conv_s2s"\n', 96),
+        ('model.kind = "transformer"\nmodel.positions = "learned"\n', 96),
+        ('model.kind = "bert"\n', 97),
+    ],
+)
+def test_inputs_longer_than_the_positions_are_refused_before_anything_is_read(
+    recipe: str, allowed: int
+) -> None:
+    given = {"model.max_positions": "97"}
+    with pytest.raises(UserError, match=r"data\.max_length: inputs of up to 98 pieces, but the model has 97"):
+        refuse_contradictions(from_toml(recipe, overrides={**given, "data.max_length": str(allowed + 1)}))
+    refuse_contradictions(from_toml(recipe, overrides={**given, "data.max_length": str(allowed)}))
+
+
 def test_a_number_of_too_many_digits_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(f"training.steps = {'1' * 5003}\n")
     with pytest.raises(UserError, match=r"a\.toml: a number of more digits"):

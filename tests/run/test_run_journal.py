@@ -75,7 +75,14 @@ def test_a_file_torn_anywhere_loses_only_what_was_torn(tmp_path: Path, length: i
     assert all(json.loads(line) for line in path.read_text().split("\n") if line)
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[1]", "7", '{"step": "7"}', '{"step": nul', "[" * 100_000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("nonsense", "[1]", "7", '{"step": "7"}', '{"step": nul', "[" * 100_000),
+        *('{"event": "end", "step": 7}', '{"event": "end", "step": 7, "weights": "best", "metrics": [1]}'),
+        '{"event": "end", "weights": "best", "metrics": {}}',
+    ],
+)
 def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path, line: str) -> None:
     (tmp_path / "m").write_text('{"step": 2}\n' + line + '\n{"step": 3}\n')
     assert steps(tmp_path / "m") == [2, 3]

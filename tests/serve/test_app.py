@@ -7,6 +7,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
 from typing import cast
 
@@ -16,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from multihead.errors import UserError
 from multihead.generation import Output, Translation
-from multihead.serve.app import _unless_gone, application
+from multihead.serve.app import MOST_WAITING, _unless_gone, application
 from multihead.serve.asking import Question
 from multihead.serve.service import Answer, Direction, Service
 from multihead.serve.waiting import Waiting
@@ -38,9 +39,14 @@ def turned(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
     return found
 
 
+GO_ON = threading.Event()
+
+
 def looked_into(run: str, sentence: str) -> str:
     if sentence == "_":
         raise UserError("there is no word to look at")
+    if sentence == "slow":
+        assert GO_ON.wait(30)
     return f"<p>{run}: {len(sentence)}"
 
 
@@ -145,6 +151,16 @@ def test_languages_health_the_page_and_the_look_inside(address: str) -> None:
     assert ask(f"{address}/inspect?q=_") == (400, '{"error":"there is no word to look at"}')
     assert ask(f"{address}/inspect?q={'a' * 501}")[0] == 400
     assert ask(f"{address}/nothing")[0] == 404
+
+
+def test_only_so_many_sentences_wait_to_be_looked_into(address: str) -> None:
+    with ThreadPoolExecutor(MOST_WAITING + 3) as pool:
+        asked = [pool.submit(ask, f"{address}/inspect?q=slow&target=fr") for _ in range(MOST_WAITING + 3)]
+        answers = as_completed(asked, timeout=30)
+        assert [next(answers).result()[0] for _ in range(3)] == [503] * 3
+        GO_ON.set()
+        assert [one.result()[0] for one in answers] == [200] * MOST_WAITING
+    assert ask(f"{address}/inspect?q=Tag&target=fr")[0] == 200
 
 
 def test_two_of_the_same_languages_are_refused() -> None:

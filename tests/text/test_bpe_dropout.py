@@ -1,5 +1,6 @@
 """BPE-dropout: its distribution, and that it is a function of seed and key."""
 
+import json
 import random
 import subprocess
 import sys
@@ -158,3 +159,25 @@ def test_other_tokenizers_are_refused(sentences: list[str], kind: str) -> None:
     other = train(sentences, TokenizerSettings.model_validate({"kind": kind, "vocab_size": 599}))
     with pytest.raises(UserError, match=r'tokenizer\.dropout: .* plain BPE tokenizer.*kind to "bpe"'):
         BPEDropout(other, 0.1, seed=3)
+
+
+def test_a_vocabulary_made_elsewhere_need_not_have_every_letter(
+    tokenizer: Tokenizer, sentences: list[str]
+) -> None:
+    """As the tokenizers library writes it: control symbols beside the vocabulary, letters left out."""
+    content = json.loads(tokenizer.to_json())
+    vocab = content["model"]["vocab"]
+    added = [symbol["content"] for symbol in content["added_tokens"]]
+    gone = next(piece for piece in vocab if len(piece) == 1 and piece.isalpha())
+    left = [piece for piece in sorted(vocab, key=vocab.__getitem__) if piece not in (gone, *added)]
+    content["model"]["vocab"] = {piece: number for number, piece in enumerate(left, start=len(added))}
+    content["model"]["merges"] = [
+        pair for pair in content["model"]["merges"] if gone not in pair and not set(added) & {*pair}
+    ]
+    content["model"]["unk_token"] = None
+    content["model"]["byte_fallback"] = False
+    other = Tokenizer.from_json(json.dumps(content))
+    dropout = BPEDropout(other, 0.3, seed=3)
+    texts = [text.replace(gone, "") for text in sentences[:53]]
+    for text in texts:
+        assert other.decode(dropout.encode(text, 1)) == other.decode(other.encode(text))

@@ -163,7 +163,8 @@ def test_what_cannot_be_had_is_told(sentences: list[str]) -> None:
             from_sentencepiece(content, given, place="source.spm")
         return str(error.value)
 
-    for content in (b"", b"no model at all", model[:977], b"\xff" * 31, b"\n\x05", b"\n\x02\x18\x01" + model):
+    junk = (b"no model at all", b"\xff" * 31, b"\xff" * 10**7, b"\n\x05", b"\n\x02\x18\x01" + model)
+    for content in (b"", *junk, model[:977]):
         assert told(content) == "source.spm: not a SentencePiece model"
     assert "damaged rules for characters" in told(model + b"\x1a\x05\x12\x03bad")
     assert "other rules for spaces" in told(learned(sentences, 211, model_type="bpe"))

@@ -46,7 +46,7 @@ def offered(final: str, *, scheduled: int, ema: bool, went_on: bool = False) -> 
     found = candidates(
         TrainingSettings.model_validate({"final": final}),
         last=lambda: weight(100.0),
-        best=lambda: weight(200.0),
+        best=(lambda: weight(200.0)) if scheduled else None,
         scheduled=[lambda number=number: weight(number) for number in range(scheduled)],  # type: ignore[misc]
         went_on=went_on,
         ema=weight(300.0) if ema else None,

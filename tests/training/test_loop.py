@@ -160,6 +160,29 @@ def test_the_final_weights_are_what_was_asked_for(tmp_path: Path) -> None:
         torch.testing.assert_close(found["average"][name], (ten[name] + fifteen[name]) / 2)
 
 
+def test_a_stage_that_is_not_judged_yet_is_neither_best_nor_without_gain(tmp_path: Path) -> None:
+    def validate(model: nn.Module, step: int) -> Validation:
+        return Validation({"loss": 0.0 if step <= 15 else 9.0 - step / 5}, judged=step > 15)
+
+    training = training_in(
+        tmp_path, validate=validate, settings={"steps": 30, "average": 9}, validation={"patience": 2}
+    )
+    outcome = fit(training)
+    assert (outcome.progress.step, outcome.progress.stopped) == (30, "")
+    assert (outcome.progress.best, outcome.progress.best_step) == (3.0, 30)
+    assert outcome.progress.scheduled == [20, 25, 30]
+    assert [event["best"] for event in Run(tmp_path).metrics() if event["event"] == "validation"] == [
+        *(False, False, False),
+        *(True, True, True),
+    ]
+
+
+def test_a_training_that_ends_before_it_is_judged_leaves_its_last_weights(tmp_path: Path) -> None:
+    outcome = fit(training_in(tmp_path, validate=lambda model, step: Validation({"loss": 0.0}, judged=False)))
+    assert (outcome.chosen, outcome.progress.best) == ("last", None)
+    assert (tmp_path / "model.safetensors").is_file()
+
+
 def test_auto_chooses_what_validates_best(tmp_path: Path) -> None:
     seen: list[float] = []
 

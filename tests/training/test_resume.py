@@ -16,6 +16,7 @@ from backwards import Silent, contents, fit, small_transformer, training_in
 from torch import nn
 
 from multihead import disk
+from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.training import Training, Validation
 
@@ -175,3 +176,20 @@ def test_other_kernels_than_before_are_told(
     assert fit(start("")).how == "finished"
     (told,) = caplog.messages
     assert "other kernels before (avx2, now none): it goes on" in told
+
+
+@pytest.mark.parametrize(
+    ("part", "how"),
+    [("model.", "gone"), ("model.", "another"), ("ema.", "gone"), ("optimizer.exp_avg.", "another")],
+)
+def test_a_state_of_another_model_is_told(tmp_path: Path, part: str, how: str) -> None:
+    fit(training_in(tmp_path, settings={"ema": 0.5}))
+    run = Run(tmp_path)
+    tensors, meta = run.load_tensors("state-0000000020")
+    key = next(key for key in tensors if key.startswith(part) and tensors[key].dim() == 2)
+    changed = {other: value for other, value in tensors.items() if other != key}
+    if how == "another":
+        changed[key] = tensors[key][:-1].contiguous()
+    run.save_tensors("state-0000000020", changed, meta)
+    with pytest.raises(UserError, match=r"not the state of this model: .* is (missing|\(\d+, \d+\)), not"):
+        training_in(tmp_path, settings={"ema": 0.5})

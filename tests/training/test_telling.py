@@ -40,7 +40,21 @@ def test_progress_survives_json() -> None:
     assert Progress.from_dict(progress.to_dict()) == progress
 
 
-@pytest.mark.parametrize("changed", [{"position": None}, {"step": "7"}, {"step": -7}, {"more": 1}])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"position": None},
+        {"position": {"epoch": 0, "batch": "3"}},
+        {"step": "7"},
+        {"step": -7},
+        {"tokens": 1.5},
+        {"best": "3"},
+        {"scheduled": [5, "x"]},
+        {"scheduled": 5},
+        {"seconds": None},
+        {"more": 1},
+    ],
+)
 def test_numbers_that_are_not_of_a_training_are_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="no progress of a training"):
         Progress.from_dict({**Progress().to_dict(), **changed})

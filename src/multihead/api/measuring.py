@@ -81,6 +81,5 @@ def compare(
         UserError: a run that is not there, none that translates; no test set; files that cannot be read.
     """
     fit = fitting([str(run) for run in runs])
-    named = [str(file) for file in (source, target) if file is not None]
-    tests, notes = chosen_tests(fit.folders, named)
+    tests, notes = chosen_tests(fit.folders, source, target)
     return ComparedRuns(compare_runs(fit.folders, tests, notes=[*fit.notes, *notes], device=device))

@@ -53,8 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     if not options.runs:
         raise UserError("no run folder is named", remedy="multihead compare RUN RUN -o report.html")
     fit = fitting(options.runs)
-    named = [file for file in (options.src, options.tgt) if file is not None]
-    tests, notes = chosen_tests(fit.folders, named if options.src is not None else (), given)
+    tests, notes = chosen_tests(fit.folders, options.src, options.tgt, given)
     with _told() as progress:
         compared = compare_runs(
             fit.folders,

@@ -99,6 +99,8 @@ def _systems(options: Options) -> dict[str, Sequence[str]]:
     if not 1 <= len(options.runs) <= 2:
         remedy = "Name one, or two to be compared, or measure them together: --ensemble."
         raise UserError(f"{len(options.runs)} runs are named", remedy=remedy)
+    if len({*options.runs}) < len(options.runs):
+        raise UserError("named twice", place=options.runs[0], remedy="Name another run to compare it with.")
     return {folder: [folder] for folder in options.runs}
 
 

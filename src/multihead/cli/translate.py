@@ -83,13 +83,10 @@ def _blocks(translator: Translator, search: SearchSettings, options: Options) ->
     number = notes = 0
     while chunk := list(islice(lines, size)):
         forced = [prefix or "" for prefix in islice(prefixes, len(chunk))]
-        fact = ""
         if len(forced) != len(chunk):
-            fact = f"{number + len(forced):,} lines, but more to translate"
-        elif options.prefixes and len(chunk) < size and next(prefixes, None) is not None:
-            fact = f"more lines than the {number + len(chunk):,} to translate"
-        if fact:
-            raise UserError(fact, place=str(options.prefixes), remedy="A prefix a line, empty for none.")
+            raise _unlike(options, f"{number + len(forced):,} lines, but more to translate")
+        if len(chunk) < size:  # the last one
+            _refuse_more(prefixes, number + len(chunk), options)
         found = translator.translate(chunk, search, prefixes=forced, first_number=number)
         noted = [(place, one.note) for place, one in enumerate(found, start=number + 1) if one.note]
         for place, note in noted[: max(0, _console.NOTES - notes)]:
@@ -103,6 +100,16 @@ def _blocks(translator: Translator, search: SearchSettings, options: Options) ->
         number += len(chunk)
     if notes > _console.NOTES:
         console.print(f"{notes - _console.NOTES:,} more lines were cut or not translated")
+    _refuse_more(prefixes, number, options)
+
+
+def _refuse_more(prefixes: Iterator[str | None], number: int, options: Options) -> None:
+    if options.prefixes and next(prefixes, None) is not None:
+        raise _unlike(options, f"more lines than the {number:,} to translate")
+
+
+def _unlike(options: Options, fact: str) -> UserError:
+    return UserError(fact, place=str(options.prefixes), remedy="A prefix a line, empty for none.")
 
 
 def _spelled(number: int, translation: Translation, search: SearchSettings, *, scores: bool) -> Iterator[str]:

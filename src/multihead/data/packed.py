@@ -4,8 +4,6 @@ The text is read in passes and never held: one to count, one to learn the vocabu
 comes out is kept in a folder whose name is a hash of everything it depends on.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.folders import built_whole, cache_root, in_use
+from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256
+from multihead.data.kept import found_or_built
 from multihead.data.store import mapped
 from multihead.errors import UserError
 from multihead.progress import OnProgress
@@ -79,19 +78,13 @@ def pack(
     if known is None and tokenizer.file:
         known = Tokenizer.load(tokenizer.file)
     basis = _basis(data, tokenizer, known, paths)
-    key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-    folder = cache_root(data.cache) / key[:32]
-    while (found := in_use(folder, lambda path: _found(path, key))) is None:
-        try:
-            with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                summary = _build(building, data, tokenizer, known, progress)
-                text = json.dumps({"key": key, "basis": basis, **summary}, indent=2)
-                (building / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            fact = f"cannot be written ({error.strerror or error})"
-            remedy = "Make room, or name another folder: data.cache."
-            raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
-    return found
+    return found_or_built(
+        cache_root(data.cache),
+        basis,
+        summary_file=SUMMARY,
+        build=lambda folder: _build(folder, data, tokenizer, known, progress),
+        find=_opened,
+    )
 
 
 def _basis(
@@ -165,17 +158,9 @@ def _first(texts: Iterable[str], characters: int) -> Iterator[str]:
             return
 
 
-def _found(folder: Path, key: str) -> PackedText | None:
-    """Open what is prepared; None where there is nothing, or nothing whole."""
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        train, valid = (mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
-        whole = summary["key"] == key and [len(train), len(valid)] == summary["tokens"]
-        tokenizer = Tokenizer.load(folder / TOKENIZER)
-    except (OSError, ValueError, KeyError, TypeError, UserError):
-        return None
-    if not whole:
-        return None
-    return PackedText(
-        train, valid, tokenizer, tuple(summary["characters"]), tuple(summary["unknown"]), summary["key"]
-    )
+def _opened(folder: Path, summary: Any, key: str) -> PackedText:
+    train, valid = (mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
+    if [len(train), len(valid)] != summary["tokens"]:
+        raise ValueError("not whole")
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    return PackedText(train, valid, tokenizer, tuple(summary["characters"]), tuple(summary["unknown"]), key)

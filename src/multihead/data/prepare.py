@@ -5,7 +5,6 @@ two to train the tokenizers on a sample, one to encode. What comes out is kept i
 a hash of everything it depends on: the bytes of the files, the settings, the tokenizers.
 """
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import Any
 
 from multihead.data import store, vocabularies
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
-from multihead.data.folders import built_whole, cache_root, in_use
+from multihead.data.folders import cache_root
 from multihead.data.inputs import contents, reread
-from multihead.data.store import BrokenStoreError, TokenStore
+from multihead.data.kept import found_or_built
+from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
-from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
@@ -90,19 +89,13 @@ def prepare(
         check_sides(files, files.valid_source, files.valid_target)
         known = vocabularies.from_files(tokenizer, init_tokenizers)
         basis = _basis(files, tokenizer, known)
-        key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-        folder = cache_root(data.cache) / key[:32]
-        while (found := in_use(folder, lambda path: _found(path, key))) is None:
-            try:
-                with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                    summary = build(building, files, tokenizer, known, progress or _silent)
-                    text = json.dumps({"key": key, "basis": basis, **summary}, indent=2)
-                    (building / SUMMARY).write_text(text + "\n", encoding="utf-8")
-            except OSError as error:
-                remedy = "Make room, or name another folder: data.cache."
-                fact = f"cannot be written ({error.strerror or error})"
-                raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
-    return found
+        return found_or_built(
+            cache_root(data.cache),
+            basis,
+            summary_file=SUMMARY,
+            build=lambda folder: build(folder, files, tokenizer, known, progress or _silent),
+            find=_opened,
+        )
 
 
 def _basis(files: DataSettings, settings: TokenizerSettings, known: list[Tokenizer | None]) -> dict[str, Any]:
@@ -121,29 +114,25 @@ def _basis(files: DataSettings, settings: TokenizerSettings, known: list[Tokeniz
     }
 
 
-def _found(folder: Path, key: str) -> Prepared | None:
-    """Open what is prepared; None where there is nothing, or nothing whole."""
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        lines = (folder / VALID_PAIRS).read_text(encoding="utf-8").split("\n")[:-1]
-        source_tokenizer, target_tokenizer = vocabularies.load(folder)
-        checked = summary["valid_cleaning"]
-        prepared = Prepared(
-            train=TokenStore(folder / TRAIN_STORE),
-            valid=TokenStore(folder / VALID_STORE),
-            valid_pairs=[(source, target) for source, target in map(json.loads, lines)],
-            source_tokenizer=source_tokenizer,
-            target_tokenizer=target_tokenizer,
-            report=CleaningReport.from_dict(summary["cleaning"]),
-            valid_report=checked and CleaningReport.from_dict(checked),
-            shared=summary["shared"],
-            fingerprint=summary["key"],
-            folder=folder,
-        )
-    except (OSError, ValueError, KeyError, TypeError, UserError, BrokenStoreError):
-        return None
-    whole = prepared.fingerprint == key and len(prepared.valid) == len(prepared.valid_pairs)
-    return prepared if whole else None
+def _opened(folder: Path, summary: Any, key: str) -> Prepared:
+    lines = (folder / VALID_PAIRS).read_text(encoding="utf-8").split("\n")[:-1]
+    source_tokenizer, target_tokenizer = vocabularies.load(folder)
+    checked = summary["valid_cleaning"]
+    valid = TokenStore(folder / VALID_STORE)
+    if len(valid) != len(lines):
+        raise ValueError("not whole")
+    return Prepared(
+        train=TokenStore(folder / TRAIN_STORE),
+        valid=valid,
+        valid_pairs=[(source, target) for source, target in map(json.loads, lines)],
+        source_tokenizer=source_tokenizer,
+        target_tokenizer=target_tokenizer,
+        report=CleaningReport.from_dict(summary["cleaning"]),
+        valid_report=checked and CleaningReport.from_dict(checked),
+        shared=summary["shared"],
+        fingerprint=key,
+        folder=folder,
+    )
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:

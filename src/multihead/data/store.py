@@ -25,7 +25,7 @@ Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
 
 
-class BrokenStoreError(Exception):
+class BrokenStoreError(ValueError):
     """A folder is not a store, or not a whole one. Whoever can build it again does so."""
 
 

@@ -1,7 +1,5 @@
 """Single texts, with or without classes, as piece ids on disk: read, held out, encoded; done once."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from multihead import randomness
-from multihead.data.folders import built_whole, cache_root, in_use
+from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256, sentence_hash
-from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
+from multihead.data.kept import found_or_built
+from multihead.data.store import StoreWriter, TokenStore
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings.tasks import classification, masked
@@ -84,19 +83,13 @@ def prepare_texts(
     if known is not None and data.lowercase:
         known = known.lowercased()
     basis = _basis(data, tokenizer, known)
-    key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-    folder = cache_root(data.cache) / key[:32]
-    while (found := in_use(folder, lambda path: _found(path, key))) is None:
-        try:
-            with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                summary = _build(building, data, tokenizer, known, progress)
-                text = json.dumps({"key": key, "basis": basis, **summary}, indent=2)
-                (building / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            fact = f"cannot be written ({error.strerror or error})"
-            remedy = "Make room, or name another folder: data.cache."
-            raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
-    return found
+    return found_or_built(
+        cache_root(data.cache),
+        basis,
+        summary_file=SUMMARY,
+        build=lambda folder: _build(folder, data, tokenizer, known, progress),
+        find=_opened,
+    )
 
 
 def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
@@ -197,21 +190,14 @@ def _stored(
     return count
 
 
-def _found(folder: Path, key: str) -> PreparedTexts | None:
-    """Open what is prepared; None where there is nothing, or nothing whole."""
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        if summary["key"] != key:
-            return None
-        return PreparedTexts(
-            train=TokenStore(folder / "train"),
-            valid=TokenStore(folder / "valid"),
-            shown=summary["shown"],
-            tokenizer=Tokenizer.load(folder / TOKENIZER),
-            labels=tuple(summary["labels"]),
-            empty=summary["empty"],
-            places=tuple(summary["places"]),
-            fingerprint=key,
-        )
-    except (OSError, ValueError, KeyError, TypeError, UserError, BrokenStoreError):
-        return None
+def _opened(folder: Path, summary: Any, key: str) -> PreparedTexts:
+    return PreparedTexts(
+        train=TokenStore(folder / "train"),
+        valid=TokenStore(folder / "valid"),
+        shown=summary["shown"],
+        tokenizer=Tokenizer.load(folder / TOKENIZER),
+        labels=tuple(summary["labels"]),
+        empty=summary["empty"],
+        places=tuple(summary["places"]),
+        fingerprint=key,
+    )

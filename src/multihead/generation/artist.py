@@ -173,7 +173,9 @@ class Artist:
         if not rows:
             fact = f"{width} x {height} pixels are less than a row of the picture"
             raise UserError(fact, place=str(path), remedy="Give more of its upper part.")
-        scaled = picture.resize((size, max(1, round(height * size / width))), Image.Resampling.BICUBIC)
+        # What lies below the square is not looked at, and of a narrow picture would be scaled to any height.
+        square = picture.crop((0, 0, width, min(width, height)))
+        scaled = square.resize((size, max(1, round(square.height * size / width))), Image.Resampling.BICUBIC)
         paper = Image.new(picture.mode, (size, size), "white")
         paper.paste(scaled, (0, 0))
         pixels = torch.from_numpy(np.array(fitted(paper, self.form)))[None].float() / 255

@@ -55,6 +55,7 @@ class Filler:
     ) -> None:
         self.model, self.tokenizer, self.device = model, tokenizer, device
         self._dtype = hardware.pick_dtype(precision, device)
+        self._gap = mask_id(tokenizer)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
@@ -84,11 +85,11 @@ class Filler:
         read = as_input([(np.array(ids), None)], self.tokenizer).to(self.device)
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
             logits_NV: Any = self.model(read)[0][0].float()
-            silent = [*self.tokenizer.controls, mask_id(self.tokenizer)]
+            silent = [*self.tokenizer.controls, self._gap]
             logits_NV[:, silent] = -torch.inf
             logits_NV[:, self.tokenizer.vocab_size :] = -torch.inf  # rows that are only padding
             p_NV = logits_NV.softmax(-1)
-        gaps = [place for place, number in enumerate(ids) if number == mask_id(self.tokenizer)]
+        gaps = [place for place, number in enumerate(ids) if number == self._gap]
         best = [p_NV[place + 1].topk(min(top, self.tokenizer.vocab_size - len(silent))) for place in gaps]
         whole = list(ids)
         for place, found in zip(gaps, best, strict=True):

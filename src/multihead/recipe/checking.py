@@ -55,6 +55,16 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             'tokenizer.joint = false and model.tied = "all": two vocabularies cannot share one matrix',
             remedy='Set model.tied to "decoder" (or "none"), or leave tokenizer.joint true.',
         )
+    model, longest = recipe.model, getattr(recipe.data, "max_length", 0)
+    positions = getattr(model, "max_positions", longest)
+    if recipe.task == "translation":
+        longest += 1  # the end symbol, or that of the beginning
+    if getattr(model, "positions", "learned") == "learned" and longest > positions:
+        raise UserError(
+            f"inputs of up to {longest} pieces, but the model has {positions} positions",
+            place="data.max_length",
+            remedy="Lower it, or raise model.max_positions.",
+        )
 
 
 def _refused(section: str, key: str, wanted: type[Settings], given: Given) -> UserError:

@@ -86,9 +86,14 @@ def _event(line: str) -> dict[str, Any] | None:
 
 def _sound(event: Mapping[str, Any]) -> bool:
     """Tell whether an event, which anybody may have written, has the numbers that readers count on."""
-    known = event.get("event") in ("update", "validation")
+    kind = event.get("event")
+    known = kind in ("update", "validation", "end")
     step = event.get("step", None if known else 0)
     if type(step) is not int or not 0 <= step < MOST:
+        return False
+    if kind == "end" and not (
+        isinstance(event.get("weights"), str) and isinstance(event.get("metrics"), dict)
+    ):
         return False
     numbers = [value for key, value in event.items() if key in NUMBERS and value is not None]
     return all(type(value) is float or (type(value) is int and abs(value) < MOST) for value in numbers)

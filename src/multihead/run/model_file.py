@@ -104,6 +104,8 @@ class _Unfilled(TorchFunctionMode):
         kwargs = kwargs or {}
         if function in _FILLING:
             return args[0] if args else kwargs["tensor"]
+        if function is torch.linalg.qr:  # of an orthogonal matrix: some matrices of the same shapes
+            return args[0], args[0]
         return function(*args, **kwargs)
 
 

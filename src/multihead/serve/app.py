@@ -27,6 +27,9 @@ PATIENCE = 0.5
 MOST_INSPECTED = 500
 """Characters of a sentence that is looked into: its page grows with the square."""
 
+MOST_WAITING = 8
+"""Sentences that wait to be looked into; more are refused."""
+
 T = TypeVar("T")
 Look = Callable[[str, str], str]
 """From a run's name and a sentence to a page that shows what the model looks at."""
@@ -44,6 +47,7 @@ def application(
         origin: a web page's origin that may ask from a browser, "*" for any; None: only the page served here.
     """
     looking = asyncio.Semaphore(1)
+    waiting = 0
 
     async def translate(request: Request) -> Response:
         asked = question(await _body(request, 8 * most_chars + 4096), most_chars=most_chars)
@@ -61,11 +65,21 @@ def application(
             raise RefusedError(400, f'"q" must be one sentence of at most {MOST_INSPECTED} characters')
         languages = (request.query_params.get(side, "") for side in ("source", "target"))
         direction = service.direction(*languages)
-        async with looking:
-            try:
-                return HTMLResponse(await run_in_threadpool(look, direction.name, sentence))
-            except UserError as error:  # of this sentence: the run itself is loaded
-                raise RefusedError(400, str(error)) from None
+        try:
+            return HTMLResponse(await _unless_gone(request, looked(direction.name, sentence)))
+        except UserError as error:  # of this sentence: the run itself is loaded
+            raise RefusedError(400, str(error)) from None
+
+    async def looked(run: str, sentence: str) -> str:
+        nonlocal waiting
+        if waiting >= MOST_WAITING:
+            raise RefusedError(503, "too many sentences are being looked into; ask again")
+        waiting += 1
+        try:
+            async with looking:
+                return await run_in_threadpool(look, run, sentence)
+        finally:
+            waiting -= 1
 
     async def languages(request: Request) -> Response:
         return JSONResponse(service.languages())

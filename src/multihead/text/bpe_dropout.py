@@ -191,8 +191,16 @@ def _merges(tokenizer: Tokenizer) -> Merges:
 
 
 def _letters(tokenizer: Tokenizer) -> list[tuple[int, ...]]:
-    """Return the ids of each piece's letters; bytes and control symbols stay what they are."""
+    """Return the ids of each piece's letters.
+
+    Bytes and control symbols stay what they are, and so does a piece, of a vocabulary that was made
+    elsewhere, of which no merges lead to letters.
+    """
     ids = tokenizer.content["model"]["vocab"]
     whole = {*BYTES, *map(tokenizer.piece, tokenizer.controls)}
-    pieces = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
-    return [(ids[piece],) if piece in whole else tuple(ids[letter] for letter in piece) for piece in pieces]
+    found: list[tuple[int, ...]] = []
+    for number in range(tokenizer.vocab_size):
+        piece = tokenizer.piece(number)
+        apart = piece in ids and piece not in whole and all(letter in ids for letter in piece)
+        found.append(tuple(ids[letter] for letter in piece) if apart else (number,))
+    return found

@@ -161,9 +161,11 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """Return a whole number in groups of seven bits, and the place after it."""
-    value, shift = 0, 0
-    while message[place] > 127:
+    """Return a whole number in groups of seven bits, ten at most, and the place after it."""
+    value = 0
+    for shift in range(0, 70, 7):
         value |= (message[place] & 127) << shift
-        place, shift = place + 1, shift + 7
-    return value | message[place] << shift, place + 1
+        place += 1
+        if message[place - 1] < 128:
+            return value, place
+    raise ValueError("a number of more than 64 bits")

@@ -5,7 +5,6 @@ at the end of a run, so that a run which is cut off, or grows, comes to the same
 """
 
 from functools import partial
-from typing import Any
 
 from multihead.run import Run
 from multihead.settings import Watching
@@ -28,11 +27,11 @@ class Checkpoints:
     def __init__(self, run: Run, validation: Watching, averaged: int) -> None:
         self.run, self.validation, self.averaged = run, validation, averaged
 
-    def take_in(self, progress: Progress, weights: Weights, metrics: dict[str, float]) -> dict[str, Any]:
+    def take_in(self, progress: Progress, weights: Weights, metrics: dict[str, float]) -> bool:
         """Keep the weights of a scheduled step and write into ``progress`` what follows from their metrics.
 
         Returns:
-            the event to be told.
+            whether they are the best so far.
         """
         step, value = progress.step, metrics[self.validation.metric]
         better = progress.best is None or is_better(value, progress.best, self.validation.metric)
@@ -50,7 +49,7 @@ class Checkpoints:
         self.run.save_tensors(_name(step), weights, {"step": step})
         # One more than is averaged, for the case that the newest state cannot be read.
         progress.scheduled = [*progress.scheduled, step][-self.averaged - 1 :]
-        return {"event": "validation", "step": step, "best": better, **metrics}
+        return better
 
     def clear(self, progress: Progress) -> None:
         """Remove the weights that ``progress`` does not name; call it when ``progress`` is on the disk."""

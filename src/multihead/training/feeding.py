@@ -1,6 +1,6 @@
 """Batches made ahead by other processes, where a GPU would have to wait for them."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_all_start_methods
 
@@ -49,8 +49,12 @@ def fed(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Fed]]:
         pin_memory=True,
         multiprocessing_context="fork",  # what the stream reads from is there already
     )
-    batches = iter(loader)
+    batches = _handed_on(iter(loader))
     try:
         yield batches
     finally:
-        del batches  # ends the workers
+        batches.close()  # lets go of the loader's iterator, which ends the workers
+
+
+def _handed_on(made: Iterator[Fed]) -> Generator[Fed, None, None]:
+    yield from made

@@ -34,7 +34,7 @@ def candidates(
     settings: Learning,
     *,
     last: Load,
-    best: Load,
+    best: Load | None,
     scheduled: Sequence[Load],
     went_on: bool,
     ema: Weights | None,
@@ -48,7 +48,7 @@ def candidates(
     offered: dict[str, Load] = {}
     if len(scheduled) > 1:
         offered["average"] = lambda: averaging.mean(load() for load in scheduled)
-    if scheduled:
+    if best is not None:
         offered["best"] = best
     if ema is not None:
         offered["ema"] = lambda: ema

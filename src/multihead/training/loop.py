@@ -36,10 +36,18 @@ Group = list[tuple[Batch, Position]]
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What a look at the validation data gave: numbers by name, and sample translations as text."""
+    """What a look at the validation data gave.
+
+    Attributes:
+        metrics: numbers by name.
+        samples: sample translations and the like, as text.
+        judged: whether the metrics say already how good the model is; a model of several stages is not
+            judged before its last.
+    """
 
     metrics: dict[str, float]
     samples: str = ""
+    judged: bool = True
 
 
 class Observer(Protocol):
@@ -190,7 +198,9 @@ class Training:
         """Validate, keep the weights, and decide whether to go on: at scheduled steps only."""
         self._settle()
         seen = self._look()
-        event = self.checkpoints.take_in(self.progress, self.model.state_dict(), seen.metrics)
+        event = {"event": "validation", "step": self.progress.step, "best": False, **seen.metrics}
+        if seen.judged:
+            event["best"] = self.checkpoints.take_in(self.progress, self.model.state_dict(), seen.metrics)
         self.run.log(event)
         self.run.add_samples(self.progress.step, seen.samples)
         self.save()
@@ -216,7 +226,7 @@ class Training:
     def _ended(self) -> Outcome | None:
         """Return how an earlier start ended here, None if it did not."""
         for event in self.run.metrics() if self.done else ():
-            if event["event"] == "end" and event["step"] == self.progress.step:
+            if event.get("event") == "end" and event["step"] == self.progress.step:
                 return Outcome("finished", self.progress, event["weights"], event["metrics"])
         return None
 
@@ -226,7 +236,7 @@ class Training:
         offered = final.candidates(
             self.settings,
             last=lambda: trained,
-            best=self.checkpoints.load_best,
+            best=self.checkpoints.load_best if self.progress.best is not None else None,
             scheduled=self.checkpoints.to_average(self.progress),
             went_on=self.progress.step % self.validation.every != 0,
             ema=self.state.ema.weights if self.state.ema else None,

@@ -61,10 +61,22 @@ def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[st
 def load_state_tensors(
     optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Give the optimiser back what :func:`state_tensors` returned."""
+    """Give the optimiser back what :func:`state_tensors` returned.
+
+    Raises:
+        ValueError: it is of another model.
+    """
     for name, parameter in model.named_parameters():
         for what in ("step", "exp_avg", "exp_avg_sq"):
             key = f"{PREFIX}{what}.{name}"
             if key in tensors:
+                check_shape(key, tensors, torch.Size() if what == "step" else parameter.shape)
                 place = parameter.device
                 optimizer.state[parameter][what] = tensors[key].to(place, copy=True)
+
+
+def check_shape(name: str, tensors: Mapping[str, Tensor], shape: torch.Size) -> None:
+    """Raise ValueError where a tensor of a saved state is missing, or has not this shape."""
+    if name not in tensors or tensors[name].shape != shape:
+        found = str(tuple(tensors[name].shape)) if name in tensors else "missing"
+        raise ValueError(f"not the state of this model: {name} is {found}, not {tuple(shape)}")

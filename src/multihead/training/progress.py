@@ -46,8 +46,15 @@ class Progress:
         """
         try:
             found = cls(**{**saved, "position": Position(**saved["position"])})
+            found.scheduled = list(found.scheduled)
         except (KeyError, TypeError) as error:
             raise ValueError(f"no progress of a training: {error}") from None
-        if type(found.step) is not int or found.step < 0:
-            raise ValueError(f"no progress of a training: step {found.step!r}")
+        counts = (found.step, found.tokens, found.best_step, found.without_gain, *found.scheduled)
+        for count in (*counts, found.position.epoch, found.position.batch):
+            if type(count) is not int or count < 0:
+                raise ValueError(f"no progress of a training: {count!r} where a count was")
+        if not isinstance(found.best, float | int | None) or not isinstance(found.seconds, float | int):
+            raise ValueError(
+                f"no progress of a training: {found.best!r}, {found.seconds!r} where numbers were"
+            )
         return found

@@ -50,17 +50,22 @@ class State:
             tensors, meta = saved
             self._tell_of_other_kernels(meta.pop(KERNELS, None))
             try:
-                self.progress = Progress.from_dict(meta)
+                self._become(tensors, Progress.from_dict(meta))
             except ValueError as error:
                 remedy = "Remove the run folder and train again, or copy the checkpoints from a backup."
                 raise UserError(str(error), place=f"{run.folder}/checkpoints", remedy=remedy) from None
-            self.model.load_state_dict(_under(MODEL, tensors))
-            optimizers.load_state_tensors(self.optimizer, self.model, tensors)
-            if self.ema:
-                self.ema.weights = {
-                    name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()
-                }
         run.truncate_after(self.progress.step)
+
+    def _become(self, tensors: Mapping[str, Tensor], progress: Progress) -> None:
+        """Take over what was saved. Raises ValueError where it is of another model."""
+        for name, weight in self.model.state_dict().items():
+            for prefix in (MODEL, EMA) if self.ema else (MODEL,):
+                optimizers.check_shape(prefix + name, tensors, weight.shape)
+        self.progress = progress
+        self.model.load_state_dict(_under(MODEL, tensors))
+        optimizers.load_state_tensors(self.optimizer, self.model, tensors)
+        if self.ema:
+            self.ema.weights = {name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()}
 
     def _kernels(self) -> str:
         """What computes: the level of the native kernels on a CPU, "none" without; elsewhere the device."""

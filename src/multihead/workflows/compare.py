@@ -18,7 +18,7 @@ from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.folder import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
-from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, read_test_set, test_sets
+from multihead.workflows.evaluate import Evaluation, TestSet, chosen_sets, evaluate, test_sets
 
 MOST_EXAMPLES, ALIGNED = 100, 3
 """Sentences that the page holds, and those of them whose alignments are shown."""
@@ -94,22 +94,25 @@ def shared_tests(
 
 
 def chosen_tests(
-    folders: Sequence[str], files: Sequence[str], given: Mapping[str, str] | None = None
+    folders: Sequence[str],
+    source: str | Path | None,
+    target: str | Path | None,
+    given: Mapping[str, str] | None = None,
 ) -> tuple[list[TestSet], list[str]]:
     """Return the test set in files that are named, else those of the first run; and notes on them.
 
     Args:
         folders: of trained translators.
-        files: a source and a target file, or one with both; none: see :func:`shared_tests`.
+        source: its source side; with ``target`` None a file with both; None: see :func:`shared_tests`.
+        target: its target side.
         given: keys of a recipe that say how files are read.
 
     Raises:
-        UserError: files that cannot be read; the first run names none.
+        UserError: a target alone; files that cannot be read; the first run names none.
     """
-    if not files:
+    if source is None and target is None:
         return shared_tests(folders, given)
-    data = _recipe(folders[0], given).data.model_copy(update={"dir": "."})
-    return [read_test_set(Path(files[0]).name, data, files)], []
+    return chosen_sets(_recipe(folders[0], given).data, source, target), []
 
 
 def _recipe(folder: str, given: Mapping[str, str] | None = None) -> Any:

@@ -41,7 +41,8 @@ class Validator:
         """
         metrics = self._seen_again(model)
         if step <= model.settings.dvae_steps:  # type: ignore[union-attr, operator]
-            return Validation({**metrics, "loss": metrics["reconstruction"], "accuracy": 0.0, "exact": 0.0})
+            metrics |= {"loss": metrics["reconstruction"], "accuracy": 0.0, "exact": 0.0}
+            return Validation(metrics, judged=False)
         metrics |= self._likelihood(model, step)
         right_Nn, true_Nn = self._right(model)
         shape_Nn = true_Nn != true_Nn.mode(dim=1, keepdim=True).values

@@ -1,5 +1,6 @@
 """How good a trained run is, on test sets."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -167,8 +168,8 @@ def evaluate(
         bleu_tokenised_lowercase=tokenised,
         chrf=chrf(outputs, references),
         exact=exact_match(outputs, references),
-        perplexity=perplexity(nll, tokens),
-        perplexity_character=perplexity(nll, characters),
+        perplexity=perplexity(nll, tokens) if known else math.nan,
+        perplexity_character=perplexity(nll, characters) if known else math.nan,
         sentences_per_second=len(sources) / seconds,
         contaminated=_contaminated(run, sources) if run else None,
         notes=[
@@ -187,6 +188,7 @@ def compare(one: Evaluation, other: Evaluation) -> Mapping[str, Comparison]:
 def _contaminated(run: Run, sources: Sequence[str]) -> int | None:
     data = run.recipe.data
     store: Path = cache_root(data.cache) / str(run.environment["data"].get("fingerprint", ""))[:32]
-    if not store.is_dir():
+    try:
+        return contamination(store, sources)
+    except (OSError, ValueError):  # it was cleared, or is another's
         return None
-    return contamination(store, sources)

@@ -43,8 +43,10 @@ class Validator:
             for name in sums.keys() & loss.keys():
                 sums[name] += loss[name].sum.item()
             masked, pairs = masked + len(batch.places_M), pairs + batch.pairs
-        nll = sums["loss"] / masked
-        metrics = {"loss": nll, "perplexity": math.exp(min(nll, 700)), "accuracy": sums["accuracy"] / masked}
+        # Texts of nothing but unknown pieces have no gap.
+        nll = sums["loss"] / masked if masked else math.nan
+        accuracy = sums["accuracy"] / max(1, masked)
+        metrics = {"loss": nll, "perplexity": math.exp(min(nll, 700)), "accuracy": accuracy}
         if pairs:
             metrics |= {name: sums[name] / pairs for name in ("next_loss", "next_accuracy")}
         filler = Filler(model, self.tokenizer, device=self.device, precision=self.precision)

@@ -51,8 +51,11 @@ def test_a_damaged_idx_file_is_refused(tmp_path: Path, content: bytes, fact: str
 
 def test_huge_sizes_that_a_header_announces_take_no_memory(tmp_path: Path) -> None:
     file = tmp_path / "images.idx"
-    file.write_bytes(struct.pack(">4I", 0x0803, 0xFFFFFFFF, 0xFFFF, 0xFFFF) + b"short")
+    file.write_bytes(struct.pack(">4I", 0x0803, 0x7FFF, 0xFF, 0xFF) + b"short")
     with pytest.raises(UserError, match="are announced, but there are 5"):
+        read_idx(file)
+    file.write_bytes(struct.pack(">4I", 0x0803, 0xFFFFFFFF, 0xFFFF, 0xFFFF) + b"short")
+    with pytest.raises(UserError, match="are announced: more than"):
         read_idx(file)
 
 

@@ -11,8 +11,9 @@ from torch.testing import assert_close
 from multihead.batch import PictureBatch
 from multihead.data.pictures.batches import PictureBatches, mixed, sequential_batches
 from multihead.data.pictures.opening import Form
-from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
+from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.pictures.stream import PictureStream
+from multihead.data.store import BrokenStoreError
 from multihead.data.stream import START, Position
 from multihead.settings.tasks.pictures import AugmentationSettings
 

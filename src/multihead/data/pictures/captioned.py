@@ -10,17 +10,19 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead.data.folders import built_whole, cache_root, in_use
+from multihead.data.folders import cache_root
+from multihead.data.kept import found_or_built
 from multihead.data.known import remedy_for_missing
 from multihead.data.pictures.opening import Form, channels_of, fitted, open_picture
 from multihead.data.pictures.prepare import CHANNELS
 from multihead.data.pictures.shapes import draw_shapes
-from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
+from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.pictures.table import cells
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
@@ -102,19 +104,14 @@ def prepare(
         "form": [form.size, form.channels],
         "tokenizer": tokenizer.model_dump(mode="json"),
     }
-    key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-    folder = cache_root(data.cache) / f"captions-{key[:32]}"
-    while (found := in_use(folder, lambda path: _found(path, key))) is None:
-        try:
-            with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                _build(building, pairs, data, tokenizer, form, progress or (lambda *_: None))
-                summary = {"key": key, "captions": list(pairs.captions), "form": basis["form"]}
-                (building / SUMMARY).write_text(json.dumps(summary) + "\n", encoding="utf-8")
-        except OSError as error:
-            fact = f"cannot be written ({error.strerror or error})"
-            remedy = "Make room, or name another folder: data.cache."
-            raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
-    return found
+
+    def build(folder: Path) -> dict[str, Any]:
+        _build(folder, pairs, data, tokenizer, form, progress or (lambda *_: None))
+        return {"captions": list(pairs.captions), "form": [form.size, form.channels]}
+
+    return found_or_built(
+        cache_root(data.cache), basis, prefix="captions-", summary_file=SUMMARY, build=build, find=_opened
+    )
 
 
 def _build(
@@ -244,19 +241,12 @@ def _missing(name: str, path: Path, line: int, where: Path) -> UserError:
     )
 
 
-def _found(folder: Path, key: str) -> Captioned | None:
-    """Open what is prepared; None where there is nothing, or nothing whole."""
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        if summary["key"] != key:
-            return None
-        return Captioned(
-            train=PictureStore(folder / "train"),
-            valid=PictureStore(folder / "valid"),
-            captions=tuple(summary["captions"]),
-            tokenizer=Tokenizer.load(folder / TOKENIZER),
-            form=Form(*summary["form"]),
-            fingerprint=key,
-        )
-    except (OSError, ValueError, KeyError, TypeError, UserError, BrokenStoreError):
-        return None
+def _opened(folder: Path, summary: Any, key: str) -> Captioned:
+    return Captioned(
+        train=PictureStore(folder / "train"),
+        valid=PictureStore(folder / "valid"),
+        captions=tuple(summary["captions"]),
+        tokenizer=Tokenizer.load(folder / TOKENIZER),
+        form=Form(*summary["form"]),
+        fingerprint=key,
+    )

@@ -19,6 +19,8 @@ from multihead.errors import UserError
 
 UNSIGNED_BYTES = 0x08
 MOST_AXES = 4
+MOST_VALUES = 1 << 31
+"""Bytes that one file may unfold to: they are held in memory."""
 BLOCK = 1 << 24
 """Bytes read at once: a header may announce more than there is memory."""
 
@@ -43,6 +45,9 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
         with gzip.open(path) if packed else path.open("rb") as file:
             shape = _shape(file.read(4), path, file.read)
             wanted = prod(shape)
+            if wanted > MOST_VALUES:
+                fact = f"{wanted:,} values ({_sizes(shape)}) are announced: more than {MOST_VALUES:,}"
+                raise UserError(fact, place=str(path), remedy="Divide it, or use a folder of pictures.")
             values = _at_most(wanted + 1, file.read)
     except FileNotFoundError:
         raise UserError("no such file", place=str(path), remedy="Check the name and its folder.") from None
@@ -52,13 +57,16 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
     if len(values) != wanted:
-        sizes = " x ".join(map(str, shape))
         found = f"{len(values):,}" if len(values) < wanted else "more"
-        fact = f"{wanted:,} values ({sizes}) are announced, but there are {found}"
+        fact = f"{wanted:,} values ({_sizes(shape)}) are announced, but there are {found}"
         raise UserError(fact, place=str(path), remedy="The file is cut off or damaged: fetch it again.")
     if not wanted:
         raise UserError("it announces no values", place=str(path), remedy="Fetch it again.")
     return np.frombuffer(values, dtype=np.uint8).reshape(shape)
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _shape(magic: bytes, path: Path, read: Read) -> tuple[int, ...]:

@@ -24,7 +24,11 @@ SUFFIXES = frozenset(
 """What a picture's file name ends with in a folder of pictures; others are left alone."""
 
 _MODES = {1: "L", 3: "RGB"}
-_BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, IndexError)
+_BROKEN = (
+    *(OSError, SyntaxError, ValueError, EOFError, struct.error),
+    *(IndexError, KeyError, TypeError, AttributeError, ArithmeticError),
+)
+"""What Pillow raises of damaged files, of which it promises nothing."""
 
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")

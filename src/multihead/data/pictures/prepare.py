@@ -1,18 +1,18 @@
 """From picture files to what training reads: of one form, memory-mapped; done once, then found again."""
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.folders import built_whole, cache_root, in_use
+from multihead.data.folders import cache_root
+from multihead.data.kept import found_or_built
 from multihead.data.pictures.digits import NAMES, draw_digits
 from multihead.data.pictures.listing import ArrayListing, Listing, listed
 from multihead.data.pictures.opening import Form, channels_of, fitted
-from multihead.data.pictures.store import BrokenStoreError, PictureStore, PictureWriter
+from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
 from multihead.progress import OnProgress
@@ -82,23 +82,22 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
         "form": [form.size, form.channels],
         "most": data.max_pictures,
     }
-    key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
-    folder = cache_root(data.cache) / f"pictures-{key[:32]}"
-    while (found := in_use(folder, lambda path: _found(path, key))) is None:
-        try:
-            with built_whole(folder, usable=lambda path: _found(path, key) is not None) as building:
-                learn, look = _parted(train, valid, data)
-                told: OnProgress = progress or (lambda stage, done, total: None)
-                converted = _stored(building / "train", train, learn, names, form, told)
-                converted += _stored(building / "valid", valid or train, look, names, form, told)
-                summary = {"key": key, "names": names, "form": basis["form"], "converted": converted}
-                summary["held_out"] = valid is None
-                (building / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            fact = f"cannot be written ({error.strerror or error})"
-            remedy = "Make room, or name another folder: data.cache."
-            raise UserError(fact, place=str(folder.parent), remedy=remedy) from error
-    return found
+
+    def build(folder: Path) -> dict[str, Any]:
+        learn, look = _parted(train, valid, data)
+        told: OnProgress = progress or (lambda stage, done, total: None)
+        converted = _stored(folder / "train", train, learn, names, form, told)
+        converted += _stored(folder / "valid", valid or train, look, names, form, told)
+        return {
+            "names": names,
+            "form": [form.size, form.channels],
+            "converted": converted,
+            "held_out": valid is None,
+        }
+
+    return found_or_built(
+        cache_root(data.cache), basis, prefix="pictures-", summary_file=SUMMARY, build=build, find=_opened
+    )
 
 
 def _training(data: DataSettings) -> Listing:
@@ -185,20 +184,13 @@ def _stored(
     return converted
 
 
-def _found(folder: Path, key: str) -> Prepared | None:
-    """Open what is prepared; None where there is nothing, or nothing whole."""
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        if summary["key"] != key:
-            return None
-        return Prepared(
-            train=PictureStore(folder / "train"),
-            valid=PictureStore(folder / "valid"),
-            class_names=tuple(summary["names"]),
-            form=Form(*summary["form"]),
-            held_out=summary["held_out"],
-            converted=summary["converted"],
-            fingerprint=key,
-        )
-    except (OSError, ValueError, KeyError, TypeError, BrokenStoreError):
-        return None
+def _opened(folder: Path, summary: Any, key: str) -> Prepared:
+    return Prepared(
+        train=PictureStore(folder / "train"),
+        valid=PictureStore(folder / "valid"),
+        class_names=tuple(summary["names"]),
+        form=Form(*summary["form"]),
+        held_out=summary["held_out"],
+        converted=summary["converted"],
+        fingerprint=key,
+    )

@@ -11,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.pictures.opening import Form, Pixels
+from multihead.data.store import BrokenStoreError
 
 PIXELS, LABELS = "pixels.npy", "labels.npy"
-
-
-class BrokenStoreError(Exception):
-    """A folder is not a store, or not a whole one. Whoever can build it again does so."""
 
 
 class PictureWriter:

@@ -130,7 +130,9 @@ def facts(run: Run, name: str, parameters: int | None = None) -> RunFacts:
     """Return what a run folder says of its run."""
     events = list(run.metrics())
     recipe = run.recipe
-    updates = [event for event in events if event.get("event") == "update" and "seconds" in event]
+    updates = [
+        event for event in events if event.get("event") == "update" and event.get("seconds") is not None
+    ]
     return RunFacts(
         name=name,
         kind=recipe.kind,

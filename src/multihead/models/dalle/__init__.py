@@ -21,6 +21,8 @@ from multihead.nn.losses import Loss, Term
 from multihead.nn.sparse_layouts import Kind
 
 TASK = "drawing"
+MOST_TOKENS = 8192
+"""Of text and picture together (the paper: 1,280): layouts are kept as masks, which grow with the square."""
 
 
 class Settings(settings.Settings):
@@ -84,6 +86,11 @@ class Settings(settings.Settings):
             )
         if self.picture_size % self.patch:
             raise ValueError(f"picture_size {self.picture_size} cannot be halved {self.dvae_halvings} times")
+        if (tokens := self.text_length + self.grid**2) > MOST_TOKENS:
+            raise ValueError(
+                f"text_length {self.text_length} and picture_size {self.picture_size} make {tokens:,} "
+                f"tokens; at most {MOST_TOKENS:,} are possible (dvae_halvings makes fewer codes of a picture)"
+            )
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel {self.kernel} is even: no token stands in its middle")
         return self

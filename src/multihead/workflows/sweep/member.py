@@ -34,10 +34,10 @@ LENGTHS = (10, 20, 30)
 def result_of(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
     """Return what was measured of this recipe in a run folder; None: nothing, or of other settings."""
     try:
-        found: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found: Any = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return None
-    return found if found.get("recipe") == _identity(recipe) else None
+    return found if isinstance(found, dict) and found.get("recipe") == _identity(recipe) else None
 
 
 def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:

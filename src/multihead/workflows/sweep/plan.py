@@ -87,7 +87,7 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
         given = tomllib.loads(text)
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number of thousands of digits
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
     _check_keys(given, TOP, str(path))
     members = tuple(_members(given, path, overrides or {}))

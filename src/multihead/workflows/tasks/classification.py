@@ -16,7 +16,7 @@ from multihead.workflows.classification_validation import Validator
 from multihead.workflows.inspect_text import inspection
 from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.tasks import Ready
-from multihead.workflows.tasks.masked import checked_length, named_files, sizes, told
+from multihead.workflows.tasks.masked import named_files, sizes, told
 
 
 def ready(
@@ -39,7 +39,7 @@ def ready(
         recipe,
         {"vocab_size": texts.tokenizer.vocab_size, "classes": len(texts.labels), "class_names": names},
     )
-    max_length = checked_length(recipe)
+    max_length = recipe.data.max_length
     used = lengths(texts.train, max_length)
 
     return Ready(

@@ -10,7 +10,6 @@ from multihead.data.gaps import Gaps
 from multihead.data.store import TokenStore
 from multihead.data.text_batches import TextsStream, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
-from multihead.errors import UserError
 from multihead.generation.filler import Filler
 from multihead.inspect.page.kinds import BOTH_WAYS
 from multihead.inspect.reading import read_gaps
@@ -35,7 +34,7 @@ def ready(
     training = recipe.training
     texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, known=known)
     recipe = with_model(recipe, {"vocab_size": texts.tokenizer.vocab_size})
-    max_length = checked_length(recipe)
+    max_length = recipe.data.max_length
 
     def gaps(store: TokenStore) -> Gaps:
         return Gaps(
@@ -70,19 +69,6 @@ def inspect(run: Run, question: Question) -> Inspection:
     filler = Filler(run.load_model(where), run.tokenizers()[0], device=where, precision="fp32")
     reading = read_gaps(filler, question.without_target("a model that fills gaps"))
     return inspection(reading, filler.model, filler.tokenizer, BOTH_WAYS, question)
-
-
-def checked_length(recipe: Recipe[Settings]) -> int:
-    """Return the longest input. Raises ``UserError`` where the model has fewer positions."""
-    most: int = recipe.data.max_length
-    positions: int = recipe.model.max_positions  # type: ignore[attr-defined]
-    if most > positions:
-        raise UserError(
-            f"inputs of up to {most} pieces, but the model has {positions} positions",
-            place="data.max_length",
-            remedy="Lower it, or raise model.max_positions.",
-        )
-    return most
 
 
 def named_files(data: DataSettings | Labelled) -> list[Path]:
