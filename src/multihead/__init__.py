@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "compare", "evaluate", "load", "train"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     if name in ("compare", "evaluate", "load", "train"):
         from multihead import api  # noqa: PLC0415 (torch takes a second, `multihead --help` must not)

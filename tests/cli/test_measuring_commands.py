@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,28 @@ def test_evaluate_compares_two_runs(
     told = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
     assert told["comparison"]["train.de"]["bleu"]["p_value"] == 1.0
     assert told["runs"].keys() == {str(trained), str(other)}
+
+
+def test_runs_are_compared_without_capital_letters_where_one_writes_none(
+    trained: Path, corpus: tuple[Path, Path], capfdbinary: Captured, tmp_path: Path
+) -> None:
+    other = shutil.copytree(trained, tmp_path / "other")
+    recipe = (other / "recipe.toml").read_text(encoding="utf-8")
+    (other / "recipe.toml").write_text(
+        recipe.replace("lowercase = false", "lowercase = true"), encoding="utf-8"
+    )
+    (tmp_path / "capital.en").write_text(corpus[1].read_text().title())
+    files = ["--src", corpus[0], "--tgt", tmp_path / "capital.en"]
+    out, _ = run(capfdbinary, "evaluate", trained, other, *files)
+    assert f"train.de: {other} against {trained}, lower-cased" in out
+    told = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
+    assert "case:lc" in told["comparison"]["train.de"]["bleu"]["signature"]
+    page = tmp_path / "page.html"
+    (tmp_path / "link").symlink_to(trained)
+    out, _ = run(capfdbinary, "compare", trained, other, *files, "-o", page)
+    assert "BLEU, lower-cased" in out
+    out, _ = run(capfdbinary, "compare", trained, tmp_path / "link", *files, "-o", page)
+    assert "lower-cased" not in out
 
 
 def test_evaluate_measures_an_ensemble(

@@ -70,12 +70,32 @@ def test_fine_tuning_reports_the_old_test_sets_before_and_after(
     assert f"held_out: {tmp_path / 'tuned'} against {trained}" in told
 
 
+@pytest.mark.parametrize(
+    ("key", "before", "after"), [("model.d_ff", 24, 29), ("tokenizer.vocab_size", 31, 23)]
+)
 def test_another_setting_is_refused_by_name(
-    training: list[str], trained: Path, capfdbinary: Captured
+    training: list[str], trained: Path, capfdbinary: Captured, key: str, before: int, after: int
 ) -> None:
     capfdbinary.readouterr()
-    assert main([*training, "--run", str(trained), "--model.d_ff", "29"]) == 2
-    assert "model.d_ff: 24 -> 29" in capfdbinary.readouterr().err.decode()
+    assert main([*training, "--run", str(trained), f"--{key}", str(after)]) == 2
+    assert f"{key}: {before} -> {after}" in capfdbinary.readouterr().err.decode()
+
+
+def test_another_vocabulary_than_that_of_the_run_begun_with_is_refused(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    arguments = [*training, "--init", trained, "--run", tmp_path / "tuned", "--tokenizer.vocab_size", "23"]
+    told = fail(capfdbinary, *arguments)
+    assert "tokenizer.vocab_size: 23 is given, but the vocabulary is that of the run" in told
+    assert not (tmp_path / "tuned").exists()
+
+
+def test_a_test_set_that_cannot_be_read_is_told_before_the_training(
+    training: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    tests = ["--data.tests.later", '["nowhere.de", "nowhere.en"]', "--training.steps", "1"]
+    out, _ = run(capfdbinary, *training, *tests, "--run", tmp_path / "run")
+    assert "caution: the test set later cannot be measured on: nowhere.de: no such file" in out
 
 
 def test_a_dry_run_trains_nothing(training: list[str], tmp_path: Path, capfdbinary: Captured) -> None:

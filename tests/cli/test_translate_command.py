@@ -8,6 +8,7 @@ import pytest
 from command_line import Captured, fail, run
 
 from multihead.cli import main, translate
+from multihead.text.lines import read_lines
 
 
 @pytest.fixture
@@ -54,6 +55,31 @@ def test_translate_reads_and_writes_files(
     )
     assert (tmp_path / "x").read_text(encoding="utf-8") == out
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("packed", ["out.en.gz", "out.en.xz", "out.en.zst"])
+def test_translate_packs_what_is_called_packed(
+    trained: Path, tmp_path: Path, capfdbinary: Captured, packed: str
+) -> None:
+    (tmp_path / "in.de").write_text("eins zwei\n\nsechs\n", encoding="utf-8")
+    plain, _ = run(capfdbinary, "translate", trained, "-i", tmp_path / "in.de")
+    for out in (tmp_path / packed, tmp_path / f"again.{packed}"):
+        run(capfdbinary, "translate", trained, "-i", tmp_path / "in.de", "-o", out)
+    assert "".join(f"{line}\n" for line in read_lines(str(tmp_path / packed))) == plain
+    assert (tmp_path / packed).read_bytes() == (tmp_path / f"again.{packed}").read_bytes()
+
+
+@pytest.mark.parametrize("named", ["text", "./text", "link"])
+def test_what_is_read_is_not_replaced(
+    trained: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("eins\n")
+    (tmp_path / "link").symlink_to("text")
+    for read in ("-i", "--prefixes"):
+        told = fail(capfdbinary, "translate", trained, read, "text", "-o", named)
+        assert "it is read from, and would be replaced" in told
+    assert (tmp_path / "text").read_text() == "eins\n"
 
 
 def test_translate_leaves_an_old_file_as_it_is_when_the_input_is_bad(

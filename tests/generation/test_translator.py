@@ -83,13 +83,27 @@ def test_the_best_outputs_come_first_with_scores_that_scoring_confirms(translato
     settings = SHORT.model_copy(update={"n_best": 3, "length_penalty": 1.0})
     translations = translator.translate(LINES[:2], settings)
     for translation in translations:
-        assert len(translation.hypotheses) == 3
         assert translation.text == translation.hypotheses[0].text
         for h in translation.hypotheses:
             assert h.text == translator.target_tokenizer.decode(h.tokens)
             assert h.score == pytest.approx(h.log_probability * 6 / (5 + len(h.tokens) + 1))
         scores = [h.score for h in translation.hypotheses]
         assert scores == sorted(scores, reverse=True)
+
+
+def test_the_best_outputs_differ_in_their_text(german: Tokenizer, english: Tokenizer) -> None:
+    """A model that writes a text by these pieces now and by others then has it several times in its beam."""
+    model = gru(german, english)
+    with torch.no_grad():
+        model.output.bias[[english.eos_id, *english.encode("a dog and cat d o g c t n")]] = 9.0
+    translator = Translator([model], german, english, device=CPU, precision="fp32")
+    settings = SHORT.model_copy(update={"beam_size": 29, "max_extra": 1})
+    (every,) = translator.translate(["ein Hund"], settings.model_copy(update={"n_best": 29}))
+    texts = [h.text for h in every.hypotheses]
+    assert len({*texts}) == len(texts) < 29
+    assert every.text == texts[0]
+    (few,) = translator.translate(["ein Hund"], settings.model_copy(update={"n_best": 5}))
+    assert [h.text for h in few.hypotheses] == texts[:5]
 
 
 def test_the_log_probability_of_a_translation_is_that_of_the_pair(

@@ -97,6 +97,15 @@ def test_more_steps_leave_the_schedule_as_it_was_laid_out() -> None:
     assert (new.training.steps, new.training.horizon, new.search.beam_size) == (9001, 8000, 3)
 
 
+def test_more_steps_than_a_rate_has_that_ends_at_nothing_are_refused() -> None:
+    old = with_horizon(recipe({"training.schedule": "cosine"}))
+    with pytest.raises(UserError, match=r"runs/a: its learning rate is 0 from update 8,000 on .* --init RUN"):
+        resumed(old, recipe({"training.schedule": "cosine", "training.steps": 8001}), place="runs/a")
+    # What was begun so on purpose goes on.
+    odd = recipe({"training.schedule": "cosine", "training.horizon": 97})
+    assert resumed(odd, odd) == odd
+
+
 def test_vocabulary_sizes_filled_in_are_no_hindrance() -> None:
     assert (
         resumed(with_vocabularies(with_horizon(BASE), 97, 97), BASE).training == with_horizon(BASE).training

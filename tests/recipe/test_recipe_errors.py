@@ -80,7 +80,10 @@ def message(text: str) -> str:
         ("a = " + "[" * 3000, "my.toml: too deeply nested"),
         ("[training\n", "my.toml:1: not TOML"),
         ("[training]\nsteps = 1\nsteps = 2\n", "my.toml:3: not TOML"),
-        ('extends = "multi30k-de"\n', 'there is no recipe "multi30k-de". Did you mean "multi30k-de-en"?'),
+        (
+            'extends = "multi30k-de"\n',
+            'my.toml:1: there is no recipe "multi30k-de". Did you mean "multi30k-de-en"?',
+        ),
     ],
 )
 def test_an_error_says_what_where_and_what_instead(text: str, expected: str) -> None:
@@ -182,6 +185,11 @@ def test_inputs_longer_than_the_positions_are_refused_before_anything_is_read(
     with pytest.raises(UserError, match=r"data\.max_length: inputs of up to 98 pieces, but the model has 97"):
         refuse_contradictions(from_toml(recipe, overrides={**given, "data.max_length": str(allowed + 1)}))
     refuse_contradictions(from_toml(recipe, overrides={**given, "data.max_length": str(allowed)}))
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "transformer"])
+def test_inputs_may_have_any_length_where_positions_are_not_learned(kind: str) -> None:
+    refuse_contradictions(from_toml(f'model.kind = "{kind}"', overrides={"data.max_length": "5003"}))
 
 
 def test_a_number_of_too_many_digits_is_refused(tmp_path: Path) -> None:

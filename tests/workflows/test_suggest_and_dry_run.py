@@ -22,6 +22,14 @@ def test_suggestions_are_a_valid_recipe_whatever_the_size(pairs: int) -> None:
     assert recipe.training.warmup_steps < recipe.training.steps
 
 
+@pytest.mark.parametrize("steps", [1, 7, 53, 2003, 100_003])
+def test_what_follows_from_the_number_of_updates_follows_from_the_one_that_was_given(steps: int) -> None:
+    recipe = recipes.from_toml("", overrides=dict(suggest(Corpus(9_973, 10**6, 101, 30_000), steps)))
+    assert recipe.training.steps == steps
+    assert recipe.training.warmup_steps <= steps / 10
+    assert recipe.validation.every <= steps
+
+
 def test_larger_corpora_get_larger_models_and_less_dropout() -> None:
     found = [
         suggest(Corpus(pairs, 47 * pairs, 101, 3 * pairs))

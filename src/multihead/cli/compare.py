@@ -68,8 +68,9 @@ def main(arguments: Sequence[str]) -> int:
         numbers = json.dumps(to_dict(compared), indent=2, ensure_ascii=False, allow_nan=False)
         files.write_text(Path(options.json), f"{numbers}\n")
     console = _console.output()
+    lowercase = any(run.settings.get("data.lowercase") == "true" for run in compared.runs)
     for test in compared.tests:
-        show(compared.runs, test, console)
+        show(compared.runs, test, console, lowercase=lowercase)
     _show_notes(compared)
     console.print(f"report: {options.output}")
     return 0
@@ -82,19 +83,20 @@ def _told() -> Iterator[OnProgress]:
         yield lambda what, done, total: bar(done, total)
 
 
-def show(runs: Sequence[RunFacts], test: OnTest, console: Console) -> None:
-    """Print the scores on a test set."""
+def show(runs: Sequence[RunFacts], test: OnTest, console: Console, *, lowercase: bool = False) -> None:
+    """Print the scores on a test set; BLEU lower-cased where one of the runs writes no capital letters."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("run")
-    for name in ("perplexity", "BLEU", "chrF", "against the first"):
+    for name in ("perplexity", "BLEU, lower-cased" if lowercase else "BLEU", "chrF", "against the first"):
         table.add_column(name, justify="right", no_wrap=True)
     for i, (run, one) in enumerate(zip(runs, test.runs, strict=True)):
+        found = one.lowercase if lowercase else one.cased
         table.add_row(
             run.name,
             format_perplexity(one.perplexity),
-            _interval(one.cased["bleu"]),
-            _interval(one.cased["chrf"]),
-            _verdict(one.cased["bleu"]) if i else "",
+            _interval(found["bleu"]),
+            _interval(found["chrf"]),
+            _verdict(found["bleu"]) if i else "",
         )
     console.print(f"{test.name}: {test.pairs:,} pairs")
     console.print(table, soft_wrap=False)

@@ -66,9 +66,11 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
     sets: list[TestSet] = []
     found: dict[str, list[Evaluation]] = {}
+    lowercase = False
     for name, folders in _systems(options).items():
         run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
+        lowercase |= recipe.data.lowercase
         sets = sets or _with_worse(options, chosen_sets(recipe.data, options.src, options.tgt))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         hardware.keep_memory()
@@ -78,11 +80,16 @@ def main(arguments: Sequence[str]) -> int:
                 evaluate(translator, test, recipe.search, run=run, tokenise=cut, progress=progress)
                 for test in sets
             ]
-    console = _console.output()
+    console, comparison = _console.output(), _compared(found, lowercase=lowercase)
     if options.json:
-        console.print(_json(found), end="")
+        console.print(_json(found, comparison), end="")
     else:
         _show(found, console)
+        for test, comparisons in comparison.items():
+            one, other = found
+            console.print(f"{test}: {other} against {one}{', lower-cased' if lowercase else ''}")
+            for metric, compared in comparisons.items():
+                console.print(f"  {metric:6}{_verdict(compared)}")
     for evaluation in (evaluation for evaluations in found.values() for evaluation in evaluations):
         for note in evaluation.notes[: _console.NOTES]:
             _console.messages().print(note)
@@ -113,19 +120,26 @@ def _with_worse(options: Options, sets: list[TestSet]) -> list[TestSet]:
     return [one for test in sets for one in (test, made_worse(test, options.perturb, options.rate))]
 
 
-def _compared(found: Mapping[str, Sequence[Evaluation]]) -> dict[str, Mapping[str, Comparison]]:
-    """Return the comparison on each test set, none where there is but one run."""
+def _compared(
+    found: Mapping[str, Sequence[Evaluation]], *, lowercase: bool
+) -> dict[str, Mapping[str, Comparison]]:
+    """Return the comparison on each test set, none where there is but one run.
+
+    Where one of the runs writes no capital letters, they are compared without.
+    """
     if len(found) < 2:
         return {}
     one, other = found.values()
-    return {a.test_set.name: compare(a, b) for a, b in zip(one, other, strict=True)}
+    return {a.test_set.name: compare(a, b, lowercase=lowercase) for a, b in zip(one, other, strict=True)}
 
 
-def _json(found: Mapping[str, Sequence[Evaluation]]) -> str:
+def _json(
+    found: Mapping[str, Sequence[Evaluation]], comparison: Mapping[str, Mapping[str, Comparison]]
+) -> str:
     runs = {run: {e.test_set.name: e.to_dict() for e in evaluations} for run, evaluations in found.items()}
     compared = {
         test: {metric: asdict(comparison) for metric, comparison in comparisons.items()}
-        for test, comparisons in _compared(found).items()
+        for test, comparisons in comparison.items()
     }
     told = {"runs": runs, "comparison": compared} if compared else next(iter(runs.values()))
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
@@ -136,11 +150,6 @@ def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
         for evaluation in evaluations:
             show(run, evaluation, console)
         _show_losses(run, evaluations, console)
-    for test, comparisons in _compared(found).items():
-        one, other = found
-        console.print(f"{test}: {other} against {one}")
-        for metric, comparison in comparisons.items():
-            console.print(f"  {metric:6}{_verdict(comparison)}")
 
 
 def _show_losses(run: str, evaluations: Sequence[Evaluation], console: Console) -> None:

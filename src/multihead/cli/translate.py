@@ -20,7 +20,7 @@ import tyro
 from multihead import hardware
 from multihead.cli import _console, _options
 from multihead.cli._searching import Precision, search_settings
-from multihead.cli._writing import write
+from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
 from multihead.generation import Output, Translation, Translator
 from multihead.settings import SearchSettings
@@ -64,6 +64,10 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError(
                 "no such run folder", place=folder, remedy="Text comes by standard input, or -i FILE."
             )
+    for read in (options.input, options.prefixes):
+        if read and options.output and same_file(read, options.output):
+            remedy = "Name another file for the translations."
+            raise UserError("it is read from, and would be replaced", place=options.output, remedy=remedy)
     search = search_settings(options.runs[0], given)
     hardware.keep_memory()
     translator = Translator.load(*options.runs, device=options.device, precision=options.precision)

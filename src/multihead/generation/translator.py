@@ -117,7 +117,7 @@ class Translator:
         """
         if isinstance(lines, str):
             raise UserError("one text, not a list of lines", remedy='Put it into a list: translate(["..."]).')
-        settings = settings or self.settings
+        lines, settings = list(lines), settings or self.settings
         sources = self.source_tokenizer.encode_batch(lines)
         forced = self.target_tokenizer.encode_batch(prefixes if prefixes is not None else [""] * len(lines))
         if len(forced) != len(lines):
@@ -155,7 +155,7 @@ class Translator:
             steppers[0] if len(steppers) == 1 else Ensemble(steppers),
             to_source(batch, pad_id=source.pad_id, eos_id=source.eos_id).to(self.device),
             [[target.bos_id, *one.prefix] for one in batch],
-            settings,
+            _with_spare(settings),
             target=target,
             capacity=None if self.limit is None else self.limit - 1,
             numbers=[first_number + one.number for one in batch],
@@ -168,7 +168,7 @@ class Translator:
             return Output.of(h, target.decode(h.tokens, words.get((line, h.tokens), ())))
 
         return [
-            Translation.of(one.line, [output(one.line, h) for h in found])
+            Translation.of(one.line, _wanted([output(one.line, h) for h in found], settings))
             for one, found in zip(batch, hypotheses, strict=True)
         ]
 
@@ -232,3 +232,20 @@ class Translator:
             # One context for all batches: what it casts to bf16, it casts once.
             stack.enter_context(hardware.autocast(self.device, self._dtype))
             yield
+
+
+def _with_spare(settings: SearchSettings) -> SearchSettings:
+    """Ask a beam for all it has where several outputs are wanted: pieces may differ where texts do not."""
+    if settings.method != "beam" or not 1 < settings.n_best < settings.beam_size:
+        return settings
+    return settings.model_copy(update={"n_best": settings.beam_size})
+
+
+def _wanted(outputs: Sequence[Output], settings: SearchSettings) -> list[Output]:
+    """Return the outputs that are told: of a beam's with the same text the best, random samples all."""
+    if settings.method == "sample":
+        return list(outputs)
+    different: dict[str, Output] = {}
+    for output in outputs:
+        different.setdefault(output.text, output)
+    return list(different.values())[: settings.n_best]

@@ -78,7 +78,8 @@ def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None =
         place: the run folder, for the error message.
 
     Raises:
-        UserError: a setting differs that may not change; all such are named.
+        UserError: a setting differs that may not change; all such are named. More updates than a schedule has
+            that ends at 0.
     """
     if new.training.horizon == 0:
         new = replace(new, training=new.training.model_copy(update={"horizon": old.training.horizon}))
@@ -88,6 +89,14 @@ def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None =
             f"this run was started with other settings ({told(refused)})",
             place=place,
             remedy="Start with the same settings to go on, or give another --run folder.",
+        )
+    end = new.training.horizon
+    if new.training.schedule == "cosine" and new.training.steps > max(end, old.training.steps):
+        raise UserError(
+            f"its learning rate is 0 from update {end:,} on (training.schedule cosine): more updates would "
+            "change nothing",
+            place=place,
+            remedy="Begin another run with its weights: --init RUN --run ANOTHER --training.steps N.",
         )
     return new
 

@@ -56,9 +56,9 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             remedy='Set model.tied to "decoder" (or "none"), or leave tokenizer.joint true.',
         )
     model, longest = recipe.model, getattr(recipe.data, "max_length", 0)
-    positions = getattr(model, "max_positions", longest)
     if recipe.task == "translation":
         longest += 1  # the end symbol, or that of the beginning
+    positions = getattr(model, "max_positions", longest)
     if getattr(model, "positions", "learned") == "learned" and longest > positions:
         raise UserError(
             f"inputs of up to {longest} pieces, but the model has {positions} positions",

@@ -126,7 +126,10 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
             raise UserError(f"{section} is a section, not a value", place=layer.where(section))
     if base is None:
         return Origin(name, (layer,))
-    place = _find(base, beside=path.parent)
+    try:
+        place = _find(base, beside=path.parent)
+    except UserError as error:
+        raise UserError(error.fact, place=layer.where("extends"), remedy=error.remedy) from None
     below, trail = _text(place), (*seen, path.resolve())
     if place.resolve() in trail:
         raise UserError("this recipe extends itself", place=layer.where("extends"))

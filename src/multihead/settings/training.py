@@ -11,7 +11,8 @@ class Learning(Settings):
     """How the weights are found."""
 
     steps: PositiveInt = 10_000
-    """Updates of the weights in all. May grow when a run is continued."""
+    """Updates of the weights in all. May grow when a run is continued, but for the schedule cosine: its rate
+    is 0 in the end."""
     horizon: int = Field(0, ge=0)
     """Updates that the schedule is laid out for (cosine); 0: the first run's `steps`, then frozen."""
     accumulate: PositiveInt = 1

@@ -43,6 +43,16 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
         yield from _lines(_path(data, source), _path(data, target), data.encoding)
 
 
+OTHER_KINDS = {
+    ".csv": "Save it with tabs between the columns, as .tsv: commas also stand in sentences.",
+    ".tmx": "A TMX file is not read: save its segments as .tsv, a pair a line.",
+    ".xml": "An XML file is not read: save its sentences as .tsv, a pair a line.",
+    ".xlsx": "A table of a spreadsheet is not read: save it with tabs between the columns, as .tsv.",
+    ".zip": "An archive is not read: unpack it, and name its files.",
+}
+"""What to do with files that are often given for a corpus."""
+
+
 def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> None:
     """Refuse files that cannot be two sides of pairs, by their names alone; see :func:`read_pairs`.
 
@@ -55,8 +65,7 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
         for name in sources:
             if _format(data, name) == "lines":
                 remedy = "Name the target files too, or set data.format to tsv or jsonl if it has both."
-                if file_kind(name) == ".csv":
-                    remedy = "Save it with tabs between the columns, as .tsv: commas also stand in sentences."
+                remedy = OTHER_KINDS.get(file_kind(name), remedy)
                 raise UserError("one side only", place=_path(data, name), remedy=remedy)
         return
     if len(sources) != len(targets):

@@ -47,6 +47,8 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
         for number, raw in enumerate(_raw_lines(binary, place), start=1):
             if b"\0" in raw:
                 remedy = "Remove it; or convert the file to UTF-8 if it is UTF-16."
+                if number == 1 and raw.startswith(b"PK\x03\x04"):
+                    remedy = "It is an archive (.zip): unpack it, and name its files."
                 raise UserError("a NUL byte", place=f"{place}:{number}", remedy=remedy)
             try:
                 line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)

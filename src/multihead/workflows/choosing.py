@@ -96,8 +96,27 @@ def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Reci
     corpus = {"valid_source": (), "valid_target": (), **named}
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _placed(base, corpus)
-    fresh = suggest(measure(_told_once(recipes.load(place, {**overrides, **given}).data)))
+    first = recipes.load(place, {**overrides, **given})
+    _refuse_vocabulary(base, first)
+    fresh = suggest(measure(_told_once(first.data)), _steps(first, given))
     return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
+
+
+def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings]) -> None:
+    """Refuse another vocabulary than that of the run whose weights are begun with."""
+    before, after = (one.tokenizer.model_dump(exclude={"dropout"}) for one in (base, wanted))
+    for key, value in after.items():
+        if value != before[key]:
+            raise UserError(
+                f"{value!r} is given, but the vocabulary is that of the run whose weights are begun with",
+                place=f"tokenizer.{key}",
+                remedy="Leave it out; or train without --init.",
+            )
+
+
+def _steps(recipe: Recipe[Settings], given: Mapping[str, object]) -> int | None:
+    """Return how many updates were asked for."""
+    return recipe.training.steps if "training.steps" in given else None
 
 
 def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
@@ -105,7 +124,7 @@ def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     first = recipes.from_toml("", overrides={**overrides, **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
     data = first.data
-    fresh = suggest(measure(_told_once(data)))
+    fresh = suggest(measure(_told_once(data)), _steps(first, given))
     named_after = {"name": _name(data), **_languages(data)}
     return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **given})
 
@@ -139,6 +158,6 @@ def _languages(data: DataSettings) -> dict[str, object]:
 
 def _ending(path: str) -> str:
     name = Path(path).name
-    for packed in (".gz", ".xz", ".zst"):
-        name = name.removesuffix(packed)
+    for more in (".gz", ".xz", ".zst", ".txt"):
+        name = name.removesuffix(more)
     return name.rpartition(".")[2]

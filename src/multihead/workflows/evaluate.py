@@ -71,8 +71,8 @@ class Evaluation:
             **({"bleu_tokenised_lowercase": round(tokenised.value, 2)} if tokenised else {}),
             "chrf": round(self.chrf.value, 2),
             "exact": round(self.exact, 4),
-            "perplexity": round(self.perplexity, 3),
-            "perplexity_character": round(self.perplexity_character, 4),
+            "perplexity": _rounded(self.perplexity, 3),
+            "perplexity_character": _rounded(self.perplexity_character, 4),
             "sentences_per_second": round(self.sentences_per_second, 1),
             "contaminated": self.contaminated,
             "signature": self.bleu.signature,
@@ -80,6 +80,11 @@ class Evaluation:
             **({"signature_tokenised": tokenised.signature} if tokenised else {}),
             "signature_chrf": self.chrf.signature,
         }
+
+
+def _rounded(value: float, digits: int) -> float | None:
+    """Return a number for JSON, which has none for what is no number."""
+    return round(value, digits) if math.isfinite(value) else None
 
 
 def read_test_set(name: str, data: DataSettings, files: Sequence[str]) -> TestSet:
@@ -180,9 +185,9 @@ def evaluate(
     )
 
 
-def compare(one: Evaluation, other: Evaluation) -> Mapping[str, Comparison]:
+def compare(one: Evaluation, other: Evaluation, *, lowercase: bool = False) -> Mapping[str, Comparison]:
     """Tell whether two systems' BLEU and chrF differ by more than chance (paired bootstrap)."""
-    return paired_bootstrap(one.outputs, other.outputs, one.test_set.references)
+    return paired_bootstrap(one.outputs, other.outputs, one.test_set.references, lowercase=lowercase)
 
 
 def _contaminated(run: Run, sources: Sequence[str]) -> int | None:

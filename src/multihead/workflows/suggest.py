@@ -85,14 +85,14 @@ def measure(data: DataSettings) -> Corpus:
     return Corpus(pairs, characters, len(alphabet(words)), longer)
 
 
-def suggest(corpus: Corpus) -> Mapping[str, object]:
-    """Return settings, by dotted key, that suit a corpus of this size."""
+def suggest(corpus: Corpus, steps: int | None = None) -> Mapping[str, object]:
+    """Return settings, by dotted key, that suit a corpus of this size, and so many updates if given."""
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
     batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
     tokens = corpus.pairs + corpus.target_characters / CHARACTERS_A_PIECE
     epoch = max(1, round(tokens / batch_tokens))
-    steps = max(500, round(size.epochs * epoch, -2))
-    every = max(50, min(2 * epoch, steps // 10))
+    steps = steps or max(500, round(size.epochs * epoch, -2))
+    every = max(min(50, steps), min(2 * epoch, steps // 10))
     return {
         "tokenizer.vocab_size": _vocab_size(size, corpus),
         "tokenizer.dropout": size.bpe_dropout,

@@ -115,13 +115,14 @@ def _opened(folder: Path, made: Ready) -> Run:
         return Run.create(folder, with_horizon(made.recipe), made.tokenizers, environment(data))
     run = Run.open(folder).lock()
     try:
+        recipe = resumed(run.recipe, made.recipe, place=str(folder))
         if run.environment["data"].get("fingerprint") != made.fingerprint:
             fact = (
                 "this run was started with other data (the files' contents, or how they are prepared, differ)"
             )
             remedy = "Bring the old files back, or give another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
-        run.write_recipe(resumed(run.recipe, made.recipe, place=str(folder)))
+        run.write_recipe(recipe)
     except BaseException:
         run.close()
         raise

@@ -110,7 +110,7 @@ class SearchSettings(Settings):
     ended as the beam holds, as in most toolkits. Measured once, on test_2016_flickr with one model: first was
     1.4 times as fast, 10 of 1,000 outputs differed, BLEU was 37.778 (exact: 37.775)."""
     n_best: PositiveInt = 1
-    """Hypotheses returned for each sentence."""
+    """Outputs returned for each sentence; of a beam as many as differ in their text."""
     max_extra: int = Field(50, ge=0)
     """Longest output: the source's length plus this many pieces (sec. 6.1)."""
     max_length: int = Field(0, ge=0)

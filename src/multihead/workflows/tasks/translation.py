@@ -1,6 +1,6 @@
 """Translation: from a parallel corpus to batches of sentence pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +10,14 @@ from multihead import randomness
 from multihead.data.batches import BatchStream, Position, Reencode, Shapes
 from multihead.data.doubts import doubts
 from multihead.data.prepare import Prepared, prepare
+from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
+from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.inspect_translation import inspect
 from multihead.workflows.tasks import Ready
 from multihead.workflows.translation_validation import Validator
@@ -48,7 +50,7 @@ def ready(
         fingerprint=prepared.fingerprint,
         files=named_files(recipe.data),
         data={"pairs": len(prepared.train), "cleaning": prepared.report.to_dict()},
-        told=_told(prepared),
+        told=_told(prepared, recipe.data),
         sizes=_sizes(prepared),
         tokens_an_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
         stream=lambda position: batches(recipe, prepared, position, device),
@@ -92,7 +94,7 @@ def named_files(data: DataSettings) -> list[Path]:
 # --- what is told -------------------------------------------------------------------------------------
 
 
-def _told(prepared: Prepared) -> Sequence[str]:
+def _told(prepared: Prepared, data: DataSettings) -> Sequence[str]:
     validation = f"{len(prepared.valid):,} pairs for validation"
     if prepared.held_out:
         validation += ", held out of the training data"
@@ -100,7 +102,16 @@ def _told(prepared: Prepared) -> Sequence[str]:
         validation += f"; {prepared.shared:,} pairs that share a sentence with them are left out"
     sizes = [f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)]
     pieces = f"{sizes[0]} pieces for both sides" if len(sizes) == 1 else f"{sizes[0]} and {sizes[1]} pieces"
-    return str(prepared.report), validation, f"vocabulary: {pieces}", *doubts(prepared)
+    return str(prepared.report), validation, f"vocabulary: {pieces}", *doubts(prepared), *_unreadable(data)
+
+
+def _unreadable(data: DataSettings) -> Iterator[str]:
+    """Yield what is wrong with test sets, which would be found out after the training only."""
+    for name, files in data.tests.items():
+        try:
+            read_test_set(name, data, files)
+        except UserError as error:
+            yield f"caution: the test set {name} cannot be measured on: {error}"
 
 
 def _sizes(prepared: Prepared) -> dict[str, str]:
