@@ -65,3 +65,5 @@ def test_what_is_not_bpe_is_refused(trained: Path, tmp_path: Path, capfdbinary: 
 def test_without_a_runtime_the_error_says_how(trained: Path, capfdbinary: Captured) -> None:
     assert "--to ctranslate2 -o DIR" in fail(capfdbinary, "export", trained)
     assert "no run folder" in fail(capfdbinary, "export")
+    told = fail(capfdbinary, "export", trained, "--to", "onnx", "-o", "nowhere")
+    assert 'there is no export to "onnx"' in told

@@ -12,7 +12,7 @@ tokenizer of many toolkits: the folder holds spm.model, which gives our ids.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 
@@ -41,10 +41,7 @@ class Options:
         None
     )
     """Run folder."""
-    to: Annotated[
-        Literal["ctranslate2", "sentencepiece"] | None,
-        tyro.conf.arg(metavar="FOR", help_behavior_hint=""),
-    ] = None
+    to: Annotated[str | None, tyro.conf.arg(metavar="FOR", help_behavior_hint="")] = None
     """ctranslate2 or sentencepiece."""
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
     """New folder; it appears when it is complete."""
@@ -58,6 +55,9 @@ def main(arguments: Sequence[str]) -> int:
     if not options.run or not options.to or not options.output:
         fact = "no run folder is named" if not options.run else "nothing, or no folder, to export to"
         raise UserError(fact, remedy="multihead export RUN --to ctranslate2 -o DIR")
+    if options.to not in ("ctranslate2", "sentencepiece"):
+        remedy = "Runs can be exported to ctranslate2, their vocabularies to sentencepiece."
+        raise UserError(f'there is no export to "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
     if options.to == "sentencepiece":
         sentencepiece.export(run.fit_for("translation"), folder)

@@ -165,7 +165,11 @@ class Artist:
         return codes_Rn[: len(texts)].cpu()
 
     def upper_codes(self, path: Path) -> Tensor:
-        """Return the codes of a picture's upper part: all whole rows, but of a square one half of them."""
+        """Return the codes of a picture's upper part: all whole rows, but of a square one half of them.
+
+        Raises:
+            UserError: no picture that can be read; less than a row of codes.
+        """
         picture = open_picture(path)
         width, height = picture.size
         grid, size = self.model.settings.grid, self.form.size

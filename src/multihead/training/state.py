@@ -45,7 +45,11 @@ class State:
         run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), KERNELS: self._kernels()})
 
     def restore(self, run: Run) -> None:
-        """Become the run's newest state, if there is any; forget what was told of later steps."""
+        """Become the run's newest state, if there is any; forget what was told of later steps.
+
+        Raises:
+            UserError: a state of another model, or damaged ones only.
+        """
         if saved := run.load_state():
             tensors, meta = saved
             self._tell_of_other_kernels(meta.pop(KERNELS, None))

@@ -148,6 +148,9 @@ def evaluate(
         run: the run, to tell whether test sentences were trained on.
         tokenise: see :attr:`Evaluation.bleu_tokenised_lowercase`.
         progress: is told how many lines are translated.
+
+    Raises:
+        UserError: see ``Translator.translate``.
     """
     sources, references = test_set.sources, test_set.references
     began = time.perf_counter()

@@ -88,7 +88,11 @@ def default_folder(recipe: Recipe[Settings]) -> Path:
 
 
 def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | None = None) -> nn.Module:
-    """Return the recipe's model as training finds it: initialised from the seed, or from another run."""
+    """Return the recipe's model as training finds it: initialised from the seed, or from another run.
+
+    Raises:
+        UserError: the other run's model has other sizes.
+    """
     with randomness.at(recipe.training.seed, "initialise"):
         model: nn.Module = models.load(recipe.kind).Model(recipe.model)
     if beginning:
