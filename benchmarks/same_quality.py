@@ -22,6 +22,7 @@ from multihead.run.environment import environment
 
 WINDOW = 200
 """Updates in a mean of losses: enough that chance in a batch is small."""
+SCORES = ("perplexity", "perplexity_character", "bleu", "bleu_lowercase", "chrf")
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,13 @@ def main(
         "losses": curves,
         f"{second} from {first}": distance(curves[second], curves[first]),
         f"{third} from {second}, the noise": distance(curves[third], curves[second]),
-        "scores": {test: measured["scores"] for test, measured in numbers["tests"].items()},
-        "runs": numbers["runs"],
+        "scores": {
+            test: {
+                Path(run).name: {score: found[score] for score in SCORES}
+                for run, found in measured["scores"].items()
+            }
+            for test, measured in numbers["tests"].items()
+        },
         "environment": environment({}),
     }
     print(json.dumps(result, indent=2))
