@@ -131,6 +131,8 @@ def test_jsonl_is_read_by_keys_onto_one_line(tmp_path: Path) -> None:
         ("[" * 100_003, "not JSON"),
         ("9" * 10_007, "not JSON"),
         ("[1]", "no JSON object"),
+        ('{"source": {"de": "a"}}', "'source' is not text but"),
+        ('{"a": {"de": "a"}, "b": 3}', r"no key 'source'. .*\(keys here: 'a.de', 'b'\)"),
         ('{"target": "a"}', r"no key 'source'. .*\(keys here: 'target'\)"),
         ('{"source": 7, "target": "a"}', "'source' is not text but 7"),
         ('{"source": "a", "target": null}', "'target' is not text but null"),
@@ -164,3 +166,14 @@ def test_standard_input_may_be_one_side_or_hold_both(tmp_path: Path, monkeypatch
     assert pairs(tmp_path, "-", "a.en") == [("eins", "one"), ("zwei", "two")]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"eins\tone\n")))
     assert pairs(tmp_path, "-", format="tsv") == [("eins", "one")]
+
+
+def test_keys_of_objects_in_objects_have_a_dot(tmp_path: Path) -> None:
+    """As the `datasets` library writes parallel corpora."""
+    rows = [
+        {"id": 1, "translation": {"de": "ja", "en": "yes"}},
+        {"translation.de": "nein", "translation.en": "no"},
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    data = DataSettings(dir=str(tmp_path), source_field="translation.de", target_field="translation.en")
+    assert list(read_pairs(data, ["pairs.jsonl"], [])) == [("ja", "yes"), ("nein", "no")]

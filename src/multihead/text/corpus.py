@@ -164,10 +164,24 @@ def _values(line: str, *, keys: tuple[str, str]) -> Pair:
     return _value(row, keys[0]), _value(row, keys[1])
 
 
+def _keys(row: dict[str, object]) -> list[str]:
+    """Return the keys of an object, those of objects in it behind a dot."""
+    found: list[str] = []
+    for key, value in row.items():
+        found += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
+    return sorted(found)
+
+
 def _value(row: dict[str, object], key: str) -> str:
-    """Return the text under a key, on one line: a line feed inside it becomes a space."""
+    """Return the text under a key, on one line: a line feed inside it becomes a space.
+
+    ``translation.de`` is the key ``de`` of the object under ``translation``.
+    """
+    outer, dot, inner = key.partition(".")
+    if dot and key not in row and isinstance(below := row.get(outer), dict):
+        return _value(below, inner)
     if key not in row:
-        found = ", ".join(map(repr, sorted(row))) or "none"
+        found = ", ".join(map(repr, _keys(row))) or "none"
         remedy = f"Set data.source_field and data.target_field (keys here: {found})."
         raise UserError(f"no key {key!r}", remedy=remedy)
     text = row[key]

@@ -34,7 +34,8 @@ class DataSettings(Settings):
     format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
     """How files are read; "auto" goes by the name (.tsv, .jsonl; lines otherwise)."""
     source_field: str = ""
-    """TSV column (counted from 1) or JSONL key of the source; default column 1, key "source"."""
+    """TSV column (counted from 1) or JSONL key of the source ("translation.de" of an object in an object);
+    default column 1, key "source"."""
     target_field: str = ""
     """TSV column (counted from 1) or JSONL key of the target; default column 2, key "target"."""
     encoding: str = "utf-8"
