@@ -125,7 +125,7 @@ def test_runs_are_compared_without_capital_letters_where_one_writes_none(
     page = tmp_path / "page.html"
     (tmp_path / "link").symlink_to(trained)
     out, _ = run(capfdbinary, "compare", trained, other, *files, "-o", page)
-    assert "BLEU, lower-cased" in out
+    assert "train.de: 216 pairs, lower-cased" in out
     out, _ = run(capfdbinary, "compare", trained, tmp_path / "link", *files, "-o", page)
     assert "lower-cased" not in out
 

@@ -84,10 +84,10 @@ def _told() -> Iterator[OnProgress]:
 
 
 def show(runs: Sequence[RunFacts], test: OnTest, console: Console, *, lowercase: bool = False) -> None:
-    """Print the scores on a test set; BLEU lower-cased where one of the runs writes no capital letters."""
+    """Print the scores on a test set, lower-cased where one of the runs writes no capital letters."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("run")
-    for name in ("perplexity", "BLEU, lower-cased" if lowercase else "BLEU", "chrF", "against the first"):
+    for name in ("perplexity", "BLEU", "chrF", "against the first"):
         table.add_column(name, justify="right", no_wrap=True)
     for i, (run, one) in enumerate(zip(runs, test.runs, strict=True)):
         found = one.lowercase if lowercase else one.cased
@@ -98,7 +98,7 @@ def show(runs: Sequence[RunFacts], test: OnTest, console: Console, *, lowercase:
             _interval(found["chrf"]),
             _verdict(found["bleu"]) if i else "",
         )
-    console.print(f"{test.name}: {test.pairs:,} pairs")
+    console.print(f"{test.name}: {test.pairs:,} pairs{', lower-cased' if lowercase else ''}")
     console.print(table, soft_wrap=False)
     console.print()
 
