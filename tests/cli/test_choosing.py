@@ -94,7 +94,9 @@ def test_fine_tuning_keeps_the_model_and_takes_the_new_corpus(trained: Path, cor
 
 
 def test_nothing_to_train_on_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nothing to train on"):
+    with pytest.raises(UserError, match=r"^nothing to train on"):
+        chosen(None, NOTHING, {}, run=None, init=None)
+    with pytest.raises(UserError, match=f"{tmp_path}: no run to go on with"):
         chosen(None, NOTHING, {}, run=tmp_path, init=None)
     with pytest.raises(UserError, match="no such file"):
         chosen(

@@ -61,6 +61,28 @@ def test_probabilities_as_json_sum_to_one(capfdbinary: Captured, trained: Path) 
         assert sum(entry["probabilities"].values()) == pytest.approx(1, abs=1e-5)
 
 
+def test_a_mirror_image_counts_as_much_as_the_picture(
+    capfdbinary: Captured, trained: Path, tmp_path: Path
+) -> None:
+    ramp = Image.linear_gradient("L").rotate(90).resize((4, 4)).point(lambda value: value // 2 + 40)
+    files = [tmp_path / "ramp.png", tmp_path / "mirrored.png"]
+    ramp.save(files[0])
+    ramp.transpose(Image.Transpose.FLIP_LEFT_RIGHT).save(files[1])
+    each, both = (
+        [entry["probabilities"] for entry in json.loads(run(capfdbinary, *command, "--json")[0])]
+        for command in (
+            ["classify", trained / "run", *files],
+            ["classify", trained / "run", *files, "--mirror"],
+        )
+    )
+    assert each[0] != pytest.approx(each[1], abs=1e-4)
+    mean = {name: (each[0][name] + each[1][name]) / 2 for name in ("dark", "bright")}
+    assert both[0] == pytest.approx(mean, abs=1e-6)
+    assert both[1] == pytest.approx(mean, abs=1e-6)
+    out, _ = run(capfdbinary, "classify", trained / "run", "--tests", "--mirror")
+    assert "accuracy 100.00 %" in out
+
+
 def test_accuracy_f1_and_confusions_of_test_sets(capfdbinary: Captured, trained: Path) -> None:
     out, _ = run(capfdbinary, "classify", trained / "run", "--tests")
     assert "on test: 6 pictures" in out

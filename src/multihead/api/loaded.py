@@ -119,13 +119,17 @@ class LoadedTexts(TextClassifier):
 class LoadedPictures(PictureClassifier):
     """A classifier of pictures that answers all at once."""
 
-    def classify(self, pictures: Sequence[str | Path]) -> list[Guess]:
+    def classify(self, pictures: Sequence[str | Path], *, mirror: bool = False) -> list[Guess]:
         """Return a guess for each picture file, in order; ``guess.name`` is the likeliest class.
+
+        Args:
+            pictures: their files.
+            mirror: average what is found in each and in its mirror image.
 
         Raises:
             UserError: a file is missing, damaged, or no picture.
         """
-        return list(super().classify(pictures))
+        return list(super().classify(pictures, mirror=mirror))
 
     def inspect(self, picture: str | Path, *, full: bool = False) -> Page:
         """Return a page of where the model looks in a picture's file.

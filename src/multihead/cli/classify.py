@@ -48,6 +48,8 @@ class Options:
     texts: TSV files."""
     tests: _options.Flag = False
     """Measure on the test sets of the run's recipe."""
+    mirror: _options.Flag = False
+    """Look at each picture a second time, mirrored, and average: a little better, twice the time."""
     top: int = 3
     """Classes shown for each."""
     json: _options.Flag = False
@@ -59,6 +61,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if Run.open(options.run).task == "classification":
+        if options.mirror:
+            raise UserError("a text has no mirror image", place="--mirror")
         return _classify_texts.run(
             options.run,
             options.pictures,
@@ -108,7 +112,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _measure(classifier: PictureClassifier, sets: dict[str, Listing], options: Options) -> None:
-    scores = {name: classifier.measure(pictures) for name, pictures in sets.items()}
+    scores = {name: classifier.measure(pictures, mirror=options.mirror) for name, pictures in sets.items()}
     if options.json:
         told = {name: as_json(found, classifier.names) for name, found in scores.items()}
         print(json.dumps(told, indent=2, ensure_ascii=False))
@@ -120,7 +124,8 @@ def _measure(classifier: PictureClassifier, sets: dict[str, Listing], options: O
 
 def _classify(classifier: PictureClassifier, pictures: list[Path], options: Options) -> None:
     found = []
-    for path, guess in zip(pictures, classifier.classify(pictures), strict=True):
+    guesses = classifier.classify(pictures, mirror=options.mirror)
+    for path, guess in zip(pictures, guesses, strict=True):
         found.append({"picture": str(path), "probabilities": guess.probabilities})
         if not options.json:
             likeliest = list(guess.probabilities.items())[: max(1, options.top)]

@@ -65,19 +65,25 @@ class PictureClassifier:
         run, place = Run.open(folder).fit_for("pictures"), hardware.pick_device(device)
         return cls(run.load_model(place), device=place)
 
-    def classify(self, pictures: Sequence[str | Path]) -> Iterable[Guess]:
+    def classify(self, pictures: Sequence[str | Path], *, mirror: bool = False) -> Iterable[Guess]:
         """Yield a guess for each picture file, in order.
+
+        Args:
+            pictures: their files.
+            mirror: look at each a second time, mirrored left to right, and average what is found
+                (Krizhevsky et al. 2012, sec. 4.1).
 
         Raises:
             UserError: a file is missing, damaged, or no picture.
         """
-        for p_BK in self._probabilities(lambda number: open_picture(Path(pictures[number])), len(pictures)):
+        files = [Path(picture) for picture in pictures]
+        for p_BK in self._probabilities(lambda number: open_picture(files[number]), len(files), mirror):
             for p_K in p_BK:
                 order = p_K.argsort(descending=True, stable=True)
                 yield Guess({self.names[number]: p_K[number].item() for number in order.tolist()})
 
-    def measure(self, pictures: Listing) -> ClassScores:
-        """Return how well pictures are told apart whose classes are known.
+    def measure(self, pictures: Listing, *, mirror: bool = False) -> ClassScores:
+        """Return how well pictures are told apart whose classes are known; ``mirror`` as in ``classify``.
 
         Raises:
             UserError: a picture that cannot be read; a label outside the classes.
@@ -85,17 +91,21 @@ class PictureClassifier:
         labels = numbers_of(pictures, self.names).tolist()
         guesses = [
             number
-            for p_BK in self._probabilities(pictures.picture, len(labels))
+            for p_BK in self._probabilities(pictures.picture, len(labels), mirror)
             for number in p_BK.argmax(dim=1).tolist()
         ]
         return class_scores(labels, guesses, len(self.names))
 
     @torch.no_grad()
-    def _probabilities(self, picture: Callable[[int], Image.Image], count: int) -> Iterator[Tensor]:
+    def _probabilities(
+        self, picture: Callable[[int], Image.Image], count: int, mirror: bool
+    ) -> Iterator[Tensor]:
         """Yield the probabilities of a batch of pictures, (B, classes)."""
         for start in range(0, count, BATCH):
             rows = range(start, min(count, start + BATCH))
             pixels = np.stack([fitted(picture(number), self.form) for number in rows])
+            seen_BChw = torch.from_numpy(pixels).to(self.device).float() / 255
+            views = [seen_BChw, seen_BChw.flip(-1)] if mirror else [seen_BChw]
             with hardware.autocast(self.device, self.dtype):
-                logits = self.model(torch.from_numpy(pixels).to(self.device).float() / 255)
-            yield logits.float().softmax(dim=-1).cpu()
+                logits = [self.model(view) for view in views]
+            yield torch.stack(logits).float().softmax(dim=-1).mean(dim=0).cpu()

@@ -163,8 +163,9 @@ class Run(Checkpoints):
         """
         if self.task != task:
             kind = model_file.read(self.folder / MODEL)["kind"]
+            own, other = tasks.work(self.task), tasks.work(task)
             raise UserError(
-                f'its model is a "{kind}", trained for {self.task} and not for {task}',
+                f'its model is a "{kind}", trained for {own} and not for {other}',
                 place=str(self.folder),
                 remedy=f"Use it with `multihead {tasks.use(self.task).format(run=self.folder)}`.",
             )

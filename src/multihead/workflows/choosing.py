@@ -54,10 +54,11 @@ def chosen(
             return base
         return recipes.load(name, {**_of_own(base, named), **given})
     if "source" not in named and "data.source" not in given:
-        raise UserError(
-            "nothing to train on",
-            remedy="Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE.",
-        )
+        remedy = "Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE."
+        if run is None:
+            raise UserError("nothing to train on", remedy=remedy)
+        fact = "no run to go on with (it has no recipe.toml), and nothing to train on"
+        raise UserError(fact, place=str(run), remedy=remedy)
     if init is not None:
         return _fine_tuning(init / "recipe.toml", named, given)
     return _suited(named, given)

@@ -2,8 +2,8 @@
 
 A model says which one is its own: ``TASK = "language"`` in its module, "translation" where it says nothing.
 The file here has ``SECTIONS``, the settings class of each section of a recipe besides ``model`` (what a task
-has no use for is left out), ``USE``, the command that uses a trained run, and ``SPEED_UNIT``, where it is not
-"tokens".
+has no use for is left out), ``WORK`` and ``USE``, what a trained run is good for and the command that uses
+it, and ``SPEED_UNIT``, where it is not "tokens".
 """
 
 import importlib
@@ -28,6 +28,12 @@ def use(task: str) -> str:
     """Return the command that uses a trained run of a task; ``{run}`` stands for the run folder."""
     command: str = importlib.import_module(f"{__name__}.{task}").USE
     return command
+
+
+def work(task: str) -> str:
+    """Return what a trained run of a task is good for, in words: "trained for translating"."""
+    found: str = importlib.import_module(f"{__name__}.{task}").WORK
+    return found
 
 
 def speed_unit(task: str) -> str:

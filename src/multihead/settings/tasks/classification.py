@@ -12,6 +12,8 @@ from multihead.settings.training import Watching
 
 USE = "classify {run} -i texts.txt"
 """The command that uses a trained run."""
+WORK = "telling texts apart"
+"""What a trained run is good for."""
 
 
 class DataSettings(Settings):

@@ -10,6 +10,8 @@ from multihead.settings.training import Learning, Watching
 
 USE = 'draw {run} "..." -n 8 -o grid.png'
 """The command that uses a trained run."""
+WORK = "drawing pictures"
+"""What a trained run is good for."""
 SPEED_UNIT = "pictures"
 """What the speed of training is told in."""
 

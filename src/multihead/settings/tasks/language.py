@@ -10,6 +10,8 @@ from multihead.settings.training import TrainingSettings, Watching
 
 USE = 'generate {run} --prompt "..."'
 """The command that uses a trained run."""
+WORK = "writing texts"
+"""What a trained run is good for."""
 
 
 class DataSettings(Settings):

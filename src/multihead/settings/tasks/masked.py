@@ -10,6 +10,8 @@ from multihead.settings.training import TrainingSettings, Watching
 
 USE = 'fill {run} "... [MASK] ..."'
 """The command that uses a trained run."""
+WORK = "filling gaps in texts"
+"""What a trained run is good for."""
 
 
 class DataSettings(Settings):

@@ -10,6 +10,8 @@ from multihead.settings.training import Learning, Watching
 
 USE = "classify {run} picture.png"
 """The command that uses a trained run."""
+WORK = "telling pictures apart"
+"""What a trained run is good for."""
 SPEED_UNIT = "pictures"
 """What the speed of training is told in."""
 

@@ -10,6 +10,8 @@ from multihead.settings.training import TrainingSettings, Watching
 
 USE = "translate {run}"
 """The command that uses a trained run."""
+WORK = "translating"
+"""What a trained run is good for."""
 
 
 class DataSettings(Settings):
