@@ -1,5 +1,4 @@
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -167,25 +166,14 @@ def test_a_translation_begins_with_its_prefix(translator: Translator, english: T
         translator.translate(LINES, prefixes=prefixes)
 
 
-def test_a_stream_is_translated_in_order_as_it_comes(translator: Translator) -> None:
-    read: list[str] = []
-
-    def lines() -> Iterator[str]:
-        for line in LINES * 3:
-            read.append(line)
-            yield line
-
-    stream = translator.translate_stream(lines(), chunk=5)
-    first = next(stream)
-    assert len(read) == 5
-    texts = [first.text, *(translation.text for translation in stream)]
-    assert texts == [t.text for t in translator.translate(LINES * 3)]
-
-
 def test_samples_do_not_depend_on_chunks_or_batches(translator: Translator) -> None:
     settings = SHORT.model_copy(update={"method": "sample", "temperature": 2.0})
     whole = [t.text for t in translator.translate(LINES * 2, settings)]
-    assert [t.text for t in translator.translate_stream(LINES * 2, settings, chunk=3)] == whole
+    parts = [
+        translator.translate((LINES * 2)[start : start + 3], settings, first_number=start)
+        for start in range(0, 2 * len(LINES), 3)
+    ]
+    assert [t.text for part in parts for t in part] == whole
     small = settings.model_copy(update={"batch_tokens": 7})
     assert [t.text for t in translator.translate(LINES * 2, small)] == whole
     assert whole[: len(LINES)] != whole[len(LINES) :]

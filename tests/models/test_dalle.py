@@ -74,6 +74,11 @@ def test_divergence_from_uniform_is_zero_for_uniform_and_log_k_for_one_code() ->
     assert_close(kl_to_uniform(certain), torch.tensor(float(CODES)).log())
 
 
+def test_a_first_stage_of_its_own_rate_is_told_to_the_training() -> None:
+    assert DALLE(settings()).first is None
+    assert DALLE(settings(dvae_learning_rate=5e-3)).first == (3, 5e-3)
+
+
 def test_stages_train_their_own_parts_and_leave_the_others_as_they_are() -> None:
     model = DALLE(settings()).train()
     for step, learns in ((3, {"dvae"}), (4, {"decoder", "ranker"})):

@@ -109,10 +109,25 @@ def test_a_tsv_line_with_too_few_columns_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["0", "-1", "en", "²", "1.5"])
-def test_a_tsv_column_must_be_a_number_from_one(tmp_path: Path, field: str) -> None:
+def test_a_tsv_column_must_be_a_number_from_one_or_a_name(tmp_path: Path, field: str) -> None:
     write(tmp_path, "a.tsv", "a\tb\n")
-    with pytest.raises(UserError, match=r"data\.target_field: .* is no column"):
+    fact = rf'a\.tsv:1: data\.target_field = "{field}", but the heading line has the columns a, b\.'
+    with pytest.raises(UserError, match=fact):
         pairs(tmp_path, "a.tsv", target_field=field)
+
+
+def test_a_tsv_column_that_has_a_name_has_a_heading_line(tmp_path: Path) -> None:
+    write(tmp_path, "a.tsv", "id\tde\t en\n7\teins\tone\n8\tzwei\ttwo\n")
+    found = [("eins", "one"), ("zwei", "two")]
+    assert pairs(tmp_path, "a.tsv", source_field="de", target_field="en") == found
+    assert pairs(tmp_path, "a.tsv", source_field="2", target_field="en") == found
+    write(tmp_path, "b.tsv", "de\ten\tde\neins\tone\tEins\n")
+    with pytest.raises(UserError, match=r'"de", but the heading line has it twice'):
+        pairs(tmp_path, "b.tsv", source_field="de", target_field="en")
+    for nothing in ("de\ten\n", "", "\n"):
+        write(tmp_path, "c.tsv", nothing)
+        with pytest.raises(UserError, match="the file is empty"):
+            pairs(tmp_path, "c.tsv", source_field="de", target_field="en")
 
 
 def test_jsonl_is_read_by_keys_onto_one_line(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.settings import TrainingSettings
-from multihead.training.schedules import learning_rate
+from multihead.settings import FirstStage, TrainingSettings
+from multihead.training.schedules import learning_rate, staged_rate
 
 RISING = pytest.mark.parametrize("schedule", ["noam", "inverse_sqrt", "cosine", "constant"])
 
@@ -94,3 +94,24 @@ def test_a_rate_rises_to_its_peak_at_the_end_of_the_warm_up_and_never_jumps(
     steepest = max(1 / warmup, math.pi / 2 / max(1, steps - warmup))
     assert max(jumps) <= steepest * max(found) * (1 + 1e-9)
     assert min(found) >= 0
+
+
+def test_a_first_stage_has_its_own_cosine_and_then_the_schedule_begins() -> None:
+    first, plain = FirstStage(100, 0.5), {"schedule": "cosine", "learning_rate": 0.01, "warmup_steps": 20}
+    made = settings(**plain, steps=300)
+    found = [staged_rate(step, first, made, 512) for step in range(1, 301)]
+    assert found[9] == pytest.approx(0.5)  # a tenth of the stage
+    assert found[54] == pytest.approx(0.25)
+    assert found[99] == pytest.approx(0, abs=1e-15)
+    assert found[100:] == rates(settings(**plain, steps=200), 200)
+    assert [staged_rate(step, None, made, 512) for step in range(1, 301)] == rates(made, 300)
+    # A training that is made longer keeps the schedule that it was laid out for.
+    longer = settings(**plain, steps=400, horizon=300)
+    assert [staged_rate(step, first, longer, 512) for step in range(1, 301)] == found
+
+
+def test_a_training_that_ends_in_its_first_stage_has_a_rate_at_each_step() -> None:
+    made = settings(steps=50, schedule="cosine", horizon=50, warmup_steps=7)
+    found = [staged_rate(step, FirstStage(50, 0.5), made, 512) for step in range(1, 61)]
+    assert all(0 <= rate <= 0.5 for rate in found)
+    assert found[4] == pytest.approx(0.5)

@@ -44,9 +44,9 @@ class Options:
     format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
     """How files are read; "auto" goes by the name (.tsv, .jsonl; lines otherwise)."""
     source_field: _options.Text = None
-    """TSV column (counted from 1) or JSONL key of the source. [1, "source"]"""
+    """TSV column (its number, or its name in a heading line) or JSONL key of the source. [1, "source"]"""
     target_field: _options.Text = None
-    """TSV column (counted from 1) or JSONL key of the target. [2, "target"]"""
+    """The same of the target. [2, "target"]"""
     encoding: _options.Word = "utf-8"
     """Text encoding of the files."""
     to: _options.Folder = None

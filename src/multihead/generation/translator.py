@@ -1,9 +1,8 @@
 """One run, or several together, as a translator: lines in, translations out."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -171,15 +170,6 @@ class Translator:
             Translation.of(one.line, _wanted([output(one.line, h) for h in found], settings))
             for one, found in zip(batch, hypotheses, strict=True)
         ]
-
-    def translate_stream(
-        self, lines: Iterable[str], settings: SearchSettings | None = None, *, chunk: int = 4096
-    ) -> Iterator[Translation]:
-        """Translate any number of lines, ``chunk`` at a time; otherwise as :meth:`translate`."""
-        rest, number = iter(lines), 0
-        while part := list(islice(rest, chunk)):
-            yield from self.translate(part, settings, first_number=number)
-            number += len(part)
 
     def score(
         self,

@@ -11,10 +11,11 @@ from multihead.settings.tasks.translation import (
     TokenizerSettings,
     ValidationSettings,
 )
-from multihead.settings.training import Learning, TrainingSettings, Watching
+from multihead.settings.training import FirstStage, Learning, TrainingSettings, Watching
 
 __all__ = [
     "DataSettings",
+    "FirstStage",
     "Learning",
     "SearchSettings",
     "Settings",

@@ -1,6 +1,6 @@
 """What can be said of a training, whatever is trained."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 
@@ -61,6 +61,15 @@ class Learning(Settings):
         if not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas = {[*betas]}, but each must be at least 0 and below 1")
         return betas
+
+
+class FirstStage(NamedTuple):
+    """What a model of two stages says of its first one, which has a learning rate of its own."""
+
+    steps: int
+    """Its updates."""
+    learning_rate: float
+    """Their peak rate."""
 
 
 class TrainingSettings(Learning):

@@ -111,13 +111,14 @@ def _lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
 def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
     """Yield the pairs of a file that holds both sides. A blank line is an empty pair: cleaning counts it."""
     path, kind = _path(data, name), _format(data, name)
+    lines = enumerate(read_lines(path, data.encoding), start=1)
     if kind == "tsv":
-        columns = _column(data.source_field, "source", 1), _column(data.target_field, "target", 2)
+        columns = _columns(data, path, lines)
         parse = partial(_cells, columns=columns)
     else:
         parse = partial(_values, keys=(data.source_field or "source", data.target_field or "target"))
     number = 0
-    for number, line in enumerate(read_lines(path, data.encoding), start=1):
+    for number, line in lines:
         if not line or line.isspace():
             yield "", ""
             continue
@@ -134,14 +135,34 @@ def _empty(place: str) -> UserError:
     return UserError("the file is empty", place=place, remedy="Is it the right one, and whole?")
 
 
-def _column(field: str, side: str, default: int) -> int:
-    """Return a TSV column's index from 0."""
-    if not field:
-        return default - 1
-    if field.isascii() and field.isdigit() and int(field) > 0:
+def _columns(data: DataSettings, path: str, lines: Iterator[tuple[int, str]]) -> tuple[int, int]:
+    """Return the indices, from 0, of the two columns of a TSV file.
+
+    Columns that are called by name have a heading line; it is taken from the lines, for it is no pair.
+    """
+    fields = data.source_field or "1", data.target_field or "2"
+    heading: list[str] = []
+    if not all(map(_is_number, fields)):
+        heading = next(lines, (0, ""))[1].split("\t")
+        if not any(heading):
+            raise _empty(path)
+    return _column(fields[0], heading, path, "source"), _column(fields[1], heading, path, "target")
+
+
+def _is_number(field: str) -> bool:
+    return field.isdecimal() and int(field) > 0
+
+
+def _column(field: str, heading: list[str], path: str, side: str) -> int:
+    """Return the index, from 0, of a TSV column: named by number, from 1, or by what stands over it."""
+    if _is_number(field):
         return int(field) - 1
-    remedy = "TSV columns are named by number, from 1."
-    raise UserError(f"{field!r} is no column", place=f"data.{side}_field", remedy=remedy)
+    names = [name.strip() for name in heading]
+    if names.count(field) == 1:
+        return names.index(field)
+    fact = f'data.{side}_field = "{field}", but the heading line has '
+    fact += "it twice" if field in names else f"the columns {', '.join(names)}"
+    raise UserError(fact, place=f"{path}:1", remedy="Name a column by its heading, or by its number from 1.")
 
 
 def _cells(line: str, *, columns: tuple[int, int]) -> Pair:

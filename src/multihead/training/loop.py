@@ -19,14 +19,14 @@ from multihead import hardware
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.run import Run
-from multihead.settings import Learning, Watching
+from multihead.settings import FirstStage, Learning, Watching
 from multihead.training import final, optimizers
 from multihead.training.captured import updater
 from multihead.training.checkpoints import Checkpoints
 from multihead.training.feeding import fed
 from multihead.training.interrupt import watched
 from multihead.training.progress import Progress
-from multihead.training.schedules import learning_rate
+from multihead.training.schedules import staged_rate
 from multihead.training.state import State
 from multihead.training.telling import Interval
 
@@ -114,6 +114,7 @@ class Training:
         self.run, self.model, self.observer = run, model, observer
         self._stream, self._validate, self._device = stream, validate, device
         self.settings, self.validation, self.d_model = settings, validation, d_model
+        self._first: FirstStage | None = getattr(model, "first", None)
         self.state = State(model, settings, device)
         self.state.restore(run)
         self.updater = updater(model, self.state.optimizer, settings, device)
@@ -161,7 +162,7 @@ class Training:
         """Make one update, and note what was told and where it leads to."""
         progress, step = self.progress, self.progress.step + 1
         batches = [batch for batch, _ in group]
-        rate = learning_rate(step, self.settings, self.d_model)
+        rate = staged_rate(step, self._first, self.settings, self.d_model)
         optimizers.set_rate(self.state.optimizer, rate)
         told = self.updater.update(step, batches)
         if self.state.ema:

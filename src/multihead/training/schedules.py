@@ -2,7 +2,27 @@
 
 import math
 
-from multihead.settings import Learning
+from multihead.settings import FirstStage, Learning
+
+
+def staged_rate(step: int, first: FirstStage | None, settings: Learning, d_model: int) -> float:
+    """Return the rate of update ``step`` of a model that may have a stage before the recipe's schedule.
+
+    The first stage rises to its own peak, for at most a tenth of it, and falls to 0 by half a cosine; then
+    the schedule begins as if the training did.
+    """
+    if first is None:
+        return learning_rate(step, settings, d_model)
+    if step > first.steps:
+        rest = max(1, (settings.horizon or settings.steps) - first.steps)
+        return learning_rate(step - first.steps, settings.model_copy(update={"horizon": rest}), d_model)
+    own = {
+        "schedule": "cosine",
+        "learning_rate": first.learning_rate,
+        "warmup_steps": min(settings.warmup_steps, first.steps // 10),
+        "horizon": first.steps,
+    }
+    return learning_rate(step, settings.model_copy(update=own), d_model)
 
 
 def learning_rate(step: int, settings: Learning, d_model: int) -> float:

@@ -19,6 +19,7 @@ from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, t
 from multihead.models.dalle.ranker import Ranker
 from multihead.nn.losses import Loss, Term
 from multihead.nn.sparse_layouts import Kind
+from multihead.settings import FirstStage
 
 TASK = "drawing"
 MOST_TOKENS = 8192
@@ -38,6 +39,9 @@ class Settings(settings.Settings):
     """1 for grey pictures, 3 for coloured ones; taken from the data."""
     dvae_steps: PositiveInt = 2000
     """Updates of the first stage: the discrete VAE."""
+    dvae_learning_rate: float = Field(0.0, ge=0)
+    """Peak rate of the first stage, which then has its own cosine to 0, as in the paper (app. A.2), and the
+    recipe's schedule begins with the second; 0: one schedule over both."""
     codes: PositiveInt = 128
     """K, codes of the discrete VAE (the paper: 8192)."""
     d_code: PositiveInt = 64
@@ -145,6 +149,12 @@ class DALLE(nn.Module):
             num_layers=s.ranker_layers,
             num_heads=s.num_heads,
         )
+
+    @property
+    def first(self) -> FirstStage | None:
+        """The first stage, where it has a learning rate of its own."""
+        s = self.settings
+        return FirstStage(s.dvae_steps, s.dvae_learning_rate) if s.dvae_learning_rate else None
 
     def loss(self, batch: CaptionBatch, step: int) -> Loss:
         """The first stage's loss up to ``dvae_steps``, then the second's."""

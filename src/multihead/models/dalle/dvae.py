@@ -6,6 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+SPREAD = 5.0
+"""By how much the first logits differ more than with torch's first weights: where all codes begin as likely
+as each other, a few win and the rest are never found. Of 1, 5 and 20 this reconstructs best."""
+
 
 class DiscreteVAE(nn.Module):
     """Encoder, codebook and decoder, all convolutions.
@@ -51,6 +55,8 @@ class DiscreteVAE(nn.Module):
                 # With torch's smaller numbers all patches begin alike, and some codes are never found.
                 nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
                 nn.init.zeros_(part.bias)  # type: ignore[arg-type]
+        with torch.no_grad():
+            self.encoder[-1].weight.mul_(SPREAD)  # type: ignore[operator]
 
     def logits(self, pixels_BChw: Tensor) -> Tensor:
         """Scores of the codes, (B, K, rows, columns)."""

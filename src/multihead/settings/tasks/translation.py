@@ -36,10 +36,11 @@ class DataSettings(Settings):
     format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
     """How files are read; "auto" goes by the name (.tsv, .jsonl; lines otherwise)."""
     source_field: str = ""
-    """TSV column (counted from 1) or JSONL key of the source ("translation.de" of an object in an object);
-    default column 1, key "source"."""
+    """Source of a TSV file: the column's number, from 1, or its name in a heading line, which is then no
+    pair; of a JSONL file the key ("translation.de" of an object in an object). Default: column 1, key
+    "source"."""
     target_field: str = ""
-    """TSV column (counted from 1) or JSONL key of the target; default column 2, key "target"."""
+    """Target, likewise; default column 2, key "target"."""
     encoding: str = "utf-8"
     """Text encoding of the files."""
     lowercase: bool = False
