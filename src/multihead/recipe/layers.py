@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead import recipes
+from multihead import disk, recipes
 from multihead.errors import UserError
 from multihead.recipe.sections import SECTION_NAMES
 
@@ -93,7 +93,7 @@ def _find(name: str, *, beside: Path) -> Path:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return disk.content(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise UserError("no such file", place=str(path), remedy=recipes.suggestion(path.stem)) from None
     except IsADirectoryError:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from multihead import disk
+from multihead.errors import UserError
 from multihead.run import files
 
 HEADING = re.compile(r"# step ([0-9]{1,15})")
@@ -103,7 +105,10 @@ def _lines(path: Path) -> list[str]:
     """Return the whole lines of a file, none if there is no file."""
     if not path.exists():
         return []
-    text = path.read_bytes().decode("utf-8", errors="replace")
+    try:
+        text = disk.content(path).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
     return text.split("\n")[:-1]
 
 

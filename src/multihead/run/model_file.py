@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
-from multihead import models
+from multihead import disk, models
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.checking import checked
@@ -128,7 +128,7 @@ def _compare(expected: dict[str, Tensor], weights: dict[str, Tensor], path: Path
 def read_json(path: Path) -> dict[str, Any]:
     """Return a JSON object from a file. Raises ``UserError`` where there is none."""
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(disk.content(path))
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
     except (ValueError, RecursionError) as error:

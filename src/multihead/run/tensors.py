@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
 
@@ -69,6 +70,7 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tens
         UserError: no such file, or it is cut off or not a file of ours.
     """
     try:
+        disk.ordinary_size(path)  # a pipe would be waited for
         with safe_open(path, framework="pt", device=str(device)) as file:
             tied, meta = _description(file.metadata())
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer as Library
 
+from multihead import disk
 from multihead.errors import UserError
 
 PAD, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
@@ -79,7 +80,7 @@ class Tokenizer:
                 (where no begin symbol is known, padding is that too).
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = disk.content(Path(path)).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not UTF-8"
             raise UserError(f"cannot be read ({reason})", place=str(path), remedy="Check the name.") from None

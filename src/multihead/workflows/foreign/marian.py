@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from multihead import disk
 from multihead.errors import UserError
 from multihead.text.from_sentencepiece import from_sentencepiece
 from multihead.text.tokenizer import Tokenizer
@@ -125,7 +126,7 @@ def tokenizers(folder: Folder) -> tuple[Tokenizer, ...]:
     if all(map(folder.has, (SOURCE, TARGET, NUMBERS))):
         numbers = folder.json(NUMBERS)
         files = [folder.path / name for name in (SOURCE, TARGET)]
-        found = tuple(from_sentencepiece(file.read_bytes(), numbers, place=str(file)) for file in files)
+        found = tuple(from_sentencepiece(disk.content(file), numbers, place=str(file)) for file in files)
     elif folder.has(TOKENIZER):
         found = (folder.tokenizer(),) * 2
     else:
