@@ -80,8 +80,9 @@ def record_learning(run: Run, name: str, command: str) -> None:
         },
     }
     if getattr(run.recipe.data, "tests", None):
-        measure = [sys.executable, "-m", "multihead", "classify", str(run.folder), "--tests", "--json"]
-        scores |= json.loads(subprocess.run(measure, check=True, stdout=subprocess.PIPE).stdout)
+        scores |= _classified(run)
+        if run.task == "pictures":
+            scores |= {f"{name}_mirror": found for name, found in _classified(run, "--mirror").items()}
     folder = Path(__file__).parents[1] / "results" / name
     folder.mkdir(parents=True, exist_ok=True)
     for file in ("recipe.toml", "environment.json"):
@@ -92,6 +93,13 @@ def record_learning(run: Run, name: str, command: str) -> None:
     (folder / "samples.txt").write_text(samples[samples.rindex("# step") :], encoding="utf-8")
     if command:
         (folder / "command.txt").write_text(command.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _classified(run: Run, *more: str) -> dict[str, object]:
+    """Return what `multihead classify` measures on the run's test sets."""
+    measure = [sys.executable, "-m", "multihead", "classify", str(run.folder), "--tests", "--json", *more]
+    found: dict[str, object] = json.loads(subprocess.run(measure, check=True, stdout=subprocess.PIPE).stdout)
+    return found
 
 
 def _samples(evaluation: Evaluation) -> str:
