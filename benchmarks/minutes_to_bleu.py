@@ -16,6 +16,7 @@ from pathlib import Path
 
 import tyro
 
+from multihead.hardware import usable_cores
 from multihead.run.environment import environment
 
 TEST = "test_2016_flickr"
@@ -26,11 +27,12 @@ def main(
     recipe: str = "multi30k-de-en-fast",
     out: Path | None = None,
     keep: Path | None = None,
+    threads: int = 0,
 ) -> None:
     """Train, measure, print."""
     with tempfile.TemporaryDirectory() as folder:
         run = keep or Path(folder) / "run"
-        where = ["--data.dir", str(data_dir)]
+        where = ["--data.dir", str(data_dir), "--training.threads", str(threads)]
         began = time.monotonic()
         _multihead("train", recipe, *where, "--run", str(run), "--data.cache", f"{folder}/cache")
         trained = time.monotonic()
@@ -39,6 +41,7 @@ def main(
         ended = time.monotonic()
     result = {
         "recipe": recipe,
+        "threads": threads or usable_cores(),
         "minutes_to_train": round((trained - began) / 60, 2),
         "seconds_to_train": round(trained - began, 1),
         "minutes_to_evaluate": round((ended - trained) / 60, 2),

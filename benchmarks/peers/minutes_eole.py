@@ -34,6 +34,12 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, default=Path("data/multi30k"))
     parser.add_argument("--updates", type=int, default=2000)
     parser.add_argument("--batch-tokens", type=int, default=2048)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--inner", type=int, default=256)
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--rate", type=float, default=4e-3)
+    parser.add_argument("--warmup", type=int, default=200)
     parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
     parser.add_argument("--keep", type=Path, help="folder for what is made on the way")
     parser.add_argument("--out", type=Path)
@@ -52,9 +58,7 @@ def main() -> None:
     bleu = sacrebleu.corpus_bleu(texts, [references], lowercase=True)
     result = {
         "system": "eole",
-        "updates": given.updates,
-        "batch_tokens": given.batch_tokens,
-        "precision": given.precision,
+        **{key: value for key, value in vars(given).items() if not isinstance(value, Path | None)},
         "threads": torch.get_num_threads(),
         "minutes_to_train": round((trained - began) / 60, 2),
         "seconds_to_train": round(trained - began, 1),
@@ -110,17 +114,17 @@ def _config(folder: Path, given: argparse.Namespace) -> dict[str, object]:
         "transforms": [],
         "model": {
             "architecture": "transformer",
-            "layers": 4,
-            "hidden_size": 128,
-            "heads": 4,
-            "transformer_ff": 256,
+            "layers": given.layers,
+            "hidden_size": given.width,
+            "heads": given.heads,
+            "transformer_ff": given.inner,
             "mlp_activation_fn": "relu",
             "add_qkvbias": True,
             "add_final_linear_bias": True,
             "add_ffnbias": True,
             "share_embeddings": True,
             "share_decoder_embeddings": True,
-            "embeddings": {"word_vec_size": 128, "position_encoding_type": "SinusoidalInterleaved"},
+            "embeddings": {"word_vec_size": given.width, "position_encoding_type": "SinusoidalInterleaved"},
         },
         "training": {
             "model_path": str(folder / "model"),
@@ -141,9 +145,9 @@ def _config(folder: Path, given: argparse.Namespace) -> dict[str, object]:
             "adam_beta1": 0.9,
             "adam_beta2": 0.98,
             "adam_eps": 1e-9,
-            "learning_rate": 4e-3,
+            "learning_rate": given.rate,
             "decay_method": "cosine",
-            "warmup_steps": 200,
+            "warmup_steps": given.warmup,
             "max_grad_norm": 1.0,
             "label_smoothing": 0.1,
             "dropout": [0.1],
