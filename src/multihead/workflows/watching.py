@@ -155,6 +155,8 @@ def told(metrics: Mapping[str, Any]) -> str:
 
 def number(value: float) -> str:
     """Return a measured number with as many digits as one wants to read."""
+    if 0 < abs(value) < 0.01:
+        return f"{value:.2g}"
     digits = 0 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     return f"{value:,.{digits}f}"
 
