@@ -5,8 +5,8 @@ Standard input to standard output by default, one line for each line, in order.
     echo "Guten Tag." | multihead translate runs/de-en
     multihead translate runs/de-en -i test.de -o test.en --beam-size 8
 
-Several runs of one vocabulary are an ensemble. An empty line stays empty; a line
-that is longer than the model can read gives an empty one, and a message names it.
+Several runs of one vocabulary are an ensemble. An empty line stays empty; one
+that is longer than the model can read becomes empty, and a message names it.
 """
 
 import sys
