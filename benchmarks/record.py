@@ -82,7 +82,9 @@ def record_learning(run: Run, name: str, command: str) -> None:
     if getattr(run.recipe.data, "tests", None):
         scores |= _classified(run)
         if run.task == "pictures":
-            scores |= {f"{name}_mirror": found for name, found in _classified(run, "--mirror").items()}
+            for views in ("2", "10"):
+                told = _classified(run, "--views", views)
+                scores |= {f"{name}_views_{views}": found for name, found in told.items()}
     folder = Path(__file__).parents[1] / "results" / name
     folder.mkdir(parents=True, exist_ok=True)
     for file in ("recipe.toml", "environment.json"):

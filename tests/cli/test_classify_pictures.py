@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from command_line import Captured, fail, run
 from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
+from multihead.generation.picture_classifier import views_of
 from multihead.workflows.train import train
 
 
@@ -72,15 +74,30 @@ def test_a_mirror_image_counts_as_much_as_the_picture(
         [entry["probabilities"] for entry in json.loads(run(capfdbinary, *command, "--json")[0])]
         for command in (
             ["classify", trained / "run", *files],
-            ["classify", trained / "run", *files, "--mirror"],
+            ["classify", trained / "run", *files, "--views", "2"],
         )
     )
     assert each[0] != pytest.approx(each[1], abs=1e-4)
     mean = {name: (each[0][name] + each[1][name]) / 2 for name in ("dark", "bright")}
     assert both[0] == pytest.approx(mean, abs=1e-6)
     assert both[1] == pytest.approx(mean, abs=1e-6)
-    out, _ = run(capfdbinary, "classify", trained / "run", "--tests", "--mirror")
+    out, _ = run(capfdbinary, "classify", trained / "run", "--tests", "--views", "2")
     assert "accuracy 100.00 %" in out
+
+
+def test_ten_views_are_the_picture_moved_each_way_and_mirrored() -> None:
+    x = torch.arange(2 * 3 * 5 * 7.0).view(2, 3, 5, 7)
+    views = views_of(x, 10)
+    assert len(views) == 10
+    for upright, mirrored in zip(views[::2], views[1::2], strict=True):
+        assert torch.equal(upright.flip(-1), mirrored)
+    assert torch.equal(views[0], x)
+    nothing = slice(0, 0)
+    for view, (down, right) in zip(views[2::2], ((1, 0), (-1, 0), (0, 1), (0, -1)), strict=True):
+        moved = torch.roll(x, (down, right), dims=(2, 3))
+        moved[:, :, {1: 0, -1: 4}.get(down, nothing)] = 0
+        moved[:, :, :, {1: 0, -1: 6}.get(right, nothing)] = 0
+        assert torch.equal(view, moved)
 
 
 def test_accuracy_f1_and_confusions_of_test_sets(capfdbinary: Captured, trained: Path) -> None:

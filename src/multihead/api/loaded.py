@@ -10,7 +10,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.artist import Artist, Drawing
 from multihead.generation.filler import Filler
-from multihead.generation.picture_classifier import Guess, PictureClassifier
+from multihead.generation.picture_classifier import Guess, PictureClassifier, Views
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.translation import Translation
 from multihead.generation.writer import Writer
@@ -119,17 +119,18 @@ class LoadedTexts(TextClassifier):
 class LoadedPictures(PictureClassifier):
     """A classifier of pictures that answers all at once."""
 
-    def classify(self, pictures: Sequence[str | Path], *, mirror: bool = False) -> list[Guess]:
+    def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> list[Guess]:
         """Return a guess for each picture file, in order; ``guess.name`` is the likeliest class.
 
         Args:
             pictures: their files.
-            mirror: average what is found in each and in its mirror image.
+            views: average what is found in so many views of each: 2, its mirror image too; 10, both also
+                moved a little each way.
 
         Raises:
             UserError: a file is missing, damaged, or no picture.
         """
-        return list(super().classify(pictures, mirror=mirror))
+        return list(super().classify(pictures, views=views))
 
     def inspect(self, picture: str | Path, *, full: bool = False) -> Page:
         """Return a page of where the model looks in a picture's file.
