@@ -9,6 +9,7 @@ test sets.
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -55,8 +56,7 @@ def main() -> None:
 
     folder = Path(__file__).parents[1] / "results" / given.name
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("recipe.toml", "environment.json"):
-        shutil.copyfile(run.folder / name, folder / name)
+    _copy_description(run, folder)
     draw_curves(run.metrics(), folder / "curves.svg")
     (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     (folder / "samples.txt").write_text(_samples(found[0]), encoding="utf-8")
@@ -87,14 +87,21 @@ def record_learning(run: Run, name: str, command: str) -> None:
                 scores |= {f"{name}_views_{views}": found for name, found in told.items()}
     folder = Path(__file__).parents[1] / "results" / name
     folder.mkdir(parents=True, exist_ok=True)
-    for file in ("recipe.toml", "environment.json"):
-        shutil.copyfile(run.folder / file, folder / file)
+    _copy_description(run, folder)
     draw_curves(run.metrics(), folder / "curves.svg")
     (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     samples = (run.folder / "samples.txt").read_text(encoding="utf-8")
     (folder / "samples.txt").write_text(samples[samples.rindex("# step") :], encoding="utf-8")
     if command:
         (folder / "command.txt").write_text(command.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _copy_description(run: Run, folder: Path) -> None:
+    """Copy recipe and environment; a folder of data somewhere on this machine becomes data/NAME."""
+    recipe = (run.folder / "recipe.toml").read_text(encoding="utf-8")
+    neutral = re.sub(r'^dir = "/(?:.*/)?([^/"]+)/?"$', r'dir = "data/\1"', recipe, flags=re.MULTILINE)
+    (folder / "recipe.toml").write_text(neutral, encoding="utf-8")
+    shutil.copyfile(run.folder / "environment.json", folder / "environment.json")
 
 
 def _classified(run: Run, *more: str) -> dict[str, object]:
