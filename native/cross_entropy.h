@@ -1,9 +1,52 @@
-// Smoothed cross-entropy of N rows of V logits, and in their place its gradient softmax - q, with
+// Smoothed cross-entropy of N rows of V logits, and its gradient softmax - q, with
 // q = (1 - s) one_hot(target) + s / V. sums: negative log-likelihood, the same against the uniform
 // distribution, correct first guesses.
 #pragma once
 #include "vector.h"
 
+struct Softmax {
+    float *powers, z;  // e^(x - the largest x), zeros behind the last; their sum
+};
+
+// Of one row, whose loss is added to sums.
+template <class T>
+INLINE Softmax softmax(const T* x, int64_t V, int64_t target, float* powers, double* sums) {
+    const int64_t whole = V / W * W;
+    vf most = splat(-INFINITY), total{};
+    for (int64_t i = 0; i < whole; i += W) {
+        vf v = load(x + i);
+        most = select(v <= most, most, v);
+        total += v;
+    }
+    if (whole < V) {
+        vf v = load(x + whole, V - whole);
+        total += v;
+        most = select(lanes() < (int32_t)(V - whole), select(v <= most, most, v), most);
+    }
+    const float highest = largest(most), mean = sum(total) / (float)V;
+    vf mass{};
+    for (int64_t i = 0; i < V; i += W) {
+        vf e = exponential(load(x + i, V - i) - highest);
+        if (V - i < W) e = (vf)((vi)e & (lanes() < (int32_t)(V - i)));
+        store(powers + i, e);
+        mass += e;
+    }
+    float said[W];
+    store(said, load(x + target, 1));
+    const float z = sum(mass), log_z = logf(z) + highest;
+    sums[0] += log_z - said[0];
+    sums[1] += log_z - mean;
+    sums[2] += said[0] >= highest;
+    return {powers, z};
+}
+
+static void add_parts(double* sums, const double* parts, int threads) {
+    sums[0] = sums[1] = sums[2] = 0;
+    for (int64_t t = 0; t < threads; t++)
+        for (int k = 0; k < 3; k++) sums[k] += parts[3 * t + k];
+}
+
+// In the place of the logits their gradient, where it is wanted.
 template <class T>
 static void cross_entropy(T* logits, const int64_t* targets, double* sums, double* parts, int64_t N, int64_t V,
                           double smoothing, int wanted, int threads) {
@@ -12,44 +55,16 @@ static void cross_entropy(T* logits, const int64_t* targets, double* sums, doubl
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
         float* powers = scratch(padded(V));
-        double nll = 0, flat = 0, correct = 0;
+        double own[3] = {};
         for (int64_t r = t * share; r < N && r < (t + 1) * share; r++) {
             T* x = logits + r * V;
-            const int64_t whole = V / W * W;
-            vf most = splat(-INFINITY), total{};
-            for (int64_t i = 0; i < whole; i += W) {
-                vf v = load(x + i);
-                most = select(v <= most, most, v);
-                total += v;
-            }
-            if (whole < V) {
-                vf v = load(x + whole, V - whole);
-                total += v;
-                most = select(lanes() < (int32_t)(V - whole), select(v <= most, most, v), most);
-            }
-            const float highest = largest(most), mean = sum(total) / (float)V;
-            vf mass{};
-            for (int64_t i = 0; i < V; i += W) {
-                vf e = exponential(load(x + i, V - i) - highest);
-                if (V - i < W) e = (vf)((vi)e & (lanes() < (int32_t)(V - i)));
-                store(powers + i, e);
-                mass += e;
-            }
-            const float z = sum(mass), log_z = logf(z) + highest, inverse = 1.0f / z;
-            float said[W];
-            store(said, load(x + targets[r], 1));
-            nll += log_z - said[0];
-            flat += log_z - mean;
-            correct += said[0] >= highest;
+            const Softmax p = softmax(x, V, targets[r], powers, own);
             if (!wanted) continue;
-            for (int64_t i = 0; i < V; i += W) store(x + i, load(powers + i) * inverse - uniform, V - i);
-            const vf target = splat(powers[targets[r]] * inverse - uniform - (float)(1 - smoothing));
-            store(x + targets[r], target, 1);
+            powers[targets[r]] -= (float)(1 - smoothing) * p.z;
+            for (int64_t i = 0; i < V; i += W) store(x + i, load(powers + i) * (1.0f / p.z) - uniform, V - i);
         }
         free(powers);
-        parts[3 * t] = nll, parts[3 * t + 1] = flat, parts[3 * t + 2] = correct;
+        for (int k = 0; k < 3; k++) parts[3 * t + k] = own[k];
     }
-    sums[0] = sums[1] = sums[2] = 0;
-    for (int64_t t = 0; t < threads; t++)
-        for (int k = 0; k < 3; k++) sums[k] += parts[3 * t + k];
+    add_parts(sums, parts, threads);
 }

@@ -3,10 +3,10 @@
 #include "additive.h"
 #include "attention.h"
 #include "beam.h"
-#include "cross_entropy.h"
 #include "distribution.h"
 #include "elementwise.h"
 #include "residual.h"
+#include "sampled.h"
 #include "search_layers.h"
 
 #define JOINED(name, level) name##_##level
@@ -75,6 +75,15 @@ EXPORT(cross_entropy)(int is_bf16, void* logits, const int64_t* targets, double*
                       double smoothing, int wanted, int threads) {
     double* parts = (double*)scratch(6 * threads);
     TYPED(is_bf16, cross_entropy((T*)logits, targets, sums, parts, N, V, smoothing, wanted, threads));
+    free(parts);
+}
+
+EXPORT(sampled_cross_entropy)(int is_bf16, void* logits, const int64_t* targets, double* sums, const void* h,
+                              const void* w, void* dh, float* dw, int64_t N, int64_t V, int64_t d, double smoothing,
+                              double grain, int64_t seed, int threads) {
+    double* parts = (double*)scratch(6 * threads);
+    TYPED(is_bf16, sampled_cross_entropy((T*)logits, targets, sums, parts, (const T*)h, (const T*)w, (T*)dh, dw, N, V,
+                                         d, smoothing, grain, seed, threads));
     free(parts);
 }
 

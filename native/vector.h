@@ -79,6 +79,19 @@ INLINE float largest(vf v) {
     return v[0];
 }
 
+// A bit for each lane.
+INLINE uint32_t bits(vi which) {
+#if defined(__AVX512F__)
+    return _mm512_movepi32_mask((__m512i)which);
+#elif defined(__AVX2__)
+    return (uint32_t)_mm256_movemask_ps((__m256)which);
+#else
+    uint32_t found = 0;
+    for (int i = 0; i < W; i++) found |= ((uint32_t)which[i] & 1) << i;
+    return found;
+#endif
+}
+
 // --- to and from memory ------------------------------------------------------------------------------
 
 #ifdef __AVX512F__

@@ -22,6 +22,7 @@ SIGNATURES = {
     "residual": "ppppppppiidii",
     "residual_backward": "pppppppppiiii",
     "cross_entropy": "pppiidi",
+    "sampled_cross_entropy": "pppppppiiiddi",
     "attention": "pnpnpnpnpnpnii",
     "attention_backward": "pnpnpnpnpnppnpnpnnii",
     "additive": "ppppn",

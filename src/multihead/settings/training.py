@@ -46,6 +46,9 @@ class Learning(Settings):
     """cuda, mps, cpu, or auto: the first of these that there is."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Number format of the matrix products; "auto": bf16 where the hardware has it."""
+    gradient_grain: float = Field(2**-8, ge=0, lt=1)
+    """Entries of the gradient at the logits that are smaller are rounded to 0 or to this at random, without
+    bias, and what is 0 need not be multiplied (native kernels on a CPU, 2,048 words or more); 0: exact."""
     compile: bool = False
     """Compile the model with torch.compile (pays off in long runs)."""
     threads: int = Field(0, ge=0)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from multihead import hardware, randomness
 from multihead.batch import Batch
 from multihead.errors import UserError
+from multihead.nn.kernels.linear_cross_entropy import sampling
 from multihead.nn.losses import Loss, objective
 from multihead.settings import Learning
 from multihead.training.compiling import LossFunction, compiled, repeatable
@@ -92,7 +93,7 @@ class Updater:
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
     ) -> dict[str, tuple[Tensor, str]]:
         """Add a micro-batch's part to the gradients; return its terms' sums, and what each is divided by."""
-        with hardware.autocast(self.device, self.dtype):
+        with hardware.autocast(self.device, self.dtype), sampling(self.settings.gradient_grain):
             loss = self.loss(batch, step)
         objective(loss, totals).backward()  # type: ignore[no-untyped-call]
         return told_of(loss)

@@ -1,0 +1,144 @@
+// What cross-entropy through an output layer hands back, from few entries of its gradient, chosen at random.
+//
+// g = softmax - q has V entries a row, and d / dh = g W, d / dW = g^T h are two thirds of the output layer's
+// products, though nearly all of g is next to nothing. Here an entry smaller than a grain becomes 0 or a grain with
+// its sign, so that its mean is what it was: some in a hundred are left, and only these are multiplied. Like
+// dropout, what is chosen is a function of (seed, place), whatever the number of threads.
+#pragma once
+#include "cross_entropy.h"
+
+struct Entry {
+    int32_t at;  // a column, or where they are sorted by columns a row
+    float value;
+};
+
+// Two registers of numbers in any order, and back.
+INLINE void load_two(const float* p, vf& a, vf& b) { a = load(p), b = load(p + W); }
+INLINE void load_two(const bf16* p, vf& a, vf& b) {
+    const vu pairs = (vu)load((const float*)p);
+    a = (vf)(pairs << 16), b = (vf)(pairs & 0xffff0000u);
+}
+INLINE void ordered(const float*, vf&, vf&) {}
+INLINE void ordered(const bf16*, vf& a, vf& b) {
+    const vf first = SHUFFLE(a, b, FIRST_HALVES);
+    b = SHUFFLE(a, b, SECOND_HALVES), a = first;
+}
+
+// out (d) = [out +] the sum of value * matrix[at] over n entries: C pairs of registers beside each other, then fewer.
+template <int C, bool Adds, class T, class Out>
+INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64_t d, int64_t column, Out* out) {
+    for (; column + 2 * C * W <= d; column += 2 * C * W) {
+        vf sums[2 * C] = {};
+        for (int64_t k = 0; k < n; k++) {
+            const T* row = matrix + entries[k].at * d + column;
+            const vf value = splat(entries[k].value);
+            for (int c = 0; c < 2 * C; c += 2) {
+                vf a, b;
+                load_two(row + c * W, a, b);
+                sums[c] += value * a, sums[c + 1] += value * b;
+            }
+        }
+        for (int c = 0; c < 2 * C; c++) {
+            if (c % 2 == 0) ordered(matrix, sums[c], sums[c + 1]);
+            store(out + column + c * W, Adds ? sums[c] + load(out + column + c * W) : sums[c]);
+        }
+    }
+    if constexpr (C > 1) return weighted_sum<C / 2, Adds>(entries, n, matrix, d, column, out);
+    for (; column < d; column += W) {
+        vf rest = Adds ? load(out + column, d - column) : vf{};
+        for (int64_t k = 0; k < n; k++)
+            rest += splat(entries[k].value) * load(matrix + entries[k].at * d + column, d - column);
+        store(out + column, rest, d - column);
+    }
+}
+
+constexpr int WORD = 64;
+
+// What is left of a row of g = powers * inverse - uniform, its columns ascending; -1: more than there is room for.
+// With a grain of 1 so many are left only of what is no number. (Which are left is found for 64 columns at once:
+// their places cannot be foreseen, and every guess that fails costs as much as 64 columns.)
+static int64_t left_of(const float* powers, float inverse, float uniform, int64_t V, uint32_t seed, float grain,
+                       Entry* to, int64_t room) {
+    int64_t n = 0;
+    for (int64_t c = 0; c < V; c += WORD) {
+        uint64_t left = 0;
+        for (int64_t i = 0; i < WORD; i += W) {
+            const vf g = load(powers + c + i) * inverse - uniform, size = (vf)((vu)g & 0x7fffffffu);
+            const vf random = (vf)(mixed((vu)lanes() + (uint32_t)(c + i) + seed) >> 9 | 0x3f800000u);  // from 1 up to 2
+            left |= (uint64_t)bits(~(size + grain <= random * grain)) << i;  // so written that NaN is left
+        }
+        if (V - c < WORD) left &= ((uint64_t)1 << (V - c)) - 1;
+        for (; left; left &= left - 1) {
+            if (n >= room) return grain < 1 ? -1 : n;
+            const int64_t column = c + __builtin_ctzll(left);
+            const float g = powers[column] * inverse - uniform;
+            to[n++] = {(int32_t)column, fabsf(g) < grain ? copysignf(grain, g) : g};
+        }
+    }
+    return n;
+}
+
+constexpr int BESIDE = W == 16 ? 8 : 4;
+
+// N rows of logits, which are used up: their memory holds what is left of them. dh (N, d) is written, dw (V, d) added
+// to.
+template <class T>
+static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sums, double* parts, const T* h,
+                                  const T* w, T* dh, float* dw, int64_t N, int64_t V, int64_t d, double smoothing,
+                                  double grain, int64_t seed, int threads) {
+    const int64_t share = (N + threads - 1) / threads, columns = (V + threads - 1) / threads;
+    const float uniform = (float)(smoothing / (double)V);
+    struct Row {
+        Entry* first;
+        int64_t n;
+    };
+    Row* rows = (Row*)malloc(N * sizeof(Row));
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (int64_t t = 0; t < threads; t++) {
+            float* powers = scratch(V + WORD);
+            double own[3] = {};
+            Entry* next = (Entry*)(((uintptr_t)(logits + t * share * V) + 7) / 8 * 8);
+            for (int64_t r = t * share; r < N && r < (t + 1) * share; r++) {
+                const Softmax p = softmax(logits + r * V, V, targets[r], powers, own);
+                powers[targets[r]] -= (float)(1 - smoothing) * p.z;
+                const int64_t room = (Entry*)(logits + (r + 1) * V) - next;
+                const uint32_t of_row = mixed(mixed(vu{} + ((uint32_t)seed ^ (uint32_t)r)) + (uint32_t)(seed >> 32))[0];
+                int64_t n = -1;
+                for (float g = (float)grain; n < 0; g *= 2)
+                    n = left_of(powers, 1.0f / p.z, uniform, V, of_row, g, next, room);
+                weighted_sum<BESIDE, false>(next, n, w, d, 0, dh + r * d);
+                rows[r] = {next, n};
+                next += n;
+            }
+            free(powers);
+            for (int k = 0; k < 3; k++) parts[3 * t + k] = own[k];
+        }
+        // Each thread has columns of its own: it sorts their entries, then every column is the sum of some rows of h.
+#pragma omp for schedule(static)
+        for (int64_t t = 0; t < threads; t++) {
+            const int64_t first = t * columns, count = first + columns < V ? columns : V - first;
+            if (count <= 0) continue;
+            int64_t* ends = (int64_t*)calloc(count + 1, sizeof(int64_t));
+            const auto each = [&](auto&& take) {
+                for (int64_t r = 0; r < N; r++)
+                    for (int64_t k = 0; k < rows[r].n; k++) {
+                        const int64_t column = rows[r].first[k].at - first;
+                        if (column >= 0 && column < count) take(column, r, rows[r].first[k].value);
+                    }
+            };
+            each([&](int64_t column, int64_t, float) { ends[column + 1]++; });
+            for (int64_t c = 0; c < count; c++) ends[c + 1] += ends[c];
+            Entry* sorted = (Entry*)malloc(ends[count] * sizeof(Entry));
+            each([&](int64_t column, int64_t r, float value) { sorted[ends[column]++] = {(int32_t)r, value}; });
+            // Now ends[c] is where column c ends.
+            for (int64_t c = 0, k = 0; c < count; k = ends[c++])
+                if (ends[c] > k) weighted_sum<BESIDE, true>(sorted + k, ends[c] - k, h, d, 0, dw + (first + c) * d);
+            free(sorted);
+            free(ends);
+        }
+    }
+    free(rows);
+    add_parts(sums, parts, threads);
+}

@@ -1,0 +1,166 @@
+"""The sampled gradient of cross-entropy: right in the mean, and its products right to the last digit.
+
+Where the output layer's matrix is (1, R), what it hands back begins with the sampled gradient itself.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from multihead import native
+from multihead.nn.kernels import linear_cross_entropy as kernel
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, sampling
+
+pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+
+N, V, REST = 11, 61, 13
+FORMATS = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["fp32", "bf16"])
+
+
+@pytest.fixture(params=native.LEVELS or [""], autouse=True)
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    name: str = request.param
+    with native.use(name):
+        yield name
+
+
+@pytest.fixture(autouse=True)
+def every_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "SAMPLED_FROM", 0)
+
+
+def hidden_weight_targets(
+    dtype: torch.dtype = torch.float32, n: int = N, v: int = V, rest: int = REST, spread: float = 1.0
+) -> tuple[Tensor, Tensor, Tensor]:
+    weight = torch.cat([torch.eye(v), torch.randn(v, rest)], 1).to(dtype).requires_grad_()
+    hidden = (spread * torch.randn(n, v + rest) / rest**0.5).to(dtype).requires_grad_()
+    return hidden, weight, torch.randint(v, (n,))
+
+
+def gradients(inputs: tuple[Tensor, Tensor, Tensor], grain: float, seed: int = 0) -> list[Tensor]:
+    """Of hidden and weight; the sampled gradient at the logits is the first columns of that of hidden."""
+    torch.manual_seed(seed)
+    with sampling(grain):
+        loss = linear_cross_entropy(*inputs, 0.1)[0]
+    return list(torch.autograd.grad(loss, inputs[:2]))
+
+
+def at_the_logits(inputs: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+    hidden, weight, targets = (x.detach() for x in inputs)
+    logits = (hidden.double() @ weight.double().T).to(hidden.dtype).double().requires_grad_()
+    loss = F.cross_entropy(logits, targets, label_smoothing=0.1, reduction="sum")
+    return torch.autograd.grad(loss, logits)[0]
+
+
+@FORMATS
+@given(
+    n=st.integers(1, 23),
+    v=st.sampled_from([31, 64, 67, 257]),
+    rest=st.integers(1, 300),
+    log_grain=st.integers(-6, -1),
+    seed=st.integers(0, 99),
+)
+def test_what_is_left_is_multiplied(
+    dtype: torch.dtype, n: int, v: int, rest: int, log_grain: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    inputs = hidden_weight_targets(dtype, n, v, rest)
+    of_hidden, of_weight = gradients(inputs, 2.0**log_grain, seed)
+    left, digits = of_hidden[:, :v].double(), 1e-5 if dtype == torch.float32 else 1e-2
+    products = (
+        (of_hidden, left @ inputs[1].detach().double()),
+        (of_weight, left.T @ inputs[0].detach().double()),
+    )
+    for found, expected in products:
+        assert_close(found.double(), expected, rtol=0, atol=digits * float(expected.abs().max() + 1e-9))
+
+
+def test_an_entry_is_itself_or_a_grain_or_nothing() -> None:
+    inputs, grain = hidden_weight_targets(spread=3.0), 2**-6
+    exact, left = at_the_logits(inputs).float(), gradients(inputs, grain)[0][:, :V]
+    large = exact.abs() >= grain
+    assert large.any()
+    assert_close(left[large], exact[large], rtol=1e-4, atol=1e-7)
+    small, sign = left[~large], exact[~large].sign()
+    assert set((small * sign).tolist()) == {0.0, grain}
+
+
+@FORMATS
+def test_the_mean_is_the_gradient(dtype: torch.dtype) -> None:
+    inputs, grain, draws = hidden_weight_targets(dtype, n=5, v=67), 2**-4, 600
+    exact = at_the_logits(inputs)
+    found = torch.stack([gradients(inputs, grain, seed)[0][:, :67] for seed in range(draws)]).double().mean(0)
+    chance = (exact.abs() / grain).clamp(max=1)
+    error = grain * (chance * (1 - chance) / draws).sqrt()
+    # 335 entries: one in ten million exceeds five standard errors. bf16 rounds what is left as it is written.
+    digits = 1e-2 if dtype == torch.bfloat16 else 1e-5
+    assert ((found - exact).abs() <= 5.5 * error + digits * exact.abs() + 1e-7).all()
+
+
+def test_the_sums_are_those_of_the_whole() -> None:
+    inputs = hidden_weight_targets()
+    whole = linear_cross_entropy(*inputs, 0.1)
+    with sampling(2**-4):
+        assert_close(linear_cross_entropy(*inputs, 0.1), whole)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_the_number_of_threads_does_not_matter(threads: int) -> None:
+    inputs = hidden_weight_targets()
+    expected, before = gradients(inputs, 2**-4), torch.get_num_threads()
+    torch.set_num_threads(threads)
+    found = gradients(inputs, 2**-4)
+    torch.set_num_threads(before)
+    assert_close(found, expected)
+
+
+def test_it_follows_from_the_seed_alone() -> None:
+    inputs = hidden_weight_targets()
+    first, again, other = (gradients(inputs, 2**-4, seed)[0] for seed in (3, 3, 4))
+    assert first.equal(again)
+    assert not first.equal(other)
+
+
+@pytest.mark.parametrize("block", [1, 100, 10_000])
+def test_blocks_are_added_up(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "BLOCK_ELEMENTS", block)
+    inputs = hidden_weight_targets()
+    of_hidden, of_weight = gradients(inputs, 2**-4)
+    assert_close(of_weight, of_hidden[:, :V].T @ inputs[0].detach())
+
+
+@FORMATS
+def test_more_than_there_is_room_for_gets_a_coarser_grain(dtype: torch.dtype) -> None:
+    inputs = hidden_weight_targets(dtype, v=257)
+    left = gradients(inputs, 1e-9)[0][:, :257]
+    # Eight bytes an entry, in the place of a row of logits.
+    assert 0 < int((left != 0).sum()) <= left.numel() * inputs[0].element_size() // 8
+    assert_close(left.double().sum(1), torch.zeros(N).double(), rtol=0, atol=0.5)
+
+
+@pytest.mark.parametrize("v", [1, 2, 3])
+def test_a_handful_of_words_ends_too(v: int) -> None:
+    assert all(x.isfinite().all() for x in gradients(hidden_weight_targets(torch.bfloat16, v=v), 2**-4))
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_is_not_lost(bad: float) -> None:
+    hidden, weight, targets = hidden_weight_targets()
+    with torch.no_grad():
+        hidden[3, 5] = bad
+    of_hidden, of_weight = gradients((hidden, weight, targets), 2**-4)
+    assert not of_hidden[3].isfinite().all()
+    assert not of_weight.isfinite().all()
+    assert of_hidden[[0, 1, 2, 4]].isfinite().all()
+
+
+def test_a_target_that_is_no_id_is_refused() -> None:
+    hidden, weight, targets = hidden_weight_targets()
+    with pytest.raises(IndexError, match=f"none of the {V} ids"):
+        gradients((hidden, weight, targets + V), 2**-4)

@@ -1,0 +1,53 @@
+"""When the gradient at the logits is sampled, and when it is whole."""
+
+import pytest
+import torch
+
+from multihead import native
+from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy, sampling
+
+N, D, LARGE, SMALL = 5, 7, 2053, 2039
+GRAIN = 2**-8
+
+needs_native = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+
+
+def zeros(words: int, grain: float | None) -> int:
+    """How many of the weights' rows get no gradient."""
+    torch.manual_seed(1)
+    hidden, weight = torch.randn(N, D), torch.randn(words, D, requires_grad=True)
+    if grain is None:
+        loss = linear_cross_entropy(hidden, weight, torch.arange(N), 0.1)[0]
+    else:
+        with sampling(grain):
+            loss = linear_cross_entropy(hidden, weight, torch.arange(N), 0.1)[0]
+    return int((torch.autograd.grad(loss, weight)[0] == 0).all(1).sum())
+
+
+@needs_native
+def test_it_is_sampled_where_it_was_asked_for_and_words_are_many() -> None:
+    assert zeros(LARGE, GRAIN) > LARGE // 2
+    assert zeros(SMALL, GRAIN) == 0
+
+
+@pytest.mark.parametrize("grain", [None, 0.0])
+def test_otherwise_it_is_whole(grain: float | None) -> None:
+    assert zeros(LARGE, grain) == 0
+
+
+def test_plain_pytorch_never_samples() -> None:
+    with native.use(""):
+        assert zeros(LARGE, GRAIN) == 0
+
+
+def test_two_guesses_that_are_to_agree_are_not_sampled() -> None:
+    hidden, weight = torch.randn(N, 2, D), torch.randn(LARGE, D, requires_grad=True)
+    with sampling(GRAIN):
+        loss = agreeing_cross_entropy(hidden, weight, torch.arange(N), 0.1, 5.0)[0]
+    assert not (torch.autograd.grad(loss, weight)[0] == 0).all(1).any()
+
+
+def test_what_held_before_holds_again_even_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError), sampling(GRAIN):
+        raise ZeroDivisionError
+    assert zeros(LARGE, None) == 0
