@@ -48,6 +48,15 @@ INLINE void bring(const T* from, int64_t stride, int64_t n, int64_t d, float sca
     for (int64_t i = n * D; i < rows * D; i++) to[i] = 0;
 }
 
+// Ask for the rows of the next job, which come while this one is computed.
+template <class T>
+INLINE void expect(const T* x, Heads x_, int64_t job, const Shape& s, int64_t n, int64_t d) {
+    if (++job == s.B * s.H) return;
+    const T* from = x + job / s.H * x_.b + job % s.H * x_.h;
+    for (int64_t r = 0; r < n && r < QUERIES; r++)
+        for (int64_t i = 0; i < d; i += 64 / sizeof(T)) __builtin_prefetch(from + r * x_.n + i);
+}
+
 template <class T>
 INLINE void send(const float* from, int64_t n, int64_t d, float scale, T* to, int64_t stride) {
     const int64_t D = padded(d);
@@ -57,22 +66,20 @@ INLINE void send(const float* from, int64_t n, int64_t d, float scale, T* to, in
 
 // Which of W keys from k on may be attended to.
 INLINE vi allowed_keys(const Mask& mask, int64_t offset, int64_t k, int64_t K) {
-    if (mask.k == 1) {
-        vb bytes{};
-        __builtin_memcpy(&bytes, mask.allowed + offset + k, K - k < W ? K - k : W);
-        return __builtin_convertvector(bytes, vi) != 0;
-    }
+    if (mask.k == 1) return __builtin_convertvector(load(mask.allowed + offset + k, K - k), vi) != 0;
     vi which{};
     for (int64_t i = 0; i < W && k + i < K; i++) which[i] = mask.allowed[offset + (k + i) * mask.k] ? -1 : 0;
     return which;
 }
+
+constexpr float HIDDEN = -3.40282347e38f;
 
 // The smallest finite number where attention is not allowed: a row without any allowed key is uniform, not
 // NaN. Columns behind K get -inf, that is weight 0.
 INLINE void hide(const Mask& mask, int64_t offset, int64_t K, float* scores) {
     for (int64_t k = 0; k < K; k += W) {
         vf v = load(scores + k);
-        if (mask.allowed) v = select(allowed_keys(mask, offset, k, K), v, splat(-3.40282347e38f));
+        if (mask.allowed) v = select(allowed_keys(mask, offset, k, K), v, splat(HIDDEN));
         if (K - k < W) v = select(lanes() < (int32_t)(K - k), v, splat(-INFINITY));
         store(scores + k, v);
     }
@@ -98,6 +105,7 @@ static void attention(const T* q, Heads q_, const T* k, Heads k_, const T* v, He
             bring(k + b * k_.b + h * k_.h, k_.n, s.K, s.d_k, 1.0f, K, keys);
             transpose(keys, K, D_k, turned);
             bring(v + b * v_.b + h * v_.h, v_.n, s.K, s.d_v, 1.0f, s.K, values);
+            expect(k, k_, job, s, s.K, s.d_k), expect(v, v_, job, s, s.K, s.d_v), expect(q, q_, job, s, s.Q, s.d_k);
             for (int64_t first = 0; first < s.Q; first += QUERIES) {
                 const int64_t n = s.Q - first < QUERIES ? s.Q - first : QUERIES;
                 bring(q + b * q_.b + h * q_.h + first * q_.n, q_.n, n, s.d_k, scale, n, queries);
@@ -146,7 +154,8 @@ static void attention_backward(const T* gradient, Heads g_, const T* q, Heads q_
         float *turned = keys + K * D_k, *dkeys = turned + K * D_k, *values = dkeys + K * D_k;
         float *turned_values = values + K * D_v, *dvalues = turned_values + K * D_v;
         float *queries = dvalues + K * D_v, *dqueries = queries + QUERIES * D_k, *douts = dqueries + QUERIES * D_k;
-        float *weights = douts + QUERIES * D_v, *kept = weights + QUERIES * K, *dscores = kept + QUERIES * K;
+        float *weights = douts + QUERIES * D_v, *dscores = weights + QUERIES * K;
+        float* kept = dropped ? dscores + QUERIES * K : weights;  // P M
 #pragma omp for schedule(static)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             const int64_t b = job / s.H, h = job % s.H;
@@ -154,6 +163,8 @@ static void attention_backward(const T* gradient, Heads g_, const T* q, Heads q_
             transpose(keys, K, D_k, turned);
             bring(v + b * v_.b + h * v_.h, v_.n, s.K, s.d_v, 1.0f, K, values);
             transpose(values, K, D_v, turned_values);
+            expect(k, k_, job, s, s.K, s.d_k), expect(v, v_, job, s, s.K, s.d_v);
+            expect(q, q_, job, s, s.Q, s.d_k), expect(gradient, g_, job, s, s.Q, s.d_v);
             for (int64_t first = 0; first < s.Q; first += QUERIES) {
                 const int64_t n = s.Q - first < QUERIES ? s.Q - first : QUERIES;
                 bring(q + b * q_.b + h * q_.h + first * q_.n, q_.n, n, s.d_k, scale, n, queries);
@@ -175,12 +186,9 @@ static void attention_backward(const T* gradient, Heads g_, const T* q, Heads q_
                     vf total{};
                     for (int64_t i = 0; i < K; i += W) total += load(p + i) * load(ds + i);
                     const float mean = sum(total);
-                    for (int64_t i = 0; i < K; i += W) {
-                        vf g = load(p + i) * (load(ds + i) - mean);
-                        // Only a row without any allowed key has weights where none are allowed.
-                        if (mask.allowed) g = (vf)((vi)g & allowed_keys(mask, offset, i, s.K));
-                        store(ds + i, g);
-                    }
+                    // A row without any allowed key has weights, though nothing depends on its scores.
+                    const float some = mask.allowed && highest == HIDDEN ? 0.0f : 1.0f;
+                    for (int64_t i = 0; i < K; i += W) store(ds + i, load(p + i) * (load(ds + i) - mean) * some);
                 }
                 product(s.K, D_v, n, kept, 1, K, douts, D_v, dvalues, D_v, first > 0);
                 product(s.K, D_k, n, dscores, 1, K, queries, D_k, dkeys, D_k, first > 0);

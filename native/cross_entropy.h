@@ -11,19 +11,23 @@ struct Softmax {
 // Of one row, whose loss is added to sums.
 template <class T>
 INLINE Softmax softmax(const T* x, int64_t V, int64_t target, float* powers, double* sums) {
-    const int64_t whole = V / W * W;
-    vf most = splat(-INFINITY), total{};
-    for (int64_t i = 0; i < whole; i += W) {
-        vf v = load(x + i);
-        most = select(v <= most, most, v);
-        total += v;
+    // Four at a time, which need not wait for each other.
+    vf most[4], total[4] = {};
+    for (vf& m : most) m = splat(-INFINITY);
+    int64_t i = 0;
+    for (; i + 4 * W <= V; i += 4 * W)
+        for (int k = 0; k < 4; k++) {
+            const vf v = load(x + i + k * W);
+            most[k] = maximum(most[k], v);
+            total[k] += v;
+        }
+    for (; i < V; i += W) {
+        const vf v = load(x + i, V - i);
+        total[0] += v;
+        most[0] = select(lanes() < (int32_t)(V - i < W ? V - i : W), maximum(most[0], v), most[0]);
     }
-    if (whole < V) {
-        vf v = load(x + whole, V - whole);
-        total += v;
-        most = select(lanes() < (int32_t)(V - whole), select(v <= most, most, v), most);
-    }
-    const float highest = largest(most), mean = sum(total) / (float)V;
+    const float highest = largest(maximum(maximum(most[0], most[1]), maximum(most[2], most[3])));
+    const float mean = sum(total[0] + total[1] + (total[2] + total[3])) / (float)V;
     vf mass{};
     for (int64_t i = 0; i < V; i += W) {
         vf e = exponential(load(x + i, V - i) - highest);

@@ -31,9 +31,11 @@ INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64
         vf sums[2 * C] = {};
         for (int64_t k = 0; k < n; k++) {
             const T* row = matrix + entries[k].at * d + column;
+            const T* later = matrix + entries[k + 6 < n ? k + 6 : k].at * d + column;
             const vf value = splat(entries[k].value);
             for (int c = 0; c < 2 * C; c += 2) {
                 vf a, b;
+                __builtin_prefetch(later + c * W);
                 load_two(row + c * W, a, b);
                 sums[c] += value * a, sums[c + 1] += value * b;
             }

@@ -69,6 +69,9 @@ INLINE vi lanes() {
 
 // Fold the pack until every card is the sum, or the largest, of all.
 INLINE float sum(vf v) {
+#ifdef __AVX512F__
+    return _mm512_reduce_add_ps((__m512)v);
+#endif
     for (int n = 1; n < W; n *= 2) v = SHUFFLE(v, v, FIRST_HALVES) + SHUFFLE(v, v, SECOND_HALVES);
     return v[0];
 }
@@ -156,6 +159,17 @@ INLINE void store(T* p, vf v, int64_t n) {
     T part[W];
     store(part, v);
     for (int64_t i = 0; i < n; i++) p[i] = part[i];
+}
+
+// W bytes, or the first n of them.
+INLINE vb load(const uint8_t* p, int64_t n) {
+#ifdef __AVX512F__
+    return (vb)_mm_maskz_loadu_epi8(n < W ? (1 << n) - 1 : 0xffff, p);
+#else
+    vb bytes{};
+    __builtin_memcpy(&bytes, p, n < W ? n : W);
+    return bytes;
+#endif
 }
 
 // sums + the products of the four bytes of a with each lane's four signed bytes, none of which is -128. A byte of a is
