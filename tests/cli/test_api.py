@@ -1,5 +1,6 @@
 """The command line's words for Python."""
 
+import copy
 import re
 import subprocess
 import sys
@@ -187,6 +188,14 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         _ = multihead.lode
+
+
+def test_a_run_tells_what_it_offers(trained: Path) -> None:
+    translator = multihead.load(trained)
+    with pytest.raises(AttributeError, match=r"no 'generate'; it offers .*translate\(\)"):
+        translator.generate("eins")
+    assert not hasattr(translator, "_private")
+    assert copy.copy(translator).translate(["eins"]) == translator.translate(["eins"])
 
 
 def test_a_text_that_is_no_list_is_refused(trained: Path) -> None:

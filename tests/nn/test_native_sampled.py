@@ -15,7 +15,9 @@ from torch.testing import assert_close
 
 from multihead import native
 from multihead.nn.kernels import linear_cross_entropy as kernel
-from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, sampling
+from multihead.nn.kernels import sampled_gradient
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
+from multihead.nn.kernels.sampled_gradient import sampling
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 
@@ -32,7 +34,7 @@ def level(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def every_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "SAMPLED_FROM", 0)
+    monkeypatch.setattr(sampled_gradient, "SAMPLED_FROM", 0)
 
 
 def hidden_weight_targets(

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from multihead import native
-from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy, sampling
+from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
+from multihead.nn.kernels.sampled_gradient import sampling
 
 N, D, LARGE, SMALL = 5, 7, 2053, 2039
 GRAIN = 2**-8

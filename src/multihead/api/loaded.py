@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from multihead.api.offering import Offering
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.artist import Artist, Drawing
@@ -29,7 +30,7 @@ from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
-class LoadedTranslator(Translator):
+class LoadedTranslator(Offering, Translator):
     """A translator that can also show what it attends to."""
 
     def translate(
@@ -66,7 +67,7 @@ class LoadedTranslator(Translator):
         return make_page(explore(self, text, target, full=full))
 
 
-class LoadedWriter(Writer):
+class LoadedWriter(Offering, Writer):
     """A language model that writes whole texts at once; :meth:`write` writes them bit by bit."""
 
     def generate(self, prompt: str = "", *, number: int = 0, **search: object) -> str:
@@ -92,7 +93,7 @@ class LoadedWriter(Writer):
         return _of_text(self, read_text(self, text), CAUSAL, full)
 
 
-class LoadedFiller(Filler):
+class LoadedFiller(Offering, Filler):
     """A model that fills gaps, and shows what it attends to."""
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
@@ -104,7 +105,7 @@ class LoadedFiller(Filler):
         return _of_text(self, read_gaps(self, text), BOTH_WAYS, full)
 
 
-class LoadedTexts(TextClassifier):
+class LoadedTexts(Offering, TextClassifier):
     """A classifier of texts that shows what it attends to."""
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
@@ -116,7 +117,7 @@ class LoadedTexts(TextClassifier):
         return _of_text(self, read_class(self, text), BOTH_WAYS, full)
 
 
-class LoadedPictures(PictureClassifier):
+class LoadedPictures(Offering, PictureClassifier):
     """A classifier of pictures that answers all at once."""
 
     def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> list[Guess]:
@@ -141,7 +142,7 @@ class LoadedPictures(PictureClassifier):
         return make_page(explore_sight(see(self, Path(picture)), self.model, Asked(full=full)))
 
 
-class LoadedArtist(Artist):
+class LoadedArtist(Offering, Artist):
     """A model that draws, and shows which words it looks at while it does."""
 
     def draw(

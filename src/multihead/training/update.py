@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from multihead import hardware, randomness
 from multihead.batch import Batch
 from multihead.errors import UserError
-from multihead.nn.kernels.linear_cross_entropy import sampling
+from multihead.nn.kernels.sampled_gradient import sampling
 from multihead.nn.losses import Loss, objective
 from multihead.settings import Learning
 from multihead.training.compiling import LossFunction, compiled, repeatable

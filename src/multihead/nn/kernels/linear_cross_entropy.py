@@ -6,8 +6,6 @@ three passes over (N, V) numbers in float32 are never made: twice as fast as ``F
 output of ``F.linear`` at N = 4096, V = 8000 on two cores, in a third of the memory.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -17,6 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from multihead import native
 from multihead.gpu import kernel
+from multihead.nn.kernels import sampled_gradient
 from multihead.nn.kernels.disagreement import disagreement
 
 BLOCK_ELEMENTS = 1 << 21
@@ -32,32 +31,8 @@ have to wait until their number is known."""
 NATIVE_BLOCKS = 4
 """How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
 
-SAMPLED_FROM = 8
-"""The native kernel samples the gradient (see :func:`sampling`) where a row of logits is so many times as
-long as what is left of it before anything is learnt."""
-
 EVEN_ROWS = 64
 """Many rows are filled up to a multiple of so many: matrix libraries compile code for every shape."""
-
-
-_grain = 0.0
-
-
-@contextmanager
-def sampling(grain: float) -> Iterator[None]:
-    """Inside, the native kernel may sample the gradient at the logits, p - q, whose entries are mostly tiny.
-
-    An entry smaller than ``grain`` is rounded to 0 or to the grain at random, so that its mean is what it was
-    (stochastic rounding, Gupta et al. 2015, sec. 3.1, of the entries near 0). What is left, some entries in a
-    hundred, is multiplied; these products are two thirds of an output layer's. 0: nothing is sampled, and
-    nothing is outside.
-    """
-    global _grain
-    before, _grain = _grain, grain
-    try:
-        yield
-    finally:
-        _grain = before
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -88,7 +63,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         rows = max(1, min(padded, elements // V))
         rows += rows % 2  # pairs stay together
         product_nV = h_Nd.new_empty(rows, V)
-        sampled = by_native and wanted and not agreement and _grain > 0 and V * _grain >= SAMPLED_FROM
+        by_sampling = wanted and not agreement and sampled_gradient.suits(product_nV)
         apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
         alone = by_native or by_triton is not None
         buffer_nV = product_nV if alone else h_Nd.new_empty(rows, V, dtype=exact)
@@ -99,9 +74,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
             g_nV = whole_nV[: len(targets_n)]
             if agreement:
                 apart += disagreement(g_nV, apart_nV[: len(g_nV)] if wanted else None)
-            if sampled:
+            if by_sampling:
                 gradients = hidden_gradient[block], weight_gradient
-                sums += _sampled(g_nV, targets_n, smoothing, h_Nd[block], w_Vd, *gradients)
+                sums += sampled_gradient.sampled(g_nV, targets_n, smoothing, h_Nd[block], w_Vd, *gradients)
                 continue
             if by_native:
                 sums += _native(g_nV, targets_n, smoothing, wanted)
@@ -164,35 +139,9 @@ def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float,
 def _native(logits_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
     """As :func:`_eager`, a row at a time in the first cache."""
     n, V = logits_nV.shape
-    targets_n, sums = _targets(targets_n, V), torch.empty(3, dtype=torch.float64)
+    targets_n, sums = sampled_gradient.checked(targets_n, V), torch.empty(3, dtype=torch.float64)
     native.call("cross_entropy", logits_nV.dtype, logits_nV, targets_n, sums, n, V, smoothing, wanted)
     return sums
-
-
-def _sampled(
-    logits_nV: Tensor,
-    targets_n: Tensor,
-    smoothing: float,
-    h_nd: Tensor,
-    w_Vd: Tensor,
-    hidden_gradient_nd: Tensor,
-    weight_gradient_Vd: Tensor,
-) -> Tensor:
-    """The same sums; of the sampled gradient's products that for h is written, that for w added."""
-    (n, V), d = logits_nV.shape, h_nd.shape[1]
-    targets_n, sums = _targets(targets_n, V), torch.empty(3, dtype=torch.float64)
-    tensors = h_nd, w_Vd.contiguous(), hidden_gradient_nd, weight_gradient_Vd
-    numbers = n, V, d, smoothing, _grain, native.seed()
-    native.call("sampled_cross_entropy", logits_nV.dtype, logits_nV, targets_n, sums, *tensors, *numbers)
-    return sums
-
-
-def _targets(targets_n: Tensor, V: int) -> Tensor:
-    """As the kernels take them, which read and write where a target says."""
-    targets_n = targets_n.long().contiguous()
-    if len(targets_n) and not 0 <= int(targets_n.min()) <= int(targets_n.max()) < V:
-        raise IndexError(f"a target that is none of the {V:,} ids")
-    return targets_n
 
 
 def _product_dtype(x: Tensor) -> torch.dtype:
