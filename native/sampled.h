@@ -24,6 +24,8 @@ INLINE void ordered(const bf16*, vf& a, vf& b) {
     b = SHUFFLE(a, b, SECOND_HALVES), a = first;
 }
 
+constexpr int64_t AHEAD = 6;  // entries: about as long as a row takes to come from the third cache
+
 // out (d) = [out +] the sum of value * matrix[at] over n entries: C pairs of registers beside each other, then fewer.
 template <int C, bool Adds, class T, class Out>
 INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64_t d, int64_t column, Out* out) {
@@ -31,7 +33,7 @@ INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64
         vf sums[2 * C] = {};
         for (int64_t k = 0; k < n; k++) {
             const T* row = matrix + entries[k].at * d + column;
-            const T* later = matrix + entries[k + 6 < n ? k + 6 : k].at * d + column;
+            const T* later = matrix + entries[k + AHEAD < n ? k + AHEAD : k].at * d + column;
             const vf value = splat(entries[k].value);
             for (int c = 0; c < 2 * C; c += 2) {
                 vf a, b;
@@ -57,8 +59,8 @@ INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64
 constexpr int WORD = 64;
 
 // What is left of a row of g = powers * inverse - uniform, its columns ascending; -1: more than there is room for.
-// With a grain of 1 so many are left only of what is no number. (Which are left is found for 64 columns at once:
-// their places cannot be foreseen, and every guess that fails costs as much as 64 columns.)
+// With a grain of 1 so many are left only of what is no number. (Which are left is found for 64 columns at once,
+// because a branch that the processor guesses wrong costs about as much.)
 static int64_t left_of(const float* powers, float inverse, float uniform, int64_t V, uint32_t seed, float grain,
                        Entry* to, int64_t room) {
     int64_t n = 0;

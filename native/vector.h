@@ -71,9 +71,10 @@ INLINE vi lanes() {
 INLINE float sum(vf v) {
 #ifdef __AVX512F__
     return _mm512_reduce_add_ps((__m512)v);
-#endif
+#else
     for (int n = 1; n < W; n *= 2) v = SHUFFLE(v, v, FIRST_HALVES) + SHUFFLE(v, v, SECOND_HALVES);
     return v[0];
+#endif
 }
 
 INLINE float largest(vf v) {
