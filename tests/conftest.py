@@ -14,6 +14,8 @@ import hypothesis
 import pytest
 import torch
 
+from multihead import native
+
 torch.set_num_threads(1)
 
 hypothesis.settings.register_profile("multihead", deadline=None, derandomize=True, database=None)
@@ -42,3 +44,20 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no corpora beside the repository (../shared/data)")
     return folder
+
+
+UNCOMPILED = pytest.param("", marks=pytest.mark.skip(reason="the native part was not compiled"))
+
+
+@pytest.fixture(params=native.LEVELS or [UNCOMPILED])
+def native_level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The test again at every level of the native kernels that this processor runs."""
+    with native.use(request.param):
+        yield request.param
+
+
+@pytest.fixture(params=["", *native.LEVELS], ids=lambda level: level or "PyTorch")
+def every_level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The test again in plain PyTorch, and at every level of the native kernels."""
+    with native.use(request.param):
+        yield request.param

@@ -1,6 +1,5 @@
 """The Transformer laid out for search, against the Transformer."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +17,8 @@ from multihead.search.greedy import greedy
 from multihead.search.limits import Limits
 from multihead.search.stepper import Stepper
 
+pytestmark = pytest.mark.usefixtures("every_level")
+
 BEGIN, END, VOCABULARY = 2, 3, 31
 CPU = torch.device("cpu")
 PREFIXES = [[BEGIN], [BEGIN, 7, 11], [BEGIN, 5], [BEGIN], [BEGIN, 13, 17, 19, 23]]
@@ -32,13 +33,6 @@ VARIANTS: dict[str, dict[str, object]] = {
     "nothing tied": {"tied": "none"},
     "a decoder of one layer": {"decoder_layers": 1},
 }
-
-
-@pytest.fixture(params=["", *native.LEVELS], ids=lambda level: level or "PyTorch", autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Laid out for each level of the native kernels that runs here, and for plain PyTorch."""
-    with native.use(request.param):
-        yield
 
 
 def model(**settings: object) -> Transformer:

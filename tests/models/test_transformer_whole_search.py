@@ -1,6 +1,5 @@
 """The search that the native kernel does by itself, against the search that goes step by step."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multihead import native
 from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.models._transformer_search import PreparedTransformer
@@ -23,13 +21,7 @@ from multihead.search.whole import Wish
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
 
-pytestmark = pytest.mark.skipif(not native.LEVELS, reason="there is no native part here")
-
-
-@pytest.fixture(params=native.LEVELS, autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[None]:
-    with native.use(request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("native_level")
 
 
 class OneByOne:

@@ -1,7 +1,7 @@
 """The native kernels, at every level that this processor can run, against the equations."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -19,17 +19,10 @@ from multihead.nn.kernels.relu import relu
 from multihead.nn.kernels.residual_norm import layer_norm, residual_norm, residual_sum
 from multihead.nn.losses import smoothed_cross_entropy
 
-pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+pytestmark = pytest.mark.usefixtures("native_level")
 
 B, H, Q, K, D_K, D_V = 2, 3, 71, 19, 13, 5
 FORMATS = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["fp32", "bf16"])
-
-
-@pytest.fixture(params=native.LEVELS or [""], autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    name: str = request.param
-    with native.use(name):
-        yield name
 
 
 def close(found: Tensor, exact: Tensor, dtype: torch.dtype) -> None:
@@ -204,7 +197,7 @@ def test_dropouts_kept_fraction_is_binomial_and_neighbours_are_independent() -> 
     assert rows < chance
 
 
-def test_dropout_does_not_depend_on_threads_or_level(level: str) -> None:
+def test_dropout_does_not_depend_on_threads_or_level(native_level: str) -> None:
     def mask(threads: int) -> Tensor:
         before = torch.get_num_threads()
         torch.set_num_threads(threads)

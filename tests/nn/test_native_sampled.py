@@ -3,8 +3,6 @@
 Where the output layer's matrix is (1, R), what it hands back begins with the sampled gradient itself.
 """
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -13,23 +11,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.nn.kernels import linear_cross_entropy as kernel
 from multihead.nn.kernels import sampled_gradient
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.sampled_gradient import sampling
 
-pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+pytestmark = pytest.mark.usefixtures("native_level")
 
 N, V, REST = 11, 61, 13
 FORMATS = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["fp32", "bf16"])
-
-
-@pytest.fixture(params=native.LEVELS or [""], autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    name: str = request.param
-    with native.use(name):
-        yield name
 
 
 @pytest.fixture(autouse=True)

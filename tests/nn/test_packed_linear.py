@@ -1,26 +1,16 @@
 """Products with packed weights, at every level of processor, against the library's."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.nn.kernels.packed_linear import PackedLinear
 
 DTYPES = [torch.float32, torch.bfloat16, torch.int8]
 
-pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
-
-
-@pytest.fixture(params=native.LEVELS or [""], autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    name: str = request.param
-    with native.use(name):
-        yield name
+pytestmark = pytest.mark.usefixtures("native_level")
 
 
 @pytest.mark.parametrize("outputs", [1, 61, 64, 131])

@@ -1,5 +1,7 @@
 """When the gradient at the logits is sampled, and when it is whole."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
@@ -52,3 +54,11 @@ def test_what_held_before_holds_again_even_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError), sampling(GRAIN):
         raise ZeroDivisionError
     assert zeros(LARGE, None) == 0
+
+
+@needs_native
+def test_what_holds_in_one_thread_does_not_hold_in_another() -> None:
+    with ThreadPoolExecutor(1) as other, sampling(GRAIN):
+        assert other.submit(zeros, LARGE, None).result() == 0
+        other.submit(zeros, LARGE, 0.0).result()
+        assert zeros(LARGE, None) > LARGE // 2

@@ -1,21 +1,14 @@
 """A row's normaliser and its largest entries, natively at every level of processor and in plain PyTorch."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import inf, nan
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.errors import UserError
 from multihead.search.distribution import largest, log_normaliser
 
-
-@pytest.fixture(params=["", *native.LEVELS], ids=lambda level: level or "PyTorch", autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[None]:
-    with native.use(request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("every_level")
 
 
 @pytest.mark.parametrize("vocabulary", [1, 13, 64, 67, 1009])

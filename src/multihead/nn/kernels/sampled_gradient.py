@@ -9,6 +9,7 @@ is 256, softmax and both products take less than a third of their time, a small 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor
@@ -18,23 +19,23 @@ from multihead import native
 SAMPLED_FROM = 8
 """It pays where a row of logits is so many times as long as what is left of it before anything is learnt."""
 
-_grain = 0.0
+_grain = ContextVar("grain", default=0.0)  # not of the whole process: two threads may train side by side
 
 
 @contextmanager
 def sampling(grain: float) -> Iterator[None]:
     """Inside, gradients at the logits may be sampled, with this grain; 0, as outside: they are whole."""
-    global _grain
-    before, _grain = _grain, grain
+    before = _grain.set(grain)
     try:
         yield
     finally:
-        _grain = before
+        _grain.reset(before)
 
 
 def suits(logits_nV: Tensor) -> bool:
     """Tell whether the gradient of so many logits is to be sampled here."""
-    return _grain > 0 and native.suits(logits_nV) and logits_nV.shape[1] * _grain >= SAMPLED_FROM
+    grain = _grain.get()
+    return grain > 0 and native.suits(logits_nV) and logits_nV.shape[1] * grain >= SAMPLED_FROM
 
 
 def sampled(
@@ -57,7 +58,7 @@ def sampled(
     (n, V), d = logits_nV.shape, h_nd.shape[1]
     targets_n, sums = checked(targets_n, V), torch.empty(3, dtype=torch.float64)
     tensors = h_nd, w_Vd.contiguous(), hidden_gradient_nd, weight_gradient_Vd
-    numbers = n, V, d, smoothing, _grain, native.seed()
+    numbers = n, V, d, smoothing, _grain.get(), native.seed()
     native.call("sampled_cross_entropy", logits_nV.dtype, logits_nV, targets_n, sums, *tensors, *numbers)
     return sums
 
