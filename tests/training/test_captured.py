@@ -73,6 +73,12 @@ def test_graphs_compute_what_single_kernels_compute(precision: str, parts: int) 
         assert one.norm == pytest.approx(another.norm, rel=5e-2 if loose else 1e-3)
 
 
+def test_graphs_make_muons_steps_too() -> None:
+    (_, told), (_, others_told) = (updates(kind, optimizer="muon") for kind in (CapturedUpdater, Updater))
+    for one, another in zip(told, others_told, strict=True):
+        assert one.sums == pytest.approx(another.sums, rel=2e-2, abs=3)
+
+
 def test_the_reversal_of_strings_is_learned_and_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     given = {"device": "cuda", "steps": 60, "horizon": 60, "precision": "bf16", "batch_tokens": 1009}
     pairs = pairs_of(strings(997, 7, seed=1))

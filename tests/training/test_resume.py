@@ -44,13 +44,18 @@ class StopsAt(Silent):
 
 
 @pytest.mark.parametrize(
-    ("threads", "precision"), [(1, "fp32"), (1, "bf16"), (2, "fp32")], indirect=["threads"]
+    ("threads", "precision", "optimizer"),
+    [(1, "fp32", "adam"), (1, "bf16", "adam"), (2, "fp32", "adam"), (1, "bf16", "muon"), (2, "fp32", "muon")],
+    indirect=["threads"],
 )
-def test_stopped_and_resumed_is_never_stopped(tmp_path: Path, threads: int, precision: str) -> None:
+def test_stopped_and_resumed_is_never_stopped(
+    tmp_path: Path, threads: int, precision: str, optimizer: str
+) -> None:
     def start(name: str, observer: Silent | None = None) -> Training:
         # Wide enough that products are shared out between threads.
         model = small_transformer(d_ff=211)
         settings = {**SETTINGS, "batch_tokens": 401, "log_every": 1, "precision": precision}
+        settings["optimizer"] = optimizer
         return training_in(tmp_path / name, model, observer=observer, settings=settings)
 
     fit(start("whole"))

@@ -17,8 +17,9 @@ class Learning(Settings):
     """Updates that the schedule is laid out for (cosine); 0: the first run's `steps`, then frozen."""
     accumulate: PositiveInt = 1
     """Batches an update: their gradients are summed before the step, exactly as in one large batch."""
-    optimizer: Literal["adam", "adamw"] = "adam"
-    """Adam as in the paper, or with decoupled weight decay."""
+    optimizer: Literal["adam", "adamw", "muon"] = "adam"
+    """Adam as in the paper; AdamW, with decoupled weight decay; Muon, which learns a Transformer in fewer but
+    longer updates (AdamW for all but the matrices of attention and feed-forward networks)."""
     betas: tuple[float, float] = (0.9, 0.98)
     """Adam's decay rates (Vaswani et al. 2017, sec. 5.3)."""
     eps: PositiveFloat = 1e-9
