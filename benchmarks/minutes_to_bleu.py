@@ -48,9 +48,9 @@ def main(
         TEST: next(iter(json.loads(told).values())),
         "environment": environment({}),
     }
-    print(json.dumps(result, indent=2))
     if out:
         out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2))
 
 
 def _multihead(*arguments: str) -> str:
