@@ -30,6 +30,13 @@ def test_what_follows_from_the_number_of_updates_follows_from_the_one_that_was_g
     assert recipe.validation.every <= steps
 
 
+def test_the_rate_is_that_of_the_optimiser_which_was_asked_for() -> None:
+    corpus = Corpus(9_973, 10**6, 101, 30_000)
+    rates = {name: suggest(corpus, optimizer=name)["training.learning_rate"] for name in ("adam", "muon")}
+    assert rates == {"adam": 3e-3, "muon": 6e-3}
+    assert suggest(corpus)["training.optimizer"] == "muon"
+
+
 def test_larger_corpora_get_larger_models_and_less_dropout() -> None:
     found = [
         suggest(Corpus(pairs, 47 * pairs, 101, 3 * pairs))

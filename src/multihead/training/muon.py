@@ -58,7 +58,8 @@ class Muon(torch.optim.AdamW):
             for group in inner:
                 moved = [p for p in group["params"] if p in directions]
                 steps = [directions[p] for p in moved]
-                torch._foreach_mul_(moved, 1 - group["lr"] * group["weight_decay"])
+                if group["weight_decay"]:
+                    torch._foreach_mul_(moved, 1 - group["lr"] * group["weight_decay"])
                 torch._foreach_mul_(steps, -group["lr"])
                 torch._foreach_add_(moved, steps)
         return loss

@@ -125,7 +125,8 @@ def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     first = recipes.from_toml("", overrides={**overrides, **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
     data = first.data
-    fresh = suggest(measure(_told_once(data)), _steps(first, given))
+    optimizer = first.training.optimizer if "training.optimizer" in given else None
+    fresh = suggest(measure(_told_once(data)), _steps(first, given), optimizer)
     named_after = {"name": _name(data), **_languages(data)}
     return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **given})
 

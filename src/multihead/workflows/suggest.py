@@ -2,10 +2,12 @@
 
 The sizes follow what works on public corpora of each order of magnitude: the smaller the corpus, the
 smaller the vocabulary and the model, and the more dropout (Sennrich and Zhang 2019; Araabi and Monz 2020).
+The smallest learn better by Muon (docs/measured.md); for the others that was not measured to the end.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
@@ -25,17 +27,22 @@ class Size:
     num_layers: int
     num_heads: int
     dropout: float
+    optimizer: Literal["adam", "muon"]
     learning_rate: float
+    """Adam's."""
     epochs: int
 
 
 SIZES = (
-    Size(10_000, 2_000, 0.1, 128, 256, 3, 4, 0.3, 3e-3, 80),
-    Size(80_000, 6_000, 0.1, 128, 256, 4, 4, 0.2, 4e-3, 60),
-    Size(400_000, 8_000, 0.1, 256, 1024, 4, 4, 0.2, 2e-3, 25),
-    Size(3_000_000, 16_000, 0.0, 512, 1024, 6, 8, 0.1, 1e-3, 12),
-    Size(float("inf"), 32_000, 0.0, 512, 2048, 6, 8, 0.1, 1e-3, 8),
+    Size(10_000, 2_000, 0.1, 128, 256, 3, 4, 0.3, "muon", 3e-3, 80),
+    Size(80_000, 6_000, 0.1, 128, 256, 4, 4, 0.2, "adam", 4e-3, 60),
+    Size(400_000, 8_000, 0.1, 256, 1024, 4, 4, 0.2, "adam", 2e-3, 25),
+    Size(3_000_000, 16_000, 0.0, 512, 1024, 6, 8, 0.1, "adam", 1e-3, 12),
+    Size(float("inf"), 32_000, 0.0, 512, 2048, 6, 8, 0.1, "adam", 1e-3, 8),
 )
+
+MUONS_RATE = 2.0
+"""How many times as high as Adam's a rate for Muon is."""
 
 MOST_WORDS = 50_000
 """Words counted: more than the largest vocabulary below."""
@@ -85,13 +92,14 @@ def measure(data: DataSettings) -> Corpus:
     return Corpus(pairs, characters, len(alphabet(words)), longer)
 
 
-def suggest(corpus: Corpus, steps: int | None = None) -> Mapping[str, object]:
-    """Return settings, by dotted key, that suit a corpus of this size, and so many updates if given."""
+def suggest(corpus: Corpus, steps: int | None = None, optimizer: str | None = None) -> Mapping[str, object]:
+    """Return settings, by dotted key, that suit a corpus of this size, and these updates if given."""
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
     batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
     tokens = corpus.pairs + corpus.target_characters / CHARACTERS_A_PIECE
     epoch = max(1, round(tokens / batch_tokens))
     steps = steps or max(500, round(size.epochs * epoch, -2))
+    optimizer = optimizer or size.optimizer
     every = max(min(50, steps), min(2 * epoch, steps // 10))
     return {
         "tokenizer.vocab_size": _vocab_size(size, corpus),
@@ -104,8 +112,9 @@ def suggest(corpus: Corpus, steps: int | None = None) -> Mapping[str, object]:
         "model.norm": "pre",
         "training.steps": steps,
         "training.batch_tokens": batch_tokens,
+        "training.optimizer": optimizer,
         "training.schedule": "cosine",
-        "training.learning_rate": size.learning_rate,
+        "training.learning_rate": size.learning_rate * (MUONS_RATE if optimizer == "muon" else 1),
         "training.warmup_steps": min(1000, steps // 10),
         "training.average": 5,
         "validation.every": every,
