@@ -50,9 +50,9 @@ def make_optimizer(model: nn.Module, settings: Learning) -> torch.optim.Optimize
     if settings.optimizer == "muon":
         if not inner:
             raise UserError(
-                'optimizer = "muon" is for the matrices of attention and feed-forward networks, and this '
-                "model has none",
-                remedy='Say optimizer = "adam".',
+                '"muon" is for the matrices of attention and feed-forward networks, and this model has none',
+                place="training.optimizer",
+                remedy="Leave it at adam, or say adamw.",
             )
         return Muon(groups, pick_dtype(settings.precision, device), lr=0.0, **adam)
     kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
