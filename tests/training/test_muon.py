@@ -113,6 +113,18 @@ def test_what_is_frozen_or_has_no_gradient_stays() -> None:
     ]
 
 
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_a_stage_without_such_gradients_moves_the_rest(weight_decay: float) -> None:
+    model = small_transformer()
+    optimizer = muon_of(model, weight_decay=weight_decay)
+    embedding: Tensor = model.source_embedding.weight
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    embedding.grad = torch.ones_like(embedding)
+    optimizer.step()
+    moved = [name for name, p in model.named_parameters() if not torch.equal(p, before[name])]
+    assert moved == ["source_embedding.weight"]
+
+
 def test_matrices_are_multiplied_in_the_trainings_format() -> None:
     for precision, dtype in {"fp32": torch.float32, "bf16": torch.bfloat16}.items():
         optimizer = muon_of(small_transformer(), precision=precision)

@@ -57,6 +57,8 @@ class Muon(torch.optim.AdamW):
             directions = self._directions(matrices)
             for group in inner:
                 moved = [p for p in group["params"] if p in directions]
+                if not moved:
+                    continue
                 steps = [directions[p] for p in moved]
                 if group["weight_decay"]:
                     torch._foreach_mul_(moved, 1 - group["lr"] * group["weight_decay"])
