@@ -19,7 +19,7 @@ INNER = "inner"
 
 MOMENTUM = 0.95
 SIZE = 0.2
-"""Of an update's entries, as root mean square at a rate of 1: as Adam's; twice its rates are best."""
+"""Of an update's entries, as root mean square at a rate of 1: about Adam's; twice its rates learnt best."""
 
 A, B, C = 3.4445, -4.7750, 2.0315
 """Of a x + b x^3 + c x^5, which brings singular values near 1, small ones in several rounds."""
