@@ -49,6 +49,19 @@ def test_without_a_recipe_settings_follow_from_the_corpus(corpus: Pair) -> None:
     assert chosen(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None) == recipe
 
 
+@pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
+def test_another_kind_of_model_gets_settings_of_its_own(corpus: Pair, kind: str) -> None:
+    recipe = chosen(None, named(corpus), {"model.kind": kind}, run=None, init=None)
+    assert recipe.kind == kind
+    assert recipe.model.model_dump()["d_embedding"] == 128
+    assert recipe.training.optimizer == "adam"
+
+
+def test_pairs_are_refused_for_a_model_that_does_not_translate(corpus: Pair) -> None:
+    with pytest.raises(UserError, match=r"^--src: .* of the task language"):
+        chosen(None, named(corpus), {"model.kind": "gpt"}, run=None, init=None)
+
+
 @pytest.mark.parametrize(
     ("source", "target", "name"),
     [

@@ -2,8 +2,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from watching import Silent
 
+from multihead import models
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
@@ -35,6 +37,22 @@ def test_the_rate_is_that_of_the_optimiser_which_was_asked_for() -> None:
     rates = {name: suggest(corpus, optimizer=name)["training.learning_rate"] for name in ("adam", "muon")}
     assert rates == {"adam": 3e-3, "muon": 6e-3}
     assert suggest(corpus)["training.optimizer"] == "muon"
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
+@pytest.mark.parametrize("pairs", [9_973, 29_000, 166_618])
+def test_whatever_the_kind_of_model_it_has_about_as_many_parameters(kind: str, pairs: int) -> None:
+    corpus = Corpus(pairs, 47 * pairs, 101, 3 * pairs)
+
+    def parameters(kind: str) -> int:
+        settings = {**suggest(corpus, kind=kind), "model.kind": kind}
+        settings["model.source_vocab"] = settings["model.target_vocab"] = settings["tokenizer.vocab_size"]
+        recipe = recipes.from_toml("", overrides=settings)
+        with torch.device("meta"):
+            model = models.load(kind).Model(recipe.model)
+        return sum(parameter.numel() for parameter in model.parameters())
+
+    assert 0.7 < parameters(kind) / parameters("transformer") < 1.4
 
 
 def test_larger_corpora_get_larger_models_and_less_dropout() -> None:

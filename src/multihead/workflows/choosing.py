@@ -49,8 +49,8 @@ def chosen(
         return recipes.load(place, {**tuned, **given})
     if name is not None:
         base = recipes.load(name, given)
+        _refuse_pairs(named, base.task)
         if base.task != models.DEFAULT_TASK:
-            _refuse_pairs(named, base.task)
             return base
         return recipes.load(name, {**_of_own(base, named), **given})
     if "source" not in named and "data.source" not in given:
@@ -65,7 +65,7 @@ def chosen(
 
 
 def _refuse_pairs(named: Files, task: str) -> None:
-    if named:
+    if named and task != models.DEFAULT_TASK:
         raise UserError(
             f"source and target files are for translators, and this is a model of the task {task}",
             place="--src",
@@ -122,11 +122,13 @@ def _steps(recipe: Recipe[Settings], given: Mapping[str, object]) -> int | None:
 
 def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
+    if isinstance(kind := given.get("model.kind"), str):
+        _refuse_pairs(named, models.task(kind))
     first = recipes.from_toml("", overrides={**overrides, **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
     data = first.data
     optimizer = first.training.optimizer if "training.optimizer" in given else None
-    fresh = suggest(measure(_told_once(data)), _steps(first, given), optimizer)
+    fresh = suggest(measure(_told_once(data)), _steps(first, given), optimizer, first.kind)
     named_after = {"name": _name(data), **_languages(data)}
     return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **given})
 
