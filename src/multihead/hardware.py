@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 
+from multihead.cores import usable_cores, wanted_threads
 from multihead.errors import UserError
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -68,14 +69,9 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
     return torch.autocast(device.type, dtype)
 
 
-def use_threads(count: int) -> None:
-    """Compute on this many CPU threads; 0: on all cores that this process may use."""
-    torch.set_num_threads(count or usable_cores())
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def use_threads(count: int = 0) -> None:
+    """Compute on this many CPU threads, but on no more than there are cores; 0: on all cores."""
+    torch.set_num_threads(min(count, usable_cores()) or wanted_threads())
 
 
 def keep_memory() -> None:

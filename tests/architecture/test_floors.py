@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "multihead"
 
 FLOORS = (
-    ("errors", "settings", "hardware", "disk", "native", "gpu", "progress", "randomness", "batch"),
+    ("errors", "settings", "cores", "hardware", "disk", "native", "gpu", "progress", "randomness", "batch"),
     ("text", "nn", "search", "scores"),
     ("data", "models", "recipes", "recipe"),
     ("run", "attention_maps"),
@@ -24,7 +24,7 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-NEIGHBOURS = {("recipe", "models"), ("recipe", "recipes"), ("hardware", "errors")}
+NEIGHBOURS = {("recipe", "models"), ("recipe", "recipes"), ("hardware", "errors"), ("hardware", "cores")}
 """Who may know a room of its own floor: a recipe is read from a built-in one, and checked by its model."""
 
 UNKNOWN = {

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from multihead import hardware, native
 from multihead.cli import _console, _options
+from multihead.cores import usable_cores
 from multihead.run.environment import PACKAGES
 
 OPTIONAL = {
@@ -47,7 +48,7 @@ def _findings() -> Iterator[tuple[str, str]]:
     if device.type == "cuda":
         there = find_spec("triton") is not None
         yield "triton", "compiles the GPU's kernels" if there else "not there: PyTorch's own kernels are used"
-    yield "cores", f"{hardware.usable_cores()} usable"
+    yield "cores", f"{usable_cores()} usable"
     fast = hardware.has_fast_bf16(device)
     yield (
         "bf16",

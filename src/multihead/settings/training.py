@@ -54,7 +54,7 @@ class Learning(Settings):
     compile: bool = False
     """Compile the model with torch.compile (pays off in long runs)."""
     threads: int = Field(0, ge=0)
-    """CPU threads; 0: all cores."""
+    """CPU threads, at most one a core; 0: all cores, or OMP_NUM_THREADS of them."""
     save_minutes: PositiveFloat = 5.0
     """Save the training state at least this often, besides at every validation."""
     log_every: PositiveInt = 50

@@ -7,8 +7,8 @@ from multiprocessing import get_all_start_methods
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from multihead import hardware
 from multihead.batch import Batch
+from multihead.cores import usable_cores
 from multihead.data.stream import Position, Stream
 
 MOST_WORKERS = 16
@@ -40,7 +40,7 @@ def fed(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Fed]]:
     if device.type != "cuda" or "fork" not in get_all_start_methods():
         yield iter(stream)
         return
-    workers = max(1, min(MOST_WORKERS, hardware.usable_cores() - 1))
+    workers = max(1, min(MOST_WORKERS, usable_cores() - 1))
     loader = DataLoader(
         _Shared(stream),
         batch_size=None,

@@ -71,7 +71,8 @@ class Watcher:
         dtype = hardware.pick_dtype(recipe.training.precision, device)
         machine = f"{device.type}, {'bf16' if dtype == torch.bfloat16 else 'fp32'}"
         if device.type == "cpu":
-            machine += f", {torch.get_num_threads()} threads"
+            threads = torch.get_num_threads()
+            machine += f", {threads} thread{'s' if threads > 1 else ''}"
         self.console.print(f"{recipe.kind}: {size:,} parameters, on {machine}")
         self.began = step
         if 0 < step < self._steps:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from multihead import recipe as recipes
-from multihead.hardware import usable_cores
+from multihead.cores import usable_cores
 from multihead.run import files
 from multihead.training.interrupt import watched
 from multihead.workflows.sweep import member as member_process
