@@ -124,22 +124,28 @@ def _draw(axes: Axes, panel: Panel, lines: Sequence[Points]) -> None:
                 steps, values, color=line.colour, label=line.label, marker="o" if len(known) == 1 else ""
             )
             if line.best:
-                _mark(axes, line, known)
+                _mark(axes, line, known, [other for other in lines if other is not known])
     if panel.from_zero:
         axes.set_ylim(bottom=0)
+    else:
+        axes.margins(y=0.15)  # room for a number below the lowest point
     if any(line.label for line in panel.lines):
         axes.legend(fontsize=8, labelcolor="linecolor", handlelength=1.2)
 
 
-def _mark(axes: Axes, line: Line, known: Points) -> None:
+def _mark(axes: Axes, line: Line, known: Points, others: Sequence[Points]) -> None:
+    """Write the best value where no line goes: above a peak, below a valley unless another line is there."""
     step, value = (min if line.best == "lowest" else max)(known, key=lambda point: point[1])
+    nearest = [min(other, key=lambda point: abs(point[0] - step))[1] for other in others if other]
+    below = line.best == "lowest" and all(other > value for other in nearest)
     axes.plot(step, value, "o", color=line.colour)
     axes.annotate(
-        f"{value:.3g}",
+        f"{value:#.3g}",
         (step, value),
-        xytext=(0, 7),
+        xytext=(0, -7 if below else 7),
         textcoords="offset points",
         ha="right",
+        va="top" if below else "bottom",
         color=line.colour,
         fontsize=8,
     )
