@@ -39,7 +39,8 @@ def options_of(name: str, recipe: str | None) -> set[str]:
         with redirect_stdout(helps), pytest.raises(SystemExit):
             main([name, *filter(None, [given]), "--help"])
     options = re.findall(r"(?<!\S)--?[A-Za-z][\w.-]*", helps.getvalue())
-    return {option.replace("_", "-") for option in options} | EVERYWHERE
+    further = options_of("train", "quickstart") if name == "quickstart" else set()
+    return {option.replace("_", "-") for option in options} | further | EVERYWHERE
 
 
 def test_commands_are_found_in_a_page() -> None:
