@@ -1,4 +1,4 @@
-"""CPU time of an update of the recipe shakespeare-char-cpu, ours and nanoGPT's, in turns.
+"""CPU time of an update of the recipe shakespeare-char-cpu by AdamW, ours and nanoGPT's, in turns.
 
     python benchmarks/peers/gpt.py FOLDER [--write]
 
@@ -33,9 +33,8 @@ RESULT = Path(__file__).parents[2] / "results" / "bench-gpt-peers.json"
 
 def ours(precision: str) -> Callable[[], None]:
     """Return what makes one update of ours."""
-    recipe: Any = recipes.load(
-        "shakespeare-char-cpu", {"training.precision": precision, "model.vocab_size": LETTERS}
-    )
+    own = {"training.precision": precision, "training.optimizer": "adamw", "model.vocab_size": LETTERS}
+    recipe: Any = recipes.load("shakespeare-char-cpu", own)
     model = GPT(recipe.model)
     optimizer = optimizers.make_optimizer(model, recipe.training)
     optimizers.set_rate(optimizer, 1e-3)
