@@ -136,3 +136,21 @@ def test_a_model_without_such_matrices_is_refused() -> None:
     settings = Seq2SeqSettings(source_vocab=11, target_vocab=11, d_embedding=7, d_hidden=7)
     with pytest.raises(UserError, match=r"attention and feed-forward.*none"):
         muon_of(Seq2Seq(settings))
+
+
+def test_a_rate_in_a_tensor_moves_weights_as_a_number_does() -> None:
+    """As a GPU's recorded update reads it."""
+    models = [small_transformer(), small_transformer()]
+    for model, recorded in zip(models, (False, True), strict=True):
+        optimizer = muon_of(model, weight_decay=0.1)
+        if recorded:
+            for group in optimizer.param_groups:
+                group["lr"] = torch.zeros(())
+        torch.manual_seed(1)
+        for step in range(1, 4):
+            optimizers.set_rate(optimizer, RATE * step)
+            for parameter in model.parameters():
+                parameter.grad = torch.randn_like(parameter)
+            optimizer.step()
+    for one, another in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(one, another)
