@@ -25,6 +25,7 @@ PROMISED = {
     "transformer-base",
     "transformer-big",
     "seq2seq-multi30k",
+    "transformer-multi30k",
     "rnn-attention-multi30k",
     "conv-s2s-multi30k",
     "tutorial-seq2seq",
