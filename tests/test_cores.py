@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import torch
 
+from multihead.cli import main
 from multihead.cores import usable_cores, wanted_threads
 
 ALL = 64
@@ -16,70 +18,48 @@ def many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(ALL)), raising=False)
 
 
+def version_2(limit: str, group: str = "") -> dict[str, str]:
+    """One tree for everything; a limit is a number of microseconds in so many."""
+    return {"proc/self/cgroup": "0::/\n", f"sys/fs/cgroup{group}/cpu.max": f"{limit}\n"}
+
+
+def version_1(quota: int, *, group: str, seen: str) -> dict[str, str]:
+    """A tree for each kind of limit, and a file for each number."""
+    folder = f"sys/fs/cgroup/cpu{seen}"
+    return {
+        "proc/self/cgroup": f"7:memory:{group}\n3:cpu,cpuacct:{group}\n",
+        f"{folder}/cpu.cfs_quota_us": f"{quota}\n",
+        f"{folder}/cpu.cfs_period_us": "100000\n",
+    }
+
+
+NESTED = {
+    **version_2("700000 100000", "/a"),
+    **version_2("300000 100000", "/a/b"),
+    **version_2("max 100000", "/a/b/c"),
+    "proc/self/cgroup": "0::/a/b/c\n",
+}
+
+
 @pytest.mark.parametrize(
     ("files", "cores"),
     [
         pytest.param({}, ALL, id="no control groups"),
         pytest.param({"proc/self/cgroup": "0::/\n"}, ALL, id="no limit"),
-        pytest.param({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, ALL, id="max"),
-        pytest.param({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "200000 100000\n"}, 2, id="two"),
-        pytest.param(
-            {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "5000 100000\n"}, 1, id="little"
-        ),
-        pytest.param(
-            {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "250000 100000\n"},
-            3,
-            id="a part of a core",
-        ),
-        pytest.param(
-            {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "9900000 100000\n"},
-            ALL,
-            id="more than all",
-        ),
-        pytest.param(
-            {
-                "proc/self/cgroup": "0::/a/b/c\n",
-                "sys/fs/cgroup/a/cpu.max": "700000 100000\n",
-                "sys/fs/cgroup/a/b/cpu.max": "300000 100000\n",
-                "sys/fs/cgroup/a/b/c/cpu.max": "max 100000\n",
-            },
-            3,
-            id="the least of the groups above",
-        ),
-        pytest.param(
-            {
-                "proc/self/cgroup": "7:memory:/x\n3:cpu,cpuacct:/x\n",
-                "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "500000\n",
-                "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000\n",
-            },
-            5,
-            id="version 1",
-        ),
-        pytest.param(
-            {
-                "proc/self/cgroup": "3:cpu,cpuacct:/docker/1f\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-            },
-            ALL,
-            id="version 1, no limit",
-        ),
-        pytest.param(
-            {
-                "proc/self/cgroup": "3:cpu,cpuacct:/docker/1f\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "400000\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-            },
-            4,
-            id="version 1, seen from within a container",
-        ),
-        pytest.param(
-            {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "100000 0\n"}, ALL, id="no period"
-        ),
-        pytest.param({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "?\n"}, ALL, id="unreadable"),
+        pytest.param(version_2("max 100000"), ALL, id="max"),
+        pytest.param(version_2("200000 100000"), 2, id="two"),
+        pytest.param(version_2("5000 100000"), 1, id="little"),
+        pytest.param(version_2("250000 100000"), 3, id="a part of a core"),
+        pytest.param(version_2("9900000 100000"), ALL, id="more than all"),
+        pytest.param(version_2("100000 0"), ALL, id="no period"),
+        pytest.param(version_2("?"), ALL, id="unreadable"),
+        pytest.param(NESTED, 3, id="the least of the groups above"),
+        pytest.param(version_1(500_000, group="/x", seen="/x"), 5, id="version 1"),
+        pytest.param(version_1(-1, group="/docker/1f", seen=""), ALL, id="version 1, no limit"),
+        pytest.param(version_1(400_000, group="/docker/1f", seen=""), 4, id="version 1, within a container"),
     ],
 )
-def test_a_container_s_share_of_the_cores_counts(
+def test_the_share_that_a_container_is_given_counts(
     files: Mapping[str, str], cores: int, tmp_path: Path
 ) -> None:
     for name, text in files.items():
@@ -95,3 +75,23 @@ def test_the_variable_of_openmp_is_heeded(said: str, threads: int, monkeypatch: 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", said)
     assert wanted_threads() == threads
+
+
+def test_every_command_that_computes_heeds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "classify",
+        "draw",
+        "evaluate",
+        "fill",
+        "generate",
+        "inspect",
+        "score",
+        "serve",
+        "translate",
+    ):
+        set_to: list[int] = []
+        monkeypatch.setattr(torch, "set_num_threads", set_to.append)
+        monkeypatch.setenv("OMP_NUM_THREADS", "7")
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        assert set_to == [7], name

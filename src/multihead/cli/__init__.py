@@ -119,6 +119,8 @@ def _dispatch(given: list[str]) -> int:
         remedy = f"pip install 'multihead[{OPTIONAL[error.name]}]'"
         raise UserError(f"{error.name} is not installed", place=f"multihead {name}", remedy=remedy) from error
     gc.freeze()  # what was imported stays: looking through it again and again took 7 % of a translation
+    if "torch" in sys.modules:  # a command that computes
+        importlib.import_module("multihead.hardware").use_threads()
     return command(rest)
 
 

@@ -74,7 +74,6 @@ def main(arguments: Sequence[str]) -> int:
         sets = sets or _with_worse(options, chosen_sets(recipe.data, options.src, options.tgt))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         hardware.keep_memory()
-        hardware.use_threads()
         translator = Translator.load(*folders, device=options.device, precision=options.precision)
         with counted(f"translating with {name}") as progress:
             found[name] = [

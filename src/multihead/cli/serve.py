@@ -65,7 +65,6 @@ def main(arguments: Sequence[str]) -> int:
     with contextlib.ExitStack() as closing:
         listening = closing.enter_context(_listening(options.host, options.port))
         hardware.keep_memory()
-        hardware.use_threads()
         service = Service([closing.enter_context(_direction(run, options, given)) for run in options.runs])
         for one in service.directions:
             console.print(f"{one.source} to {one.target}: {one.name}")

@@ -71,7 +71,6 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError("it is read from, and would be replaced", place=options.output, remedy=remedy)
     search = search_settings(options.runs[0], given)
     hardware.keep_memory()
-    hardware.use_threads()
     translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
     write(_blocks(translator, search, options), options.output)
     return 0

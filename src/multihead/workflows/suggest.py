@@ -2,7 +2,7 @@
 
 The sizes follow what works on public corpora of each order of magnitude: the smaller the corpus, the
 smaller the vocabulary and the model, and the more dropout (Sennrich and Zhang 2019; Araabi and Monz 2020).
-Those of up to 80,000 pairs learn better by Muon (docs/measured.md); for the others that was not measured.
+The models for up to 80,000 pairs learnt better by Muon (docs/measured.md); for larger ones nobody has looked.
 """
 
 from collections.abc import Mapping
