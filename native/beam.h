@@ -4,7 +4,7 @@
 // What it gains: a step of one sentence is a third of a millisecond of arithmetic, and was as much again, twice, of
 // sixty calls around it.
 #pragma once
-#include "distribution.h"
+#include "screen.h"
 
 constexpr float IMPOSSIBLE = -1e4f;  // least score of an end where there must be one
 constexpr int64_t WIDEST = 64;       // hypotheses of a sentence
@@ -113,28 +113,42 @@ static void inherit(int64_t K, const Choice* best, float* bias, int64_t room, in
 enum Report { MADE, ENDS, DUE, BROKEN };  // steps made, hypotheses set aside, whether sentences are to be dropped
 
 // The logits of all rows, a few at a time, and what is asked of them. Returns whether they are finite.
-template <class Logits>
-static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, int threads, const Logits& logits) {
-    const int64_t V = search.vocabulary, C = search.K < V ? search.K : V;
-    for (int64_t m = 0; m < R; m += TOGETHER) {
+template <class Format>
+static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, int threads, const Linear& output,
+                       const Screen<Format>& screen) {
+    const int64_t V = search.vocabulary, C = search.K < V ? search.K : V, d = output.in;
+    const Asked asked{V, search.eos, search.bans, search.banned};
+    bool finite = true;
+    for (int64_t m = 0; m < R && finite; m += TOGETHER) {
         const int64_t n = R - m < TOGETHER ? R - m : TOGETHER;
-        logits(m, n);
-        log_normaliser(live.logits, live.normaliser + m, n, V, threads);
-        for (int64_t r = 0; r < n; r++) {
-            if (!__builtin_isfinite(live.normaliser[m + r])) return false;
-            live.end[m + r] = live.logits[r * V + search.eos];
-            for (int64_t b = 0; b < search.bans; b++) live.logits[r * V + search.banned[b]] = -INFINITY;
+        float* x = live.x + m * d;
+        for (int64_t r = 0; r < n && screen.weight; r++) screen.round(x + r * d);
+        if (screen.weight)
+            linear_shared<Int8>(n, x, screen.bytes, live.logits, threads);
+        else
+            linear_shared<Format>(n, x, output, live.logits, threads);
+#pragma omp parallel num_threads(threads) reduction(&& : finite)
+        {
+            float* work = scratch(2 * V);
+#pragma omp for schedule(static)
+            for (int64_t r = 0; r < n; r++) {
+                const Largest best{live.values + (m + r) * C, live.columns + (m + r) * C, C, 0};
+                const Surveyed found = survey(live.logits + r * V, asked, screen, x + r * d, work, best);
+                live.normaliser[m + r] = found.normaliser, live.end[m + r] = found.end;
+                finite = finite && __builtin_isfinite(found.normaliser);
+            }
+            free(work);
         }
-        top(live.logits, live.values + m * C, live.columns + m * C, n, V, C, threads);
     }
-    return true;
+    return finite;
 }
 
 // At most `most` steps from `step` on, until so many sentences are done that they should be dropped. `read_on` makes
-// live.x for so many rows a sentence with so many slots; `logits` makes live.logits of some of its rows.
-template <class ReadOn, class Logits>
+// live.x for so many rows a sentence with so many slots.
+template <class Format, class ReadOn>
 static void beam_steps(const Search& search, const Hypotheses& live, int64_t step, int64_t most, int64_t slots,
-                       int64_t room, int64_t* report, int threads, const ReadOn& read_on, const Logits& logits) {
+                       int64_t room, const Linear& output, const Screen<Format>& screen, int64_t* report, int threads,
+                       const ReadOn& read_on) {
     const int64_t K = search.K;
     report[MADE] = report[ENDS] = report[DUE] = report[BROKEN] = 0;
     for (; report[MADE] < most && !report[DUE]; step++, report[MADE]++) {
@@ -143,7 +157,7 @@ static void beam_steps(const Search& search, const Hypotheses& live, int64_t ste
             for (int64_t k = 0; k < K; k++) live.bias[i * room + slots + k] = k == i % K ? 0.0f : -INFINITY;
         slots += rows;
         read_on(rows, step, slots);
-        report[BROKEN] = !look_ahead(search, live, live.N * rows, threads, logits);
+        report[BROKEN] = !look_ahead(search, live, live.N * rows, threads, output, screen);
         if (report[BROKEN]) return;
         int64_t done = 0, at_limit = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : done, at_limit)

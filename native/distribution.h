@@ -1,49 +1,96 @@
 // What search asks of a row of scores: the logarithm of the sum of their powers, and its largest entries.
+//
+// The maxima of its chunks are found first. They say which chunks the largest entries can be in: about as many as are
+// asked for, so that all else is read twice and no more.
 #pragma once
 #include "vector.h"
 
-// log sum exp of every row; NaN where there is a NaN, and for a row of nothing but -inf.
+constexpr int64_t CHUNK = 64;
+
+INLINE int64_t chunk_count(int64_t V) { return (V + CHUNK - 1) / CHUNK; }
+
+INLINE float chunk_maximum(const float* row, int64_t V, int64_t chunk) {
+    const int64_t c = chunk * CHUNK;
+    float highest = -INFINITY;
+    if (V - c < CHUNK) {
+        for (int64_t i = c; i < V; i++) highest = row[i] > highest ? row[i] : highest;
+        return highest;
+    }
+    vf most = load(row + c);
+    for (int64_t i = W; i < CHUNK; i += W) most = maximum(most, load(row + c + i));
+    return largest(most);
+}
+
+// The sum of e^(x - highest); NaN where there is a NaN, and for a row of nothing but -inf.
+INLINE float powers(const float* row, int64_t V, float highest) {
+    const int64_t whole = V / W * W;
+    vf mass{};
+    for (int64_t i = 0; i < whole; i += W) mass += exponential(load(row + i) - highest);
+    float total = sum(mass);
+    for (int64_t i = whole; i < V; i++) total += expf(row[i] - highest);
+    return total;
+}
+
+// The `room` largest of what is offered, descending; of equal ones the first come first.
+struct Largest {
+    float* values;
+    int64_t *columns, room, count;
+
+    void offer(float x, int64_t column) {
+        if (count == room && !(x > values[room - 1])) return;
+        int64_t place = count < room ? count++ : room - 1;
+        for (; place > 0 && x > values[place - 1]; place--)
+            values[place] = values[place - 1], columns[place] = columns[place - 1];
+        values[place] = x, columns[place] = column;
+    }
+    void fill() {
+        for (; count < room; count++) values[count] = -INFINITY, columns[count] = 0;
+    }
+};
+
+// Every entry of at least `floor`, by its column.
+template <class Take>
+INLINE void at_least(const float* row, int64_t V, const float* maxima, float floor, const Take& take) {
+    for (int64_t chunk = 0; chunk < chunk_count(V); chunk++)
+        for (int64_t i = chunk * CHUNK; maxima[chunk] >= floor && i < V && i < (chunk + 1) * CHUNK; i += W) {
+            uint32_t found = bits(load(row + i, V - i) >= splat(floor));
+            if (V - i < W) found &= (1u << (V - i)) - 1;
+            for (; found; found &= found - 1) take(i + __builtin_ctz(found));
+        }
+}
+
+// What k entries of the row surpass or equal: its k-th largest maximum of a chunk. `best` is used up.
+INLINE float floor_of(const float* maxima, int64_t V, Largest best) {
+    best.count = 0;
+    for (int64_t chunk = 0; chunk < chunk_count(V); chunk++) best.offer(maxima[chunk], chunk);
+    return best.count == best.room ? best.values[best.room - 1] : -INFINITY;
+}
+
 static void log_normaliser(const float* logits, float* out, int64_t R, int64_t V, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t r = 0; r < R; r++) {
-        const float* row = logits + r * V;
-        int64_t whole = V / W * W;
-        vf most = splat(-INFINITY), mass{};
-        for (int64_t i = 0; i < whole; i += W) most = maximum(most, load(row + i));
-        float highest = largest(most);
-        for (int64_t i = whole; i < V; i++) highest = row[i] <= highest ? highest : row[i];
-        for (int64_t i = 0; i < whole; i += W) mass += exponential(load(row + i) - highest);
-        float total = sum(mass);
-        for (int64_t i = whole; i < V; i++) total += expf(row[i] - highest);
-        out[r] = highest + logf(total);
+        float highest = -INFINITY;
+        for (int64_t chunk = 0; chunk < chunk_count(V); chunk++) {
+            const float most = chunk_maximum(logits + r * V, V, chunk);
+            highest = most > highest ? most : highest;
+        }
+        out[r] = highest + logf(powers(logits + r * V, V, highest));
     }
 }
 
-constexpr int64_t CHUNK = 64;
-
-// The k largest entries of every row, descending, and their columns; of equal ones the first come first. A chunk
-// of columns is looked at only if its maximum is among the k largest so far.
+// The k largest entries of every row, descending, and their columns; of equal ones the first come first.
 static void top(const float* logits, float* values, int64_t* columns, int64_t R, int64_t V, int64_t k, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t r = 0; r < R; r++) {
-        const float* row = logits + r * V;
-        float* best = values + r * k;
-        int64_t *where = columns + r * k, count = 0;
-        for (int64_t c = 0; c < V; c += CHUNK) {
-            const int64_t end = c + CHUNK < V ? c + CHUNK : V;
-            if (count == k && end - c == CHUNK) {
-                vf most = load(row + c);
-                for (int64_t i = W; i < CHUNK; i += W) most = maximum(most, load(row + c + i));
-                if (!(largest(most) > best[k - 1])) continue;
-            }
-            for (int64_t i = c; i < end; i++) {
-                const float x = row[i];
-                if (count == k && !(x > best[k - 1])) continue;
-                int64_t place = count < k ? count++ : k - 1;
-                for (; place > 0 && x > best[place - 1]; place--)
-                    best[place] = best[place - 1], where[place] = where[place - 1];
-                best[place] = x, where[place] = i;
-            }
+#pragma omp parallel num_threads(threads)
+    {
+        float* maxima = scratch(chunk_count(V));
+#pragma omp for schedule(static)
+        for (int64_t r = 0; r < R; r++) {
+            const float* row = logits + r * V;
+            for (int64_t chunk = 0; chunk < chunk_count(V); chunk++) maxima[chunk] = chunk_maximum(row, V, chunk);
+            Largest best{values + r * k, columns + r * k, k, 0};
+            at_least(row, V, maxima, floor_of(maxima, V, best), [&](int64_t i) { best.offer(row[i], i); });
+            best.fill();
         }
+        free(maxima);
     }
 }

@@ -200,8 +200,8 @@ EXPORT(decode)(int format, float* x, int64_t layers, Ints n, double epsilon, Int
 
 template <class Format>
 static void beam(const Decoder& decoder, LayerShape s, Ints self, Ints source, const int64_t* lengths,
-                 const float* embedding, const float* positions, const Search& search, const Hypotheses& live,
-                 int64_t step, int64_t most, int64_t* report, int threads) {
+                 const float* embedding, const float* positions, Ints n_screen, const Search& search,
+                 const Hypotheses& live, int64_t step, int64_t most, int64_t* report, int threads) {
     using Caches = Cached<typename Format::Element>;
     const Caches read = cached<typename Format::Element>(source);
     Caches own = cached<typename Format::Element>(self);
@@ -215,15 +215,14 @@ static void beam(const Decoder& decoder, LayerShape s, Ints self, Ints source, c
         s.K = rows, own.slots = slots;
         decode<Format>(live.x, decoder, s, own, read, at ? live.bias : nullptr, own.room, lengths, threads);
     };
-    const auto logits = [&](int64_t first, int64_t count) {
-        linear_shared<Format>(count, live.x + first * s.d, decoder.output, live.logits, threads);
-    };
-    beam_steps(search, live, step, most, own.slots, own.room, report, threads, read_on, logits);
+    Screen<Format> screen{};
+    if (n_screen) screen = {linear_of(n_screen), (typename Format::Element*)n_screen[4], (const float*)n_screen[5]};
+    beam_steps(search, live, step, most, own.slots, own.room, decoder.output, screen, report, threads, read_on);
 }
 
-EXPORT(beam)(int format, int64_t layers, Ints n, double epsilon, Ints sizes, Ints self, Ints source,
-             const int64_t* lengths, const float* embedding, const float* positions, Ints n_search, double alpha,
-             const int64_t* banned, Ints n_live, int64_t step, int64_t most, int64_t* report, int threads) {
+EXPORT(beam_search)(int format, int64_t layers, Ints n, double epsilon, Ints sizes, Ints self, Ints source,
+             const int64_t* lengths, const float* embedding, const float* positions, Ints screen, Ints n_search,
+             double alpha, const int64_t* banned, Ints n_live, int64_t step, int64_t most, int64_t* report, int threads) {
     const DecoderOf decoder(layers, n, epsilon);
     const LayerShape s = layer_shape(sizes);
     const Search search{n_search[0], n_search[1], n_search[2], decoder.output.out, n_search[3], banned, (float)alpha,
@@ -233,6 +232,6 @@ EXPORT(beam)(int format, int64_t layers, Ints n, double epsilon, Ints sizes, Int
                           (int64_t*)at[4], (uint8_t*)at[5], (Ints)at[6],     (Ints)at[7],     (int64_t*)at[8],
                           (int64_t*)at[9], (int64_t*)at[10], (float*)at[11], (float*)at[12],  (float*)at[13],
                           (float*)at[14],  (float*)at[15],  (float*)at[16], (int64_t*)at[17]};
-    FORMATTED(format, beam<F>(decoder, s, self, source, lengths, embedding, positions, search, live, step, most,
-                              report, threads));
+    FORMATTED(format, beam<F>(decoder, s, self, source, lengths, embedding, positions, screen, search, live, step,
+                              most, report, threads));
 }

@@ -66,6 +66,7 @@ struct Fp32 {
     static constexpr bool TILED = false;  // whether there are matrix registers for it
     typedef float Element;                // of caches
     typedef float Input;
+    static constexpr bool ROUNDS = false;  // whether inputs are rounded to an Element before they are multiplied
     // How many words a row of inputs is, and as many times 64 a panel.
     static int64_t words(int64_t in) { return in; }
     static int64_t inputs(int64_t in) { return in; }
@@ -91,6 +92,7 @@ struct Bf16 {
     static int64_t words(int64_t in) { return (in + 1) / 2; }
 #if defined(__AVX512BF16__)
     // Inputs are rounded to bf16 too; products are summed in float32.
+    static constexpr bool ROUNDS = true;
     typedef uint32_t Input;
     static int64_t inputs(int64_t in) { return words(in); }
     INLINE void convert(const float* x, int64_t in, Input* to) {
@@ -118,6 +120,7 @@ struct Bf16 {
     INLINE vf number(vi sums, int64_t, const Input*, const uint32_t*) { return (vf)sums; }
 #endif
 #else
+    static constexpr bool ROUNDS = false;
     typedef float Input;
     static int64_t inputs(int64_t in) { return 2 * words(in); }
     INLINE void convert(const float* x, int64_t in, Input* to) {
@@ -145,7 +148,7 @@ struct Bf16 {
 // itself; products are summed exactly. (Most instructions take unsigned inputs: ZERO, 128, is added to them, and
 // taken off again with the sum of the weights.)
 struct Int8 {
-    static constexpr bool TILED = true;
+    static constexpr bool TILED = true, ROUNDS = false;
     typedef bf16 Element;
     typedef uint32_t Input;
     // Words that are multiplied; behind them the scales.

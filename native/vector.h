@@ -210,13 +210,12 @@ INLINE float* scratch(int64_t floats) { return (float*)aligned_alloc(64, (size_t
 // --- functions ---------------------------------------------------------------------------------------
 
 // e^x to 2 units in the last place: 2^n e^r with |r| <= ln 2 / 2, e^r by its Taylor series to r^6 / 720;
-// 0 below -87.
+// 0 below -87. NaN is passed on.
 INLINE vf exponential(vf x) {
-    vi alive = x > splat(-87.0f);
-    vf bounded = select(alive, select(x < splat(88.0f), x, splat(88.0f)), splat(0.0f));
-    vf shifted = bounded * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23: the sum is rounded to an integer
-    vf n = shifted - 12582912.0f;
-    vf r = bounded - n * 0.693359375f - n * -2.12194440e-4f;
+    const vf bounded = select(x > splat(88.0f), splat(88.0f), x);
+    const vf shifted = bounded * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23: the sum is rounded to an integer
+    const vf n = shifted - 12582912.0f;
+    const vf r = bounded - n * 0.693359375f - n * -2.12194440e-4f;
     vf y = splat(1.0f / 720);
     y = y * r + 1.0f / 120;
     y = y * r + 1.0f / 24;
@@ -224,10 +223,8 @@ INLINE vf exponential(vf x) {
     y = y * r + 0.5f;
     y = y * r + 1.0f;
     y = y * r + 1.0f;
-    vi power = ((vi)shifted - 0x4b400000 + 127) << 23;
-    vf result = y * (vf)power;
-    // NaN is passed on.
-    return select(x == x, select(alive, result, splat(0.0f)), x);
+    const vi power = ((vi)shifted - 0x4b400000 + 127) << 23;
+    return (vf)((vi)(y * (vf)power) & ~(x < splat(-87.0f)));
 }
 
 // --- dropout -----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ SIGNATURES = {
     "keep_source": "pinnn",
     "refill": "piiippi",
     "decode": "pindnnnppp",
-    "beam": "indnnnpppndpniip",
+    "beam_search": "indnnnpppnndpniip",
     "log_normaliser": "ppii",
     "top": "pppiii",
 }

@@ -105,7 +105,7 @@ def beam(
         live.reserve(cache.room)
         assert live.bias is None or live.bias.shape[2] == cache.room
         looked_up = (embedding_Vd, None if positions is None else positions.detach().float().contiguous())
-        decoder.beam(cache, looked_up, search, live.addresses, (step, most), live.report)
+        decoder.beam(cache, looked_up, search, K, live.addresses, (step, most), live.report)
         made, ends, due, broken = live.report.tolist()
         if broken:
             raise NotFiniteError(step + made)

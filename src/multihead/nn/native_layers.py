@@ -16,6 +16,7 @@ from multihead import native
 from multihead.nn.attention import DotProductAttention
 from multihead.nn.feed_forward import ACTIVATIONS, FeedForward
 from multihead.nn.kernels.packed_linear import PackedLinear
+from multihead.nn.kernels.screen import Screen
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.native_cache import NativeCache
@@ -94,23 +95,29 @@ class NativeDecoder:
     Args:
         layers: alike but for their weights, which are copied. ``suits`` says whether each can be one.
         norm: a layer norm, or something that leaves what it is given.
-        output: the output layer.
+        output: weight (V, d_model) and bias (V,) or None of the output layer.
         dtype: of the matrices and of the cached keys and values, which are bf16 beside int8.
     """
 
     def __init__(
-        self, layers: Sequence[DecoderLayer], norm: nn.Module, output: PackedLinear, dtype: torch.dtype
+        self,
+        layers: Sequence[DecoderLayer],
+        norm: nn.Module,
+        output: tuple[Tensor, Tensor | None],
+        dtype: torch.dtype,
     ) -> None:
         self._dtype = dtype
         self._layers = [_decoder_layer(layer, dtype) for layer in layers]
         sources = [layer.cross_attention for layer in layers]
         self._w_kv = [PackedLinear.of(dtype, source.w_k, source.w_v) for source in sources]
-        self.output, self._norm = output, _copied([norm] if isinstance(norm, nn.LayerNorm) else [])
+        self.output = PackedLinear(*output, dtype)
+        self._screen = Screen(*output, dtype) if Screen.pays(len(output[0]), 1, dtype) else None
+        self._norm = _copied([norm] if isinstance(norm, nn.LayerNorm) else [])
         self._description = native.integers(
             (
                 *(number for layer in self._layers for number in layer.description),
                 *([part.data_ptr() for part in self._norm] or [0, 0]),
-                *output.description,
+                *self.output.description,
             )
         )
         self._widths, self._epsilon = self._layers[0].widths, self._layers[0].epsilon
@@ -149,6 +156,7 @@ class NativeDecoder:
         cache: NativeCache,
         looked_up: tuple[Tensor, Tensor | None],
         search: tuple[tuple[int, ...], float, Tensor],
+        wanted: int,
         hypotheses: tuple[int, ...],
         steps: tuple[int, int],
         report: Tensor,
@@ -159,12 +167,14 @@ class NativeDecoder:
             cache: of ``begin``, with room for the steps.
             looked_up: embeddings (V, d_model), and positions' encodings or None, float32.
             search: integers, the length penalty's exponent, and the banned tokens.
+            wanted: how many of the largest scores are looked for after each hypothesis.
             hypotheses: addresses of what is known of the sentences still searched.
             steps: the first, and how many at most.
             report: filled.
         """
+        screen = self._screen if Screen.pays(self.output.outputs, wanted, self._dtype) else None
         native.call(
-            "beam",
+            "beam_search",
             self._dtype,
             len(self._layers),
             self._description,
@@ -174,6 +184,7 @@ class NativeDecoder:
             cache.source,
             cache.lengths_N,
             *looked_up,
+            screen.description if screen else None,
             *search,
             hypotheses,
             *steps,

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from multihead.nn.attention import DotProductAttention
 from multihead.nn.constant_linear import ConstantLinear
 from multihead.nn.feed_forward import ACTIVATIONS, FeedForward
-from multihead.nn.kernels.packed_linear import PackedLinear
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.native_layers import NativeDecoder, NativeEncoderLayer
@@ -241,7 +240,7 @@ def step_decoder(
     decoder = [cast(DecoderLayer, layer) for layer in layers]
     weight, bias = output
     if native:
-        return NativeDecoder(decoder, norm, PackedLinear(weight, bias, dtype), dtype)
+        return NativeDecoder(decoder, norm, output, dtype)
     linear = ConstantLinear(weight.detach().to(dtype), None if bias is None else bias.detach().to(dtype))
     return PreparedDecoder(decoder, final_norm(norm), linear, dtype)
 

@@ -57,10 +57,15 @@ class PackedLinear:
         return out
 
 
+def in_bytes(weight_OI: Tensor) -> tuple[Tensor, Tensor]:
+    """Whole numbers from -127 to 127, int8, and for each output the scale that they are times, (O, 1)."""
+    scale_O1 = weight_OI.abs().amax(1, keepdim=True) / 127
+    return (weight_OI / scale_O1.where(scale_O1 > 0, 1.0)).round().to(torch.int8), scale_O1
+
+
 def _packed_bytes(weight_OI: Tensor) -> Tensor:
     """Panels as words: four inputs' bytes together; each output's scale; 128 times the sum of its bytes."""
-    scale_O1 = weight_OI.abs().amax(1, keepdim=True) / 127
-    bytes_OI = (weight_OI / scale_O1.where(scale_O1 > 0, 1.0)).round().to(torch.int8)
+    bytes_OI, scale_O1 = in_bytes(weight_OI)
     offset_O1 = 128 * bytes_OI.sum(1, keepdim=True, dtype=torch.int32)
     words_PI64 = _packed(bytes_OI).view(torch.int32)[..., 0]
     ends = [_packed(end_O1)[..., 0].view(torch.int32) for end_O1 in (scale_O1, offset_O1)]
