@@ -10,8 +10,8 @@
 
 template <class Format>
 struct Screen {
-    Linear bytes;                            // no weight: not in use
-    const typename Format::Element* weight;  // (V, d)
+    Linear bytes;
+    const typename Format::Element* weight;  // (V, d), or no pointer: not in use
     const float* norms;                      // the largest |w'| and |w - w'|
 
     // What the products of Format are given, so that both multiply the same.
