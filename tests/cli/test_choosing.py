@@ -22,6 +22,22 @@ def test_a_named_recipe_is_taken_with_the_keys_typed() -> None:
     assert recipe.data == recipes.load("multi30k-de-en").data
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "rate"),
+    [
+        ("multi30k-de-en", {"training.optimizer": "adam"}, 4e-3),
+        ("multi30k-de-en", {"training.optimizer": "muon"}, 8e-3),
+        ("multi30k-de-en", {"training.optimizer": "adam", "training.learning_rate": "7e-3"}, 7e-3),
+        ("multi30k-en-de", {"training.optimizer": "muon"}, 6e-3),
+        ("multi30k-en-de", {"training.optimizer": "adamw"}, 3e-3),
+    ],
+)
+def test_another_optimiser_brings_its_rate_along(name: str, given: dict[str, object], rate: float) -> None:
+    recipe = chosen(name, NOTHING, given, run=None, init=None)
+    assert recipe.training.optimizer == given["training.optimizer"]
+    assert recipe.training.learning_rate == pytest.approx(rate)
+
+
 def test_files_are_named_from_the_working_folder_whatever_the_recipes_folder_is(
     corpus: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ class Learning(Settings):
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     """Adam as in the paper; AdamW, with decoupled weight decay; Muon, which learns a Transformer in fewer but
     longer updates, at about twice Adam's rate (AdamW for all but the matrices of attention and feed-forward
-    networks)."""
+    networks). Another than a recipe's brings its rate along, unless that is said."""
     betas: tuple[float, float] = (0.9, 0.98)
     """Adam's decay rates (Vaswani et al. 2017, sec. 5.3)."""
     eps: PositiveFloat = 1e-9

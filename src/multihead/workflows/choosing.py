@@ -9,7 +9,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings
-from multihead.workflows.suggest import measure, suggest
+from multihead.workflows.suggest import MUONS_RATE, measure, suggest
 
 Files = Mapping[str, tuple[str, ...]]
 """Corpus files by key of [data]: source, target, valid_source, valid_target."""
@@ -45,9 +45,11 @@ def chosen(
     if name is None and init is not None and (task := Run.open(init).task) != models.DEFAULT_TASK:
         _refuse_pairs(named, task)
         place = init / "recipe.toml"
+        given = {**_rate(place, given), **given}
         tuned = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0}
         return recipes.load(place, {**tuned, **given})
     if name is not None:
+        given = {**_rate(name, given), **given}
         base = recipes.load(name, given)
         _refuse_pairs(named, base.task)
         if base.task != models.DEFAULT_TASK:
@@ -94,6 +96,7 @@ def _placed(base: Recipe[Settings], named: Files) -> dict[str, object]:
 
 def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     base = recipes.load(place)
+    given = {**_rate(place, given), **given}
     corpus = {"valid_source": (), "valid_target": (), **named}
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _placed(base, corpus)
@@ -101,6 +104,16 @@ def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Reci
     _refuse_vocabulary(base, first)
     fresh = suggest(measure(_told_once(first.data)), _steps(first, given))
     return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
+
+
+def _rate(place: str | Path, given: Mapping[str, object]) -> dict[str, object]:
+    """Return the rate of another optimiser than a recipe's, where it is not said."""
+    if "training.optimizer" not in given or "training.learning_rate" in given:
+        return {}
+    others = {key: value for key, value in given.items() if key != "training.optimizer"}
+    before, after = (recipes.load(place, overrides).training for overrides in (others, given))
+    factor = MUONS_RATE ** ((after.optimizer == "muon") - (before.optimizer == "muon"))
+    return {} if factor == 1 else {"training.learning_rate": before.learning_rate * factor}
 
 
 def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings]) -> None:
