@@ -120,6 +120,9 @@ def test_fine_tuning_keeps_the_model_and_takes_the_new_corpus(trained: Path, cor
     assert recipe.name == f"{old.name}-tuned"
     assert recipe.training.horizon == 0
     assert Path(recipe.data.dir) / recipe.data.source[0] == corpus[0]
+    other = chosen(None, named(corpus), {"training.optimizer": "adam"}, run=None, init=trained)
+    assert old.training.optimizer == "muon"
+    assert other.training.learning_rate == old.training.learning_rate / 2
 
 
 def test_nothing_to_train_on_is_said(tmp_path: Path) -> None:

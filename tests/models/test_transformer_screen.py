@@ -7,6 +7,7 @@ import torch
 
 from multihead import native
 from multihead.batch import Source
+from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.kernels import screen
 from multihead.search.beam import beam
@@ -127,7 +128,7 @@ def test_scores_that_are_no_numbers_are_told_all_the_same(dtype: torch.dtype) ->
     made = model()
     with torch.no_grad():
         made.target_embedding.weight[1009, 3] = torch.nan
-    with pytest.raises(Exception, match="not finite"):
+    with pytest.raises(UserError, match="not finite"):
         found(made, dtype, 1, screened=True)
 
 
