@@ -8,6 +8,7 @@
 #include "residual.h"
 #include "sampled.h"
 #include "search_layers.h"
+#include "turned.h"
 
 #define JOINED(name, level) name##_##level
 #define WITH_LEVEL(name, level) JOINED(name, level)
@@ -53,6 +54,12 @@ EXPORT(relu)(int is_bf16, const void* x, void* out, int64_t n, int threads) {
 
 EXPORT(relu_backward)(int is_bf16, const void* gradient, const void* out, void* dx, int64_t n, int threads) {
     TYPED(is_bf16, relu_backward((const T*)gradient, (const T*)out, (T*)dx, n, threads));
+}
+
+EXPORT(turned)(int, const void* g, int64_t N, int64_t e, void* out, int64_t stride, float* sums, int threads) {
+    float* parts = scratch(padded(e) * threads);
+    turned((const bf16*)g, N, e, (bf16*)out, stride, sums, parts, threads);
+    free(parts);
 }
 
 EXPORT(residual)(int is_bf16, const void* x, const void* y, const float* gamma, const float* beta, void* z,

@@ -24,22 +24,25 @@ INLINE void tile(int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b
         for (int c = 0; c < C; c++) store(out + r * out_m + c * W, sums[r][c]);
 }
 
-template <int C, class B>
-INLINE void columns(int64_t M, int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b, int64_t b_k,
-                    float* out, int64_t out_m, bool add) {
-    int64_t m = 0;
-    for (; m + 6 <= M; m += 6) tile<6, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
-    for (; m + 2 <= M; m += 2) tile<2, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
-    for (; m < M; m++) tile<1, C>(K, a + m * a_m, a_m, a_k, b, b_k, out + m * out_m, out_m, add);
+constexpr int TALLEST = W == 16 ? 8 : 6;  // rows of a tile whose sums, and what they are made of, fit into registers
+
+// Tiles of as many rows each, or one fewer: one that is left over takes as long as a tall one.
+template <int C, int R = TALLEST, class B>
+INLINE void columns(int64_t M, int64_t tiles, int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b,
+                    int64_t b_k, float* out, int64_t out_m, bool add) {
+    for (; M > (R - 1) * tiles; tiles--, M -= R, a += R * a_m, out += R * out_m)
+        tile<R, C>(K, a, a_m, a_k, b, b_k, out, out_m, add);
+    if constexpr (R > 1) columns<C, R - 1>(M, tiles, K, a, a_m, a_k, b, b_k, out, out_m, add);
 }
 
 // out (M, N) = [out +] A (M, K) B (K, N); N a multiple of W.
 template <class B>
 static void product(int64_t M, int64_t N, int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b,
                     int64_t b_k, float* out, int64_t out_m, bool add) {
+    const int64_t tiles = (M + TALLEST - 1) / TALLEST;
     int64_t n = 0;
-    for (; n + 2 * W <= N; n += 2 * W) columns<2>(M, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
-    for (; n < N; n += W) columns<1>(M, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
+    for (; n + 2 * W <= N; n += 2 * W) columns<2>(M, tiles, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
+    for (; n < N; n += W) columns<1>(M, tiles, K, a, a_m, a_k, b + n, b_k, out + n, out_m, add);
 }
 
 // --- x W^T + b with packed weights -------------------------------------------------------------------

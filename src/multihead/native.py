@@ -19,6 +19,7 @@ SIGNATURES = {
     "dropout": "ppiiii",
     "relu": "ppi",
     "relu_backward": "pppi",
+    "turned": "piipip",
     "residual": "ppppppppiidii",
     "residual_backward": "pppppppppiiii",
     "cross_entropy": "pppiidi",

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from multihead.nn.dropout import Dropout
 from multihead.nn.kernels.relu import relu
-from multihead.nn.linear import Linear
+from multihead.nn.linear import Linear, all_linear
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": relu,
@@ -39,5 +39,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply equation 2 to the last axis; (..., d_model)."""
-        transformed: Tensor = self.w_2(self.dropout(self.activation(self.w_1(x))))
+        if self.activation is relu:
+            (inner,) = all_linear(x, self.w_1, with_relu=True)
+        else:
+            inner = self.activation(self.w_1(x))
+        transformed: Tensor = self.w_2(self.dropout(inner))
         return transformed

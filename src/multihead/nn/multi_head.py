@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from multihead.nn.attention import DotProductAttention
-from multihead.nn.linear import Linear
+from multihead.nn.linear import Linear, all_linear
 
 
 class MultiHeadAttention(nn.Module):
@@ -52,6 +52,9 @@ class MultiHeadAttention(nn.Module):
             memory_BKd: where keys and values come from, (B, K, d_model).
             allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
         """
+        if memory_BKd is x_BQd:
+            q, k, v = (self._split(y) for y in all_linear(x_BQd, self.w_q, self.w_k, self.w_v))
+            return self.attend(q, k, v, allowed)
         return self.attend(self.queries(x_BQd), *self.keys_values(memory_BKd), allowed)
 
     def queries(self, x_BQd: Tensor) -> Tensor:
@@ -60,7 +63,8 @@ class MultiHeadAttention(nn.Module):
 
     def keys_values(self, memory_BKd: Tensor) -> tuple[Tensor, Tensor]:
         """The heads' keys (B, H, K, d_k) and values (B, H, K, d_v), which a decoder may keep."""
-        return self._split(self.w_k(memory_BKd)), self._split(self.w_v(memory_BKd))
+        keys, values = all_linear(memory_BKd, self.w_k, self.w_v)
+        return self._split(keys), self._split(values)
 
     def attend(self, q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | None) -> Tensor:
         """Attend, put the heads side by side and mix them with W^O; (B, Q, d_model)."""

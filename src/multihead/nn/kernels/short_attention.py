@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from multihead import native
+from multihead.nn.kernels.stacked_linear import side_by_side
 
 LONGEST = 1024
 """Keys up to which it is used; beyond, matrix products in bf16 win."""
@@ -27,7 +28,8 @@ class _ShortAttention(torch.autograd.Function):
         if allowed is not None:
             allowed = allowed.expand(B, H, Q, K)
         seed = native.seed() if dropped else 0
-        out, stats = _heads_last(v, B, H, Q, d_v), torch.empty(B, H, Q, 2, dtype=torch.float32)
+        out = q.new_empty(B, Q, H, d_v).transpose(1, 2)
+        stats = torch.empty(B, H, 2, Q, dtype=torch.float32)
         native.call(
             "attention",
             q.dtype,
@@ -48,10 +50,9 @@ class _ShortAttention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, allowed, stats = ctx.saved_tensors
-        B, H, Q, K, d_k, d_v = ctx.sizes
         if gradient.stride(-1) != 1:
             gradient = gradient.contiguous()
-        dq, dk, dv = (_heads_last(q, B, H, n, d) for n, d in ((Q, d_k), (K, d_k), (K, d_v)))
+        dq, dk, dv = laid_out_like(q, k, v)
         native.call(
             "attention_backward",
             q.dtype,
@@ -86,9 +87,27 @@ def attend(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: flo
     return out
 
 
-def _heads_last(like: Tensor, B: int, H: int, N: int, d: int) -> Tensor:
-    """Uninitialised (B, H, N, d) that lies in memory as (B, N, H, d): heads side by side."""
-    return like.new_empty(B, N, H, d).transpose(1, 2)
+def laid_out_like(q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
+    """Uninitialised tensors of their shapes, which lie side by side in memory where these do.
+
+    So the gradients of what came out of one product are one matrix when it is multiplied back.
+    """
+    shared = [(q, k, v)] if _beside(q, k, v) else [(q,), (k, v)] if _beside(k, v) else [(q,), (k,), (v,)]
+    return [made for group in shared for made in _heads_last(*group)]
+
+
+def _beside(*tensors: Tensor) -> bool:
+    """Tell whether these are parts of one (B, N, heads of all side by side)."""
+    whole = all(x.stride(1) == x.shape[3] for x in tensors)
+    return whole and side_by_side([x.transpose(1, 2).flatten(2) for x in tensors])
+
+
+def _heads_last(*like: Tensor) -> list[Tensor]:
+    """Uninitialised (B, H, N, d), whose heads lie side by side in memory, then those of the next."""
+    B, H, N, _ = like[0].shape
+    widths = [H * x.shape[3] for x in like]
+    parts = like[0].new_empty(B, N, sum(widths)).split_with_sizes(widths, -1)
+    return [part.view(B, N, H, -1).transpose(1, 2) for part in parts]
 
 
 def _strided(*tensors: Tensor) -> list[Tensor | tuple[int, ...]]:

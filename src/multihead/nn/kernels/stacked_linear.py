@@ -1,0 +1,125 @@
+"""x W^T + b of one layer or of several that read the same x, as one product each way (native, CPU, bf16).
+
+Equations: out = x W^T + b, and with g the gradient at out, dx = g W, dW = g^T x, db = 1^T g. PyTorch copies
+the bias to where a product is to be added to it, applies ReLU in another pass, and adds up what several
+layers send back to x in more passes, each of which takes about as long as a product of a small model. Here
+the bias is part of the product (oneDNN's), ReLU works in place, and layers of one input have one matrix.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from multihead import native
+
+Layer = tuple[Tensor, Tensor]
+"""A weight (e, d) and a bias (e)."""
+
+SPARE = 32
+"""Numbers between the rows of a matrix that was turned round, lest they lie a multiple of 4 KiB apart."""
+
+
+class _StackedLinear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, with_relu: bool, *parameters: Tensor) -> tuple[Tensor, ...]:
+        weights, biases = parameters[::2], parameters[1::2]
+        ctx.widths, ctx.formats = [len(bias) for bias in biases], (x.dtype, weights[0].dtype)
+        x_Nd = x.to(torch.bfloat16).flatten(0, -2)
+        w_ed, b_e = (torch.cat(parts).to(torch.bfloat16) for parts in (weights, biases))
+        out_Ne: Tensor = torch.ops.mkldnn._linear_pointwise(x_Nd, w_ed, b_e, "none", [], "")
+        if with_relu:  # not within the product, which would make 0 of NaN
+            native.call("relu", out_Ne.dtype, out_Ne, out_Ne, out_Ne.numel())
+        ctx.save_for_backward(x_Nd, w_ed, out_Ne if with_relu else None)
+        return out_Ne.view(*x.shape[:-1], -1).split_with_sizes(ctx.widths, -1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        x_Nd, w_ed, out_Ne = ctx.saved_tensors
+        x_dtype, weight_dtype = ctx.formats
+        g_Ne = beside(gradients).flatten(0, -2)
+        if out_Ne is not None:
+            dz_Ne = torch.empty_like(out_Ne)
+            native.call("relu_backward", out_Ne.dtype, g_Ne.contiguous(), out_Ne, dz_Ne, out_Ne.numel())
+            g_Ne = dz_Ne
+        dx, parameters = None, (None,) * 2 * len(ctx.widths)
+        if ctx.needs_input_grad[0]:
+            dx = (g_Ne @ w_ed).view(*gradients[0].shape[:-1], -1).to(x_dtype)
+        if any(ctx.needs_input_grad[2:]):
+            found = (
+                part.to(weight_dtype).split_with_sizes(ctx.widths) for part in _of_parameters(g_Ne, x_Nd)
+            )
+            parameters = tuple(part for layer in zip(*found, strict=True) for part in layer)
+        return dx, None, *parameters
+
+
+def _of_parameters(g_Ne: Tensor, x_Nd: Tensor) -> tuple[Tensor, Tensor]:
+    """g^T x and 1^T g."""
+    if native.level() != "amx":
+        return g_Ne.T @ x_Nd, g_Ne.sum(0)
+    turned_eN, sums_e = turned(g_Ne.contiguous())
+    return turned_eN @ x_Nd, sums_e
+
+
+def turned(g_Ne: Tensor) -> tuple[Tensor, Tensor]:
+    """g^T (e, N), with room between its rows, and 1^T g (e), in float32: native/turned.h."""
+    N, e = g_Ne.shape
+    stride = -(-N // SPARE) * SPARE + SPARE
+    turned_eM, sums_e = g_Ne.new_empty(e, stride), torch.empty(e)
+    native.call("turned", g_Ne.dtype, g_Ne, N, e, turned_eM, stride, sums_e)
+    return turned_eM[:, :N], sums_e
+
+
+def beside(parts: Sequence[Tensor]) -> Tensor:
+    """The parts side by side along the last axis; a view where they lie in memory like that."""
+    if not side_by_side(parts):
+        return torch.cat(tuple(parts), -1)
+    width = sum(part.shape[-1] for part in parts)
+    return parts[0].as_strided((*parts[0].shape[:-1], width), parts[0].stride())
+
+
+def side_by_side(parts: Sequence[Tensor]) -> bool:
+    """Tell whether the parts lie in memory one behind the other along the last axis."""
+    first = parts[0]
+    place = first.storage_offset()
+    for part in parts:
+        if (
+            part.untyped_storage().data_ptr() != first.untyped_storage().data_ptr()
+            or part.storage_offset() != place
+            or part.stride() != first.stride()
+            or part.shape[:-1] != first.shape[:-1]
+        ):
+            return False
+        place += part.shape[-1]
+    return first.stride(-1) == 1
+
+
+def suits(x: Tensor, layers: Sequence[Layer]) -> bool:
+    """Tell whether :func:`stacked_linear` can take these, and is faster: in training in bf16."""
+    parameters = [part for layer in layers for part in layer]
+    return (
+        native.suits(*parameters)
+        and torch.is_grad_enabled()
+        and x.device.type == "cpu"
+        and x.dim() > 1
+        and min(x.numel(), *(part.numel() for part in parameters)) > 0
+        and _bf16(x, parameters[0])
+        and torch._C._has_mkldnn
+    )
+
+
+def _bf16(x: Tensor, weight: Tensor) -> bool:
+    """Whether the product is one of bf16."""
+    if torch.is_autocast_enabled("cpu"):
+        return torch.get_autocast_dtype("cpu") == torch.bfloat16 and x.is_floating_point()
+    return x.dtype == weight.dtype == torch.bfloat16
+
+
+def stacked_linear(x: Tensor, layers: Sequence[Layer], *, with_relu: bool = False) -> tuple[Tensor, ...]:
+    """Every layer's x W^T + b, or max(0, x W^T + b); (..., d) to (..., e) each."""
+    parameters = [part for layer in layers for part in layer]
+    out: tuple[Tensor, ...] = _StackedLinear.apply(x, with_relu, *parameters)  # type: ignore[no-untyped-call]
+    return out

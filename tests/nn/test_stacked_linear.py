@@ -1,0 +1,177 @@
+"""Linear layers of one input as one product: the equations, and what must not change by it."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from multihead import native
+from multihead.nn import MultiHeadAttention
+from multihead.nn.feed_forward import FeedForward
+from multihead.nn.kernels.short_attention import laid_out_like
+from multihead.nn.kernels.stacked_linear import beside, stacked_linear, suits, turned
+from multihead.nn.linear import Linear, all_linear
+
+pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+
+B, N, D = 5, 31, 67
+
+
+@pytest.fixture(params=native.LEVELS)
+def level(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def layers(*widths: int) -> list[Linear]:
+    torch.manual_seed(3)
+    return [Linear(D, width) for width in widths]
+
+
+def by_equation(x: Tensor, of: list[Linear], with_relu: bool) -> list[Tensor]:
+    """In float64, from what bf16 makes of x and of the parameters."""
+    outs = [x.double() @ layer.weight.bfloat16().double().T + layer.bias.bfloat16().double() for layer in of]
+    return [out.clamp_min(0) for out in outs] if with_relu else outs
+
+
+@pytest.mark.parametrize("with_relu", [False, True])
+@pytest.mark.parametrize("widths", [(13,), (64,), (13, 32, 61), (32, 32)])
+def test_it_is_the_equation_and_its_gradients(level: str, widths: tuple[int, ...], with_relu: bool) -> None:
+    of = layers(*widths)
+    x = torch.randn(B, N, D).bfloat16().requires_grad_()
+    pairs = [(layer.weight, layer.bias) for layer in of]
+    with native.use(level), torch.autocast("cpu", torch.bfloat16):
+        assert suits(x, pairs)
+        outs = stacked_linear(x, pairs, with_relu=with_relu)
+        expected = by_equation(x, of, with_relu)
+        cotangents = [torch.randn_like(out) for out in outs]
+        inputs = [x, *(part for pair in pairs for part in pair)]
+        found = torch.autograd.grad(outs, inputs, cotangents)
+    for out, wanted in zip(outs, expected, strict=True):
+        assert out.dtype == torch.bfloat16
+        assert out.shape == (B, N, wanted.shape[-1])
+        assert_close(out.double(), wanted, rtol=2**-7, atol=1e-2)
+    # The same units on: a sum near 0 may round to the other side.
+    masked = [
+        c.double() * (out > 0) if with_relu else c.double() for c, out in zip(cotangents, outs, strict=True)
+    ]
+    plain = [x.double() @ layer.weight.bfloat16().double().T + layer.bias.double() for layer in of]
+    exact = torch.autograd.grad(plain, inputs, masked)
+    for gradient, wanted, given_to in zip(found, exact, inputs, strict=True):
+        assert gradient.dtype == given_to.dtype
+        scale = wanted.double().abs().max()
+        assert (gradient.double() - wanted.double()).abs().max() < 2**-6 * scale
+
+
+@given(st.integers(1, 97), st.integers(1, 77), st.integers(1, 3), st.sampled_from(native.LEVELS or ("",)))
+def test_a_matrix_is_turned_round_exactly(N: int, e: int, threads: int, level: str) -> None:
+    g = torch.randn(N, e).bfloat16()
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with native.use(level):
+            found, sums = turned(g)
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found, g.T)
+    assert_close(sums, g.float().sum(0), rtol=1e-5, atol=1e-5)
+    behind = found.as_strided((e, found.stride(0) - N), (found.stride(0), 1), N)
+    assert not behind.any(), "a product on matrix registers reads on"
+
+
+def test_a_product_does_not_see_what_memory_held_before(level: str) -> None:
+    x, g = torch.randn(7, 64).bfloat16(), torch.randn(7, 64).bfloat16()
+    for _ in range(3):
+        del_me = torch.full((64, 64), float("nan"), dtype=torch.bfloat16)
+        del del_me
+        with native.use(level):
+            assert_close((turned(g)[0] @ x).float(), g.float().T @ x.float(), rtol=1e-2, atol=1e-1)
+
+
+def test_nan_is_passed_on(level: str) -> None:
+    x = torch.randn(3, D)
+    x[1, 2] = torch.nan
+    of = layers(13)
+    with native.use(level), torch.autocast("cpu", torch.bfloat16):
+        (out,) = all_linear(x, *of, with_relu=True)
+    assert out[1].isnan().all()
+    assert not out[0].isnan().any()
+
+
+def test_parts_side_by_side_are_not_copied() -> None:
+    whole = torch.randn(3, 5, 11)
+    assert beside(whole.split_with_sizes([2, 4, 5], -1)).data_ptr() == whole.data_ptr()
+    assert torch.equal(beside(whole.split_with_sizes([2, 4, 5], -1)), whole)
+    apart = whole[..., 6:], whole[..., :6]
+    assert torch.equal(beside(apart), torch.cat(apart, -1))
+    gap = whole[..., :2], whole[..., 3:]
+    assert torch.equal(beside(gap), torch.cat(gap, -1))
+
+
+def test_gradients_lie_as_what_they_are_of_lies() -> None:
+    q, k, v = (part.view(2, 5, 3, 4).transpose(1, 2) for part in torch.randn(2, 5, 36).chunk(3, -1))
+    apart, broadcast = torch.randn_like(q), torch.randn(2, 1, 1, 4).expand(2, 3, 5, 4)
+    for tensors, memories in (
+        ((q, k, v), 1),
+        ((apart, q, k), 2),
+        ((q, v, k), 3),
+        ((q, q, q), 3),
+        ((broadcast, broadcast, broadcast), 3),
+    ):
+        like = laid_out_like(*tensors)
+        assert len({x.untyped_storage().data_ptr() for x in like}) == memories
+        for number, x in enumerate(like):
+            x.fill_(number)
+        assert all(x.shape == q.shape and (x == number).all() for number, x in enumerate(like))
+
+
+def test_attention_by_one_product_is_attention_by_three(level: str) -> None:
+    torch.manual_seed(5)
+    attention, network = MultiHeadAttention(D - 3, 4), FeedForward(D - 3, 37)
+    x = torch.randn(B, N, D - 3)
+
+    def gradients(level: str) -> list[Tensor]:
+        for part in (attention, network):
+            part.zero_grad()
+        y = x.clone().requires_grad_()
+        with native.use(level), torch.autocast("cpu", torch.bfloat16):
+            network(attention(y, y)).float().square().sum().backward()
+        parameters = [*attention.parameters(), *network.parameters()]
+        return [y.grad, *(p.grad.clone() for p in parameters if p.grad is not None)]  # type: ignore[list-item]
+
+    for found, expected in zip(gradients(level), gradients(""), strict=True):
+        assert (found - expected).norm() < 0.05 * expected.norm() + 1e-3
+
+
+def test_another_layer_or_a_hook_is_called() -> None:
+    x = torch.randn(2, 3, D)
+    first, second = layers(13, 32)
+    seen = []
+    second.register_forward_hook(lambda *_: seen.append(1))
+    double = nn.Sequential(Linear(D, 7), nn.Tanh())
+    with torch.autocast("cpu", torch.bfloat16):
+        outs = all_linear(x, first, second, double)
+    assert seen == [1]
+    assert [out.shape[-1] for out in outs] == [13, 32, 7]
+    assert_close(outs[2], double(x), rtol=1e-2, atol=1e-2, check_dtype=False)
+
+
+def test_parameters_that_are_not_trained_get_no_gradient() -> None:
+    (layer,) = layers(13)
+    layer.requires_grad_(False)
+    x = torch.randn(2, 3, D, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        layer(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.dtype == torch.float32
+    assert layer.weight.grad is None
+
+
+def test_in_float32_and_without_gradients_it_is_left_to_pytorch() -> None:
+    (layer,) = layers(13)
+    pair = [(layer.weight, layer.bias)]
+    x = torch.randn(2, 3, D)
+    assert not suits(x, pair)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        assert not suits(x, pair)
