@@ -28,7 +28,7 @@ class _StackedLinear(torch.autograd.Function):
         weights, biases = parameters[::2], parameters[1::2]
         ctx.widths, ctx.formats = [len(bias) for bias in biases], (x.dtype, weights[0].dtype)
         x_Nd = x.to(torch.bfloat16).flatten(0, -2)
-        w_ed, b_e = (torch.cat(parts).to(torch.bfloat16) for parts in (weights, biases))
+        w_ed, b_e = _stacked(weights), _stacked(biases)
         out_Ne: Tensor = torch.ops.mkldnn._linear_pointwise(x_Nd, w_ed, b_e, "none", [], "")
         if with_relu:  # not within the product, which would make 0 of NaN
             native.call("relu", out_Ne.dtype, out_Ne, out_Ne, out_Ne.numel())
@@ -54,6 +54,17 @@ class _StackedLinear(torch.autograd.Function):
             )
             parameters = tuple(part for layer in zip(*found, strict=True) for part in layer)
         return dx, None, *parameters
+
+
+def _stacked(parts: Sequence[Tensor]) -> Tensor:
+    """The parts in bf16 one below the other."""
+    if len(parts) == 1:
+        return parts[0].to(torch.bfloat16)
+    heights = [len(part) for part in parts]
+    whole = parts[0].new_empty(sum(heights), *parts[0].shape[1:], dtype=torch.bfloat16)
+    for place, part in zip(whole.split_with_sizes(heights), parts, strict=True):
+        place.copy_(part)
+    return whole
 
 
 def _of_parameters(g_Ne: Tensor, x_Nd: Tensor) -> tuple[Tensor, Tensor]:
