@@ -32,7 +32,7 @@ NATIVE_BLOCKS = 4
 """How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
 
 MOST_ROWS = 1024
-"""Rows a block and thread on a CPU: oneDNN lays out more of them in another way, at 0.6 of the speed (AMX)."""
+"""Rows a block on a CPU: oneDNN lays out more of them in another way, at 0.6 of the speed (AMX, one thread)."""
 
 EVEN_ROWS = 64
 """Many rows are filled up to a multiple of so many: matrix libraries compile code for every shape."""
@@ -60,7 +60,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         sums = h_Nd.new_zeros(3, dtype=exact)
 
         by_native, by_triton = native.suits(h_Nd), kernel("nn.kernels.triton_cross_entropy", h_Nd)
-        elements, most = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1), MOST_ROWS * torch.get_num_threads()
+        elements, most = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1), MOST_ROWS
         if h_Nd.device.type != "cpu":
             elements, most = GPU_BLOCK_ELEMENTS, padded
         rows = max(1, min(padded, elements // V, most))
