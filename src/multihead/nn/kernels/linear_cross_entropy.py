@@ -32,7 +32,7 @@ NATIVE_BLOCKS = 4
 """How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
 
 MOST_ROWS = 1024
-"""Rows a block on a CPU: oneDNN lays out more of them in another way, at 0.6 of the speed (AMX, one thread)."""
+"""Rows a block on a CPU: oneDNN lays out more of them in another way, at 0.6 of the speed (AMX)."""
 
 EVEN_ROWS = 64
 """Many rows are filled up to a multiple of so many: matrix libraries compile code for every shape."""
