@@ -55,7 +55,7 @@ INLINE void expect(const T* x, Heads x_, int64_t job, const Shape& s, int64_t n,
 template <class T>
 INLINE void send(const float* from, int64_t n, int64_t d, float scale, T* to, int64_t stride) {
     const int64_t D = padded(d);
-    const bool past = d % W == 0 && lined_up(to, stride * sizeof(T));
+    const bool past = lined_up(to, (stride | d) * sizeof(T));
     for (int64_t r = 0; r < n; r++)
         for (int64_t i = 0; i < d; i += W) hand_on(to + r * stride + i, load(from + r * D + i) * scale, d - i, past);
 }

@@ -167,7 +167,7 @@ INLINE void store(T* p, vf v, int64_t n) {
 // matrix is turned round in 0.4. (One line after the other is no faster like that.) The barrier behind a parallel loop
 // comes before anybody else reads them.
 #ifdef __AMX_TILE__
-INLINE bool lined_up(const void* p, int64_t row_bytes) { return ((uintptr_t)p | row_bytes) % 64 == 0; }
+INLINE bool lined_up(const void* p, int64_t bytes) { return ((uintptr_t)p | bytes) % 64 == 0; }
 INLINE void stream(bf16* p, vf v) { _mm256_stream_si256((__m256i*)p, (__m256i)narrow(v)); }
 #else
 INLINE bool lined_up(const void*, int64_t) { return false; }
