@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from multihead import native
 from multihead.nn import MultiHeadAttention
 from multihead.nn.feed_forward import FeedForward
+from multihead.nn.kernels import stacked_linear as kernel
 from multihead.nn.kernels.short_attention import laid_out_like
 from multihead.nn.kernels.stacked_linear import beside, stacked_linear, suits, turned
 from multihead.nn.linear import Linear, all_linear
@@ -168,10 +169,18 @@ def test_parameters_that_are_not_trained_get_no_gradient() -> None:
     assert layer.weight.grad is None
 
 
-def test_in_float32_and_without_gradients_it_is_left_to_pytorch() -> None:
+def test_what_it_is_not_for_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     (layer,) = layers(13)
     pair = [(layer.weight, layer.bias)]
     x = torch.randn(2, 3, D)
-    assert not suits(x, pair)
-    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
-        assert not suits(x, pair)
+    assert not suits(x, pair), "float32"
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not suits(x.double(), pair), "float64"
+        assert not suits(x[:0], pair), "nothing"
+        with torch.no_grad():
+            assert not suits(x, pair), "no gradients"
+        with native.use(""):
+            assert not suits(x, pair), "no native part"
+        monkeypatch.setattr(kernel, "_multiplies_bf16", lambda: False)
+        assert not suits(x, pair), "a processor without bf16"
+        assert all_linear(x, layer, with_relu=True)[0].min() == 0

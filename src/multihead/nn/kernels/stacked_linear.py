@@ -7,6 +7,7 @@ the bias is part of the product (oneDNN's), ReLU works in place, and layers of o
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -112,20 +113,30 @@ def suits(x: Tensor, layers: Sequence[Layer]) -> bool:
     """Tell whether :func:`stacked_linear` can take these, and is faster: in training in bf16."""
     parameters = [part for layer in layers for part in layer]
     return (
-        native.suits(*parameters)
-        and torch.is_grad_enabled()
+        torch.is_grad_enabled()
+        and native.suits(*parameters)
         and x.device.type == "cpu"
         and x.dim() > 1
         and min(x.numel(), *(part.numel() for part in parameters)) > 0
         and _bf16(x, parameters[0])
-        and torch._C._has_mkldnn
+        and _multiplies_bf16()
     )
+
+
+@cache
+def _multiplies_bf16() -> bool:
+    """Whether oneDNN multiplies bf16 on this processor; PyTorch's own products do on any."""
+    known = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return known and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def _bf16(x: Tensor, weight: Tensor) -> bool:
     """Whether the product is one of bf16."""
     if torch.is_autocast_enabled("cpu"):
-        return torch.get_autocast_dtype("cpu") == torch.bfloat16 and x.is_floating_point()
+        return torch.get_autocast_dtype("cpu") == torch.bfloat16 and x.dtype in (
+            torch.float32,
+            torch.bfloat16,
+        )
     return x.dtype == weight.dtype == torch.bfloat16
 
 
