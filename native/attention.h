@@ -86,9 +86,9 @@ struct Shown {
 };
 
 // The factors of dropout for one key of n queries, whose weights have a place of their own wherever they are computed.
-INLINE void drop(const Dropout& drop, const Shape& s, int64_t job, int64_t k, int64_t first, int64_t n, float* row) {
+INLINE void drop_key(const Dropout& of, const Shape& s, int64_t job, int64_t k, int64_t first, int64_t n, float* row) {
     float factors[DROP];
-    drop_factors(drop, (job * s.K + k) * drop_blocks(s.Q) + first / DROP, factors);
+    drop_factors(of, (job * s.K + k) * drop_blocks(s.Q) + first / DROP, factors);
     for (int64_t i = 0; i < n; i += W) store(row + i, load(row + i) * load(factors + i));
 }
 
@@ -138,7 +138,7 @@ static void attention(const T* q, Heads q_, const T* k, Heads k_, const T* v, He
                     store(highest + i, most, n - i), store(highest + s.Q + i, inverse, n - i);
                 }
                 for (int64_t row = 0; dropped && row < s.K; row++)
-                    drop(dropout, s, job, row, first, wide, scores + row * N);
+                    drop_key(dropout, s, job, row, first, wide, scores + row * N);
                 product(n, D_v, s.K, scores, 1, N, values, D_v, heads, D_v, false);
                 send(heads, n, s.d_v, 1.0f, out + b * out_.b + h * out_.h + first * out_.n, out_.n);
             }
@@ -193,8 +193,8 @@ static void attention_backward(const T* gradient, Heads g_, const T* q, Heads q_
                     }
                 }
                 for (int64_t row = 0; dropped && row < s.K; row++) {
-                    drop(dropout, s, job, row, first, wide, kept + row * N);
-                    drop(dropout, s, job, row, first, wide, dscores + row * N);
+                    drop_key(dropout, s, job, row, first, wide, kept + row * N);
+                    drop_key(dropout, s, job, row, first, wide, dscores + row * N);
                 }
                 for (int64_t i = 0; i < wide; i += W) {
                     vf mean{};

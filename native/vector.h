@@ -282,13 +282,3 @@ INLINE void drop_factors(const Dropout& drop, int64_t block, float* factors) {
 
 // How many blocks of 64 a row takes; each row begins with a block of its own.
 INLINE int64_t drop_blocks(int64_t columns) { return (columns + DROP - 1) / DROP; }
-
-// x * mask / keep in place; x has room up to a multiple of W.
-INLINE void drop_row(const Dropout& drop, int64_t row, float* x, int64_t columns) {
-    float factors[DROP];
-    for (int64_t c = 0; c < columns; c += DROP) {
-        drop_factors(drop, row * drop_blocks(columns) + c / DROP, factors);
-        for (int64_t j = 0; j < DROP && c + j < columns; j += W)
-            store(x + c + j, load(x + c + j) * load(factors + j));
-    }
-}
