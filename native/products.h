@@ -5,23 +5,32 @@
 
 // --- small products ----------------------------------------------------------------------------------
 
-// A tile of R x (C W) of: out = [out +] A B, with A[m, k] at a[m * a_m + k * a_k].
+// A tile of R x (C W) of: out = [out +] A B, with A[m, k] at a[m * a_m + k * a_k]. An addition that waits for the last
+// one's result takes eight times as long, so that where there are few sums, each is found in four parts.
 template <int R, int C, class B>
 INLINE void tile(int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b, int64_t b_k, float* out,
                  int64_t out_m, bool add) {
-    vf sums[R][C];
-    for (int r = 0; r < R; r++)
-        for (int c = 0; c < C; c++) sums[r][c] = add ? load(out + r * out_m + c * W) : vf{};
-    for (int64_t k = 0; k < K; k++) {
+    constexpr int PARTS = R * C <= 2 ? 4 : 1;
+    vf sums[PARTS][R][C] = {};
+    for (int r = 0; r < R && add; r++)
+        for (int c = 0; c < C; c++) sums[0][r][c] = load(out + r * out_m + c * W);
+    const auto one = [&](int64_t k, vf(&part)[R][C]) {
         vf row[C];
         for (int c = 0; c < C; c++) row[c] = load(b + k * b_k + c * W);
         for (int r = 0; r < R; r++) {
             vf x = splat(a[r * a_m + k * a_k]);
-            for (int c = 0; c < C; c++) sums[r][c] += x * row[c];
+            for (int c = 0; c < C; c++) part[r][c] += x * row[c];
         }
-    }
+    };
+    int64_t k = 0;
+    for (; k + PARTS <= K; k += PARTS)
+        for (int p = 0; p < PARTS; p++) one(k + p, sums[p]);
+    for (; k < K; k++) one(k, sums[0]);
     for (int r = 0; r < R; r++)
-        for (int c = 0; c < C; c++) store(out + r * out_m + c * W, sums[r][c]);
+        for (int c = 0; c < C; c++) {
+            for (int p = 1; p < PARTS; p++) sums[0][r][c] += sums[p][r][c];
+            store(out + r * out_m + c * W, sums[0][r][c]);
+        }
 }
 
 constexpr int TALLEST = W == 16 ? 8 : 6;  // rows of a tile whose sums, and what they are made of, fit into registers

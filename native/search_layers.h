@@ -89,13 +89,13 @@ INLINE void feed_forward(const Stream& stream, int which, const Linear& first, c
 }
 
 // softmax(Q K^T + bias) V of one head, K queries over n slots; keys are room apart, values values_m, of which
-// padded16(d_v) may be read. `work` holds K (padded(n) + padded16(d_v)).
+// padded16(d_v) may be read. `work` holds K (padded(n) + padded16(d_v) + 1).
 template <class T>
 INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t room, const T* values,
                  int64_t values_m, int64_t n, int64_t d_k, int64_t d_v, const float* bias, int64_t bias_m,
                  float* work, float* out, int64_t out_m) {
     const int64_t P = padded(n), D = padded16(d_v);
-    float* mixed = work + K * P;
+    float *mixed = work + K * P, *masses = mixed + K * D;
     product(K, P, d_k, q, q_m, 1, keys, room, work, P, false);
     for (int64_t k = 0; k < K; k++) {
         float* row = work + k * P;
@@ -113,12 +113,13 @@ INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t 
             store(row + i, e);
             mass += e;
         }
-        const float inverse = 1.0f / sum(mass);
-        for (int64_t i = 0; i < P; i += W) store(row + i, load(row + i) * inverse);
+        masses[k] = sum(mass);
     }
     product(K, D, n, work, P, 1, values, values_m, mixed, D, false);
-    for (int64_t k = 0; k < K; k++)
-        for (int64_t i = 0; i < d_v; i += W) store(out + k * out_m + i, load(mixed + k * D + i), d_v - i);
+    for (int64_t k = 0; k < K; k++) {
+        const float inverse = 1.0f / masses[k];
+        for (int64_t i = 0; i < d_v; i += W) store(out + k * out_m + i, load(mixed + k * D + i) * inverse, d_v - i);
+    }
 }
 
 // --- the encoder -------------------------------------------------------------------------------------
@@ -136,8 +137,9 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
     const int64_t P = padded16(K), block = BLOCK / K > 1 ? BLOCK / K : 1;
 #pragma omp parallel num_threads(threads)
     {
-        const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v)));
+        const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v) + 1));
         float *turned = memory.work, *work = turned + P * s.d_k;
+        memset(turned, 0, P * s.d_k * sizeof(float));  // what is left in memory may be slow numbers: subnormal ones
 #pragma omp for schedule(dynamic)
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
@@ -192,16 +194,21 @@ INLINE void fetch(const Cached<T>& cached, int64_t head, int64_t d_k, int64_t D)
     for (int64_t i = 0; i < cached.slots * D; i += line) __builtin_prefetch(values + i);
 }
 
-// A key becomes a column of the keys, a value a row of the values.
+// A key becomes a column of the keys, a value a row of the values. The first of 16 columns clears the others, which are
+// multiplied too: what is left in memory may be slow numbers, subnormal ones.
 template <class T>
 INLINE void put(const float* key, const float* value, int64_t d_k, int64_t d_v, int64_t slot, T* keys, int64_t room,
                 T* values, int64_t D) {
     for (int64_t j = 0; j < d_k; j += W) {
         T part[W];
         store(part, load(key + j, d_k - j));
-        for (int64_t i = 0; i < W && j + i < d_k; i++) keys[(j + i) * room + slot] = part[i];
+        for (int64_t i = 0; i < W && j + i < d_k; i++) {
+            T* to = keys + (j + i) * room + slot;
+            if (slot % 16 == 0) memset(to, 0, 16 * sizeof(T));
+            *to = part[i];
+        }
     }
-    for (int64_t j = 0; j < d_v; j += W) store(values + slot * D + j, load(value + j, d_v - j), d_v - j);
+    for (int64_t j = 0; j < D; j += W) store(values + slot * D + j, load(value + j, d_v - j));
 }
 
 // The source's keys and values, kv = x W + b, where the cache has them: x (N, K, d).
@@ -243,7 +250,7 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
     const int64_t most = self.slots > source.slots ? self.slots : source.slots;
 #pragma omp parallel num_threads(threads)
     {
-        const Memory<Format> memory(block * K, s, wide, K * (padded(most) + D));
+        const Memory<Format> memory(block * K, s, wide, K * (padded(most) + D + 1));
 #pragma omp for schedule(static)
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;

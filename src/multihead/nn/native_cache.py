@@ -34,8 +34,8 @@ class NativeCache:
     ) -> None:
         kept = torch.bfloat16 if dtype == torch.int8 else dtype
         S = _aligned(source)
-        keys = torch.zeros(*heads, d_k, S, dtype=kept)
-        values = torch.zeros(*heads, S, _aligned(d_v), dtype=kept)
+        keys = torch.empty(*heads, d_k, S, dtype=kept)
+        values = torch.empty(*heads, S, _aligned(d_v), dtype=kept)
         self._source, self.lengths_N = (keys, values), lengths_N
         self._own = (keys[..., :0], values[..., :0, :])
         self.slots = 0
@@ -94,13 +94,14 @@ class NativeCache:
         self._own = self._larger(_aligned(M))
 
     def _larger(self, room: int) -> tuple[Tensor, Tensor]:
-        """What was written, with room for more; zeros behind it, which are multiplied but not looked at."""
+        """What was written, with room for more; zeros up to a multiple of ``ALIGNED``, which are multiplied."""
         keys, values = (part[:, : self.sentences] for part in self._own)
         larger = (
-            keys.new_zeros(*keys.shape[:-1], room),
-            values.new_zeros(*values.shape[:-2], room, values.shape[-1]),
+            keys.new_empty(*keys.shape[:-1], room),
+            values.new_empty(*values.shape[:-2], room, values.shape[-1]),
         )
         larger[0][..., : self.room] = keys
+        larger[0][..., self.room : _aligned(self.room)] = 0
         larger[1][..., : self.room, :] = values
         return larger
 
