@@ -56,30 +56,55 @@ INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64
     }
 }
 
-constexpr int WORD = 64;
-
-// What is left of a row of g = powers * inverse - uniform, its columns ascending; -1: more than there is room for.
-// With a grain of 1 so many are left only of what is no number. (Which are left is found for 64 columns at once,
-// because a branch that the processor guesses wrong costs about as much.)
-static int64_t left_of(const float* powers, float inverse, float uniform, int64_t V, uint32_t seed, float grain,
-                       Entry* to, int64_t room) {
+// Of these columns those that are chosen, one after the other; how many. Behind them W places are used up.
+INLINE int64_t compress(vi columns, vi chosen, int32_t* to) {
+    uint32_t left = bits(chosen);
+#ifdef __AVX512F__
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((__mmask16)left, (__m512i)columns));
+    return __builtin_popcount(left);
+#else
     int64_t n = 0;
-    for (int64_t c = 0; c < V; c += WORD) {
-        uint64_t left = 0;
-        for (int64_t i = 0; i < WORD; i += W) {
-            const vf g = load(powers + c + i) * inverse - uniform, size = (vf)((vu)g & 0x7fffffffu);
-            const vf random = (vf)(mixed((vu)lanes() + (uint32_t)(c + i) + seed) >> 9 | 0x3f800000u);  // from 1 up to 2
-            left |= (uint64_t)bits(~(size + grain <= random * grain)) << i;  // so written that NaN is left
-        }
-        if (V - c < WORD) left &= ((uint64_t)1 << (V - c)) - 1;
-        for (; left; left &= left - 1) {
-            if (n >= room) return grain < 1 ? -1 : n;
-            const int64_t column = c + __builtin_ctzll(left);
-            const float g = powers[column] * inverse - uniform;
-            to[n++] = {(int32_t)column, fabsf(g) < grain ? copysignf(grain, g) : g};
-        }
-    }
+    for (; left; left &= left - 1) to[n++] = columns[0] + __builtin_ctz(left);
     return n;
+#endif
+}
+
+constexpr int SUMS = 64;
+
+// The columns of what is left of g = powers * inverse - uniform, ascending; how many. Each of 64 sums begins at random
+// between 0 and 1 and adds up the sizes, in grains, of every 64th entry; the one that makes it whole is left, and 1
+// taken off. So the chance of an entry is its size ("systematic sampling", Madow 1949), and a row needs 64
+// random numbers, not V. What is no grain at all, or no number, is left always.
+static int64_t left_of(const float* powers, float inverse, float uniform, int64_t V, uint32_t seed, float grain,
+                       int32_t* columns) {
+    vf sums[SUMS / W];
+    for (int i = 0; i < SUMS; i += W)
+        sums[i / W] = (vf)(mixed((vu)lanes() + (uint32_t)i + seed) >> 9 | 0x3f800000u) - 1.0f;
+    int64_t n = 0;
+    for (int64_t c = 0; c < V; c += SUMS)
+        for (int i = 0; i < SUMS; i += W) {
+            const vf size = (vf)((vu)(load(powers + c + i) * (inverse / grain) - uniform / grain) & 0x7fffffffu);
+            vf& sum = sums[i / W];
+            const vi small = size < 1.0f;
+            sum = select(small, sum + size, sum);
+            const vi whole = sum >= 1.0f;
+            sum = select(whole, sum - 1.0f, sum);
+            n += compress(lanes() + (int32_t)(c + i), whole | ~small, columns + n);
+        }
+    while (n && columns[n - 1] >= V) n--;
+    return n;
+}
+
+// The first of ascending entries that is at this column or behind it.
+static const Entry* from(const Entry* entry, const Entry* end, int64_t column) {
+    while (entry < end) {
+        const Entry* middle = entry + (end - entry) / 2;
+        if (middle->at < column)
+            entry = middle + 1;
+        else
+            end = middle;
+    }
+    return entry;
 }
 
 constexpr int BESIDE = W == 16 ? 8 : 4;
@@ -90,7 +115,7 @@ template <class T>
 static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sums, double* parts, const T* h,
                                   const T* w, T* dh, float* dw, int64_t N, int64_t V, int64_t d, double smoothing,
                                   double grain, int64_t seed, int threads) {
-    const int64_t share = (N + threads - 1) / threads, columns = (V + threads - 1) / threads;
+    const int64_t share = (N + threads - 1) / threads, width = (V + threads - 1) / threads;
     const float uniform = (float)(smoothing / (double)V);
     struct Row {
         Entry* first;
@@ -101,7 +126,8 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
     {
 #pragma omp for schedule(static)
         for (int64_t t = 0; t < threads; t++) {
-            float* powers = scratch(V + WORD);
+            float* powers = scratch(V + SUMS);
+            int32_t* columns = (int32_t*)scratch(V + SUMS + W);
             double own[3] = {};
             Entry* next = (Entry*)(((uintptr_t)(logits + t * share * V) + 7) / 8 * 8);
             for (int64_t r = t * share; r < N && r < (t + 1) * share; r++) {
@@ -109,28 +135,35 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
                 powers[targets[r]] -= (float)(1 - smoothing) * p.z;
                 const int64_t room = (Entry*)(logits + (r + 1) * V) - next;
                 const uint32_t of_row = mixed(mixed(vu{} + ((uint32_t)seed ^ (uint32_t)r)) + (uint32_t)(seed >> 32))[0];
-                int64_t n = -1;
-                for (float g = (float)grain; n < 0; g *= 2)
-                    n = left_of(powers, 1.0f / p.z, uniform, V, of_row, g, next, room);
+                const float inverse = 1.0f / p.z;
+                float g = (float)grain;
+                int64_t n = left_of(powers, inverse, uniform, V, of_row, g, columns);
+                for (; n > room && g < 1; g *= 2) n = left_of(powers, inverse, uniform, V, of_row, 2 * g, columns);
+                if (n > room) n = room;  // with a grain of 1 so many are left only of what is no number
+                for (int64_t k = 0; k < n; k++) {
+                    const float x = powers[columns[k]] * inverse - uniform;
+                    next[k] = {columns[k], fabsf(x) < g ? copysignf(g, x) : x};
+                }
                 weighted_sum<BESIDE, false>(next, n, w, d, 0, dh + r * d);
                 rows[r] = {next, n};
                 next += n;
             }
             free(powers);
+            free(columns);
             for (int k = 0; k < 3; k++) parts[3 * t + k] = own[k];
         }
         // Each thread has columns of its own: it sorts their entries, then every column is the sum of some rows of h.
 #pragma omp for schedule(static)
         for (int64_t t = 0; t < threads; t++) {
-            const int64_t first = t * columns, count = first + columns < V ? columns : V - first;
+            const int64_t first = t * width, count = first + width < V ? width : V - first;
             if (count <= 0) continue;
-            int64_t* ends = (int64_t*)calloc(count + 1, sizeof(int64_t));
+            int32_t* ends = (int32_t*)calloc(count + 1, sizeof(int32_t));
             const auto each = [&](auto&& take) {
-                for (int64_t r = 0; r < N; r++)
-                    for (int64_t k = 0; k < rows[r].n; k++) {
-                        const int64_t column = rows[r].first[k].at - first;
-                        if (column >= 0 && column < count) take(column, r, rows[r].first[k].value);
-                    }
+                for (int64_t r = 0; r < N; r++) {
+                    const Entry *entry = rows[r].first, *end = entry + rows[r].n;
+                    for (entry = from(entry, end, first); entry < end && entry->at < first + count; entry++)
+                        take(entry->at - first, r, entry->value);
+                }
             };
             each([&](int64_t column, int64_t, float) { ends[column + 1]++; });
             for (int64_t c = 0; c < count; c++) ends[c + 1] += ends[c];
