@@ -17,6 +17,7 @@ INLINE Softmax softmax(const T* x, int64_t V, int64_t target, float* powers, dou
     int64_t i = 0;
     for (; i + 4 * W <= V; i += 4 * W)
         for (int k = 0; k < 4; k++) {
+            expect(x + i + k * W);
             const vf v = load(x + i + k * W);
             most[k] = maximum(most[k], v);
             total[k] += v;

@@ -22,6 +22,7 @@ template <class T>
 static void relu(const T* x, T* out, int64_t n, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < n; i += W) {
+        expect(x + i);
         vf v = load(x + i, n - i);
         store(out + i, select(v < splat(0.0f), splat(0.0f), v), n - i);  // so written that NaN stays NaN
     }
@@ -32,6 +33,7 @@ template <class T>
 static void relu_backward(const T* gradient, const T* out, T* dx, int64_t n, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < n; i += W) {
+        expect(gradient + i), expect(out + i);
         vi passes = load(out + i, n - i) > splat(0.0f);
         store(dx + i, (vf)((vi)load(gradient + i, n - i) & passes), n - i);
     }

@@ -20,8 +20,10 @@ static void residual(const T* x, const T* y, const float* gamma, const float* be
                 if (y && dropped) drop_factors(drop, r * drop_blocks(d) + c / DROP, factors);
                 for (int64_t i = c; i < d && i < c + DROP; i += W) {
                     vf v = load(x_r + i, d - i);
+                    expect(x_r + i);
                     if (y) {
                         vf added = load(y + r * d + i, d - i);
+                        expect(y + r * d + i);
                         v += dropped ? added * load(factors + i - c) : added;
                     }
                     if (z) store(z + r * d + i, v, d - i);
@@ -66,6 +68,7 @@ static void residual_backward(const T* gradient, const T* z, const float* gamma,
         for (int64_t r = t * share; r < R && r < (t + 1) * share; r++) {
             vf sum_g{}, sum_gn{};
             for (int64_t i = 0; i < d; i += W) {
+                expect(gradient + r * d + i), expect(z + r * d + i);
                 vf o = load(gradient + r * d + i, d - i);
                 vf n = (load(z + r * d + i, d - i) - mean[r]) * rstd[r];
                 vf g = o * load(gamma + i, d - i);

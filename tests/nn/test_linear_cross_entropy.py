@@ -12,7 +12,7 @@ from torch.autograd import gradcheck
 from torch.testing import assert_close
 
 from multihead.nn.kernels import linear_cross_entropy as kernel
-from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
+from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
 from multihead.nn.losses import smoothed_cross_entropy
 
 N, D, V = 17, 5, 13
@@ -158,3 +158,21 @@ def test_a_gradient_of_the_gradient_is_refused() -> None:
     (gradient,) = torch.autograd.grad(loss, hidden, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()  # type: ignore[no-untyped-call]
+
+
+@given(left=st.lists(st.booleans(), min_size=1, max_size=43), agreeing=st.booleans())
+def test_rows_without_a_target_count_nothing(left: list[bool], agreeing: bool) -> None:
+    n, kept = len(left), torch.tensor(left)
+    hidden = torch.randn(n, 2, D, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(V, D, dtype=torch.float64, requires_grad=True)
+    targets = torch.randint(V, (n,))
+
+    def told(hidden: Tensor, targets: Tensor) -> tuple[Tensor, ...]:
+        if agreeing:
+            return agreeing_cross_entropy(hidden, weight, targets, 0.1, 5.0)
+        return linear_cross_entropy(hidden[:, 0], weight, targets, 0.1)
+
+    found, expected = told(hidden, targets.where(kept, kernel.NOTHING)), told(hidden[kept], targets[kept])
+    assert_close(found, expected)
+    both = (torch.autograd.grad(3 * one[0], (hidden, weight)) for one in (found, expected))
+    assert_close(*both)

@@ -1,6 +1,7 @@
 """Memory that nobody has written is multiplied too, up to a whole register: it must hold zeros.
 
-What happens to lie there may be subnormal numbers, with which Intel's processors take a hundred times as long.
+What happens to lie there may be subnormal numbers, with which Intel's processors take a hundred times
+as long.
 """
 
 from collections.abc import Iterator

@@ -26,7 +26,7 @@ def narrow_by_default() -> Iterator[None]:
     torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("target", [11, 2**40, -1, -100])
+@pytest.mark.parametrize("target", [11, 2**40, -2, -100])
 def test_a_target_that_is_no_id_is_refused(target: int) -> None:
     hidden, weight = torch.randn(5, 7), torch.randn(11, 7)
     with pytest.raises(IndexError, match="none of the 11 ids"):

@@ -94,7 +94,7 @@ class NativeCache:
         self._own = self._larger(_aligned(M))
 
     def _larger(self, room: int) -> tuple[Tensor, Tensor]:
-        """What was written, with room for more; zeros up to a multiple of ``ALIGNED``, which are multiplied."""
+        """What was written, with room for more; zeros behind it, up to a multiple of ``ALIGNED``."""
         keys, values = (part[:, : self.sentences] for part in self._own)
         larger = (
             keys.new_empty(*keys.shape[:-1], room),

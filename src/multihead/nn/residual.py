@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from multihead.nn.dropout import Dropout
 from multihead.nn.kernels.residual_norm import residual_norm, residual_sum
+from multihead.nn.kernels.twice import twice
 from multihead.nn.layer_norm import LayerNorm
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -37,7 +38,8 @@ class PostNorm(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        return residual_norm(x, sublayer(x), self.norm, self.dropout.chance)
+        x, read = twice(x)
+        return residual_norm(x, sublayer(read), self.norm, self.dropout.chance)
 
 
 class PreNorm(nn.Module):
@@ -55,4 +57,5 @@ class PreNorm(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        return residual_sum(x, sublayer(self.norm(x)), self.dropout.chance)
+        x, read = twice(x)
+        return residual_sum(x, sublayer(self.norm(read)), self.dropout.chance)

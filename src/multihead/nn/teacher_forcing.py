@@ -78,26 +78,24 @@ def _with_bias(hidden: Tensor, weight_Vd: Tensor, bias_V: Tensor | None) -> tupl
 def _sums(
     hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    real_BT = _real(batch)
-    if hidden_BTd.is_cuda:  # how many are real is asked of nobody
-        targets_N = batch.target_out.where(real_BT, NOTHING).flatten()
-        return linear_cross_entropy(hidden_BTd.flatten(0, 1), weight_Vd, targets_N, smoothing)
-    return linear_cross_entropy(hidden_BTd[real_BT], weight_Vd, batch.target_out[real_BT], smoothing)
+    return linear_cross_entropy(hidden_BTd.flatten(0, 1), weight_Vd, _targets(batch), smoothing)
 
 
 @uncompiled
 def _agreeing_sums(
     hidden_BT2d: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float, alpha: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    real_BT = _real(batch)
-    targets_N = batch.target_out[real_BT]
-    return agreeing_cross_entropy(hidden_BT2d[real_BT], weight_Vd, targets_N, smoothing, alpha)
+    return agreeing_cross_entropy(hidden_BT2d.flatten(0, 1), weight_Vd, _targets(batch), smoothing, alpha)
 
 
 def target_log_probabilities(logits_BTV: Tensor, batch: PairBatch) -> Tensor:
     """Log-probability of each target token, (B, T); 0 where there is padding."""
     log_p_BT = logits_BTV.float().log_softmax(-1).gather(2, batch.target_out[..., None])[..., 0]
     return torch.where(_real(batch), log_p_BT, 0.0)
+
+
+def _targets(batch: PairBatch) -> Tensor:
+    return batch.target_out.where(_real(batch), NOTHING).flatten()
 
 
 def _real(batch: PairBatch) -> Tensor:

@@ -25,8 +25,8 @@ GPU_BLOCK_ELEMENTS = 1 << 28
 """On a GPU: half a GiB in bf16."""
 
 NOTHING = -1
-"""In the place of a target: nothing is to be said there. On a GPU no rows are selected, because Python would
-have to wait until their number is known."""
+"""In the place of a target: nothing is to be said there. Such rows are left out before the product, but not
+on a GPU, where Python would have to wait until their number is known (two guesses that shall agree do)."""
 
 NATIVE_BLOCKS = 4
 """How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
@@ -52,6 +52,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
         dtype = _product_dtype(hidden_Nd)
         exact = torch.promote_types(dtype, torch.float32)
         h_Nd, w_Vd = hidden_Nd.detach().to(dtype), weight_Vd.detach().to(dtype)
+        ctx.asked = _asked(targets_N) if agreement or hidden_Nd.device.type == "cpu" else None
+        if ctx.asked is not None:
+            h_Nd, targets_N = h_Nd.index_select(0, ctx.asked), targets_N.index_select(0, ctx.asked)
         N, V = h_Nd.shape[0], w_Vd.shape[0]
         h_Nd = F.pad(h_Nd, (0, 0, 0, -N % EVEN_ROWS if N >= 16 * EVEN_ROWS else 0))
         padded = len(h_Nd)
@@ -96,7 +99,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
         if wanted:
             ctx.save_for_backward(hidden_gradient[:N], weight_gradient)
-            ctx.dtypes = hidden_Nd.dtype, weight_Vd.dtype
+            ctx.dtypes, ctx.rows = (hidden_Nd.dtype, weight_Vd.dtype), len(hidden_Nd)
         nll, uniform, correct = sums.unbind()
         loss = (1 - smoothing) * nll + smoothing * uniform + agreement * apart
         ctx.mark_non_differentiable(nll, correct, apart)
@@ -108,14 +111,23 @@ class _LinearCrossEntropy(torch.autograd.Function):
         hidden_gradient, weight_gradient = ctx.saved_tensors
         hidden_dtype, weight_dtype = ctx.dtypes
         scale = gradients[0]
+        dh = hidden_gradient.to(hidden_dtype) * scale
+        if ctx.asked is not None:
+            dh = dh.new_zeros(ctx.rows, dh.shape[1]).index_copy_(0, ctx.asked, dh)
         return (
-            hidden_gradient.to(hidden_dtype) * scale,
+            dh,
             weight_gradient.to(weight_dtype) * scale,
             None,
             None,
             None,
             None,
         )
+
+
+def _asked(targets_N: Tensor) -> Tensor | None:
+    """The rows that are not to be left out; None: all."""
+    asked_N = targets_N != NOTHING
+    return None if bool(asked_N.all()) else asked_N.nonzero()[:, 0]
 
 
 def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
@@ -163,7 +175,7 @@ def linear_cross_entropy(
     Args:
         hidden_Nd: what the output layer reads.
         weight_Vd: its matrix.
-        targets_N: the right ids; not on a CPU also ``NOTHING``, for a row that counts nothing.
+        targets_N: the right ids, or ``NOTHING`` for a row that counts nothing.
         smoothing: s, from 0 to 1.
     """
     loss, nll, correct, _ = _applied(hidden_Nd, weight_Vd, targets_N, smoothing, 0.0)
