@@ -17,8 +17,7 @@ INLINE void turn_square(vf* one) {
     }
 }
 
-constexpr int64_t STRIP = 256;  // columns whose places are on no more pages than the processor remembers
-constexpr int SQUARE = 2 * W;   // rows of bf16: two beside each other are moved as one number
+constexpr int SQUARE = 2 * W;  // rows of bf16: two beside each other are moved as one number
 
 // SQUARE rows and W columns.
 INLINE void turn_part(const bf16* g, int64_t e, bf16* out, int64_t stride, float* sums, bool past) {
@@ -52,13 +51,9 @@ static void turned(const bf16* g, int64_t N, int64_t e, bf16* out, int64_t strid
         float* own = parts + t * padded(e);
         const int64_t last = t + 1 == threads || (t + 1) * share > N ? N : (t + 1) * share;
         const int64_t end = last / SQUARE * SQUARE;
-        for (int64_t strip = 0; strip < whole; strip += STRIP)
-            for (int64_t r = t * share; r < end; r += SQUARE)
-                for (int64_t c = strip; c < whole && c < strip + STRIP; c += W) {
-                    if (c % 32 == 0)
-                        for (int i = SQUARE; i < 2 * SQUARE; i++) __builtin_prefetch(g + (r + i) * e + c);
-                    turn_part(g + r * e + c, e, out + c * stride + r, stride, own + c, past);
-                }
+        for (int64_t r = t * share; r < end; r += SQUARE)
+            for (int64_t c = 0; c < whole; c += W)
+                turn_part(g + r * e + c, e, out + c * stride + r, stride, own + c, past);
         // What is left of the columns, and of the last rows.
         for (int64_t row = t * share; row < last; row++)
             for (int64_t c = row < end ? whole : 0; c < e; c++)
