@@ -69,7 +69,7 @@ def test_the_loss_of_two_passes_is_that_of_each_and_their_divergence(
     hidden = torch.randn(n, 2, 5, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(13, 5, dtype=torch.float64, requires_grad=True)
     targets = torch.randint(13, (n,))
-    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, EVEN_ROWS=2):
+    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, SOME_ELEMENTS=block // 3, EVEN_ROWS=2):
         loss, nll, correct, apart = agreeing_cross_entropy(hidden, weight, targets, 0.1, alpha)
     each = [linear_cross_entropy(hidden[:, k], weight, targets, 0.1) for k in (0, 1)]
     divergence = by_the_book(F.linear(hidden.flatten(0, 1), weight))

@@ -56,7 +56,7 @@ def test_values_and_gradients_are_pytorchs_whatever_the_block(
     n: int, v: int, smoothing: float, block: int, even: int, seed: int
 ) -> None:
     torch.manual_seed(seed)
-    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, EVEN_ROWS=even):
+    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, SOME_ELEMENTS=block // 3, EVEN_ROWS=even):
         assert_by_the_book(*hidden_weight_targets(n, v), smoothing)
 
 

@@ -18,16 +18,16 @@ class _ByteDropout(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, dropped_of_256: int) -> Tensor:
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
         words.random_(torch.iinfo(torch.int64).min, None)
-        keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped_of_256
+        # As numbers of x: a product with truth values would convert them in both passes.
+        keep = (words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped_of_256).to(x.dtype)
         ctx.save_for_backward(keep)
         ctx.scale = 256 / (256 - dropped_of_256)
-        dropped: Tensor = x * keep * ctx.scale
-        return dropped
+        return (x * keep).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (keep,) = ctx.saved_tensors
-        return gradients[0] * keep * ctx.scale, None
+        return (gradients[0] * keep).mul_(ctx.scale), None
 
 
 class _NativeDropout(torch.autograd.Function):

@@ -18,8 +18,11 @@ from multihead.gpu import kernel
 from multihead.nn.kernels import sampled_gradient
 from multihead.nn.kernels.disagreement import disagreement
 
-BLOCK_ELEMENTS = 1 << 21
-"""Logits a block, two buffers of 8 and 4 MiB that every block uses again: fresh memory is slow memory."""
+BLOCK_ELEMENTS = 1 << 23
+"""Logits a block, in a buffer of 16 or 32 MiB that every block uses again: fresh memory is slow memory."""
+
+SOME_ELEMENTS = 1 << 21
+"""Of those so many at a time in float32, another 8 MiB, where no kernel goes through them row by row."""
 
 GPU_BLOCK_ELEMENTS = 1 << 28
 """On a GPU: half a GiB in bf16."""
@@ -27,9 +30,6 @@ GPU_BLOCK_ELEMENTS = 1 << 28
 NOTHING = -1
 """In the place of a target: nothing is to be said there. Such rows are left out before the product, but not
 on a GPU, where Python would have to wait until their number is known (two guesses that shall agree do)."""
-
-NATIVE_BLOCKS = 4
-"""How many times more of them the native kernel takes, which needs one buffer only and goes row by row."""
 
 MOST_ROWS = 1024
 """Rows a block on a CPU: oneDNN lays out more of them in another way, at 0.6 of the speed (AMX)."""
@@ -63,16 +63,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
         sums = h_Nd.new_zeros(3, dtype=exact)
 
         by_native, by_triton = native.suits(h_Nd), kernel("nn.kernels.triton_cross_entropy", h_Nd)
-        elements, most = BLOCK_ELEMENTS * (NATIVE_BLOCKS if by_native else 1), MOST_ROWS
+        elements, some, most = BLOCK_ELEMENTS, SOME_ELEMENTS, MOST_ROWS
         if h_Nd.device.type != "cpu":
-            elements, most = GPU_BLOCK_ELEMENTS, padded
+            elements, some, most = GPU_BLOCK_ELEMENTS, GPU_BLOCK_ELEMENTS, padded
         rows = max(1, min(padded, elements // V, most))
         rows += rows % 2  # pairs stay together
         product_nV = h_Nd.new_empty(rows, V)
         by_sampling = wanted and not agreement and sampled_gradient.suits(product_nV)
         apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
-        alone = by_native or by_triton is not None
-        buffer_nV = product_nV if alone else h_Nd.new_empty(rows, V, dtype=exact)
+        few = 0 if by_native or by_triton is not None else max(1, min(rows, some // V))
+        buffer_nV = h_Nd.new_empty(few, V, dtype=exact)
         for start in range(0, padded, rows):
             block = slice(start, min(padded, start + rows))
             whole_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
@@ -89,7 +89,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
             elif by_triton is not None:
                 sums += by_triton.rows_to_gradient(g_nV, targets_n, smoothing, wanted)
             else:
-                sums += _eager(g_nV, buffer_nV[: len(g_nV)], targets_n, smoothing, wanted)
+                for part_nV, of_part_n in zip(g_nV.split(few), targets_n.split(few), strict=True):
+                    sums += _eager(part_nV, buffer_nV[: len(part_nV)], of_part_n, smoothing, wanted)
             if wanted:
                 if agreement:
                     g_nV.add_(apart_nV[: len(g_nV)], alpha=agreement)
