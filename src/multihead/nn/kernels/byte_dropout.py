@@ -22,7 +22,8 @@ class _ByteDropout(torch.autograd.Function):
         keep = (words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped_of_256).to(x.dtype)
         ctx.save_for_backward(keep)
         ctx.scale = 256 / (256 - dropped_of_256)
-        return (x * keep).mul_(ctx.scale)
+        dropped: Tensor = (x * keep).mul_(ctx.scale)
+        return dropped
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
