@@ -89,7 +89,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
             elif by_triton is not None:
                 sums += by_triton.rows_to_gradient(g_nV, targets_n, smoothing, wanted)
             else:
-                for part_nV, of_part_n in zip(g_nV.split(few), targets_n.split(few), strict=True):
+                for first in range(0, len(g_nV), few):
+                    part_nV, of_part_n = g_nV[first : first + few], targets_n[first : first + few]
                     sums += _eager(part_nV, buffer_nV[: len(part_nV)], of_part_n, smoothing, wanted)
             if wanted:
                 if agreement:

@@ -3,8 +3,9 @@
 Equations: dh = g W and dW = g^T h, with g = softmax(h W^T) - q. Nearly all of g is next to nothing, though
 both products together are two thirds of the layer's work. Here an entry smaller than a grain becomes 0 or a
 grain with its sign, at random, so that its mean is what it was (stochastic rounding, Gupta et al. 2015, sec.
-3.1, near 0 only; drawn systematically, Madow 1949), and some entries in a hundred are left to be multiplied. Where 2 % of 8,000 are left and d
-is 256, softmax and both products take less than a third of their time, a small Transformer's update 0.85.
+3.1, near 0 only; drawn systematically, Madow 1949), and some entries in a hundred are left to be multiplied.
+Where 2 % of 8,000 are left and d is 256, softmax and both products take less than a third of their time, a
+small Transformer's update 0.85.
 """
 
 from collections.abc import Iterator
