@@ -31,7 +31,7 @@ INLINE Softmax softmax(const T* x, int64_t V, int64_t target, float* powers, dou
     const float mean = sum(total[0] + total[1] + (total[2] + total[3])) / (float)V;
     vf mass{};
     for (int64_t i = 0; i < V; i += W) {
-        vf e = exponential(load(x + i, V - i) - highest);
+        vf e = decay<T>(load(x + i, V - i) - highest);
         if (V - i < W) e = (vf)((vi)e & (lanes() < (int32_t)(V - i)));
         store(powers + i, e);
         mass += e;

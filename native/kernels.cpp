@@ -8,7 +8,8 @@
 #include "residual.h"
 #include "sampled.h"
 #include "search_layers.h"
-#include "turned.h"
+#include "tile_attention.h"
+#include "weight_gradient.h"
 
 #define JOINED(name, level) name##_##level
 #define WITH_LEVEL(name, level) JOINED(name, level)
@@ -56,11 +57,12 @@ EXPORT(relu_backward)(int is_bf16, const void* gradient, const void* out, void* 
     TYPED(is_bf16, relu_backward((const T*)gradient, (const T*)out, (T*)dx, n, threads));
 }
 
-EXPORT(turned)(int, const void* g, int64_t N, int64_t e, void* out, int64_t stride, float* sums, int threads) {
-    float* parts = scratch(padded(e) * threads);
-    turned((const bf16*)g, N, e, (bf16*)out, stride, sums, parts, threads);
-    free(parts);
+#ifdef __AMX_TILE__
+EXPORT(weight_gradient)(int, const bf16* g, int64_t g_n, const bf16* x, int64_t x_n, int64_t N, int64_t e, int64_t d,
+                        float* out, float* sums, int threads) {
+    weight_gradient(g, g_n, x, x_n, N, e, d, out, sums, threads);
 }
+#endif
 
 EXPORT(residual)(int is_bf16, const void* x, const void* y, const float* gamma, const float* beta, void* z,
                  void* out, float* mean, float* rstd, int64_t R, int64_t d, double epsilon, int64_t seed,
@@ -94,26 +96,43 @@ EXPORT(sampled_cross_entropy)(int is_bf16, void* logits, const int64_t* targets,
     free(parts);
 }
 
-static Heads heads(Ints n) { return {n[0], n[1], n[2]}; }
+template <class T>
+static Heads<T> heads(void* x, Ints n) {
+    return {(T*)x, n[0], n[1], n[2]};
+}
+template <class T>
+static Heads<const T> heads(const void* x, Ints n) {
+    return {(const T*)x, n[0], n[1], n[2]};
+}
 static Mask masked(const void* allowed, Ints n) { return {(const uint8_t*)allowed, n[0], n[1], n[2], n[3]}; }
 static Shape shape(Ints n) { return {n[0], n[1], n[2], n[3], n[4], n[5]}; }
 
 EXPORT(attention)(int is_bf16, const void* q, Ints q_, const void* k, Ints k_, const void* v, Ints v_,
                   const void* allowed, Ints allowed_, void* out, Ints out_, float* stats, Ints sizes,
                   int64_t seed, int64_t dropped, int threads) {
-    TYPED(is_bf16, attention((const T*)q, heads(q_), (const T*)k, heads(k_), (const T*)v, heads(v_),
-                             masked(allowed, allowed_), (T*)out, heads(out_), stats, shape(sizes), seed, dropped,
-                             threads));
+#ifdef __AMX_TILE__
+    if (is_bf16 && tiled(shape(sizes)))
+        return tile_attention(heads<bf16>(q, q_), heads<bf16>(k, k_), heads<bf16>(v, v_), masked(allowed, allowed_),
+                              heads<bf16>(out, out_), stats, shape(sizes), dropout_of(seed, dropped), threads);
+#endif
+    TYPED(is_bf16, attention(heads<T>(q, q_), heads<T>(k, k_), heads<T>(v, v_), masked(allowed, allowed_),
+                             heads<T>(out, out_), stats, shape(sizes), dropout_of(seed, dropped), threads));
 }
 
 EXPORT(attention_backward)(int is_bf16, const void* gradient, Ints gradient_, const void* q, Ints q_,
                            const void* k, Ints k_, const void* v, Ints v_, const void* allowed, Ints allowed_,
                            const float* stats, void* dq, Ints dq_, void* dk, Ints dk_, void* dv, Ints dv_,
                            Ints sizes, int64_t seed, int64_t dropped, int threads) {
-    TYPED(is_bf16, attention_backward((const T*)gradient, heads(gradient_), (const T*)q, heads(q_), (const T*)k,
-                                      heads(k_), (const T*)v, heads(v_), masked(allowed, allowed_), stats,
-                                      (T*)dq, heads(dq_), (T*)dk, heads(dk_), (T*)dv, heads(dv_), shape(sizes),
-                                      seed, dropped, threads));
+#ifdef __AMX_TILE__
+    if (is_bf16 && tiled(shape(sizes)))
+        return tile_attention_backward(heads<bf16>(gradient, gradient_), heads<bf16>(q, q_), heads<bf16>(k, k_),
+                                       heads<bf16>(v, v_), masked(allowed, allowed_), stats, heads<bf16>(dq, dq_),
+                                       heads<bf16>(dk, dk_), heads<bf16>(dv, dv_), shape(sizes),
+                                       dropout_of(seed, dropped), threads);
+#endif
+    TYPED(is_bf16, attention_backward(heads<T>(gradient, gradient_), heads<T>(q, q_), heads<T>(k, k_), heads<T>(v, v_),
+                                      masked(allowed, allowed_), stats, heads<T>(dq, dq_), heads<T>(dk, dk_),
+                                      heads<T>(dv, dv_), shape(sizes), dropout_of(seed, dropped), threads));
 }
 
 static Additive additive_of(const float* q, const float* k, const float* v, Ints n) {

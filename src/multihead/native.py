@@ -19,7 +19,7 @@ SIGNATURES = {
     "dropout": "ppiiii",
     "relu": "ppi",
     "relu_backward": "pppi",
-    "turned": "piipip",
+    "weight_gradient": "pipiiiipp",
     "residual": "ppppppppiidii",
     "residual_backward": "pppppppppiiii",
     "cross_entropy": "pppiidi",
@@ -37,6 +37,8 @@ SIGNATURES = {
     "log_normaliser": "ppii",
     "top": "pppiii",
 }
+# Those that only one level has.
+LEVEL_OF = {"weight_gradient": "amx"}
 _FORMATS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
 _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 
@@ -56,7 +58,11 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
     except (OSError, AttributeError):  # of another machine, or without the libraries that it was linked to
         return None, ()
     # One that was compiled for an earlier version lacks what came later, and is none.
-    whole = [level for level in able if all(hasattr(library, f"{name}_{level}") for name in SIGNATURES)]
+    whole = [
+        level
+        for level in able
+        if all(hasattr(library, f"{name}_{level}") for name in SIGNATURES if LEVEL_OF.get(name, level) == level)
+    ]
     return library, tuple(whole)
 
 
@@ -79,6 +85,11 @@ def use(level: str) -> Iterator[None]:
         yield
     finally:
         _level = before
+
+
+def has(name: str) -> bool:
+    """Tell whether the kernels in use have this one."""
+    return bool(_level) and LEVEL_OF.get(name, _level) == _level
 
 
 def suits(*tensors: Tensor) -> bool:

@@ -12,7 +12,7 @@ from multihead.nn import MultiHeadAttention
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.kernels import stacked_linear as kernel
 from multihead.nn.kernels.short_attention import laid_out_like
-from multihead.nn.kernels.stacked_linear import beside, stacked_linear, suits, turned
+from multihead.nn.kernels.stacked_linear import beside, stacked_linear, suits, weight_gradient
 from multihead.nn.linear import Linear, all_linear
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
@@ -65,29 +65,48 @@ def test_it_is_the_equation_and_its_gradients(level: str, widths: tuple[int, ...
         assert (gradient.double() - wanted.double()).abs().max() < 2**-6 * scale
 
 
-@given(st.integers(1, 97), st.integers(1, 77), st.integers(1, 3), st.sampled_from(native.LEVELS or ("",)))
-def test_a_matrix_is_turned_round_exactly(N: int, e: int, threads: int, level: str) -> None:
-    g = torch.randn(N, e).bfloat16()
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        with native.use(level):
-            found, sums = turned(g)
-    finally:
-        torch.set_num_threads(before)
-    assert torch.equal(found, g.T)
-    assert_close(sums, g.float().sum(0), rtol=1e-5, atol=1e-5)
-    behind = found.as_strided((e, found.stride(0) - N), (found.stride(0), 1), N)
-    assert not behind.any(), "a product on matrix registers reads on"
+matrix_registers = pytest.mark.skipif("amx" not in native.LEVELS, reason="a processor with AMX")
 
 
-def test_a_product_does_not_see_what_memory_held_before(level: str) -> None:
-    x, g = torch.randn(7, 64).bfloat16(), torch.randn(7, 64).bfloat16()
-    for _ in range(3):
-        del_me = torch.full((64, 64), float("nan"), dtype=torch.bfloat16)
-        del del_me
-        with native.use(level):
-            assert_close((turned(g)[0] @ x).float(), g.float().T @ x.float(), rtol=1e-2, atol=1e-1)
+def spread(rows: int, columns: int, room: int) -> torch.Tensor:
+    """A matrix whose rows lie apart; what is between them is no number."""
+    whole = torch.full((rows, columns + room), torch.nan, dtype=torch.bfloat16)
+    whole[:, :columns] = torch.randn(rows, columns)
+    return whole[:, :columns]
+
+
+@matrix_registers
+@given(
+    N=st.integers(1, 601),
+    e=st.integers(1, 21),
+    d=st.integers(1, 21),
+    room=st.sampled_from([0, 1, 32]),  # what lies between rows
+    seed=st.integers(0, 999),
+)
+def test_gradients_at_weights_and_biases(N: int, e: int, d: int, room: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    g, x = spread(N, 32 * e, room), spread(N, 32 * d, room)
+    with native.use("amx"):
+        of_weight, of_bias = weight_gradient(g, x)
+        before = torch.get_num_threads()
+        torch.set_num_threads(3)
+        try:
+            assert all(map(torch.equal, weight_gradient(g, x), (of_weight, of_bias)))
+        finally:
+            torch.set_num_threads(before)
+    exact = g.double().T @ x.double()
+    assert (of_weight - exact).abs().max() <= 1e-5 * N**0.5 * exact.abs().max()
+    assert_close(of_bias.double(), g.double().sum(0), rtol=1e-5, atol=1e-4)
+
+
+@matrix_registers
+def test_gradients_at_weights_pass_on_what_is_no_number() -> None:
+    g, x = torch.randn(37, 64).bfloat16(), torch.randn(37, 32).bfloat16()
+    g[36, 5] = torch.nan
+    with native.use("amx"):
+        of_weight, of_bias = weight_gradient(g, x)
+    assert torch.equal(of_weight.isnan().any(1), torch.arange(64) == 5)
+    assert torch.equal(of_bias.isnan(), torch.arange(64) == 5)
 
 
 def test_nan_is_passed_on(level: str) -> None:

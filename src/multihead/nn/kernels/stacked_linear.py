@@ -21,9 +21,6 @@ from multihead import native
 Layer = tuple[Tensor, Tensor]
 """A weight (e, d) and a bias (e)."""
 
-SPARE = 32
-"""Numbers between the rows of a matrix that was turned round, lest they lie a multiple of 4 KiB apart."""
-
 
 class _StackedLinear(torch.autograd.Function):
     @staticmethod
@@ -72,19 +69,22 @@ def _stacked(parts: Sequence[Tensor]) -> Tensor:
 
 def _of_parameters(g_Ne: Tensor, x_Nd: Tensor) -> tuple[Tensor, Tensor]:
     """g^T x and 1^T g."""
-    if native.level() != "amx":
-        return g_Ne.T @ x_Nd, g_Ne.sum(0)
-    turned_eN, sums_e = turned(g_Ne.contiguous())
-    return turned_eN @ x_Nd, sums_e
+    whole_registers = g_Ne.shape[1] % 32 == x_Nd.shape[1] % 32 == 0
+    if native.has("weight_gradient") and whole_registers:
+        return weight_gradient(g_Ne, x_Nd)
+    return g_Ne.T @ x_Nd, g_Ne.sum(0)
 
 
-def turned(g_Ne: Tensor) -> tuple[Tensor, Tensor]:
-    """g^T (e, N), with room between its rows, and 1^T g (e), in float32: native/turned.h."""
-    N, e = g_Ne.shape
-    stride = -(-N // SPARE) * SPARE + SPARE
-    turned_eM, sums_e = g_Ne.new_empty(e, stride), torch.empty(e)
-    native.call("turned", g_Ne.dtype, g_Ne, N, e, turned_eM, stride, sums_e)
-    return turned_eM[:, :N], sums_e
+def weight_gradient(g_Ne: Tensor, x_Nd: Tensor) -> tuple[Tensor, Tensor]:
+    """g^T x and 1^T g in float32, for widths that are multiples of 32: native/weight_gradient.h."""
+    (N, e), d = g_Ne.shape, x_Nd.shape[1]
+    g_Ne, x_Nd = (part if part.stride(1) == 1 else part.contiguous() for part in (g_Ne, x_Nd))
+    out_ed, sums_e = torch.empty(e, d), torch.empty(e)
+    sizes = (N, e, d)
+    native.call(
+        "weight_gradient", g_Ne.dtype, g_Ne, g_Ne.stride(0), x_Nd, x_Nd.stride(0), *sizes, out_ed, sums_e
+    )
+    return out_ed, sums_e
 
 
 def beside(parts: Sequence[Tensor]) -> Tensor:

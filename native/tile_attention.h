@@ -1,0 +1,194 @@
+// Attention over short sequences on matrix registers (Intel's AMX): the equations of attention.h, by products of bf16
+// that are summed in float32. Weights and the gradients at the scores are rounded to bf16 before they are multiplied,
+// as PyTorch's products of bf16 do. d_k and d_v are multiples of 32.
+#pragma once
+#include "attention_scores.h"
+#include "tile_layouts.h"
+
+#ifdef __AMX_TILE__
+// (n, d) to (padded(n), d).
+INLINE void bring_whole(const bf16* from, int64_t stride, int64_t n, int64_t d, bf16* to) {
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t i = 0; i < d; i += DEEP, to += DEEP) store_words(to, words(from + r * stride + i));
+    memset(to, 0, (padded(n) - n) * d * sizeof(bf16));
+}
+
+// (n, d) to squares of 16 words (two numbers of each of 16 rows) by 16 rows.
+INLINE void turn(const bf16* from, int64_t stride, int64_t n, int64_t d, bf16* to) {
+    for (int64_t r = 0; r < n; r += W)
+        for (int64_t c = 0; c < d; c += DEEP) {
+            vf square[W];
+            for (int i = 0; i < W; i++) square[i] = r + i < n ? words(from + (r + i) * stride + c) : vf{};
+            turn_square(square);
+            for (int i = 0; i < W; i++, to += DEEP) store_words(to, square[i]);
+        }
+}
+
+// (n, d) to (deep(n) / 2, d) words.
+INLINE void pair_rows(const bf16* from, int64_t stride, int64_t n, int64_t d, bf16* to) {
+    for (int64_t r = 0; r < n; r += 2, from += 2 * stride)
+        for (int64_t c = 0; c < d; c += DEEP, to += 2 * DEEP) {
+            vf first = words(from + c), second = r + 1 < n ? words(from + stride + c) : vf{};
+            pair(first, second);
+            store_words(to, first), store_words(to + DEEP, second);
+        }
+    memset(to, 0, (deep(n) - n) / 2 * 2 * d * sizeof(bf16));
+}
+
+// Sums (n, d) times the rows' factors: one each, or with a step of 0 the same for all.
+INLINE void send_whole(const float* from, int64_t n, int64_t d, const float* factors, int64_t step, bf16* to, int64_t stride) {
+    const bool past = lined_up(to, stride * sizeof(bf16));
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t i = 0; i < d; i += DEEP, from += DEEP) {
+            const __m512i both = narrow(load(from) * factors[r * step], load(from + W) * factors[r * step]);
+            bf16* line = to + r * stride + i;
+            past ? _mm512_stream_si512((__m512i*)line, both) : _mm512_storeu_si512(line, both);
+        }
+}
+
+// Weights key by key (K, padded(n)) as rows of bf16 (K, deep(n)).
+INLINE void rows_of(const float* weights, int64_t K, int64_t n, bf16* to) {
+    const int64_t N = padded(n);
+    for (int64_t k = 0; k < K; k++, weights += N)
+        for (int64_t i = 0; i < N; i += DEEP, to += DEEP)
+            store_words(to, (vf)narrow(load(weights + i), N - i > W ? load(weights + i + W) : vf{}));
+}
+
+// The same query by query: (n, deep(K)).
+INLINE void turned_rows_of(const float* weights, int64_t K, int64_t n, bf16* to) {
+    const int64_t N = padded(n);
+    const __m512i interleaved = (__m512i)(lanes() * 0x10001 + 0x100000);
+    for (int64_t first = 0; first < n; first += W)
+        for (int64_t k = 0; k < K; k += DEEP) {
+            vf square[W];
+            for (int64_t i = 0, at = k; i < W; i++, at += 2) {
+                const float* row = weights + at * N + first;
+                const vf even = at < K ? load(row) : vf{}, odd = at + 1 < K ? load(row + N) : vf{};
+                square[i] = (vf)_mm512_permutexvar_epi16(interleaved, narrow(even, odd));
+            }
+            turn_square(square);
+            for (int i = 0; i < W; i++) store_words(to + (first + i) * deep(K) + k, square[i]);
+        }
+}
+
+// The right matrix of a product: where the next 16 words (of a column's depth) stand, and the next 16 columns.
+struct Right {
+    const bf16* x;
+    int64_t stride, deeper, beside;
+};
+INLINE Right turned_right(const bf16* x, int64_t D) { return {x, DEEP, W * DEEP, W * D}; }
+INLINE Right paired_right(const bf16* x, int64_t D) { return {x, 2 * D, W * 2 * D, DEEP}; }
+
+// out (M, N) = [out +] a (M, depth) b by squares of 16, two beside each other where there are two.
+INLINE void tile_product(int64_t M, int64_t N, int64_t depth, const bf16* a, int64_t a_m, Right b, float* out,
+                         int64_t out_m, bool add) {
+    constexpr int FIRST = 0, SECOND = 1;
+    for (int64_t m = 0; m < M; m += W)
+        for (int64_t n = 0; n < N; n += DEEP) {
+            const bool two = n + W < N;
+            float* to = out + m * out_m + n;
+            add ? tile_load<FIRST>(to, 4 * out_m) : tile_zero<FIRST>();
+            if (two) add ? tile_load<SECOND>(to + W, 4 * out_m) : tile_zero<SECOND>();
+            for (int64_t k = 0; k < depth; k += DEEP) {
+                const bf16* right = b.x + n / W * b.beside + k / DEEP * b.deeper;
+                tile_load<INPUTS>(a + m * a_m + k, 2 * a_m);
+                tile_load<WEIGHTS>(right, 2 * b.stride), tile_dot_bf16<FIRST, INPUTS, WEIGHTS>();
+                if (two) tile_load<LAST_WEIGHTS>(right + b.beside, 2 * b.stride);
+                if (two) tile_dot_bf16<SECOND, INPUTS, LAST_WEIGHTS>();
+            }
+            tile_store<FIRST>(to, 4 * out_m);
+            if (two) tile_store<SECOND>(to + W, 4 * out_m);
+        }
+}
+
+// Memory of a thread's own, handed out piece by piece.
+struct Pieces {
+    float *all, *next;
+    explicit Pieces(int64_t floats) : all(scratch(floats)), next(all) {}
+    ~Pieces() { free(all); }
+    float* floats(int64_t n) { return (next += n) - n; }
+    bf16* halves(int64_t n) { return (bf16*)floats(n / 2); }
+};
+
+INLINE bool tiled(const Shape& s) { return s.d_k % DEEP == 0 && s.d_v % DEEP == 0; }
+
+static void tile_attention(Heads<const bf16> q, Heads<const bf16> k, Heads<const bf16> v, Mask mask, Heads<bf16> out,
+                           float* stats, const Shape& s, const Dropout& dropout, int threads) {
+    const int64_t K = deep(s.K), D_k = s.d_k, D_v = s.d_v, N = QUERIES;
+    const float scale = 1.0f / sqrtf((float)s.d_k);
+#pragma omp parallel num_threads(threads)
+    {
+        const WholeTiles tiles;
+        Pieces memory(K * (D_k / 2 + D_v / 2 + 2 * N) + N * (D_k / 2 + K / 2 + D_v));
+        bf16 *keys = memory.halves(K * D_k), *values = memory.halves(K * D_v);
+        bf16 *queries = memory.halves(N * D_k), *weights = memory.halves(N * K);
+        float *scores = memory.floats(K * N), *heads = memory.floats(N * D_v);
+        Shown shown{(int32_t*)memory.floats(K * N)};
+#pragma omp for schedule(static)
+        for (int64_t job = 0; job < s.B * s.H; job++) {
+            bring_whole(k.of(job, s.H), k.n, s.K, s.d_k, keys);
+            pair_rows(v.of(job, s.H), v.n, s.K, s.d_v, values);
+            expect(k, job, s, s.K, s.d_k);
+            for (int64_t first = 0; first < s.Q; first += N) {
+                const int64_t n = s.Q - first < N ? s.Q - first : N, wide = padded(n);
+                float* own = stats + job * 2 * s.Q;
+                turn(q.of(job, s.H) + first * q.n, q.n, n, s.d_k, queries);
+                tile_product(s.K, wide, D_k, keys, D_k, turned_right(queries, D_k), scores, wide, false);
+                if (first == 0) expect(v, job, s, s.K, s.d_v);
+                weigh<bf16>(scores, scale, mask, shown, own, dropout, s, job, first, n);
+                if (first == 0) expect(q, job, s, s.Q, s.d_k);
+                turned_rows_of(scores, s.K, n, weights);
+                tile_product(n, D_v, K, weights, K, paired_right(values, D_v), heads, D_v, false);
+                send_whole(heads, n, s.d_v, own + s.Q + first, 1, out.of(job, s.H) + first * out.n, out.n);
+            }
+        }
+    }
+}
+
+static void tile_attention_backward(Heads<const bf16> gradient, Heads<const bf16> q, Heads<const bf16> k,
+                                    Heads<const bf16> v, Mask mask, const float* stats, Heads<bf16> dq, Heads<bf16> dk,
+                                    Heads<bf16> dv, const Shape& s, const Dropout& dropout, int threads) {
+    const int64_t K = deep(s.K), D_k = s.d_k, D_v = s.d_v, N = QUERIES;
+    const float scale = 1.0f / sqrtf((float)s.d_k), one = 1;
+#pragma omp parallel num_threads(threads)
+    {
+        const WholeTiles tiles;
+        Pieces memory(K * (2 * D_k + D_v / 2 * 3 + 5 * N) + N * (D_k * 2 + D_v));
+        bf16 *keys = memory.halves(K * D_k), *paired_keys = memory.halves(K * D_k), *values = memory.halves(K * D_v);
+        bf16 *queries = memory.halves(N * D_k), *paired_queries = memory.halves(N * D_k);
+        bf16 *douts = memory.halves(N * D_v), *paired_douts = memory.halves(N * D_v), *factors = memory.halves(K * N);
+        float *dkeys = memory.floats(K * D_k), *dvalues = memory.floats(K * D_v), *dqueries = memory.floats(N * D_k);
+        float *weights = memory.floats(K * N), *dscores = memory.floats(K * N);
+        float* left = dropout.dropped ? memory.floats(K * N) : weights;  // P M
+        Shown shown{(int32_t*)memory.floats(K * N)};
+#pragma omp for schedule(static)
+        for (int64_t job = 0; job < s.B * s.H; job++) {
+            bring_whole(k.of(job, s.H), k.n, s.K, s.d_k, keys), pair_rows(k.of(job, s.H), k.n, s.K, s.d_k, paired_keys);
+            bring_whole(v.of(job, s.H), v.n, s.K, s.d_v, values);
+            expect(k, job, s, s.K, s.d_k);
+            for (int64_t first = 0; first < s.Q; first += N) {
+                const int64_t n = s.Q - first < N ? s.Q - first : N, wide = padded(n), depth = deep(n);
+                const bf16 *own_q = q.of(job, s.H) + first * q.n, *own_g = gradient.of(job, s.H) + first * gradient.n;
+                turn(own_q, q.n, n, s.d_k, queries), pair_rows(own_q, q.n, n, s.d_k, paired_queries);
+                turn(own_g, gradient.n, n, s.d_v, douts), pair_rows(own_g, gradient.n, n, s.d_v, paired_douts);
+                tile_product(s.K, wide, D_k, keys, D_k, turned_right(queries, D_k), weights, wide, false);
+                tile_product(s.K, wide, D_v, values, D_v, turned_right(douts, D_v), dscores, wide, false);
+                if (first == 0) expect(v, job, s, s.K, s.d_v);
+                weigh_backward<bf16>(weights, left, dscores, scale, mask, shown, stats + job * 2 * s.Q, dropout, s, job,
+                                     first, n);
+                if (first == 0) expect(q, job, s, s.Q, s.d_k);
+                rows_of(left, s.K, n, factors);
+                tile_product(s.K, D_v, depth, factors, depth, paired_right(paired_douts, D_v), dvalues, D_v, first > 0);
+                if (first == 0) expect(gradient, job, s, s.Q, s.d_v);
+                rows_of(dscores, s.K, n, factors);
+                tile_product(s.K, D_k, depth, factors, depth, paired_right(paired_queries, D_k), dkeys, D_k, first > 0);
+                turned_rows_of(dscores, s.K, n, factors);
+                tile_product(n, D_k, K, factors, K, paired_right(paired_keys, D_k), dqueries, D_k, false);
+                send_whole(dqueries, n, s.d_k, &scale, 0, dq.of(job, s.H) + first * dq.n, dq.n);
+            }
+            send_whole(dkeys, s.K, s.d_k, &scale, 0, dk.of(job, s.H), dk.n);
+            send_whole(dvalues, s.K, s.d_v, &one, 0, dv.of(job, s.H), dv.n);
+        }
+    }
+}
+#endif
