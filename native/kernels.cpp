@@ -5,6 +5,7 @@
 #include "beam.h"
 #include "distribution.h"
 #include "elementwise.h"
+#include "lookup.h"
 #include "residual.h"
 #include "sampled.h"
 #include "search_layers.h"
@@ -55,6 +56,16 @@ EXPORT(relu)(int is_bf16, const void* x, void* out, int64_t n, int threads) {
 
 EXPORT(relu_backward)(int is_bf16, const void* gradient, const void* out, void* dx, int64_t n, int threads) {
     TYPED(is_bf16, relu_backward((const T*)gradient, (const T*)out, (T*)dx, n, threads));
+}
+
+EXPORT(lookup)(int is_bf16, const float* weight, const int64_t* ids, void* out, int64_t N, int64_t d, double scale,
+               int threads) {
+    TYPED(is_bf16, lookup(weight, ids, (T*)out, N, d, (float)scale, threads));
+}
+
+EXPORT(lookup_backward)(int is_bf16, const void* gradient, const int64_t* ids, float* dweight, int64_t N, int64_t V,
+                        int64_t d, double scale, int threads) {
+    TYPED(is_bf16, lookup_backward((const T*)gradient, ids, dweight, N, V, d, (float)scale, threads));
 }
 
 #ifdef __AMX_TILE__

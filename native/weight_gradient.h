@@ -1,16 +1,15 @@
 // g^T x and 1^T g in float32, for g (N, e) and x (N, d) in bf16: a linear layer's gradient at its weights and its bias.
 //
-// Both matrices lie the wrong way round for a product; PyTorch's has half the speed of the others then. Here 256 rows at
+// Both matrices lie the wrong way round for a product; PyTorch's has half the speed of the others then. Here 320 rows at
 // a time are laid out as the matrix registers want them and stay in the second cache until every square of the
 // gradient has had its share. A sum does not depend on the number of threads.
 #pragma once
 #include "tile_layouts.h"
 
 #ifdef __AMX_TILE__
-constexpr int64_t CHUNK_ROWS = 256;                     // of g and x at a time
-constexpr int64_t CHUNK_COLUMNS = 512;                  // of each: a MiB of sums
-constexpr int64_t CHUNK_PANEL = CHUNK_ROWS * DEEP;  // numbers of 32 columns of a chunk
-constexpr int64_t TILE = TILE_ROWS * DEEP;
+constexpr int64_t CHUNK_ROWS = 320;     // of g and x at a time; a power of 2 would use parts of the caches only
+constexpr int64_t CHUNK_COLUMNS = 512;  // of each: a MiB of sums
+constexpr int64_t TILE = TILE_ROWS * DEEP, SQUARE = DEEP * DEEP;
 
 // (n, columns) as panels of 32 columns, in which every 32 rows are two tiles: of words of two rows, or where they are
 // turned round of columns, which are added up on the way.
@@ -29,18 +28,18 @@ INLINE void lay_out(const bf16* x, int64_t stride, int64_t n, int64_t columns, b
             }
             if (Turned) turn_square(first), turn_square(second);
             for (int h = 0; Turned && h < 2; h++) store(sums + c + h * W, load(sums + c + h * W) + total[h]);
-            bf16* to = panels + c / DEEP * CHUNK_PANEL + r * DEEP;
+            bf16* to = panels + c * CHUNK_ROWS + r * DEEP;
             for (int i = 0; i < W; i++) store_words(to + i * DEEP, first[i]), store_words(to + TILE + i * DEEP, second[i]);
         }
 }
 
 // 32 x 32 sums of n rows of two panels, to what is there or to nothing.
-INLINE void add_square(const bf16* a, const bf16* b, int64_t n, float* out, int64_t out_m, bool add) {
-    const int64_t bytes = out_m * sizeof(float);
-    float* below = out + TILE_ROWS * out_m;
+INLINE void add_square(const bf16* a, const bf16* b, int64_t n, float* square, bool add) {
+    constexpr int64_t BYTES = DEEP * sizeof(float);
+    float* below = square + SQUARE / 2;
     if (add) {
-        tile_load<0>(out, bytes), tile_load<1>(out + W, bytes);
-        tile_load<2>(below, bytes), tile_load<3>(below + W, bytes);
+        tile_load<0>(square, BYTES), tile_load<1>(square + W, BYTES);
+        tile_load<2>(below, BYTES), tile_load<3>(below + W, BYTES);
     } else {
         tile_zero<0>(), tile_zero<1>(), tile_zero<2>(), tile_zero<3>();
     }
@@ -50,41 +49,46 @@ INLINE void add_square(const bf16* a, const bf16* b, int64_t n, float* out, int6
         tile_load<7>(b + TILE, 64), tile_dot_bf16<1, 4, 7>();
         tile_load<5>(a + TILE, 64), tile_dot_bf16<2, 5, 6>(), tile_dot_bf16<3, 5, 7>();
     }
-    tile_store<0>(out, bytes), tile_store<1>(out + W, bytes);
-    tile_store<2>(below, bytes), tile_store<3>(below + W, bytes);
+    tile_store<0>(square, BYTES), tile_store<1>(square + W, BYTES);
+    tile_store<2>(below, BYTES), tile_store<3>(below + W, BYTES);
 }
 
-// The share of `columns` of g, at which both pointers to it stand already; e and d are multiples of 32.
-static void weight_gradient_share(const bf16* g, int64_t g_n, int64_t columns, const bf16* x, int64_t x_n, int64_t N,
-                                  int64_t d, float* out, float* sums) {
-    const WholeTiles tiles;
-    bf16 *left = (bf16*)scratch(CHUNK_ROWS * CHUNK_COLUMNS), *right = left + CHUNK_ROWS * CHUNK_COLUMNS;
-    for (int64_t e0 = 0; e0 < columns; e0 += CHUNK_COLUMNS)
-        for (int64_t d0 = 0; d0 < d; d0 += CHUNK_COLUMNS) {
-            const int64_t height = columns - e0 < CHUNK_COLUMNS ? columns - e0 : CHUNK_COLUMNS;
-            const int64_t width = d - d0 < CHUNK_COLUMNS ? d - d0 : CHUNK_COLUMNS;
-            memset(sums + e0, 0, height * sizeof(float));
-            for (int64_t r = 0; r < N; r += CHUNK_ROWS) {
-                const int64_t n = N - r < CHUNK_ROWS ? N - r : CHUNK_ROWS;
-                lay_out<true>(g + r * g_n + e0, g_n, n, height, left, sums + e0);
-                lay_out<false>(x + r * x_n + d0, x_n, n, width, right, nullptr);
-                for (int64_t i = 0; i < height; i += DEEP)
-                    for (int64_t j = 0; j < width; j += DEEP)
-                        add_square(left + i / DEEP * CHUNK_PANEL, right + j / DEEP * CHUNK_PANEL, n, out + (e0 + i) * d + d0 + j, d,
-                                   r > 0);
-            }
+// Up to 512 columns of g and of x, multiples of 32.
+static void weight_gradient_part(const bf16* g, int64_t g_n, int64_t height, const bf16* x, int64_t x_n, int64_t width,
+                                 int64_t N, float* out, int64_t out_m, float* sums, float* memory) {
+    bf16 *left = (bf16*)memory, *right = left + CHUNK_ROWS * CHUNK_COLUMNS;
+    float* squares = memory + CHUNK_ROWS * CHUNK_COLUMNS;
+    memset(sums, 0, height * sizeof(float));
+    for (int64_t r = 0; r < N; r += CHUNK_ROWS) {
+        const int64_t n = N - r < CHUNK_ROWS ? N - r : CHUNK_ROWS;
+        lay_out<true>(g + r * g_n, g_n, n, height, left, sums);
+        lay_out<false>(x + r * x_n, x_n, n, width, right, nullptr);
+        float* square = squares;
+        for (int64_t i = 0; i < height; i += DEEP)
+            for (int64_t j = 0; j < width; j += DEEP, square += SQUARE)
+                add_square(left + i * CHUNK_ROWS, right + j * CHUNK_ROWS, n, square, r > 0);
+    }
+    const bool past = lined_up(out, out_m * sizeof(float));
+    for (int64_t i = 0; i < height; i++)
+        for (int64_t j = 0; j < width; j += W) {
+            const vf found = load(squares + (i / DEEP * width + j / DEEP * DEEP + i % DEEP) * DEEP + j % DEEP);
+            past ? stream(out + i * out_m + j, found) : store(out + i * out_m + j, found);
         }
-    free(left);
 }
 
 static void weight_gradient(const bf16* g, int64_t g_n, const bf16* x, int64_t x_n, int64_t N, int64_t e, int64_t d,
                             float* out, float* sums, int threads) {
-    const int64_t share = (e / DEEP + threads - 1) / threads * DEEP;
+    const int64_t share = (e / DEEP + threads - 1) / threads * DEEP, most = CHUNK_COLUMNS;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
-        const int64_t first = t * share, columns = first + share < e ? share : e - first;
-        if (columns > 0)
-            weight_gradient_share(g + first, g_n, columns, x, x_n, N, d, out + first * d, sums + first);
+        const int64_t end = (t + 1) * share < e ? (t + 1) * share : e;
+        const WholeTiles tiles;
+        float* memory = scratch((CHUNK_ROWS + CHUNK_COLUMNS) * CHUNK_COLUMNS);
+        for (int64_t i = t * share; i < end; i += most)
+            for (int64_t j = 0; j < d; j += most)
+                weight_gradient_part(g + i, g_n, end - i < most ? end - i : most, x + j, x_n, d - j < most ? d - j : most, N,
+                                     out + i * d + j, d, sums + i, memory);
+        free(memory);
     }
 }
 #endif

@@ -19,6 +19,8 @@ SIGNATURES = {
     "dropout": "ppiiii",
     "relu": "ppi",
     "relu_backward": "pppi",
+    "lookup": "pppiid",
+    "lookup_backward": "pppiiid",
     "weight_gradient": "pipiiiipp",
     "residual": "ppppppppiidii",
     "residual_backward": "pppppppppiiii",
@@ -61,7 +63,9 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
     whole = [
         level
         for level in able
-        if all(hasattr(library, f"{name}_{level}") for name in SIGNATURES if LEVEL_OF.get(name, level) == level)
+        if all(
+            hasattr(library, f"{name}_{level}") for name in SIGNATURES if LEVEL_OF.get(name, level) == level
+        )
     ]
     return library, tuple(whole)
 

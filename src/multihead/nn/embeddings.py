@@ -2,9 +2,10 @@
 
 import math
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from multihead.nn.kernels.lookup import lookup
 
 
 class TokenEmbedding(nn.Embedding):
@@ -25,11 +26,9 @@ class TokenEmbedding(nn.Embedding):
 
     def forward(self, ids: Tensor) -> Tensor:
         """(..., N) ids to (..., N, d_model)."""
-        x = super().forward(ids) * self.scale
         # Under autocast the residual stream is in the product's format from the start: converting it to
         # and fro around every product would cost more than the products of a small model.
-        device = x.device.type
-        return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
+        return lookup(self.weight, ids, self.scale)
 
     def logits(self, x: Tensor, bias_V: Tensor | None = None) -> Tensor:
         """Use the embeddings as the output layer: (..., d_model) to (..., V)."""

@@ -100,8 +100,13 @@ class Updater:
 
     def clip(self) -> Tensor:
         """Clip the gradients, and return their norm before that."""
-        limit = self.settings.clip_norm or float("inf")
-        return torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)
+        parameters = [p for p in self.model.parameters() if p.grad is not None]
+        norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None], foreach=True)
+        limit = self.settings.clip_norm
+        # On a GPU Python would have to wait for the norm.
+        if limit and (self.device.type != "cpu" or not norm <= limit):
+            torch.nn.utils.clip_grads_with_norm_(parameters, limit, norm, foreach=True)
+        return norm
 
 
 def told_of(loss: Loss) -> dict[str, tuple[Tensor, str]]:

@@ -1,0 +1,63 @@
+"""Rows of an embedding, times a number, in the format of the products that read them (native, CPU).
+
+Equation: Vaswani et al. 2017, sec. 3.4; the gradient at a row of the matrix is the sum of what comes back to
+each place where it was looked up. PyTorch takes a pass for the rows, one for the number and one for the
+format, all of them in float32, and the same on the way back.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from multihead import native
+from multihead.nn.kernels.sampled_gradient import checked
+
+
+class _Lookup(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, weight_Vd: Tensor, ids: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
+        V, d = weight_Vd.shape
+        ids = checked(ids, V)
+        out = weight_Vd.new_empty(*ids.shape, d, dtype=dtype)
+        native.call("lookup", dtype, weight_Vd, ids, out, ids.numel(), d, scale)
+        ctx.save_for_backward(ids)
+        ctx.shape, ctx.scale = weight_Vd.shape, scale
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+        (ids,) = ctx.saved_tensors
+        dweight_Vd = torch.empty(ctx.shape)
+        sizes = (ids.numel(), *ctx.shape)
+        native.call(
+            "lookup_backward", gradient.dtype, gradient.contiguous(), ids, dweight_Vd, *sizes, ctx.scale
+        )
+        return dweight_Vd, None, None, None
+
+
+def lookup(weight_Vd: Tensor, ids: Tensor, scale: float) -> Tensor:
+    """Return scale * weight[ids], (..., d); under autocast in its format.
+
+    Raises:
+        IndexError: an id is none of the V.
+    """
+    device = weight_Vd.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight_Vd.dtype
+    if suits(weight_Vd, dtype):
+        out: Tensor = _Lookup.apply(weight_Vd, ids, scale, dtype)  # type: ignore[no-untyped-call]
+        return out
+    return (F.embedding(ids, weight_Vd) * scale).to(dtype)
+
+
+def suits(weight_Vd: Tensor, dtype: torch.dtype) -> bool:
+    """Tell whether the native kernel can take these."""
+    return (
+        native.suits(weight_Vd)
+        and weight_Vd.dtype == torch.float32
+        and dtype in (torch.float32, torch.bfloat16)
+        and weight_Vd.is_contiguous()
+    )
