@@ -15,12 +15,10 @@ from multihead.nn.kernels.short_attention import laid_out_like
 from multihead.nn.kernels.stacked_linear import beside, stacked_linear, suits, weight_gradient
 from multihead.nn.linear import Linear, all_linear
 
-pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
-
 B, N, D = 5, 31, 67
 
 
-@pytest.fixture(params=native.LEVELS)
+@pytest.fixture(params=[*native.LEVELS, ""])
 def level(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -198,8 +196,6 @@ def test_what_it_is_not_for_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) 
         assert not suits(x[:0], pair), "nothing"
         with torch.no_grad():
             assert not suits(x, pair), "no gradients"
-        with native.use(""):
-            assert not suits(x, pair), "no native part"
         monkeypatch.setattr(kernel, "_multiplies_bf16", lambda: False)
         assert not suits(x, pair), "a processor without bf16"
         assert all_linear(x, layer, with_relu=True)[0].min() == 0

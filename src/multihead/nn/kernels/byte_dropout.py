@@ -22,13 +22,17 @@ class _ByteDropout(torch.autograd.Function):
         keep = (words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped_of_256).to(x.dtype)
         ctx.save_for_backward(keep)
         ctx.scale = 256 / (256 - dropped_of_256)
-        dropped: Tensor = (x * keep).mul_(ctx.scale)
-        return dropped
+        return _scaled_product(x, keep, ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (keep,) = ctx.saved_tensors
-        return (gradients[0] * keep).mul_(ctx.scale), None
+        return _scaled_product(gradients[0], keep, ctx.scale), None
+
+
+def _scaled_product(x: Tensor, keep: Tensor, scale: float) -> Tensor:
+    """Scale x keep in one pass."""
+    return torch.addcmul(x.new_zeros(()), x, keep, value=scale)
 
 
 class _NativeDropout(torch.autograd.Function):
