@@ -33,7 +33,8 @@ INLINE void send(const float* from, int64_t n, int64_t d, const float* factors, 
     const int64_t D = padded(d);
     const bool past = lined_up(to, (stride | d) * sizeof(T));
     for (int64_t r = 0; r < n; r++)
-        for (int64_t i = 0; i < d; i += W) hand_on(to + r * stride + i, load(from + r * D + i) * factors[r * step], d - i, past);
+        for (int64_t i = 0; i < d; i += W)
+            hand_on(to + r * stride + i, load(from + r * D + i) * factors[r * step], d - i, past);
 }
 
 // stats (B, H, 2, Q): the queries' highest scores and the inverses of their sums of powers.

@@ -36,7 +36,8 @@ INLINE void pair_rows(const bf16* from, int64_t stride, int64_t n, int64_t d, bf
 }
 
 // Sums (n, d) times the rows' factors: one each, or with a step of 0 the same for all.
-INLINE void send_whole(const float* from, int64_t n, int64_t d, const float* factors, int64_t step, bf16* to, int64_t stride) {
+INLINE void send_whole(const float* from, int64_t n, int64_t d, const float* factors, int64_t step, bf16* to,
+                       int64_t stride) {
     const bool past = lined_up(to, stride * sizeof(bf16));
     for (int64_t r = 0; r < n; r++)
         for (int64_t i = 0; i < d; i += DEEP, from += DEEP) {
@@ -82,22 +83,22 @@ INLINE Right paired_right(const bf16* x, int64_t D) { return {x, 2 * D, W * 2 * 
 // out (M, N) = [out +] a (M, depth) b by squares of 16, two beside each other where there are two.
 INLINE void tile_product(int64_t M, int64_t N, int64_t depth, const bf16* a, int64_t a_m, Right b, float* out,
                          int64_t out_m, bool add) {
-    constexpr int FIRST = 0, SECOND = 1;
+    constexpr int SUMS = 0, MORE_SUMS = 1, LEFT = 2, RIGHT = 3, MORE_RIGHT = 4;
     for (int64_t m = 0; m < M; m += W)
         for (int64_t n = 0; n < N; n += DEEP) {
             const bool two = n + W < N;
             float* to = out + m * out_m + n;
-            add ? tile_load<FIRST>(to, 4 * out_m) : tile_zero<FIRST>();
-            if (two) add ? tile_load<SECOND>(to + W, 4 * out_m) : tile_zero<SECOND>();
+            add ? tile_load<SUMS>(to, 4 * out_m) : tile_zero<SUMS>();
+            if (two) add ? tile_load<MORE_SUMS>(to + W, 4 * out_m) : tile_zero<MORE_SUMS>();
             for (int64_t k = 0; k < depth; k += DEEP) {
                 const bf16* right = b.x + n / W * b.beside + k / DEEP * b.deeper;
-                tile_load<INPUTS>(a + m * a_m + k, 2 * a_m);
-                tile_load<WEIGHTS>(right, 2 * b.stride), tile_dot_bf16<FIRST, INPUTS, WEIGHTS>();
-                if (two) tile_load<LAST_WEIGHTS>(right + b.beside, 2 * b.stride);
-                if (two) tile_dot_bf16<SECOND, INPUTS, LAST_WEIGHTS>();
+                tile_load<LEFT>(a + m * a_m + k, 2 * a_m);
+                tile_load<RIGHT>(right, 2 * b.stride), tile_dot_bf16<SUMS, LEFT, RIGHT>();
+                if (two) tile_load<MORE_RIGHT>(right + b.beside, 2 * b.stride);
+                if (two) tile_dot_bf16<MORE_SUMS, LEFT, MORE_RIGHT>();
             }
-            tile_store<FIRST>(to, 4 * out_m);
-            if (two) tile_store<SECOND>(to + W, 4 * out_m);
+            tile_store<SUMS>(to, 4 * out_m);
+            if (two) tile_store<MORE_SUMS>(to + W, 4 * out_m);
         }
 }
 

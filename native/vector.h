@@ -162,10 +162,10 @@ INLINE void store(T* p, vf v, int64_t n) {
     for (int64_t i = 0; i < n; i++) p[i] = part[i];
 }
 
-// Lines here and there of what training hands on. On processors with AMX, whose third cache is far away, they are written
-// past the caches where they are written whole: none need be read before it is. Attention takes 0.85 of its time, a
-// matrix is turned round in 0.4. (One line after the other is no faster like that.) The barrier behind a parallel loop
-// comes before anybody else reads them.
+// Lines here and there of what training hands on. On processors with AMX, whose third cache is far away, they are
+// written past the caches where they are written whole: none need be read before it is. Attention took 0.85 of its time.
+// (One line after the other is no faster like that.) The barrier behind a parallel loop comes before anybody else reads
+// them.
 #ifdef __AMX_TILE__
 INLINE bool lined_up(const void* p, int64_t bytes) { return ((uintptr_t)p | bytes) % 64 == 0; }
 INLINE void stream(bf16* p, vf v) { _mm256_stream_si256((__m256i*)p, (__m256i)narrow(v)); }

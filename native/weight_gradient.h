@@ -29,11 +29,12 @@ INLINE void lay_out(const bf16* x, int64_t stride, int64_t n, int64_t columns, b
             if (Turned) turn_square(first), turn_square(second);
             for (int h = 0; Turned && h < 2; h++) store(sums + c + h * W, load(sums + c + h * W) + total[h]);
             bf16* to = panels + c * CHUNK_ROWS + r * DEEP;
-            for (int i = 0; i < W; i++) store_words(to + i * DEEP, first[i]), store_words(to + TILE + i * DEEP, second[i]);
+            for (int i = 0; i < W; i++, to += DEEP) store_words(to, first[i]), store_words(to + TILE, second[i]);
         }
 }
 
-// 32 x 32 sums of n rows of two panels, to what is there or to nothing.
+// 32 x 32 sums of n rows of two panels, to what is there or to nothing: in tiles 0 to 3, of left ones in 4 and 5 and
+// right ones in 6 and 7.
 INLINE void add_square(const bf16* a, const bf16* b, int64_t n, float* square, bool add) {
     constexpr int64_t BYTES = DEEP * sizeof(float);
     float* below = square + SQUARE / 2;
@@ -78,16 +79,17 @@ static void weight_gradient_part(const bf16* g, int64_t g_n, int64_t height, con
 
 static void weight_gradient(const bf16* g, int64_t g_n, const bf16* x, int64_t x_n, int64_t N, int64_t e, int64_t d,
                             float* out, float* sums, int threads) {
-    const int64_t share = (e / DEEP + threads - 1) / threads * DEEP, most = CHUNK_COLUMNS;
+    const int64_t share = (e / DEEP + threads - 1) / threads * DEEP;
+    const auto part = [](int64_t left) { return left < CHUNK_COLUMNS ? left : CHUNK_COLUMNS; };
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
         const int64_t end = (t + 1) * share < e ? (t + 1) * share : e;
         const WholeTiles tiles;
         float* memory = scratch((CHUNK_ROWS + CHUNK_COLUMNS) * CHUNK_COLUMNS);
-        for (int64_t i = t * share; i < end; i += most)
-            for (int64_t j = 0; j < d; j += most)
-                weight_gradient_part(g + i, g_n, end - i < most ? end - i : most, x + j, x_n, d - j < most ? d - j : most, N,
-                                     out + i * d + j, d, sums + i, memory);
+        for (int64_t i = t * share; i < end; i += CHUNK_COLUMNS)
+            for (int64_t j = 0; j < d; j += CHUNK_COLUMNS)
+                weight_gradient_part(g + i, g_n, part(end - i), x + j, x_n, part(d - j), N, out + i * d + j, d, sums + i,
+                                     memory);
         free(memory);
     }
 }

@@ -4,8 +4,8 @@ Equations: out = x W^T + b, and with g the gradient at out, dx = g W, dW = g^T x
 the bias to where a product is to be added to it, applies ReLU in another pass, and adds up what several
 layers send back to x in more passes, each of which takes about as long as a product of a small model. Here
 the bias is part of the product (oneDNN's), ReLU works in place, and layers of one input have one matrix:
-a small model's update is 1.02 to 1.07 times as fast with AMX. With dW by a kernel of our own
-(``native/weight_gradient.h``) it takes 0.93 of that.
+a small model's update is 1.02 to 1.07 times as fast with AMX, where dW comes from a kernel of our own in half
+of the time (``native/weight_gradient.h``).
 """
 
 from collections.abc import Sequence
