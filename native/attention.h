@@ -49,7 +49,7 @@ static void attention(Heads<const T> q, Heads<const T> k, Heads<const T> v, Mask
         float *turned = queries + N * D_k, *heads = turned + N * D_k, *keys = heads + N * D_v;
         float *values = keys + s.K * D_k, *scores = values + s.K * D_v;
         Shown shown{(int32_t*)scores + s.K * N};
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring(k.of(job, s.H), k.n, s.K, s.d_k, s.K, keys);
             bring(v.of(job, s.H), v.n, s.K, s.d_v, s.K, values);
@@ -85,7 +85,7 @@ static void attention_backward(Heads<const T> gradient, Heads<const T> q, Heads<
         float *douts = dqueries + N * D_k, *turned_douts = douts + N * D_v, *weights = turned_douts + N * D_v;
         float *dscores = weights + s.K * N, *kept = dropout.dropped ? dscores + s.K * N : weights;  // P M
         Shown shown{(int32_t*)dscores + 2 * s.K * N};
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring(k.of(job, s.H), k.n, s.K, s.d_k, s.K, keys);
             bring(v.of(job, s.H), v.n, s.K, s.d_v, s.K, values);

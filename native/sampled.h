@@ -107,6 +107,7 @@ static const Entry* from(const Entry* entry, const Entry* end, int64_t column) {
     return entry;
 }
 
+constexpr int64_t SHARES = 4;  // of a thread: one that is held up leaves some to the others
 constexpr int BESIDE = W == 16 ? 8 : 4;
 
 // N rows of logits, which are used up: their memory holds what is left of them. dh (N, d) is written, dw (V, d) added
@@ -115,7 +116,8 @@ template <class T>
 static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sums, double* parts, const T* h,
                                   const T* w, T* dh, float* dw, int64_t N, int64_t V, int64_t d, double smoothing,
                                   double grain, int64_t seed, int threads) {
-    const int64_t share = (N + threads - 1) / threads, width = (V + threads - 1) / threads;
+    const int64_t share = (N + threads - 1) / threads, column_shares = SHARES * threads;
+    const int64_t width = (V + column_shares - 1) / column_shares;
     const float uniform = (float)(smoothing / (double)V);
     struct Row {
         Entry* first;
@@ -152,9 +154,9 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
             free(columns);
             for (int k = 0; k < 3; k++) parts[3 * t + k] = own[k];
         }
-        // Each thread has columns of its own: it sorts their entries, then every column is the sum of some rows of h.
-#pragma omp for schedule(static)
-        for (int64_t t = 0; t < threads; t++) {
+        // Each share has columns of its own: their entries are sorted, then every column is the sum of some rows of h.
+#pragma omp for schedule(dynamic)
+        for (int64_t t = 0; t < column_shares; t++) {
             const int64_t first = t * width, count = first + width < V ? width : V - first;
             if (count <= 0) continue;
             int32_t* ends = (int32_t*)calloc(count + 1, sizeof(int32_t));

@@ -125,7 +125,7 @@ static void tile_attention(Heads<const bf16> q, Heads<const bf16> k, Heads<const
         bf16 *queries = memory.halves(N * D_k), *weights = memory.halves(N * K);
         float *scores = memory.floats(K * N), *heads = memory.floats(N * D_v);
         Shown shown{(int32_t*)memory.floats(K * N)};
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring_whole(k.of(job, s.H), k.n, s.K, s.d_k, keys);
             pair_rows(v.of(job, s.H), v.n, s.K, s.d_v, values);
@@ -162,7 +162,7 @@ static void tile_attention_backward(Heads<const bf16> gradient, Heads<const bf16
         float *weights = memory.floats(K * N), *dscores = memory.floats(K * N);
         float* left = dropout.dropped ? memory.floats(K * N) : weights;  // P M
         Shown shown{(int32_t*)memory.floats(K * N)};
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring_whole(k.of(job, s.H), k.n, s.K, s.d_k, keys), pair_rows(k.of(job, s.H), k.n, s.K, s.d_k, paired_keys);
             bring_whole(v.of(job, s.H), v.n, s.K, s.d_v, values);
