@@ -47,11 +47,12 @@ def test_attention_and_its_gradients(
     B: int, H: int, Q: int, K: int, d_k: int, d_v: int, kind: str, seed: int
 ) -> None:
     torch.manual_seed(seed)
-    inputs = [heads(B, H, n, d, seed % 3).requires_grad_() for n, d in ((Q, d_k), (K, d_k), (K, d_v))]
+    sizes = ((Q, d_k), (K, d_k), (K, d_v))
+    q, k, v = inputs = [heads(B, H, n, d, seed % 3).requires_grad_() for n, d in sizes]
     allowed = allowed_of(kind, B, H, Q, K)
-    found = best_attention(*inputs, allowed, 0.0)
-    exact_inputs = [x.detach().double().requires_grad_() for x in inputs]
-    exact = attention(*exact_inputs, allowed)
+    found = best_attention(q, k, v, allowed, 0.0)
+    a, b, c = exact_inputs = [x.detach().double().requires_grad_() for x in inputs]
+    exact = attention(a, b, c, allowed)
     assert_close(found.double(), exact, rtol=0, atol=1e-2 * float(exact.detach().abs().max()))
     cotangent = torch.randn_like(found)
     gradients = torch.autograd.grad(found, inputs, cotangent)
@@ -72,8 +73,7 @@ def test_dropout_takes_the_same_weights_there_and_back() -> None:
     # Values that are the unit vectors show the weights, and with them the mask.
     kept = with_dropout(torch.eye(K).bfloat16().expand(B, H, K, K)).detach() != 0
     assert abs(kept.float().mean() - 0.5) < 5 * 0.5 / math.sqrt(kept.numel())
-    exact_inputs = [x.detach().double().requires_grad_() for x in (q, k, v)]
-    a, b, c = exact_inputs
+    a, b, c = exact_inputs = [x.detach().double().requires_grad_() for x in (q, k, v)]
     exact = (2 * kept * (a @ b.mT / math.sqrt(32)).softmax(-1)) @ c
     found = with_dropout(v)
     assert_close(found.double(), exact, rtol=0, atol=2e-2 * float(exact.detach().abs().max()))
