@@ -100,7 +100,7 @@ class Updater:
 
     def clip(self) -> Tensor:
         """Clip the gradients, and return their norm before that."""
-        parameters = [p for p in self.model.parameters() if p.grad is not None]
+        parameters = list(self.model.parameters())
         norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None], foreach=True)
         limit = self.settings.clip_norm
         # On a GPU Python would have to wait for the norm.

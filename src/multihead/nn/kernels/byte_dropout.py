@@ -31,7 +31,7 @@ class _ByteDropout(torch.autograd.Function):
 
 
 def _scaled_product(x: Tensor, keep: Tensor, scale: float) -> Tensor:
-    """Scale x keep in one pass."""
+    """``scale * x * keep``, in one pass."""
     return torch.addcmul(x.new_zeros(()), x, keep, value=scale)
 
 

@@ -26,10 +26,16 @@ class _Relu(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (out,) = ctx.saved_tensors
-        dx = torch.empty_like(out)
-        native.call("relu_backward", out.dtype, gradient.contiguous(), out, dx, out.numel())
-        return dx
+        return before_relu(gradient, *ctx.saved_tensors)
+
+
+def before_relu(gradient: Tensor, out: Tensor) -> Tensor:
+    """What of a gradient passes: where the output is positive."""
+    if not native.suits(gradient, out):
+        return torch.ops.aten.threshold_backward(gradient, out, 0)  # type: ignore[no-any-return]
+    passed = torch.empty_like(out)
+    native.call("relu_backward", out.dtype, gradient.contiguous(), out, passed, out.numel())
+    return passed
 
 
 def relu(x: Tensor) -> Tensor:

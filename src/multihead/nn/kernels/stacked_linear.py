@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from multihead import native
+from multihead.nn.kernels.relu import before_relu
 
 Layer = tuple[Tensor, Tensor]
 """A weight (e, d) and a bias (e)."""
@@ -42,7 +43,7 @@ class _StackedLinear(torch.autograd.Function):
         x_dtype, weight_dtype = ctx.formats
         g_Ne = beside(gradients).flatten(0, -2)
         if out_Ne is not None:
-            g_Ne = _before_relu(g_Ne, out_Ne)
+            g_Ne = before_relu(g_Ne, out_Ne)
         dx, parameters = None, (None,) * 2 * len(ctx.widths)
         if ctx.needs_input_grad[0]:
             dx = (g_Ne @ w_ed).view(*gradients[0].shape[:-1], -1).to(x_dtype)
@@ -59,15 +60,6 @@ def _relu_in_place(x: Tensor) -> None:
         native.call("relu", x.dtype, x, x, x.numel())
     else:
         x.relu_()
-
-
-def _before_relu(gradient: Tensor, out: Tensor) -> Tensor:
-    """What of a gradient passes: where the output is positive."""
-    if not native.suits(gradient, out):
-        return torch.ops.aten.threshold_backward(gradient, out, 0)  # type: ignore[no-any-return]
-    passed = torch.empty_like(out)
-    native.call("relu_backward", out.dtype, gradient.contiguous(), out, passed, out.numel())
-    return passed
 
 
 def _stacked(parts: Sequence[Tensor]) -> Tensor:
