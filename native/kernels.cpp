@@ -3,6 +3,7 @@
 #include "additive.h"
 #include "attention.h"
 #include "beam.h"
+#include "byte_training.h"
 #include "distribution.h"
 #include "elementwise.h"
 #include "lookup.h"
@@ -66,6 +67,22 @@ EXPORT(lookup)(int is_bf16, const float* weight, const int64_t* ids, void* out, 
 EXPORT(lookup_backward)(int is_bf16, const void* gradient, const int64_t* ids, float* dweight, int64_t N, int64_t V,
                         int64_t d, double scale, int threads) {
     TYPED(is_bf16, lookup_backward((const T*)gradient, ids, dweight, N, V, d, (float)scale, threads));
+}
+
+EXPORT(byte_weight)(int, const float* w, int64_t w_o, int64_t w_i, int64_t out, int64_t in, uint32_t* packed,
+                    int threads) {
+    byte_weight(w, w_o, w_i, out, in, packed, threads);
+}
+
+EXPORT(byte_linear)(int is_bf16, const void* x, int64_t x_n, int64_t N, const uint32_t* weight, const float* bias,
+                    int64_t in, int64_t outputs, int64_t relu, uint32_t* rows, void* out, int threads) {
+    const Linear w{weight, bias, in, outputs, relu != 0};
+    TYPED(is_bf16, byte_linear((const T*)x, x_n, N, w, rows, (T*)out, threads));
+}
+
+EXPORT(byte_weight_gradient)(int is_bf16, const void* g, int64_t g_n, const uint32_t* rows, int64_t N, int64_t e,
+                             int64_t d, int64_t seed, float* out, float* sums, int threads) {
+    TYPED(is_bf16, byte_weight_gradient((const T*)g, g_n, rows, N, e, d, seed, out, sums, threads));
 }
 
 #ifdef __AMX_TILE__

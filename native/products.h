@@ -72,6 +72,7 @@ struct Linear {
     const uint32_t* weight;
     const float* bias;  // or no pointer
     int64_t in, out;
+    bool relu = false;  // whether max(0, x) follows
 };
 
 struct Fp32 {
@@ -160,6 +161,7 @@ struct Bf16 {
 // itself; products are summed exactly. (Most instructions take unsigned inputs: ZERO, 128, is added to them, and
 // taken off again with the sum of the weights.)
 struct Int8 {
+    static constexpr float SMALLEST = 1e-30f;  // what is smaller is nothing: the inverse of its scale would be no number
     static constexpr bool TILED = true, ROUNDS = false;
     typedef bf16 Element;
     typedef uint32_t Input;
@@ -167,7 +169,8 @@ struct Int8 {
     static int64_t depth(int64_t in) { return (in + 3) / 4; }
     static int64_t words(int64_t in) { return depth(in) + 2; }
     static int64_t inputs(int64_t in) { return depth(in) + 1; }
-    INLINE void convert(const float* x, int64_t in, Input* to) {
+    template <class T>
+    INLINE void convert(const T* x, int64_t in, Input* to) {
         vf most{}, nothing{};  // 0, or NaN where an input is no number, which the scale hands on
         for (int64_t i = 0; i < in; i += W) {
             const vf v = load(x + i, in - i);
@@ -175,7 +178,7 @@ struct Int8 {
             nothing += v - v;
         }
         const float highest = largest(most), scale = highest / 127 + sum(nothing);
-        const float inverse = highest > 0 ? 127 / highest : 0;
+        const float inverse = highest > SMALLEST ? 127 / highest : 0;
         uint8_t* bytes = (uint8_t*)to;
         to[depth(in) - 1] = 0;
         for (int64_t i = 0; i < in; i += W) {
@@ -198,14 +201,20 @@ struct Int8 {
         if (ZERO) exact -= offset;
         return __builtin_convertvector(exact, vf) * (load((const float*)scales) * scale);
     }
+    // The sums of R rows' words, which are a_k apart, with C registers of a panel's.
     template <int R, int C>
-    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
-        vi exact[R][C] = {}, column[C];
-        for (int64_t k = 0; k < depth(in); k++) {
+    INLINE void add(int64_t words, const Input* a, int64_t a_m, int64_t a_k, const uint32_t* panel, vi (&exact)[R][C]) {
+        vi column[C];
+        for (int64_t k = 0; k < words; k++) {
             for (int c = 0; c < C; c++) column[c] = (vi)load((const float*)panel + k * PANEL + c * W);
             for (int r = 0; r < R; r++)
-                for (int c = 0; c < C; c++) exact[r][c] = dot(exact[r][c], a[r * a_m + k], column[c]);
+                for (int c = 0; c < C; c++) exact[r][c] = dot(exact[r][c], a[r * a_m + k * a_k], column[c]);
         }
+    }
+    template <int R, int C>
+    INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
+        vi exact[R][C] = {};
+        add(depth(in), a, a_m, 1, panel, exact);
         for (int r = 0; r < R; r++)
             for (int c = 0; c < C; c++) sums[r][c] += number(exact[r][c], in, a + r * a_m, panel + c * W);
     }
@@ -217,10 +226,13 @@ struct Int8 {
 #endif
 };
 
+// max(0, x) where a layer asks for it, so written that NaN stays NaN.
+INLINE vf followed(const Linear& w, vf x) { return w.relu ? select(x < vf{}, vf{}, x) : x; }
+
 // R rows and what stands beside each other of a panel, from `column` on.
-template <class Format, bool Streams, int R, int C>
+template <class Format, bool Streams, int R, int C, class T>
 INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_t a_m, const uint32_t* panel,
-                        int64_t column, float* out, int64_t out_m) {
+                        int64_t column, T* out, int64_t out_m) {
     vf sums[R][C];
     for (int c = 0; c < C; c++) {
         const int64_t left = w.out - column - c * W;
@@ -231,16 +243,17 @@ INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_
     for (int c = 0; c < C; c++) {
         const int64_t left = w.out - column - c * W;
         for (int r = 0; r < R && left > 0; r++) {
-            float* to = out + r * out_m + column + c * W;
-            Streams ? stream(to, sums[r][c]) : store(to, sums[r][c], left);
+            T* to = out + r * out_m + column + c * W;
+            const vf number = followed(w, sums[r][c]);
+            Streams ? stream(to, number) : store(to, number, left);
         }
     }
 }
 
 // Rows and a panel: R rows at a time, then fewer.
-template <class Format, bool Streams, int R>
+template <class Format, bool Streams, int R, class T>
 INLINE void linear_rows(int64_t M, const Linear& w, const typename Format::Input* a, int64_t a_m, int64_t p,
-                        float* out, int64_t out_m) {
+                        T* out, int64_t out_m) {
     constexpr int C = beside(R);
     const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in);
     const int64_t done = M / R * R;
@@ -253,8 +266,8 @@ INLINE void linear_rows(int64_t M, const Linear& w, const typename Format::Input
 
 #ifdef __AMX_TILE__
 // Up to 16 rows and one panel, with matrix registers.
-template <class Format, bool Streams>
-INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64_t a_m, int64_t p, float* out,
+template <class Format, bool Streams, class T>
+INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64_t a_m, int64_t p, T* out,
                          int64_t out_m) {
     const uint32_t* panel = w.weight + p * PANEL * Format::words(w.in);
     alignas(64) vi sums[TILE_ROWS][PANEL / W];
@@ -264,7 +277,7 @@ INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64
         if (left <= 0) return;
         const vf bias = w.bias ? load(w.bias + column, left) : vf{};
         for (int64_t r = 0; r < rows; r++) {
-            const vf number = Format::number(sums[r][c], w.in, a + r * a_m, panel + c * W) + bias;
+            const vf number = followed(w, Format::number(sums[r][c], w.in, a + r * a_m, panel + c * W) + bias);
             Streams ? stream(out + r * out_m + column, number) : store(out + r * out_m + column, number, left);
         }
     }
@@ -272,14 +285,14 @@ INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64
 #endif
 
 // Rows as a product's inputs.
-template <class Format>
-INLINE void convert(int64_t M, const float* x, int64_t x_m, int64_t in, typename Format::Input* to) {
+template <class Format, class T>
+INLINE void convert(int64_t M, const T* x, int64_t x_m, int64_t in, typename Format::Input* to) {
     for (int64_t m = 0; m < M; m++) Format::convert(x + m * x_m, in, to + m * Format::inputs(in));
 }
 
 // out (M, w.out) = a (M, w.in) W^T + b for panels from `first` up to `last`. A row's sums do not depend on M.
-template <class Format, bool Streams = false>
-static void panels(int64_t M, const typename Format::Input* a, const Linear& w, float* out, int64_t out_m,
+template <class Format, bool Streams = false, class T>
+static void panels(int64_t M, const typename Format::Input* a, const Linear& w, T* out, int64_t out_m,
                    int64_t first, int64_t last) {
     const int64_t a_m = Format::inputs(w.in);
 #ifdef __AMX_TILE__
@@ -324,7 +337,7 @@ static void linear_shared(int64_t M, const float* x, const Linear& w, float* out
         for (int64_t m = 0; m < M; m += BLOCK) {
             const int64_t n = M - m < BLOCK ? M - m : BLOCK;
             convert<Format>(n, x + m * w.in, w.in, w.in, rows);
-            (streams ? panels<Format, true> : panels<Format>)(n, rows, w, out + m * w.out, w.out, first, last);
+            (streams ? panels<Format, true, float> : panels<Format, false, float>)(n, rows, w, out + m * w.out, w.out, first, last);
         }
         streamed();
         free(rows);

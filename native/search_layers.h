@@ -81,9 +81,9 @@ struct Memory {
 template <class Format>
 INLINE void feed_forward(const Stream& stream, int which, const Linear& first, const Linear& second,
                          const Memory<Format>& memory) {
-    linear<Format>(stream.M, stream.read(which), stream.d, first, memory.inner, first.out, memory.rows);
-    for (int64_t i = 0; i < stream.M * first.out; i += W)
-        store(memory.inner + i, maximum(vf{}, load(memory.inner + i)));
+    Linear inner = first;
+    inner.relu = true;
+    linear<Format>(stream.M, stream.read(which), stream.d, inner, memory.inner, first.out, memory.rows);
     linear<Format>(stream.M, memory.inner, first.out, second, stream.y, stream.d, memory.rows);
     stream.add(which);
 }

@@ -117,6 +117,14 @@ INLINE vh narrow(vf v) {
 }
 #endif
 
+#if defined(__AVX512F__)
+INLINE vi widen(vb bytes) { return (vi)_mm512_cvtepu8_epi32((__m128i)bytes); }
+#elif defined(__AVX2__)
+INLINE vi widen(vb bytes) { return (vi)_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bytes)); }
+#else
+INLINE vi widen(vb bytes) { return __builtin_convertvector(bytes, vi); }
+#endif
+
 INLINE vf load(const float* p) {
     vf v;
     __builtin_memcpy(&v, p, sizeof v);
@@ -147,6 +155,18 @@ INLINE void streamed() {}
 #endif
 
 // The first n of them only; the others are 0.
+#ifdef __AVX512F__
+INLINE uint16_t first_lanes(int64_t n) { return n < W ? (1 << (n > 0 ? n : 0)) - 1 : 0xffff; }
+INLINE vf load(const float* p, int64_t n) { return (vf)_mm512_maskz_loadu_ps(first_lanes(n), p); }
+INLINE vf load(const bf16* p, int64_t n) { return widen((vh)_mm256_maskz_loadu_epi16(first_lanes(n), p)); }
+INLINE void store(float* p, vf v, int64_t n) {
+    n < W ? _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)v) : store(p, v);
+}
+INLINE void store(bf16* p, vf v, int64_t n) {
+    n < W ? _mm256_mask_storeu_epi16(p, first_lanes(n), (__m256i)narrow(v)) : store(p, v);
+}
+INLINE vb load(const uint8_t* p, int64_t n) { return (vb)_mm_maskz_loadu_epi8(first_lanes(n), p); }
+#else
 template <class T>
 INLINE vf load(const T* p, int64_t n) {
     if (n >= W) return load(p);
@@ -161,6 +181,12 @@ INLINE void store(T* p, vf v, int64_t n) {
     store(part, v);
     for (int64_t i = 0; i < n; i++) p[i] = part[i];
 }
+INLINE vb load(const uint8_t* p, int64_t n) {
+    vb bytes{};
+    __builtin_memcpy(&bytes, p, n < W ? n : W);
+    return bytes;
+}
+#endif
 
 // Lines here and there of what training hands on. On processors with AMX, whose third cache is far away, they are
 // written past the caches where they are written whole: none need be read before it is. Attention took 0.85 of its time.
@@ -183,17 +209,6 @@ INLINE void hand_on(T* p, vf v, int64_t n, bool past) {
 template <class T>
 INLINE void expect(const T* p) {
     __builtin_prefetch((const char*)p + 2048);
-}
-
-// W bytes, or the first n of them.
-INLINE vb load(const uint8_t* p, int64_t n) {
-#ifdef __AVX512F__
-    return (vb)_mm_maskz_loadu_epi8(n < W ? (1 << n) - 1 : 0xffff, p);
-#else
-    vb bytes{};
-    __builtin_memcpy(&bytes, p, n < W ? n : W);
-    return bytes;
-#endif
 }
 
 // sums + the products of the four bytes of a with each lane's four signed bytes, none of which is -128. A byte of a is

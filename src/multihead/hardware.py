@@ -8,11 +8,11 @@ from typing import Literal
 
 import torch
 
+from multihead import native
 from multihead.cores import usable_cores, wanted_threads
 from multihead.errors import UserError
 
-Precision = Literal["auto", "fp32", "bf16"]
-SearchPrecision = Precision | Literal["int8"]
+Precision = Literal["auto", "fp32", "bf16", "int8"]
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h of the GNU C library
@@ -41,17 +41,50 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def pick_dtype(precision: Precision, device: torch.device) -> torch.dtype:
-    """Return the format of matrix products; for "auto" bf16 where the hardware computes in it.
+    """Return the format of activations; for "auto" bf16 where the hardware computes in it.
+
+    With "int8" matrix products may be of bytes, and all else is as for "auto".
 
     Raises:
         UserError: no such format.
     """
-    if precision == "auto":
+    if precision in ("auto", "int8"):
         precision = "bf16" if has_fast_bf16(device) else "fp32"
     if precision not in _DTYPES:
-        remedy = "Say auto, fp32 or bf16; int8 is for translating."
-        raise UserError(f"no precision {precision!r}", remedy=remedy)
+        raise UserError(f"no precision {precision!r}", remedy="Say auto, fp32, bf16 or int8.")
     return _DTYPES[precision]
+
+
+BYTES_ARE_FASTER = ("avx2", "avx512", "avx512bf16")
+"""Levels of native kernels at which training is faster in bytes (1.2 to 1.6 times, a Zen 4 at each of them):
+not where matrix registers multiply bf16, and not where a product of bytes is no instruction."""
+
+
+def trains_in_bytes(precision: Precision, device: torch.device) -> bool:
+    """Tell whether matrix products of training are of bytes; for "auto" where that is faster.
+
+    Raises:
+        UserError: "int8" where there are no native kernels for it.
+    """
+    level = native.level() if device.type == "cpu" else ""
+    if precision == "int8" and not level:
+        raise UserError(
+            "training in int8 needs a CPU and the native kernels",
+            place="training.precision",
+            remedy="Leave it at auto; `multihead doctor` tells of the native part.",
+        )
+    return precision == "int8" or (precision == "auto" and level in BYTES_ARE_FASTER)
+
+
+def format_in_training(precision: Precision, device: torch.device) -> str:
+    """Say in what matrix products of training are computed: fp32, bf16, int8.
+
+    Raises:
+        UserError: it cannot be had here.
+    """
+    if trains_in_bytes(precision, device):
+        return "int8"
+    return "bf16" if pick_dtype(precision, device) == torch.bfloat16 else "fp32"
 
 
 def has_fast_bf16(device: torch.device) -> bool:

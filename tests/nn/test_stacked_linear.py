@@ -11,8 +11,9 @@ from multihead import native
 from multihead.nn import MultiHeadAttention
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.kernels import stacked_linear as kernel
+from multihead.nn.kernels.bf16_products import weight_gradient
 from multihead.nn.kernels.short_attention import laid_out_like
-from multihead.nn.kernels.stacked_linear import beside, stacked_linear, suits, weight_gradient
+from multihead.nn.kernels.stacked_linear import beside, products_for, stacked_linear
 from multihead.nn.linear import Linear, all_linear
 
 B, N, D = 5, 31, 67
@@ -41,8 +42,9 @@ def test_it_is_the_equation_and_its_gradients(level: str, widths: tuple[int, ...
     x = torch.randn(B, N, D).bfloat16().requires_grad_()
     pairs = [(layer.weight, layer.bias) for layer in of]
     with native.use(level), torch.autocast("cpu", torch.bfloat16):
-        assert suits(x, pairs)
-        outs = stacked_linear(x, pairs, with_relu=with_relu)
+        products = products_for(x, pairs)
+        assert products is not None
+        outs = stacked_linear(x, pairs, products, with_relu=with_relu)
         expected = by_equation(x, of, with_relu)
         cotangents = [torch.randn_like(out) for out in outs]
         inputs = [x, *(part for pair in pairs for part in pair)]
@@ -190,12 +192,12 @@ def test_what_it_is_not_for_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) 
     (layer,) = layers(13)
     pair = [(layer.weight, layer.bias)]
     x = torch.randn(2, 3, D)
-    assert not suits(x, pair), "float32"
+    assert products_for(x, pair) is None, "float32"
     with torch.autocast("cpu", torch.bfloat16):
-        assert not suits(x.double(), pair), "float64"
-        assert not suits(x[:0], pair), "nothing"
+        assert products_for(x.double(), pair) is None, "float64"
+        assert products_for(x[:0], pair) is None, "nothing"
         with torch.no_grad():
-            assert not suits(x, pair), "no gradients"
+            assert products_for(x, pair) is None, "no gradients"
         monkeypatch.setattr(kernel, "_multiplies_bf16", lambda: False)
-        assert not suits(x, pair), "a processor without bf16"
+        assert products_for(x, pair) is None, "a processor without bf16"
         assert all_linear(x, layer, with_relu=True)[0].min() == 0

@@ -31,15 +31,24 @@ def test_without_dropout_the_losses_are_those_of_plain_pytorch(tmp_path: Path, p
     assert plain[-1] < plain[0]
 
 
+def test_in_bytes_the_losses_are_nearly_those_of_plain_pytorch(tmp_path: Path) -> None:
+    plain = losses(tmp_path / "plain", "", 0.0)
+    for level in native.LEVELS:
+        in_bytes = losses(tmp_path / level, level, 0.0, "int8")
+        assert 0 < (in_bytes - plain).abs().max() < 0.05
+
+
 def test_with_dropout_the_course_is_the_same_within_chance(tmp_path: Path) -> None:
     plain = losses(tmp_path / "plain", "", 0.3)
     assert (losses(tmp_path / "native", native.LEVELS[0], 0.3) - plain).mean().abs() < 0.1
 
 
-def test_stopped_and_resumed_with_native_kernels_is_never_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_stopped_and_resumed_with_native_kernels_is_never_stopped(tmp_path: Path, precision: str) -> None:
     def train(name: str, steps: int) -> None:
         model = small_transformer(attention_dropout=0.1, activation_dropout=0.1)
-        fit(training_in(tmp_path / name, model, settings={"steps": steps, "log_every": 1}))
+        settings: dict[str, object] = {"steps": steps, "log_every": 1, "precision": precision}
+        fit(training_in(tmp_path / name, model, settings=settings))
 
     train("whole", 20)
     train("parts", 10)

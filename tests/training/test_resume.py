@@ -15,7 +15,7 @@ import torch
 from backwards import Silent, contents, fit, small_transformer, training_in
 from torch import nn
 
-from multihead import disk
+from multihead import disk, hardware, native
 from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.training import Training, Validation
@@ -181,6 +181,17 @@ def test_other_kernels_than_before_are_told(
     assert fit(start("")).how == "finished"
     (told,) = caplog.messages
     assert "other kernels before (avx2, now none): it goes on" in told
+
+
+def test_bytes_where_there_were_none_before_are_other_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for now in (False, True):
+        monkeypatch.setattr(hardware, "trains_in_bytes", lambda *_, in_bytes=now: in_bytes)
+        settings: dict[str, object] = {"steps": 20 + now, "log_every": 1}
+        fit(training_in(tmp_path, small_transformer(), settings=settings))
+    (told,) = caplog.messages
+    assert f"other kernels before ({native.level() or 'none'}, now {native.level() or 'none'}, int8)" in told
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from multihead.api.loaded import (
     LoadedWriter,
 )
 from multihead.errors import UserError
-from multihead.hardware import SearchPrecision
+from multihead.hardware import Precision
 from multihead.run import Run
 
 Loaded = LoadedTranslator | LoadedWriter | LoadedFiller | LoadedTexts | LoadedPictures | LoadedArtist
@@ -28,10 +28,10 @@ _LOADED: dict[str, Any] = {
 
 
 @overload
-def load(*runs: str | Path, device: str = ..., precision: SearchPrecision = ..., task: None = ...) -> Any: ...
+def load(*runs: str | Path, device: str = ..., precision: Precision = ..., task: None = ...) -> Any: ...
 @overload
 def load(
-    *runs: str | Path, device: str = ..., precision: SearchPrecision = ..., task: Literal["translation"]
+    *runs: str | Path, device: str = ..., precision: Precision = ..., task: Literal["translation"]
 ) -> LoadedTranslator: ...
 @overload
 def load(*runs: str | Path, device: str = ..., task: Literal["language"]) -> LoadedWriter: ...
@@ -44,7 +44,7 @@ def load(*runs: str | Path, device: str = ..., task: Literal["pictures"]) -> Loa
 @overload
 def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> LoadedArtist: ...
 def load(
-    *runs: str | Path, device: str = "auto", precision: SearchPrecision = "auto", task: str | None = None
+    *runs: str | Path, device: str = "auto", precision: Precision = "auto", task: str | None = None
 ) -> Loaded:
     """Return a trained run, ready to do what it was trained for; several translators make an ensemble.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from multihead import recipe as recipes
 from multihead.api.loading import load
-from multihead.hardware import SearchPrecision
+from multihead.hardware import Precision
 from multihead.inspect.page import Page
 from multihead.inspect.report import Compared, compare_page
 from multihead.run import Run
@@ -20,7 +20,7 @@ def evaluate(
     source: str | Path | None = None,
     target: str | Path | None = None,
     device: str = "auto",
-    precision: SearchPrecision = "auto",
+    precision: Precision = "auto",
     **search: object,
 ) -> dict[str, Evaluation]:
     """Translate test sets and score the outputs; several runs are measured together, as an ensemble.

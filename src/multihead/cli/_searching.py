@@ -5,13 +5,13 @@ from typing import Annotated
 
 import tyro
 
+from multihead import hardware
 from multihead import recipe as recipes
-from multihead.hardware import SearchPrecision
 from multihead.run import Run
 from multihead.settings import SearchSettings
 
 Precision = Annotated[
-    SearchPrecision,
+    hardware.Precision,
     tyro.conf.arg(
         help="Of matrix products while translating: fp32, bf16, int8 (fastest, a little less exact; on a "
         "CPU, with the native part), or auto: bf16 where the processor computes in it."

@@ -52,14 +52,15 @@ def _findings() -> Iterator[tuple[str, str]]:
     fast = hardware.has_fast_bf16(device)
     yield (
         "bf16",
-        "computed by the hardware: used in training" if fast else "not in the hardware: fp32 is used",
+        "computed by the hardware" if fast else "not in the hardware: fp32 is used",
     )
+    yield "training", f"matrix products in {hardware.format_in_training('auto', device)}"
     if device.type == "cpu":
         features = {name for name, there in torch.cpu.get_capabilities().items() if there is True}
         known = sorted(features & {"avx2", "avx512_f", "avx512_bf16", "amx_bf16", "sve", "sve_bf16", "bf16"})
         yield "processor", ", ".join(known) or "no vector units that torch knows of"
         if not fast:
-            yield "hint", "training in fp32 takes two to eight times as long as with bf16 units"
+            yield "hint", "training takes two to six times as long as with bf16 units"
             if native.level() == "avx2":
                 yield "hint", "`translate --precision int8` is about 1.3 times as fast as in fp32"
     yield "native", _native(device)

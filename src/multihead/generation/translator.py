@@ -18,7 +18,7 @@ from multihead.generation.searching import search
 from multihead.generation.stepping import LatestStepper
 from multihead.generation.translation import Output, PairScore, Translation
 from multihead.generation.unknown import stand_ins
-from multihead.hardware import SearchPrecision
+from multihead.hardware import Precision
 from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.search.ensemble import Ensemble
@@ -52,14 +52,14 @@ class Translator:
         target_tokenizer: Tokenizer,
         *,
         device: torch.device,
-        precision: SearchPrecision = "auto",
+        precision: Precision = "auto",
         settings: SearchSettings | None = None,
     ) -> None:
         self.models = tuple(models)
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.device = device
         self.settings = settings or SearchSettings()
-        self._dtype = hardware.pick_dtype("auto" if precision == "int8" else precision, device)
+        self._dtype = hardware.pick_dtype(precision, device)
         stepped = torch.int8 if precision == "int8" else self._dtype
         self._steppers = [LatestStepper(model, device, stepped) for model in models]
         limits = [limit for model in models if (limit := getattr(model, "limit", None)) is not None]
@@ -67,7 +67,7 @@ class Translator:
         """The longest sequence that all models can read and write, end symbol included; None: any."""
 
     @classmethod
-    def load(cls, *folders: str | Path, device: str = "auto", precision: SearchPrecision = "auto") -> Self:
+    def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
         """Read trained runs; several make an ensemble. The first run's search settings hold.
 
         Raises:

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from multihead.nn.kernels.linear import linear
 from multihead.nn.kernels.relu import relu
-from multihead.nn.kernels.stacked_linear import stacked_linear, suits
+from multihead.nn.kernels.stacked_linear import products_for, stacked_linear
 
 
 class Linear(nn.Linear):
@@ -12,8 +12,10 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) to (..., e)."""
-        if self.bias is not None and suits(x, [(self.weight, self.bias)]):
-            return stacked_linear(x, [(self.weight, self.bias)])[0]
+        if self.bias is not None:
+            own = [(self.weight, self.bias)]
+            if (products := products_for(x, own)) is not None:
+                return stacked_linear(x, own, products)[0]
         return linear(x, self.weight, self.bias)
 
 
@@ -31,7 +33,7 @@ def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[
         # Whoever put another layer here, or a hook, wants it called.
         if type(layer) is Linear and layer.bias is not None and not layer._forward_hooks
     ]
-    if len(plain) == len(layers) and suits(x, plain):
-        return stacked_linear(x, plain, with_relu=with_relu)
+    if len(plain) == len(layers) and (products := products_for(x, plain)) is not None:
+        return stacked_linear(x, plain, products, with_relu=with_relu)
     found = tuple(layer(x) for layer in layers)
     return tuple(relu(out) for out in found) if with_relu else found

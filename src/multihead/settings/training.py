@@ -46,8 +46,9 @@ class Learning(Settings):
     """All that is random in training follows from it: first weights, order of batches, dropout."""
     device: str = "auto"
     """cuda, mps, cpu, or auto: the first of these that there is."""
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Number format of the matrix products; "auto": bf16 where the hardware has it."""
+    precision: Literal["auto", "fp32", "bf16", "int8"] = "auto"
+    """Number format of the matrix products. int8: bytes times scales, a CPU and the native kernels needed;
+    "auto": that where it is faster, else bf16 where the hardware has it. What is trained suits any format."""
     gradient_grain: float = Field(2**-8, ge=0, lt=1)
     """Entries of the gradient at the logits that are smaller are rounded to 0 or to this at random, without
     bias, and what is 0 need not be multiplied (native kernels on a CPU, 2,048 words or more); 0: exact."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from multihead import native
+from multihead import hardware, native
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.settings import Learning
@@ -31,7 +31,7 @@ class State:
     """
 
     def __init__(self, model: nn.Module, settings: Learning, device: torch.device) -> None:
-        self.model, self.device = model, device
+        self.model, self.device, self._precision = model, device, settings.precision
         self.optimizer = optimizers.make_optimizer(model, settings)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None
         self.progress = Progress()
@@ -73,7 +73,10 @@ class State:
 
     def _kernels(self) -> str:
         """What computes: the level of the native kernels on a CPU, "none" without; elsewhere the device."""
-        return native.level() or "none" if self.device.type == "cpu" else self.device.type
+        if self.device.type != "cpu":
+            return self.device.type
+        in_bytes = hardware.trains_in_bytes(self._precision, self.device)
+        return (native.level() or "none") + (", int8" if in_bytes else "")
 
     def _tell_of_other_kernels(self, before: str | None) -> None:
         now = self._kernels()

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from multihead import hardware, randomness
 from multihead.batch import Batch
 from multihead.errors import UserError
+from multihead.nn.kernels.byte_products import in_bytes
 from multihead.nn.kernels.sampled_gradient import sampling
 from multihead.nn.losses import Loss, objective
 from multihead.settings import Learning
@@ -45,6 +46,7 @@ class Updater:
     ) -> None:
         self.model, self.optimizer, self.settings, self.device = model, optimizer, settings, device
         self.dtype = hardware.pick_dtype(settings.precision, device)
+        self.in_bytes = hardware.trains_in_bytes(settings.precision, device)
         loss: LossFunction = model.loss  # type: ignore[assignment]
         # The method is compiled, not the module, so that the names of the weights stay what they are.
         self.loss = compiled(loss) if settings.compile else loss
@@ -93,7 +95,11 @@ class Updater:
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
     ) -> dict[str, tuple[Tensor, str]]:
         """Add a micro-batch's part to the gradients; return its terms' sums, and what each is divided by."""
-        with hardware.autocast(self.device, self.dtype), sampling(self.settings.gradient_grain):
+        with (
+            hardware.autocast(self.device, self.dtype),
+            in_bytes(self.in_bytes),
+            sampling(self.settings.gradient_grain),
+        ):
             loss = self.loss(batch, step)
         objective(loss, totals).backward()  # type: ignore[no-untyped-call]
         return told_of(loss)

@@ -29,7 +29,9 @@ class Validator:
 
     def __init__(self, prepared: Prepared, recipe: Recipe[Settings], device: torch.device) -> None:
         self.prepared, self.device = prepared, device
-        self.precision = recipe.training.precision
+        # As it will be used: what is trained in bytes is not searched in bytes by itself.
+        trained_in = recipe.training.precision
+        self.precision: hardware.Precision = "auto" if trained_in == "int8" else trained_in
         self.batch_tokens = recipe.training.batch_tokens
         self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
         self.lowercase = recipe.data.lowercase

@@ -68,8 +68,7 @@ class Watcher:
         """Say what is trained on what."""
         self._steps, self._unit = recipe.training.steps, tasks.speed_unit(recipe.task)
         size = sum(parameter.numel() for parameter in model.parameters())
-        dtype = hardware.pick_dtype(recipe.training.precision, device)
-        machine = f"{device.type}, {'bf16' if dtype == torch.bfloat16 else 'fp32'}"
+        machine = f"{device.type}, {hardware.format_in_training(recipe.training.precision, device)}"
         if device.type == "cpu":
             threads = torch.get_num_threads()
             machine += f", {threads} thread{'s' if threads > 1 else ''}"

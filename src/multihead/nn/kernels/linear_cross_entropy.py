@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 
 from multihead import native
 from multihead.gpu import kernel
-from multihead.nn.kernels import sampled_gradient
+from multihead.nn.kernels import byte_products, sampled_gradient
 from multihead.nn.kernels.disagreement import disagreement
 
 BLOCK_ELEMENTS = 1 << 23
@@ -71,12 +71,18 @@ class _LinearCrossEntropy(torch.autograd.Function):
         rows += rows % 2  # pairs stay together
         product_nV = h_Nd.new_empty(rows, V)
         by_sampling = wanted and not agreement and sampled_gradient.suits(product_nV)
+        in_bytes = recorded and h_Nd.device.type == "cpu" and byte_products.suit(dtype)
+        panels = byte_products.packed(weight_Vd.detach().float()) if in_bytes else None
         apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
         few = 0 if by_native or by_triton is not None else max(1, min(rows, some // V))
         buffer_nV = h_Nd.new_empty(few, V, dtype=exact)
         for start in range(0, padded, rows):
             block = slice(start, min(padded, start + rows))
-            whole_nV = torch.mm(h_Nd[block], w_Vd.T, out=product_nV[: block.stop - start])
+            whole_nV = product_nV[: block.stop - start]
+            if panels is not None:
+                byte_products.multiply(h_Nd[block], panels, None, whole_nV)
+            else:
+                torch.mm(h_Nd[block], w_Vd.T, out=whole_nV)
             targets_n = targets_N[block]
             g_nV = whole_nV[: len(targets_n)]
             if agreement:

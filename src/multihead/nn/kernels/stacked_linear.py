@@ -1,96 +1,96 @@
-"""x W^T + b of one layer or of several that read the same x, as one product each way (CPU, bf16).
+"""x W^T + b of one layer or of several that read the same x, as one product each way (CPU).
 
 Equations: out = x W^T + b, and with g the gradient at out, dx = g W, dW = g^T x, db = 1^T g. PyTorch copies
 the bias to where a product is to be added to it, applies ReLU in another pass, and adds up what several
 layers send back to x in more passes, each of which takes about as long as a product of a small model. Here
-the bias is part of the product (oneDNN's), ReLU works in place, and layers of one input have one matrix:
-a small model's update is 1.02 to 1.07 times as fast with AMX, where dW comes from a kernel of our own in half
-of the time (``native/weight_gradient.h``).
+bias and ReLU come with the product, and layers of one input have one matrix: a small model's update is 1.02
+to 1.07 times as fast with AMX. The products themselves are of bf16, or where it is asked for of bytes.
 """
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead import native
+from multihead.nn.kernels import byte_products
+from multihead.nn.kernels.bf16_products import Bf16Products
+from multihead.nn.kernels.byte_products import ByteProducts
 from multihead.nn.kernels.relu import before_relu
 
 Layer = tuple[Tensor, Tensor]
 """A weight (e, d) and a bias (e)."""
 
 
+class Products(Protocol):
+    """How a linear layer and its gradients are multiplied.
+
+    Attributes:
+        dtype: of x, out and their gradients.
+        parameters: the format in which weights and biases are given.
+    """
+
+    dtype: torch.dtype
+    parameters: torch.dtype
+
+    def output(self, x_Nd: Tensor, w_ed: Tensor, b_e: Tensor, with_relu: bool) -> tuple[Tensor, Tensor]:
+        """x W^T + b, or max(0, x W^T + b); and what is to be kept of x."""
+        ...
+
+    def of_input(self, g_Ne: Tensor, w_ed: Tensor) -> Tensor:
+        """g W."""
+        ...
+
+    def of_parameters(self, g_Ne: Tensor, kept: Tensor, d: int) -> tuple[Tensor, Tensor]:
+        """g^T x and 1^T g, of what was kept of x, d wide."""
+        ...
+
+
 class _StackedLinear(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, with_relu: bool, *parameters: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, x: Tensor, products: Products, with_relu: bool, *parameters: Tensor
+    ) -> tuple[Tensor, ...]:
         weights, biases = parameters[::2], parameters[1::2]
-        ctx.widths, ctx.formats = [len(bias) for bias in biases], (x.dtype, weights[0].dtype)
-        x_Nd = x.to(torch.bfloat16).flatten(0, -2)
-        w_ed, b_e = _stacked(weights), _stacked(biases)
-        out_Ne: Tensor = torch.ops.mkldnn._linear_pointwise(x_Nd, w_ed, b_e, "none", [], "")
-        if with_relu:  # not within the product, which would make 0 of NaN
-            _relu_in_place(out_Ne)
-        ctx.save_for_backward(x_Nd, w_ed, out_Ne if with_relu else None)
+        ctx.products, ctx.widths = products, [len(bias) for bias in biases]
+        ctx.formats = x.dtype, weights[0].dtype
+        w_ed, b_e = (_stacked(parts, products.parameters) for parts in (weights, biases))
+        out_Ne, kept = products.output(x.to(products.dtype).flatten(0, -2), w_ed, b_e, with_relu)
+        ctx.save_for_backward(kept, w_ed, out_Ne if with_relu else None)
         return out_Ne.view(*x.shape[:-1], -1).split_with_sizes(ctx.widths, -1)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        x_Nd, w_ed, out_Ne = ctx.saved_tensors
+        kept, w_ed, out_Ne = ctx.saved_tensors
         x_dtype, weight_dtype = ctx.formats
         g_Ne = beside(gradients).flatten(0, -2)
         if out_Ne is not None:
             g_Ne = before_relu(g_Ne, out_Ne)
         dx, parameters = None, (None,) * 2 * len(ctx.widths)
         if ctx.needs_input_grad[0]:
-            dx = (g_Ne @ w_ed).view(*gradients[0].shape[:-1], -1).to(x_dtype)
-        if any(ctx.needs_input_grad[2:]):
+            dx_Nd = ctx.products.of_input(g_Ne, w_ed)
+            dx = dx_Nd.view(*gradients[0].shape[:-1], -1).to(x_dtype)
+        if any(ctx.needs_input_grad[3:]):
             found = (
-                part.to(weight_dtype).split_with_sizes(ctx.widths) for part in _of_parameters(g_Ne, x_Nd)
+                part.to(weight_dtype).split_with_sizes(ctx.widths)
+                for part in ctx.products.of_parameters(g_Ne, kept, w_ed.shape[1])
             )
             parameters = tuple(part for layer in zip(*found, strict=True) for part in layer)
-        return dx, None, *parameters
+        return dx, None, None, *parameters
 
 
-def _relu_in_place(x: Tensor) -> None:
-    if native.suits(x):
-        native.call("relu", x.dtype, x, x, x.numel())
-    else:
-        x.relu_()
-
-
-def _stacked(parts: Sequence[Tensor]) -> Tensor:
-    """The parts in bf16 one below the other."""
+def _stacked(parts: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
+    """The parts in one format, one below the other."""
     if len(parts) == 1:
-        return parts[0].to(torch.bfloat16)
+        return parts[0].to(dtype).contiguous()
     heights = [len(part) for part in parts]
-    whole = parts[0].new_empty(sum(heights), *parts[0].shape[1:], dtype=torch.bfloat16)
+    whole = parts[0].new_empty(sum(heights), *parts[0].shape[1:], dtype=dtype)
     for place, part in zip(whole.split_with_sizes(heights), parts, strict=True):
         place.copy_(part)
     return whole
-
-
-def _of_parameters(g_Ne: Tensor, x_Nd: Tensor) -> tuple[Tensor, Tensor]:
-    """g^T x and 1^T g."""
-    whole_registers = g_Ne.shape[1] % 32 == x_Nd.shape[1] % 32 == 0
-    if native.has("weight_gradient") and whole_registers:
-        return weight_gradient(g_Ne, x_Nd)
-    return g_Ne.T @ x_Nd, g_Ne.sum(0)
-
-
-def weight_gradient(g_Ne: Tensor, x_Nd: Tensor) -> tuple[Tensor, Tensor]:
-    """g^T x and 1^T g in float32, for widths that are multiples of 32: native/weight_gradient.h."""
-    (N, e), d = g_Ne.shape, x_Nd.shape[1]
-    g_Ne, x_Nd = (part if part.stride(1) == 1 else part.contiguous() for part in (g_Ne, x_Nd))
-    out_ed, sums_e = torch.empty(e, d), torch.empty(e)
-    sizes = (N, e, d)
-    native.call(
-        "weight_gradient", g_Ne.dtype, g_Ne, g_Ne.stride(0), x_Nd, x_Nd.stride(0), *sizes, out_ed, sums_e
-    )
-    return out_ed, sums_e
 
 
 def beside(parts: Sequence[Tensor]) -> Tensor:
@@ -117,19 +117,22 @@ def side_by_side(parts: Sequence[Tensor]) -> bool:
     return first.stride(-1) == 1
 
 
-def suits(x: Tensor, layers: Sequence[Layer]) -> bool:
-    """Tell whether :func:`stacked_linear` can take these, and is faster: in training in bf16."""
+def products_for(x: Tensor, layers: Sequence[Layer]) -> Products | None:
+    """How :func:`stacked_linear` multiplies these in training, in bf16 or in bytes; None: PyTorch does."""
     parameters = [part for layer in layers for part in layer]
-    return (
-        torch.is_grad_enabled()
-        and not torch.compiler.is_compiling()
-        and all(part.device.type == "cpu" for part in (x, *parameters))
-        and all(part.dtype == parameters[0].dtype for part in parameters)
-        and x.dim() > 1
-        and min(x.numel(), *(part.numel() for part in parameters)) > 0
-        and _bf16(x, parameters[0])
-        and _multiplies_bf16()
-    )
+    if (
+        not torch.is_grad_enabled()
+        or torch.compiler.is_compiling()
+        or any(part.device.type != "cpu" for part in (x, *parameters))
+        or any(part.dtype != parameters[0].dtype for part in parameters)
+        or x.dim() < 2
+        or not min(x.numel(), *(part.numel() for part in parameters))
+    ):
+        return None
+    dtype = _dtype(x, parameters[0])
+    if dtype is not None and byte_products.suit(dtype):
+        return ByteProducts(dtype)
+    return Bf16Products() if dtype == torch.bfloat16 and _multiplies_bf16() else None
 
 
 @cache
@@ -139,16 +142,18 @@ def _multiplies_bf16() -> bool:
     return known and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def _bf16(x: Tensor, weight: Tensor) -> bool:
-    """Whether the product is one of bf16."""
+def _dtype(x: Tensor, weight: Tensor) -> torch.dtype | None:
+    """The format of the product; None: not one that is known here."""
     if torch.is_autocast_enabled("cpu"):
-        known = x.dtype in (torch.float32, torch.bfloat16)  # others autocast leaves as they are
-        return known and torch.get_autocast_dtype("cpu") == torch.bfloat16
-    return x.dtype == weight.dtype == torch.bfloat16
+        # Others autocast leaves as they are.
+        return torch.get_autocast_dtype("cpu") if x.dtype in (torch.float32, torch.bfloat16) else None
+    return x.dtype if x.dtype == weight.dtype else None
 
 
-def stacked_linear(x: Tensor, layers: Sequence[Layer], *, with_relu: bool = False) -> tuple[Tensor, ...]:
-    """Every layer's x W^T + b, or max(0, x W^T + b); (..., d) to (..., e) each."""
+def stacked_linear(
+    x: Tensor, layers: Sequence[Layer], products: Products, *, with_relu: bool = False
+) -> tuple[Tensor, ...]:
+    """Every layer's x W^T + b, or max(0, x W^T + b), multiplied as said; (..., d) to (..., e) each."""
     parameters = [part for layer in layers for part in layer]
-    out: tuple[Tensor, ...] = _StackedLinear.apply(x, with_relu, *parameters)  # type: ignore[no-untyped-call]
+    out: tuple[Tensor, ...] = _StackedLinear.apply(x, products, with_relu, *parameters)  # type: ignore[no-untyped-call]
     return out

@@ -1,0 +1,233 @@
+// A linear layer's products in training, in bytes: out = x W^T + b, dx = g W, dW = g^T x, db = 1^T g.
+//
+// A row of x or of g is bytes times a scale of its own, a row of W (a column, where g is multiplied) too. The gradient
+// at W is summed over rows: their scales are drawn into g, whose columns, some hundred rows at a time, get scales of
+// their own and are rounded at random, without bias (Gupta et al. 2015, sec. 3.1), so that what is lost in one row is
+// not lost in all. Sums are exact. Processors with a product of bytes and no matrix registers do it twice as fast as
+// one of bf16.
+#pragma once
+#include "products.h"
+
+// --- weights -----------------------------------------------------------------------------------------
+
+// W outputs' inputs as [in][W], and the largest of each output, or NaN. An output's inputs are w_i apart, outputs w_o;
+// one of both is 1.
+INLINE vf beside_each_other(const float* w, int64_t w_o, int64_t w_i, int64_t outputs, int64_t in, float* to) {
+    vf most{}, nothing{}, square[W];
+    for (int64_t i = 0; i < in; i += W) {
+        const int64_t n = in - i < W ? in - i : W;
+        for (int64_t r = 0; r < W; r++) {
+            const bool is_there = w_i == 1 ? r < outputs : r < n;
+            const float* from = w_i == 1 ? w + r * w_o + i : w + (i + r) * w_i;
+            square[r] = is_there ? load(from, w_i == 1 ? n : outputs) : vf{};
+        }
+        if (w_i == 1) turn_square(square);
+        for (int64_t r = 0; r < n; r++) {
+            most = maximum(most, maximum(square[r], -square[r])), nothing += square[r] - square[r];
+            store(to + (i + r) * W, square[r]);
+        }
+    }
+    return most + nothing;
+}
+
+// Four vectors of whole numbers from -128 to 127 as the bytes of their lanes.
+INLINE vi four_bytes(const vi* numbers) {
+    return (numbers[0] & 255) | (numbers[1] & 255) << 8 | (numbers[2] & 255) << 16 | numbers[3] << 24;
+}
+
+// A matrix as panels of bytes (products.h).
+static void byte_weight(const float* w, int64_t w_o, int64_t w_i, int64_t out, int64_t in, uint32_t* packed,
+                        int threads) {
+    const int64_t depth = Int8::depth(in), groups = (out + PANEL - 1) / PANEL * (PANEL / W);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t group = 0; group < groups; group++) {
+        const int64_t o = group * W, outputs = out - o < 0 ? 0 : out - o < W ? out - o : W;
+        uint32_t* panel = packed + o / PANEL * PANEL * Int8::words(in) + o % PANEL;
+        float* numbers = scratch(4 * depth * W);
+        memset(numbers + in * W, 0, (4 * depth - in) * W * sizeof(float));
+        const vf most = beside_each_other(w + o * w_o, w_o, w_i, outputs, in, numbers);
+        const vf scale = most / splat(127), inverse = select(most > splat(Int8::SMALLEST), splat(127) / most, vf{});
+        vi total{};
+        for (int64_t k = 0; k < depth; k++) {
+            vi whole[4];
+            for (int i = 0; i < 4; i++) {
+                const vf v = load(numbers + (4 * k + i) * W) * inverse;
+                whole[i] = __builtin_convertvector(v + 128.5f, vi) - 128;
+                total += whole[i];
+            }
+            store((float*)panel + k * PANEL, (vf)four_bytes(whole));
+        }
+        store((float*)panel + depth * PANEL, scale);
+        store((float*)panel + (depth + 1) * PANEL, (vf)(128 * total));
+        free(numbers);
+    }
+}
+
+// --- x W^T + b, g W ----------------------------------------------------------------------------------
+
+// Rows of x as bytes, which a backward pass reads again, times a packed weight.
+template <class T>
+static void byte_linear(const T* x, int64_t x_n, int64_t N, const Linear& w, uint32_t* rows, T* out, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (int64_t n = 0; n < N; n += BLOCK) {
+        const int64_t some = N - n < BLOCK ? N - n : BLOCK;
+        uint32_t* here = rows + n * Int8::inputs(w.in);
+        convert<Int8>(some, x + n * x_n, x_n, w.in, here);
+        panels<Int8>(some, here, w, out + n * w.out, w.out, 0, panel_count(w.out));
+    }
+}
+
+// --- g^T x, 1^T g ------------------------------------------------------------------------------------
+
+constexpr int64_t GROUP = 8 * ROWS;  // columns of g that stand beside each other
+constexpr int64_t SUMMED = 512;  // rows at a time, and columns of g and of x: what is read again stays in the second cache
+
+// Bytes of x, four rows of a column a word, in panels of 64 columns, behind them 128 times the sum of each column.
+static void rows_together(const uint32_t* rows, int64_t stride, int64_t n, int64_t columns, uint32_t* to) {
+    const int64_t words = (n + 3) / 4;
+    for (int64_t c = 0; c < columns; c += PANEL, to += PANEL * (words + 1)) {
+        vi offsets[PANEL / W] = {};
+        for (int64_t k = 0; k < words; k++)
+            for (int64_t i = 0; i < PANEL / W; i++) {
+                const int64_t left = columns - c - i * W;
+                vi whole[4];
+#pragma GCC unroll 4
+                for (int64_t row = 4 * k; row < 4 * k + 4; row++) {
+                    const bool is_there = row < n && left > 0;
+                    const uint8_t* bytes = (const uint8_t*)(rows + row * stride) + c + i * W;
+                    whole[row - 4 * k] = is_there ? widen(load(bytes, left)) - ZERO : vi{};
+                }
+                const vi word = four_bytes(whole);
+                offsets[i] = dot(offsets[i], 0x01010101u * ZERO, word);
+                store((float*)to + k * PANEL + i * W, (vf)word);
+            }
+        for (int i = 0; i < PANEL / W; i++) store((float*)to + words * PANEL + i * W, (vf)offsets[i]);
+    }
+}
+
+// Where the rows and columns stand that are rounded: 32 bits of chance for four rows of a column are a function of that,
+// whoever rounds them.
+struct Place {
+    int64_t seed, row, column, columns;
+    vu chance(int64_t k, int64_t c) const {
+        const vu at = (vu)lanes() + (uint32_t)((row / 4 + k) * columns + column + c);
+        return mixed(at ^ (uint32_t)seed) + (uint32_t)(seed >> 32);
+    }
+};
+
+// Four rows of numbers from -127 to 127 to whole ones, up or down as the four bytes of `chance` say: as 256ths they are
+// those bytes too many, of which the lowest are left out.
+INLINE vi rounded(const vf* numbers, vu chance) {
+    vu whole[4];
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < 4; i++)
+        whole[i] = (vu)__builtin_convertvector(numbers[i] * 256.0f + 32768.99f, vi) + (chance >> 8 * i & 255);
+    const vu word = whole[0] >> 8 & 0xff | whole[1] & 0xff00 | (whole[2] & 0xff00) << 8 | (whole[3] & 0xff00) << 16;
+    return (vi)(word ^ (ZERO ? 0 : 0x80808080u));
+}
+
+// Columns of g times what the rows of x are scaled by, as bytes rounded at random, four rows a word, in panels of 48
+// columns; each column's scale and, where it is asked for, its sum.
+template <class T>
+static void gradient_together(const T* g, int64_t g_n, const float* of_rows, int64_t n, int64_t columns, Place place,
+                              uint32_t* to, float* scales, float* sums) {
+    constexpr int BESIDE = GROUP / W;
+    const int64_t words = (n + 3) / 4;
+    for (int64_t c = 0; c < columns; c += GROUP, to += GROUP * words) {
+        vi most[BESIDE] = {};  // of numbers without their sign, ordered as whole numbers are; NaN is the largest
+        vf total[BESIDE] = {}, inverse[BESIDE];
+        const auto entries = [&](int64_t row, int i) { return load(g + row * g_n + c + i * W, columns - c - i * W); };
+        for (int64_t row = 0; row < n; row++)
+#pragma GCC unroll 12
+            for (int i = 0; i < BESIDE; i++) {
+                const vf v = entries(row, i);
+                const vi size = (vi)(v * of_rows[row]) & 0x7fffffff;
+                total[i] += v, most[i] = size > most[i] ? size : most[i];
+            }
+        for (int i = 0; i < BESIDE; i++) {
+            const int64_t at = c + i * W, left = columns - at;
+            inverse[i] = select((vf)most[i] > splat(Int8::SMALLEST), splat(127) / (vf)most[i], vf{});
+            store(scales + at, (vf)most[i] / splat(127));
+            if (sums) store(sums + at, load(sums + at, left) + total[i], left);
+        }
+        for (int64_t k = 0; k < words; k++)
+            for (int i = 0; i < BESIDE; i++) {
+                vf four[4];
+#pragma GCC unroll 4
+                for (int64_t row = 4 * k; row < 4 * k + 4; row++)
+                    four[row - 4 * k] = row < n ? entries(row, i) * (inverse[i] * of_rows[row]) : vf{};
+                store((float*)to + k * GROUP + i * W, (vf)rounded(four, place.chance(k, c + i * W)));
+            }
+    }
+}
+
+// Of R rows and C registers of a panel: out += scale (sums - offset).
+template <int R, int C>
+INLINE void gradient_tile(int64_t words, const uint32_t* a, const uint32_t* panel, const float* scales, float* out,
+                          int64_t out_m, int64_t left) {
+    vi exact[R][C] = {};
+    Int8::add(words, a, 1, GROUP, panel, exact);
+#pragma GCC unroll 8
+    for (int c = 0; c < C; c++) {
+        const vi offset = (vi)load((const float*)panel + words * PANEL + c * W);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++) {
+            if (left <= c * W) continue;
+            float* to = out + r * out_m + c * W;
+            store(to, load(to, left - c * W) + __builtin_convertvector(exact[r][c] - offset, vf) * scales[r], left - c * W);
+        }
+    }
+}
+
+template <int R>
+INLINE void gradient_rows(int64_t M, int64_t words, const uint32_t* a, const uint32_t* panel, const float* scales,
+                          float* out, int64_t out_m, int64_t left) {
+    constexpr int C = beside(R);
+    const int64_t done = M / R * R;
+    for (int64_t c = 0; c < PANEL && c < left; c += C * W)
+        for (int64_t m = 0; m < done; m += R)
+            gradient_tile<R, C>(words, a + m, panel + c, scales + m, out + m * out_m + c, out_m, left - c);
+    if constexpr (R > 1)
+        gradient_rows<R - 1>(M - done, words, a + done, panel, scales + done, out + done * out_m, out_m, left);
+}
+
+// Up to SUMMED columns of g and of x.
+template <class T>
+static void gradient_part(const T* g, int64_t g_n, int64_t height, const uint32_t* rows, int64_t stride, int64_t width,
+                          const float* of_rows, int64_t N, Place place, float* out, int64_t out_m, float* sums,
+                          uint32_t* memory) {
+    uint32_t *left = memory, *right = left + SUMMED / 4 * (SUMMED + GROUP);
+    float* scales = (float*)(right + (SUMMED / 4 + 1) * SUMMED);
+    for (int64_t i = 0; i < height; i++) memset(out + i * out_m, 0, width * sizeof(float));
+    for (int64_t r = 0; r < N; r += SUMMED) {
+        const int64_t n = N - r < SUMMED ? N - r : SUMMED, words = (n + 3) / 4;
+        place.row = r;
+        gradient_together(g + r * g_n, g_n, of_rows + r, n, height, place, left, scales, sums);
+        rows_together(rows + r * stride, stride, n, width, right);
+        for (int64_t j = 0; j < width; j += PANEL)
+            for (int64_t i = 0; i < height; i += GROUP)
+                gradient_rows<ROWS>(height - i < GROUP ? height - i : GROUP, words, left + i * words,
+                                    right + j * (words + 1), scales + i, out + i * out_m + j, out_m, width - j);
+    }
+}
+
+template <class T>
+static void byte_weight_gradient(const T* g, int64_t g_n, const uint32_t* rows, int64_t N, int64_t e, int64_t d,
+                                 int64_t seed, float* out, float* sums, int threads) {
+    const int64_t stride = Int8::inputs(d), share = padded((e + threads - 1) / threads);
+    const auto part = [](int64_t left) { return left < SUMMED ? left : SUMMED; };
+    memset(sums, 0, e * sizeof(float));
+    float* of_rows = scratch(N);
+    for (int64_t n = 0; n < N; n++) memcpy(of_rows + n, rows + n * stride + Int8::depth(d), sizeof(float));
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < threads; t++) {
+        const int64_t end = (t + 1) * share < e ? (t + 1) * share : e;
+        uint32_t* memory = (uint32_t*)scratch((SUMMED / 4 + 1) * (SUMMED + GROUP) * 2 + SUMMED + GROUP);
+        for (int64_t i = t * share; i < end; i += SUMMED)
+            for (int64_t j = 0; j < d; j += SUMMED)
+                gradient_part(g + i, g_n, part(end - i), rows + j / 4, stride, part(d - j), of_rows, N,
+                              Place{seed, 0, i, e}, out + i * d + j, d, j ? nullptr : sums + i, memory);
+        free(memory);
+    }
+    free(of_rows);
+}

@@ -1,0 +1,55 @@
+"""In which format a training multiplies: what is asked for, or what is fastest here."""
+
+import pytest
+import torch
+
+from multihead import hardware, native
+from multihead.errors import UserError
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr(
+        hardware, "has_fast_bf16", lambda device: device.type != "cpu" or "16" in native.level()
+    )
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("level", "by_itself"),
+    [("avx2", "int8"), ("avx512", "int8"), ("avx512bf16", "int8"), ("baseline", "fp32"), ("", "fp32")],
+)
+def test_by_itself_a_cpu_multiplies_bytes_where_its_vectors_do(
+    at: pytest.MonkeyPatch, level: str, by_itself: str
+) -> None:
+    at.setattr(native, "level", lambda: level)
+    assert hardware.format_in_training("auto", CPU) == by_itself
+    assert hardware.format_in_training("fp32", CPU) == "fp32"
+    assert hardware.format_in_training("bf16", CPU) == "bf16"
+    assert hardware.format_in_training("auto", GPU) == "bf16"
+
+
+def test_where_matrix_registers_multiply_bf16_it_is_bf16(at: pytest.MonkeyPatch) -> None:
+    at.setattr(hardware, "has_fast_bf16", lambda device: True)
+    at.setattr(native, "level", lambda: "amx")
+    assert hardware.format_in_training("auto", CPU) == "bf16"
+    assert hardware.format_in_training("int8", CPU) == "int8"
+
+
+@pytest.mark.parametrize(("level", "device"), [("", CPU), ("avx512bf16", GPU)])
+def test_bytes_that_nobody_can_multiply_are_refused(
+    at: pytest.MonkeyPatch, level: str, device: torch.device
+) -> None:
+    at.setattr(native, "level", lambda: level)
+    with pytest.raises(
+        UserError, match=r"training\.precision: training in int8 needs a CPU and the native kernels"
+    ):
+        hardware.format_in_training("int8", device)
+    assert hardware.pick_dtype("int8", CPU) == (torch.bfloat16 if level else torch.float32)
+
+
+def test_other_formats_are_refused() -> None:
+    with pytest.raises(UserError, match=r"no precision 'fp8'\. Say auto"):
+        hardware.format_in_training("fp8", CPU)  # type: ignore[arg-type]
