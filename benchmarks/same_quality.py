@@ -2,9 +2,9 @@
 
     python benchmarks/same_quality.py --recipe multi30k-de-en-fast --data-dir data/multi30k
 
-trains with plain PyTorch in fp32 (the equations as they stand), with the native kernels in bf16 and their
-sampled gradient, with the same but the whole gradient, and sampled again from another seed: how far two seeds
-lie apart is the noise that the others are held against.
+trains with plain PyTorch in fp32 (the equations as they stand), with the native kernels in the format that
+they choose here (int8, bf16) and their sampled gradient, with the same but the whole gradient, and sampled again
+from another seed: how far two seeds lie apart is the noise that the others are held against.
 Told are the largest and the mean distance of their training losses (means of a window of updates), BLEU on
 the recipe's test sets with its confidence interval, and the paired bootstrap's p against the first. Runs that
 are in `--keep` already are not trained again. On one core of a laptop it takes about 50 minutes.
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 import tyro
 
 import multihead
-from multihead import native
+from multihead import hardware, native
 from multihead.run.environment import environment
 from multihead.settings import TrainingSettings
 
@@ -41,7 +42,7 @@ class Way:
 def ways() -> tuple[Way, ...]:
     """Return the first, which the others are compared with, and those."""
     best = native.level()
-    fast = "fp32" if best in ("", "baseline", "avx2") else "bf16"
+    fast = hardware.format_in_training("auto", torch.device("cpu"))
     return (
         Way("plain-fp32", "fp32", ""),
         Way(f"native-{fast}", fast, best),

@@ -1,4 +1,4 @@
-"""How fast a Transformer trains here: eager fp32, eager bf16, and with the native kernels, or compiled.
+"""How fast a Transformer trains here: eager fp32 and bf16, with the native kernels in bf16 and bytes, or compiled.
 
     python benchmarks/training_speed.py                      small and multi30k, some minutes
     python benchmarks/training_speed.py --sizes base         the paper's base model
@@ -52,8 +52,9 @@ VARIANTS = (
     Variant("eager fp32", "fp32"),
     Variant("eager bf16", "bf16"),
     Variant("native bf16", "bf16", native=True),
+    Variant("native int8", "int8", native=True),
 )
-FP32_VARIANTS = (VARIANTS[0], Variant("native fp32", "fp32", native=True))
+FP32_VARIANTS = (VARIANTS[0], Variant("native fp32", "fp32", native=True), VARIANTS[3])
 """Where the processor has no bf16: PyTorch's way around it takes forty times as long."""
 GPU_VARIANTS = (
     *VARIANTS[:2],

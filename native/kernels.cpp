@@ -3,7 +3,7 @@
 #include "additive.h"
 #include "attention.h"
 #include "beam.h"
-#include "byte_training.h"
+#include "byte_gradient.h"
 #include "distribution.h"
 #include "elementwise.h"
 #include "lookup.h"

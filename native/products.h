@@ -161,7 +161,7 @@ struct Bf16 {
 // itself; products are summed exactly. (Most instructions take unsigned inputs: ZERO, 128, is added to them, and
 // taken off again with the sum of the weights.)
 struct Int8 {
-    static constexpr float SMALLEST = 1e-30f;  // what is smaller is nothing: the inverse of its scale would be no number
+    static constexpr float SMALLEST = 1e-30f;  // what is smaller is nothing, since its scale had no inverse
     static constexpr bool TILED = true, ROUNDS = false;
     typedef bf16 Element;
     typedef uint32_t Input;
@@ -337,7 +337,9 @@ static void linear_shared(int64_t M, const float* x, const Linear& w, float* out
         for (int64_t m = 0; m < M; m += BLOCK) {
             const int64_t n = M - m < BLOCK ? M - m : BLOCK;
             convert<Format>(n, x + m * w.in, w.in, w.in, rows);
-            (streams ? panels<Format, true, float> : panels<Format, false, float>)(n, rows, w, out + m * w.out, w.out, first, last);
+            float* to = out + m * w.out;
+            streams ? panels<Format, true>(n, rows, w, to, w.out, first, last)
+                    : panels<Format>(n, rows, w, to, w.out, first, last);
         }
         streamed();
         free(rows);
