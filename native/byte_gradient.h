@@ -102,8 +102,8 @@ INLINE void gradient_tile(int64_t words, const uint32_t* a, const uint32_t* pane
         for (int r = 0; r < R; r++) {
             if (left <= c * W) continue;
             float* to = out + r * out_m + c * W;
-            const vf found = __builtin_convertvector(exact[r][c] - offset, vf) * scales[r];
-            store(to, load(to, left - c * W) + found, left - c * W);
+            const vf sums = __builtin_convertvector(exact[r][c] - offset, vf);
+            store(to, added_product(sums, splat(scales[r]), load(to, left - c * W)), left - c * W);
         }
     }
 }

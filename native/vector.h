@@ -61,6 +61,15 @@ INLINE vf select(vi which, vf yes, vf no) { return which ? yes : no; }
 // A NaN in b stays. So written it is one instruction.
 INLINE vf maximum(vf a, vf b) { return a > b ? a : b; }
 
+// a b + c, rounded once or twice whatever stands around it: elsewhere the compiler may decide it anew for each row.
+#if defined(__AVX512F__)
+INLINE vf added_product(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+#elif defined(__AVX2__)
+INLINE vf added_product(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#else
+INLINE vf added_product(vf a, vf b, vf c) { return a * b + c; }
+#endif
+
 INLINE vi lanes() {
     vi n{};
     for (int i = 0; i < W; i++) n[i] = i;
