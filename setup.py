@@ -4,7 +4,9 @@ The kernels are compiled once for each level of processor; which one runs is dec
 Everything else about the package stands in pyproject.toml.
 """
 
+import os
 import platform
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -12,12 +14,16 @@ from setuptools.command.build_ext import build_ext
 
 COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"]
-AVX512BF16 = [*AVX512, "-mavx512bf16", "-mavx512vnni"]
+AVX512VNNI = [*AVX512, "-mavx512vnni"]
+AVX512BF16 = [*AVX512VNNI, "-mavx512bf16"]
+AVX2 = ["-mavx2", "-mfma"]
 X86_LEVELS = {
     "amx": [*AVX512BF16, "-mamx-tile", "-mamx-bf16", "-mamx-int8"],
     "avx512bf16": AVX512BF16,
+    "avx512vnni": AVX512VNNI,
     "avx512": AVX512,
-    "avx2": ["-mavx2", "-mfma"],
+    "avxvnni": [*AVX2, "-mavxvnni"],
+    "avx2": AVX2,
 }
 
 
@@ -40,13 +46,18 @@ class BuildNative(build_ext):
             levels |= X86_LEVELS
         processor, kernels = ext.sources
         made = self.compiler.compile([processor], self.build_temp, extra_postargs=COMMON)
-        for level, flags in levels.items():
-            folder = str(Path(self.build_temp) / level)
+
+        def compiled(level: str) -> list[str]:
+            folder, flags = str(Path(self.build_temp) / level), levels[level]
             try:
-                made += self.compiler.compile([kernels], folder, extra_postargs=[*COMMON, *flags, *openmp])
+                return self.compiler.compile([kernels], folder, extra_postargs=[*COMMON, *flags, *openmp])
             except Exception:
-                if not flags:  # a compiler that does not know a processor leaves its level out
-                    raise
+                if flags:  # a compiler that does not know a processor leaves its level out
+                    return []
+                raise
+
+        with ThreadPoolExecutor(os.cpu_count()) as cores:
+            made += [file for files in cores.map(compiled, levels) for file in files]
         file = self.get_ext_fullpath(ext.name)
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(made, file, extra_postargs=openmp, target_lang="c")

@@ -3,8 +3,17 @@
 #error "Windows' C library frees aligned memory in another way; there the plain PyTorch paths are used."
 #endif
 
-#if defined(__x86_64__) && defined(__linux__)
+#include <string.h>
+#if defined(__x86_64__)
 #include <cpuid.h>
+
+static bool has_products_of_bytes_without_avx512() {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4);
+}
+#endif
+
+#if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,15 +30,21 @@ static bool has_matrix_registers() { return false; }
 #endif
 
 extern "C" __attribute__((visibility("default"))) const char* processor_levels() {
+    static char levels[80];
+    levels[0] = 0;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return !__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512vnni")
-                   ? "avx512 avx2 baseline"
-               : has_matrix_registers() ? "amx avx512bf16 avx512 avx2 baseline"
-                                        : "avx512bf16 avx512 avx2 baseline";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2 baseline";
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
+    const bool bf16 = vnni && __builtin_cpu_supports("avx512bf16");
+    if (bf16 && has_matrix_registers()) strcat(levels, "amx ");
+    if (bf16) strcat(levels, "avx512bf16 ");
+    if (vnni) strcat(levels, "avx512vnni ");
+    if (avx512) strcat(levels, "avx512 ");
+    if (avx2 && has_products_of_bytes_without_avx512()) strcat(levels, "avxvnni ");
+    if (avx2) strcat(levels, "avx2 ");
 #endif
-    return "baseline";
+    return strcat(levels, "baseline");
 }

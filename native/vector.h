@@ -22,6 +22,8 @@
 #define LEVEL amx
 #elif defined(__AVX512BF16__)
 #define LEVEL avx512bf16
+#elif defined(__AVX512VNNI__)
+#define LEVEL avx512vnni
 #else
 #define LEVEL avx512
 #endif
@@ -29,7 +31,11 @@
 #define SECOND_HALVES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 constexpr int W = 16;
 #elif defined(__AVX2__)
+#ifdef __AVXVNNI__
+#define LEVEL avxvnni
+#else
 #define LEVEL avx2
+#endif
 #define FIRST_HALVES 0, 8, 1, 9, 2, 10, 3, 11
 #define SECOND_HALVES 4, 12, 5, 13, 6, 14, 7, 15
 constexpr int W = 8;
@@ -222,7 +228,7 @@ INLINE void expect(const T* p) {
 
 // sums + the products of the four bytes of a with each lane's four signed bytes, none of which is -128. A byte of a is
 // a number plus ZERO.
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(__AVXVNNI__)
 constexpr int ZERO = 0;
 INLINE vi dot(vi sums, uint32_t a, vi bytes) {
     // |b| sign(b) a: two products of 127 fit into 16 bits, where they are added, two of 255 would not.
@@ -235,6 +241,8 @@ constexpr int ZERO = 128;
 INLINE vi dot(vi sums, uint32_t a, vi bytes) {
 #if defined(__AVX512VNNI__)
     return (vi)_mm512_dpbusd_epi32((__m512i)sums, _mm512_set1_epi32((int)a), (__m512i)bytes);
+#elif defined(__AVXVNNI__)
+    return (vi)_mm256_dpbusd_avx_epi32((__m256i)sums, _mm256_set1_epi32((int)a), (__m256i)bytes);
 #elif defined(__AVX512F__)
     // Bytes 0 and 2, then 1 and 3, as numbers of 16 bits, whose products are added in pairs.
     const vi even = (vi)(vu{} + (a & 0x00ff00ffu)), odd = (vi)(vu{} + (a >> 8 & 0x00ff00ffu));

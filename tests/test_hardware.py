@@ -19,7 +19,10 @@ def at(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 @pytest.mark.parametrize(
     ("level", "by_itself"),
-    [("avx2", "int8"), ("avx512", "int8"), ("avx512bf16", "int8"), ("baseline", "fp32"), ("", "fp32")],
+    [
+        *((level, "int8") for level in ("avx512bf16", "avx512vnni", "avxvnni")),
+        *((level, "fp32") for level in ("avx512", "avx2", "baseline", "")),
+    ],
 )
 def test_by_itself_a_cpu_multiplies_bytes_where_its_vectors_do(
     at: pytest.MonkeyPatch, level: str, by_itself: str

@@ -55,9 +55,9 @@ def pick_dtype(precision: Precision, device: torch.device) -> torch.dtype:
     return _DTYPES[precision]
 
 
-BYTES_ARE_FASTER = ("avx2", "avx512", "avx512bf16")
-"""Levels of native kernels at which training is faster in bytes (1.2 to 1.6 times, a Zen 4 at each of them):
-not where matrix registers multiply bf16, and not where a product of bytes is no instruction."""
+BYTES_ARE_FASTER = ("avxvnni", "avx512vnni", "avx512bf16")
+"""Levels of native kernels at which training is faster in bytes: where an instruction multiplies vectors of
+them, but not where matrix registers multiply bf16."""
 
 
 def trains_in_bytes(precision: Precision, device: torch.device) -> bool:

@@ -78,7 +78,11 @@ _level = LEVELS[0] if LEVELS else ""
 
 
 def level() -> str:
-    """Which kernels are in use: amx, avx512bf16, avx512, avx2, baseline (any processor); "": none."""
+    """Which kernels are in use; "": none.
+
+    amx, avx512bf16, avx512vnni, avx512, avxvnni, avx2, baseline (any processor): the later ones lack what the
+    earlier ones have, products by matrix registers, of bf16, of bytes, registers of 16 numbers.
+    """
     return _level
 
 
