@@ -35,6 +35,10 @@ on a GPU, where Python would have to wait until their number is known (two guess
 MOST_ROWS = 1024
 """Rows a block on a CPU: oneDNN lays out more of them in another way, at 0.6 of the speed (AMX)."""
 
+BYTE_ROWS = 256
+"""The same where products are of bytes: so many logits are still in the cache when they are read again, and
+no product gains by more. A small model's update is 1.05 times as fast as with 1,024."""
+
 EVEN_ROWS = 64
 """Many rows are filled up to a multiple of so many: matrix libraries compile code for every shape."""
 
@@ -64,15 +68,15 @@ class _LinearCrossEntropy(torch.autograd.Function):
         sums = h_Nd.new_zeros(3, dtype=exact)
 
         by_native, by_triton = native.suits(h_Nd), kernel("nn.kernels.triton_cross_entropy", h_Nd)
-        elements, some, most = BLOCK_ELEMENTS, SOME_ELEMENTS, MOST_ROWS
+        in_bytes = recorded and h_Nd.device.type == "cpu" and byte_products.suit(dtype)
+        panels = byte_products.packed(weight_Vd.detach().float()) if in_bytes else None
+        elements, some, most = BLOCK_ELEMENTS, SOME_ELEMENTS, BYTE_ROWS if in_bytes else MOST_ROWS
         if h_Nd.device.type != "cpu":
             elements, some, most = GPU_BLOCK_ELEMENTS, GPU_BLOCK_ELEMENTS, padded
         rows = max(1, min(padded, elements // V, most))
         rows += rows % 2  # pairs stay together
         product_nV = h_Nd.new_empty(rows, V)
         by_sampling = wanted and not agreement and sampled_gradient.suits(product_nV)
-        in_bytes = recorded and h_Nd.device.type == "cpu" and byte_products.suit(dtype)
-        panels = byte_products.packed(weight_Vd.detach().float()) if in_bytes else None
         apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
         few = 0 if by_native or by_triton is not None else max(1, min(rows, some // V))
         buffer_nV = h_Nd.new_empty(few, V, dtype=exact)
