@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from multihead import randomness
-from multihead.data.batches import BatchStream, Position, Reencode, Shapes
+from multihead import hardware, randomness
+from multihead.data.batches import FREE, BatchStream, Position, Reencode, Shapes
 from multihead.data.doubts import doubts
 from multihead.data.prepare import Prepared, prepare
 from multihead.errors import UserError
@@ -25,7 +25,7 @@ from multihead.workflows.translation_validation import Validator
 __all__ = ["inspect", "ready"]
 
 CPU_SHAPES = Shapes(multiple=4)
-"""The matrix library compiles its code anew for every new shape."""
+"""The matrix library compiles its code anew for every new shape; native products of bytes are of any."""
 
 GPU_SHAPES = Shapes(multiple=8, few_rows=True)
 """An update's kernels are recorded for every new shape (``training.captured``)."""
@@ -75,8 +75,14 @@ def batches(
         position=position,
         source_encode=_reencoder(source, dropout, randomness.derive(seed, "source")),
         target_encode=_reencoder(target, dropout, randomness.derive(seed, "target")),
-        shapes=GPU_SHAPES if device.type == "cuda" else CPU_SHAPES,
+        shapes=_shapes(recipe.training.precision, device),
     )
+
+
+def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
+    if device.type == "cuda":
+        return GPU_SHAPES
+    return FREE if hardware.trains_in_bytes(precision, device) else CPU_SHAPES
 
 
 def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
