@@ -58,14 +58,20 @@ static void byte_weight(const float* w, int64_t w_o, int64_t w_i, int64_t out, i
     }
 }
 
-// Rows of x as bytes, which a backward pass reads again, times a packed weight.
+// Rows of x as bytes, which a backward pass reads again, times a packed weight; written past the caches where it is to
+// be.
 template <class T>
-static void byte_linear(const T* x, int64_t x_n, int64_t N, const Linear& w, uint32_t* rows, T* out, int threads) {
+static void byte_linear(const T* x, int64_t x_n, int64_t N, const Linear& w, uint32_t* rows, T* out, bool past,
+                        int threads) {
+    past = past && ((uintptr_t)out | w.out * sizeof(T)) % 64 == 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int64_t n = 0; n < N; n += BLOCK) {
         const int64_t some = N - n < BLOCK ? N - n : BLOCK;
         uint32_t* here = rows + n * Int8::inputs(w.in);
+        T* to = out + n * w.out;
         convert<Int8>(some, x + n * x_n, x_n, w.in, here);
-        panels<Int8>(some, here, w, out + n * w.out, w.out, 0, panel_count(w.out));
+        past ? panels<Int8, true>(some, here, w, to, w.out, 0, panel_count(w.out))
+             : panels<Int8>(some, here, w, to, w.out, 0, panel_count(w.out));
+        streamed();
     }
 }

@@ -75,9 +75,10 @@ EXPORT(byte_weight)(int, const float* w, int64_t w_o, int64_t w_i, int64_t out, 
 }
 
 EXPORT(byte_linear)(int is_bf16, const void* x, int64_t x_n, int64_t N, const uint32_t* weight, const float* bias,
-                    int64_t in, int64_t outputs, int64_t relu, uint32_t* rows, void* out, int threads) {
+                    int64_t in, int64_t outputs, int64_t relu, uint32_t* rows, void* out, int64_t past,
+                    int threads) {
     const Linear w{weight, bias, in, outputs, relu != 0};
-    TYPED(is_bf16, byte_linear((const T*)x, x_n, N, w, rows, (T*)out, threads));
+    TYPED(is_bf16, byte_linear((const T*)x, x_n, N, w, rows, (T*)out, past != 0, threads));
 }
 
 EXPORT(byte_weight_gradient)(int is_bf16, const void* g, int64_t g_n, const uint32_t* rows, int64_t N, int64_t e,

@@ -160,12 +160,15 @@ INLINE void store(bf16* p, vf v) {
 // aligned to the register. `streamed` comes before anybody else reads it.
 #if defined(__AVX512F__)
 INLINE void stream(float* p, vf v) { _mm512_stream_ps(p, (__m512)v); }
+INLINE void stream(bf16* p, vf v) { _mm256_stream_si256((__m256i*)p, (__m256i)narrow(v)); }
 INLINE void streamed() { _mm_sfence(); }
 #elif defined(__AVX2__)
 INLINE void stream(float* p, vf v) { _mm256_stream_ps(p, (__m256)v); }
+INLINE void stream(bf16* p, vf v) { store(p, v); }
 INLINE void streamed() { _mm_sfence(); }
 #else
 INLINE void stream(float* p, vf v) { store(p, v); }
+INLINE void stream(bf16* p, vf v) { store(p, v); }
 INLINE void streamed() {}
 #endif
 
@@ -209,10 +212,8 @@ INLINE vb load(const uint8_t* p, int64_t n) {
 // them.
 #ifdef __AMX_TILE__
 INLINE bool lined_up(const void* p, int64_t bytes) { return ((uintptr_t)p | bytes) % 64 == 0; }
-INLINE void stream(bf16* p, vf v) { _mm256_stream_si256((__m256i*)p, (__m256i)narrow(v)); }
 #else
 INLINE bool lined_up(const void*, int64_t) { return false; }
-INLINE void stream(bf16* p, vf v) { store(p, v); }
 #endif
 template <class T>
 INLINE void hand_on(T* p, vf v, int64_t n, bool past) {

@@ -23,7 +23,7 @@ SIGNATURES = {
     "lookup_backward": "pppiiid",
     "weight_gradient": "pipiiiipp",
     "byte_weight": "piiiip",
-    "byte_linear": "piippiiipp",
+    "byte_linear": "piippiiippi",
     "byte_weight_gradient": "pipiiiipp",
     "residual": "ppppppppiidii",
     "residual_backward": "pppppppppiiii",

@@ -81,9 +81,24 @@ def packed(weight_ed: Tensor) -> Tensor:
 
 
 def multiply(
-    x_Nd: Tensor, panels_PwC: Tensor, bias_e: Tensor | None, out_Ne: Tensor, *, with_relu: bool = False
+    x_Nd: Tensor,
+    panels_PwC: Tensor,
+    bias_e: Tensor | None,
+    out_Ne: Tensor,
+    *,
+    with_relu: bool = False,
+    past_caches: bool = True,
 ) -> Tensor:
     """Write x W^T + b, or max(0, x W^T + b), in the format of x, float32 or bf16.
+
+    Args:
+        x_Nd: what is multiplied.
+        panels_PwC: W, from :func:`packed`.
+        bias_e: b; None: nothing.
+        out_Ne: where it is written, contiguous.
+        with_relu: whether ReLU follows.
+        past_caches: whether it is written to memory at once, which is faster where there is more of it than
+            the caches hold.
 
     Returns:
         The rows of x as bytes, four a word, and the scale of each, (N, w).
@@ -91,10 +106,8 @@ def multiply(
     N, d = x_Nd.shape
     rows_Nw = torch.empty(N, -(-d // 4) + 1, dtype=torch.int32)
     x_Nd = _by_rows(x_Nd)
-    sizes = d, out_Ne.shape[1], with_relu
-    native.call(
-        "byte_linear", x_Nd.dtype, x_Nd, x_Nd.stride(0), N, panels_PwC, bias_e, *sizes, rows_Nw, out_Ne
-    )
+    layer, out = (panels_PwC, bias_e, d, out_Ne.shape[1], with_relu), (rows_Nw, out_Ne, past_caches)
+    native.call("byte_linear", x_Nd.dtype, x_Nd, x_Nd.stride(0), N, *layer, *out)
     return rows_Nw
 
 

@@ -84,7 +84,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
             block = slice(start, min(padded, start + rows))
             whole_nV = product_nV[: block.stop - start]
             if panels is not None:
-                byte_products.multiply(h_Nd[block], panels, None, whole_nV)
+                byte_products.multiply(h_Nd[block], panels, None, whole_nV, past_caches=False)
             else:
                 torch.mm(h_Nd[block], w_Vd.T, out=whole_nV)
             targets_n = targets_N[block]
