@@ -171,13 +171,7 @@ struct Int8 {
     static int64_t inputs(int64_t in) { return depth(in) + 1; }
     template <class T>
     INLINE void convert(const T* x, int64_t in, Input* to) {
-        vf most{}, nothing{};  // 0, or NaN where an input is no number, which the scale hands on
-        for (int64_t i = 0; i < in; i += W) {
-            const vf v = load(x + i, in - i);
-            most = maximum(most, maximum(v, -v));
-            nothing += v - v;
-        }
-        const float highest = largest(most), scale = highest / 127 + sum(nothing);
+        const float highest = largest_size(x, in), scale = highest / 127;  // NaN is handed on
         const float inverse = highest > SMALLEST ? 127 / highest : 0;
         uint8_t* bytes = (uint8_t*)to;
         to[depth(in) - 1] = 0;

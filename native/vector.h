@@ -275,6 +275,41 @@ INLINE void turn_square(vf* one) {
     }
 }
 
+// The largest of n numbers without their signs, or NaN where one is none or has no end. Without a sign they are ordered
+// as the whole numbers that their bits are, so that two of bf16 are compared at once.
+INLINE float largest_size(vi most) {
+#ifdef __AVX512F__
+    const int32_t bits = _mm512_reduce_max_epi32((__m512i)most);
+#else
+    int32_t bits = 0;
+    for (int i = 0; i < W; i++) bits = most[i] > bits ? most[i] : bits;
+#endif
+    float found;
+    __builtin_memcpy(&found, &bits, sizeof found);
+    return found + (found - found);
+}
+template <class T>
+INLINE float largest_size(const T* p, int64_t n, vi most = vi{}) {
+    for (int64_t i = 0; i < n; i += W) {
+        const vi size = (vi)load(p + i, n - i) & 0x7fffffff;
+        most = size > most ? size : most;
+    }
+    return largest_size(most);
+}
+INLINE float largest_size(const bf16* p, int64_t n) {
+    typedef int16_t pairs __attribute__((vector_size(4 * W)));
+    pairs most{};
+    int64_t i = 0;
+    for (; i + 2 * W <= n; i += 2 * W) {
+        pairs size;
+        __builtin_memcpy(&size, p + i, sizeof size);
+        size &= 0x7fff;
+        most = size > most ? size : most;
+    }
+    const vi first = (vi)most << 16, second = (vi)most & (int32_t)0xffff0000;
+    return largest_size<bf16>(p + i, n - i, first > second ? first : second);
+}
+
 // --- functions ---------------------------------------------------------------------------------------
 
 // e^x to 2 units in the last place: 2^n e^r with |r| <= ln 2 / 2, e^r by its Taylor series to r^6 / 720;
