@@ -3,8 +3,8 @@
     python benchmarks/same_quality.py --recipe multi30k-de-en-fast --data-dir data/multi30k
 
 trains with plain PyTorch in fp32 (the equations as they stand), with the native kernels in the format that
-they choose here (int8, bf16) and their sampled gradient, with the same but the whole gradient, and sampled again
-from another seed: how far two seeds lie apart is the noise that the others are held against.
+they choose here (int8, bf16) and their sampled gradient, with the same but the whole gradient, and sampled
+again from another seed: how far two seeds lie apart is the noise that the others are held against.
 Told are the largest and the mean distance of their training losses (means of a window of updates), BLEU on
 the recipe's test sets with its confidence interval, and the paired bootstrap's p against the first. Runs that
 are in `--keep` already are not trained again. On one core of a laptop it takes about 50 minutes.

@@ -1,4 +1,4 @@
-"""How fast a Transformer trains here: eager fp32 and bf16, with the native kernels in bf16 and bytes, or compiled.
+"""How fast a Transformer trains here: eager fp32 and bf16; native kernels in bf16 and in bytes; compiled.
 
     python benchmarks/training_speed.py                      small and multi30k, some minutes
     python benchmarks/training_speed.py --sizes base         the paper's base model
