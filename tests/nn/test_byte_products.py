@@ -220,3 +220,8 @@ def test_they_are_made_only_where_they_are_asked_for_and_gradients_are_wanted(na
             plain.load_state_dict(layer.state_dict())
             assert torch.equal(layer(x), plain(x)), "what is only read is whole"
     assert products_for(x, own) is None
+
+
+def test_a_weight_with_room_between_all_its_numbers_is_the_same(native_level: str) -> None:
+    x, weight = torch.randn(5, D), torch.randn(E, 2 * D)[:, ::2]
+    assert torch.equal(product(x, weight)[0], product(x, weight.contiguous())[0])

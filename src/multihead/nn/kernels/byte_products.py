@@ -18,9 +18,8 @@ from torch import Tensor
 from multihead import native
 from multihead.nn.kernels.packed_linear import PANEL
 
-_wanted = ContextVar(
-    "in_bytes", default=False
-)  # not of the whole process: two threads may train side by side
+# Not of the whole process: two threads may train side by side.
+_wanted = ContextVar("in_bytes", default=False)
 
 
 @contextmanager
@@ -75,6 +74,8 @@ class ByteProducts:
 def packed(weight_ed: Tensor) -> Tensor:
     """A matrix in float32, which may be turned round, in the panels that :func:`multiply` reads."""
     e, d = weight_ed.shape
+    if 1 not in weight_ed.stride():
+        weight_ed = weight_ed.contiguous()
     panels_PwC = torch.empty(-(-e // PANEL), -(-d // 4) + 2, PANEL, dtype=torch.int32)
     native.call("byte_weight", torch.int8, weight_ed, *weight_ed.stride(), e, d, panels_PwC)
     return panels_PwC
