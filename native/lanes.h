@@ -1,0 +1,112 @@
+// W floats at once, as the widest register of the processor that this file is compiled for holds them.
+//
+// Every kernel is written once, in terms of these vectors, and compiled for each level of processor (see
+// native.py). GCC's and Clang's vector types become AVX-512, AVX2, SSE2 or NEON instructions by themselves.
+// Nothing of the C++ library is used: an inline function of it, compiled here for AVX-512, could be the one
+// that the linker keeps for everybody.
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+// Two vectors as two halves of a pack of cards: interleave their first and their second halves.
+#if defined(__AVX512F__)
+#if defined(__AMX_TILE__)
+#define LEVEL amx
+#elif defined(__AVX512BF16__)
+#define LEVEL avx512bf16
+#elif defined(__AVX512VNNI__)
+#define LEVEL avx512vnni
+#else
+#define LEVEL avx512
+#endif
+#define FIRST_HALVES 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define SECOND_HALVES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+constexpr int W = 16;
+#elif defined(__AVX2__)
+#ifdef __AVXVNNI__
+#define LEVEL avxvnni
+#else
+#define LEVEL avx2
+#endif
+#define FIRST_HALVES 0, 8, 1, 9, 2, 10, 3, 11
+#define SECOND_HALVES 4, 12, 5, 13, 6, 14, 7, 15
+constexpr int W = 8;
+#else
+#define LEVEL baseline
+#define FIRST_HALVES 0, 4, 1, 5
+#define SECOND_HALVES 2, 6, 3, 7
+constexpr int W = 4;
+#endif
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vi){__VA_ARGS__})
+#endif
+
+typedef float vf __attribute__((vector_size(4 * W)));
+typedef int32_t vi __attribute__((vector_size(4 * W)));
+typedef uint32_t vu __attribute__((vector_size(4 * W)));
+typedef uint16_t vh __attribute__((vector_size(2 * W)));
+typedef uint8_t vb __attribute__((vector_size(W)));
+
+struct bf16 {
+    uint16_t bits;
+};
+
+// So written that nothing is added: x - 0 is x whatever it is, x + 0 is not.
+INLINE vf splat(float x) { return x - vf{}; }
+INLINE vf select(vi which, vf yes, vf no) { return which ? yes : no; }
+// A NaN in b stays. So written it is one instruction.
+INLINE vf maximum(vf a, vf b) { return a > b ? a : b; }
+
+// a b + c, rounded once or twice whatever stands around it: elsewhere the compiler may decide it anew for each row.
+#if defined(__AVX512F__)
+INLINE vf added_product(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+#elif defined(__AVX2__)
+INLINE vf added_product(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#else
+INLINE vf added_product(vf a, vf b, vf c) { return a * b + c; }
+#endif
+
+INLINE vi lanes() {
+    vi n{};
+    for (int i = 0; i < W; i++) n[i] = i;
+    return n;
+}
+
+// Fold the pack until every card is the sum, or the largest, of all.
+INLINE float sum(vf v) {
+#ifdef __AVX512F__
+    return _mm512_reduce_add_ps((__m512)v);
+#else
+    for (int n = 1; n < W; n *= 2) v = SHUFFLE(v, v, FIRST_HALVES) + SHUFFLE(v, v, SECOND_HALVES);
+    return v[0];
+#endif
+}
+
+INLINE float largest(vf v) {
+    for (int n = 1; n < W; n *= 2)
+        v = maximum(SHUFFLE(v, v, FIRST_HALVES), SHUFFLE(v, v, SECOND_HALVES));
+    return v[0];
+}
+
+// A bit for each lane.
+INLINE uint32_t bits(vi which) {
+#if defined(__AVX512F__)
+    return _mm512_movepi32_mask((__m512i)which);
+#elif defined(__AVX2__)
+    return (uint32_t)_mm256_movemask_ps((__m256)which);
+#else
+    uint32_t found = 0;
+    for (int i = 0; i < W; i++) found |= ((uint32_t)which[i] & 1) << i;
+    return found;
+#endif
+}
