@@ -20,6 +20,8 @@ def test_versions_machine_and_data_are_there() -> None:
     assert found["machine"]["cores"] >= 1
     assert found["machine"]["threads"] == torch.get_num_threads()
     assert found["machine"]["native"] in ("none", *native.LEVELS)
+    assert "products" not in found["machine"]
+    assert environment(products="int8")["machine"]["products"] == "int8"
     assert found["data"] == {"fingerprint": "abc"}
     json.dumps(found, allow_nan=False)
 

@@ -65,13 +65,15 @@ def check(found: Mapping[str, Any], place: Path) -> None:
         raise UserError(fact, place=str(place), remedy="Copy the run folder again as a whole.") from None
 
 
-def environment(data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def environment(data: Mapping[str, Any] | None = None, *, products: str = "") -> dict[str, Any]:
     """Return what belongs in environment.json.
 
     Args:
         data: what is known of the data, e.g. ``{"files": file_hashes(...), "fingerprint": "..."}``.
+        products: the number format that a training multiplies in, ``hardware.format_in_training``.
     """
-    return {"versions": _versions(), "machine": _machine(), "data": dict(data or {})}
+    machine = _machine() | ({"products": products} if products else {})
+    return {"versions": _versions(), "machine": machine, "data": dict(data or {})}
 
 
 def file_hashes(paths: Iterable[Path]) -> list[dict[str, Any]]:

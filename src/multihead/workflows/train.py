@@ -56,10 +56,11 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)
+    products = hardware.format_in_training(settings.precision, device)
     beginning = Run.open(init) if init else None
     made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
     observer.prepared(made.told, made.tokens_an_epoch)
-    with _opened(folder, made) as run:
+    with _opened(folder, made, products) as run:
         recipe = run.recipe
         model = new_model(recipe, device, beginning)
         training = Training(
@@ -112,11 +113,12 @@ def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | N
     return model.to(device)
 
 
-def _opened(folder: Path, made: Ready) -> Run:
+def _opened(folder: Path, made: Ready, products: str) -> Run:
     """Return the run folder, locked: made now, or found with the same settings and the same data."""
     if not Run.exists(folder):
         data = {"files": file_hashes(made.files), "fingerprint": made.fingerprint, **made.data}
-        return Run.create(folder, with_horizon(made.recipe), made.tokenizers, environment(data))
+        found = environment(data, products=products)
+        return Run.create(folder, with_horizon(made.recipe), made.tokenizers, found)
     run = Run.open(folder).lock()
     try:
         recipe = resumed(run.recipe, made.recipe, place=str(folder))
