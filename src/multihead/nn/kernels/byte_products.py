@@ -5,7 +5,7 @@ and of W (a column of W where g is multiplied) becomes whole numbers from -127 t
 (Jacob et al. 2018, sec. 2.1, without zero points), as in SwitchBack (Wortsman et al. 2023). So does what dW
 is summed from, rounded at random so that its mean stays what it was (Gupta et al. 2015, sec. 3.1). Weights,
 their updates and sums over rows stay in float32. A processor whose vectors multiply bytes (AVX-512 with VNNI)
-makes 1.5 to 1.9 times as many of these products as in bf16, and what is kept of x takes half the memory.
+makes 1.3 to 1.9 times as many of these products as in bf16, and what is kept of x takes half the memory.
 """
 
 from collections.abc import Iterator
