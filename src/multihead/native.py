@@ -136,6 +136,18 @@ def seed() -> int:
     return int(torch.empty((), dtype=torch.int64).random_())
 
 
+def ids(numbers: Tensor, V: int) -> Tensor:
+    """Numbers as kernels take them that read and write where one says.
+
+    Raises:
+        IndexError: one is none of the V ids, 0 to V - 1.
+    """
+    numbers = numbers.long().contiguous()
+    if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < V:
+        raise IndexError(f"a number that is none of the {V:,} ids")
+    return numbers
+
+
 def dropped_of_256(p: float) -> int:
     """The chance of dropout as native kernels take it: how many of 256 bytes drop their element."""
     return min(255, round(p * 256))

@@ -123,9 +123,9 @@ def test_what_does_not_fit_into_memory_is_parted(device: str, monkeypatch: pytes
     monkeypatch.setattr(search, "_memory", lambda device: 20 * 2 * 3 * 2 * 8 * 4 * (32 * 4 + 16))
     stepper = fixed(model)
     same(stepper, model, sources(17, 9, device), beam_size=4, limits=Limits(9))
-    assert [key[0] for key in stepper._desks] == [10, 7]
+    assert [key[0] for key in stepper._captured] == [10, 7]
     same(stepper, model, sources(11, 9, device), beam_size=4, limits=Limits(9))
-    assert [key[0] for key in stepper._desks] == [7, 10, 1]
+    assert [key[0] for key in stepper._captured] == [7, 10, 1]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -17,7 +17,7 @@ from multihead.search.constraints import Banned, no_repeated_ngram
 from multihead.search.greedy import greedy
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import Limits
-from multihead.search.whole import Wish
+from multihead.search.whole import BeamRequest
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
 
@@ -163,12 +163,12 @@ def test_scores_that_are_no_numbers_are_told(bias: float) -> None:
 
 def test_it_is_left_to_the_steps_where_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     model, asked = prepared(), sources(2, 5)
-    searched: list[Wish] = []
+    searched: list[BeamRequest] = []
     own = model.beam
 
-    def noted(source: Source, wish: Wish) -> list[list[Hypothesis]] | None:
-        searched.append(wish)
-        return own(source, wish)
+    def noted(source: Source, request: BeamRequest) -> list[list[Hypothesis]] | None:
+        searched.append(request)
+        return own(source, request)
 
     monkeypatch.setattr(model, "beam", noted)
     begun: list[list[int]] = [[BEGIN], [BEGIN]]

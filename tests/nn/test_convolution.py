@@ -70,7 +70,7 @@ def test_a_normalised_matrix_is_direction_times_length() -> None:
 
 
 def test_gates_keep_the_size_of_small_inputs() -> None:
-    """Gehring et al. 2017, sec. 3.6: the reason for N(0, 4 / n) before a gate."""
+    """Gehring et al. 2017, sec. 3.5: the reason for N(0, 4 / n) before a gate."""
     x = 0.1 * torch.randn(31, 17, 101)
     layer = GatedConvolution(101, 3, dropout=0.0, normalised=False)
     assert float(layer(x)[:, 1:-1].detach().std()) == pytest.approx(0.1, rel=0.1)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
+from multihead import native
 from multihead.nn.kernels import linear_cross_entropy as kernel
 from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
 from multihead.nn.losses import smoothed_cross_entropy
@@ -176,3 +177,12 @@ def test_rows_without_a_target_count_nothing(left: list[bool], agreeing: bool) -
     assert_close(found, expected)
     both = (torch.autograd.grad(3 * one[0], (hidden, weight)) for one in (found, expected))
     assert_close(*both)
+
+
+@pytest.mark.parametrize("level", ["", *native.LEVELS[:1]])
+@pytest.mark.parametrize("wrong", [V, V + 100, -2])
+def test_a_target_that_is_no_id_is_refused(level: str, wrong: int) -> None:
+    hidden, weight, targets = hidden_weight_targets(dtype=torch.float32)
+    targets[3] = wrong
+    with native.use(level), pytest.raises(IndexError, match=f"none of the {V} ids"):
+        linear_cross_entropy(hidden, weight, targets, 0.1)

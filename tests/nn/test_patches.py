@@ -1,4 +1,4 @@
-"""Pictures as patches, and back."""
+"""Pictures as patches."""
 
 import pytest
 import torch
@@ -10,7 +10,6 @@ from multihead.nn.patches import (
     LinearPatches,
     PatchPositions,
     patches_of,
-    picture_of,
     resized,
 )
 
@@ -21,11 +20,11 @@ def pixels() -> torch.Tensor:
     return torch.rand(B, C, ROWS * SIZE, COLUMNS * SIZE)
 
 
-def test_patches_put_back_together_give_the_picture() -> None:
+def test_patches_hold_every_pixel_of_the_picture_once() -> None:
     x = pixels()
     patches = patches_of(x, SIZE)
     assert patches.shape == (B, ROWS * COLUMNS, C * SIZE * SIZE)
-    assert torch.equal(picture_of(patches, SIZE, C, COLUMNS), x)
+    assert torch.equal(F.fold(patches.mT, x.shape[2:], kernel_size=SIZE, stride=SIZE), x)
 
 
 def test_patches_are_cut_row_by_row_with_channels_first() -> None:

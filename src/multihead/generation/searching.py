@@ -1,6 +1,7 @@
 """From the settings of a search to the search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from multihead.batch import Source
@@ -47,43 +48,7 @@ def search(
     constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
     if settings.no_repeat_ngram:
         constraints.append(no_repeated_ngram(settings.no_repeat_ngram))
-    if settings.method == "beam":
-        return beam(
-            model,
-            source,
-            prefixes,
-            eos_id=target.eos_id,
-            beam_size=settings.beam_size,
-            alpha=settings.length_penalty,
-            n_best=settings.n_best,
-            stop=settings.stop,
-            limits=limits,
-            constraints=constraints,
-            observer=observer,
-        )
-    if settings.method == "sample":
-        return sample(
-            model,
-            source,
-            prefixes,
-            eos_id=target.eos_id,
-            seed=settings.seed,
-            numbers=numbers,
-            samples=settings.n_best,
-            temperature=settings.temperature,
-            top_k=settings.top_k,
-            top_p=settings.top_p,
-            alpha=settings.length_penalty,
-            limits=limits,
-            constraints=constraints,
-            observer=observer,
-        )
-    if settings.n_best > 1:
-        raise UserError(
-            f"greedy search finds one output, not {settings.n_best}",
-            remedy="Choose search.method beam or sample, or search.n_best 1.",
-        )
-    return greedy(
+    return _method(settings, numbers)(
         model,
         source,
         prefixes,
@@ -93,3 +58,25 @@ def search(
         constraints=constraints,
         observer=observer,
     )
+
+
+def _method(settings: SearchSettings, numbers: Sequence[int]) -> Callable[..., list[list[Hypothesis]]]:
+    """The search, given what it alone asks for."""
+    if settings.method == "beam":
+        return partial(beam, beam_size=settings.beam_size, n_best=settings.n_best, stop=settings.stop)
+    if settings.method == "sample":
+        return partial(
+            sample,
+            seed=settings.seed,
+            numbers=numbers,
+            samples=settings.n_best,
+            temperature=settings.temperature,
+            top_k=settings.top_k,
+            top_p=settings.top_p,
+        )
+    if settings.n_best > 1:
+        raise UserError(
+            f"greedy search finds one output, not {settings.n_best}",
+            remedy="Choose search.method beam or sample, or search.n_best 1.",
+        )
+    return greedy

@@ -30,7 +30,7 @@ class Recurrent(Stepwise):
     settings: RecurrentSettings
 
     def hidden_in_training(self, batch: PairBatch, step: int) -> Tensor:
-        """Teacher forcing, or scheduled sampling; validation is always teacher-forced."""
+        """Teacher forcing, or scheduled sampling, (B, T - 1, d); validation is always teacher-forced."""
         s = self.settings
         chance = right_token_chance(step, s.teacher_forcing, s.teacher_forcing_steps)
         if not self.training or chance == 1:

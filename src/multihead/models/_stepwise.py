@@ -48,7 +48,7 @@ class Stepwise(nn.Module):
         return next_token_loss(hidden_BTd, self.output.weight, batch, self.settings.label_smoothing)
 
     def hidden_in_training(self, batch: PairBatch, step: int) -> Tensor:
-        """What the output layer reads when the loss of some step is computed; teacher forcing."""
+        """What the output layer reads for the loss of some step, (B, T - 1, d); teacher forcing."""
         return self.hidden(batch.source, batch.target_in)
 
     def score(self, batch: PairBatch) -> Tensor:

@@ -12,10 +12,10 @@ from multihead.nn import TokenEmbedding, masks
 from multihead.nn.decoding import DecoderState
 from multihead.nn.fixed_decoder import SLOTS, FixedDecoder
 from multihead.search.distribution import not_finite
-from multihead.search.fixed_beam import Board, Rules
+from multihead.search.fixed_beam import BeamState, Rules
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.stepper import Stepper
-from multihead.search.whole import Wish
+from multihead.search.whole import BeamRequest
 
 STRIDE = 16
 """Steps that one graph serves: it attends to all slots up to its last step's."""
@@ -47,51 +47,59 @@ class GPUTransformer:
         embedding, self._positions = target
         self._embedding = (embedding.weight.detach() * embedding.scale).to(dtype)
         self._decoder, self._dtype = decoder, dtype
-        self._desks: OrderedDict[tuple[object, ...], _Desk] = OrderedDict()
+        self._captured: OrderedDict[tuple[object, ...], _CapturedSearch] = OrderedDict()
         self._numbers = _memory(self._embedding.device) // self._embedding.element_size()
-        """How many numbers all desks may keep together."""
+        """How many numbers all captured searches may keep together."""
         self._pool = torch.cuda.graph_pool_handle() if self._embedding.is_cuda else None
 
-    def beam(self, source: Source, wish: Wish) -> list[list[Hypothesis]] | None:
-        """A whole beam search (``search.whole``); too many sentences for half of the memory are parted."""
-        steps = int(wish.longest_B.max()) + 1
-        places = _rounded(steps, STRIDE) * wish.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
+    def beam(self, source: Source, request: BeamRequest) -> list[list[Hypothesis]] | None:
+        """A whole beam search (``search.whole``); too many sentences for half of the memory are parted.
+
+        Raises:
+            UserError: scores that are no numbers.
+        """
+        steps = int(request.longest_B.max()) + 1
+        places = _rounded(steps, STRIDE) * request.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
         most = max(1, self._numbers // 2 // (places * self._decoder.numbers_a_slot()))
-        every = (source.ids_BS, source.lengths_B, wish.longest_B)
+        every = (source.ids_BS, source.lengths_B, request.longest_B)
         parts = zip(*(torch.split(tensor, most) for tensor in every), strict=True)
         return [
             found
             for ids_BS, lengths_B, longest_B in parts
-            for found in self._searched(Source(ids_BS, lengths_B), longest_B, _rounded(steps, STRIDE), wish)
+            for found in self._searched(
+                Source(ids_BS, lengths_B), longest_B, _rounded(steps, STRIDE), request
+            )
         ]
 
-    def _searched(self, source: Source, longest_B: Tensor, steps: int, wish: Wish) -> list[list[Hypothesis]]:
+    def _searched(
+        self, source: Source, longest_B: Tensor, steps: int, request: BeamRequest
+    ) -> list[list[Hypothesis]]:
         sentences, width = source.ids_BS.shape
         rows, width = _rounded(sentences, 1 << max(0, sentences.bit_length() - 4)), _rounded(width, SLOTS)
-        key = (rows, width, steps, wish.beam_size, wish.n_best, Rules.of(wish))
-        if key not in self._desks:
-            numbers = rows * (steps * wish.beam_size + width) * self._decoder.numbers_a_slot()
-            while self._desks and numbers + self._kept() > self._numbers:
-                self._desks.popitem(last=False)
-            self._desks[key] = _Desk(self, rows, width, steps, wish, numbers)
-        self._desks.move_to_end(key)
-        desk = self._desks[key]
-        desk.begin(source, longest_B, wish.first)
+        key = (rows, width, steps, request.beam_size, request.n_best, Rules.of(request))
+        if key not in self._captured:
+            numbers = rows * (steps * request.beam_size + width) * self._decoder.numbers_a_slot()
+            while self._captured and numbers + self._kept() > self._numbers:
+                self._captured.popitem(last=False)
+            self._captured[key] = _CapturedSearch(self, rows, width, steps, request, numbers)
+        self._captured.move_to_end(key)
+        search = self._captured[key]
+        search.begin(source, longest_B, request.first)
         for step in range(steps):
-            desk.step(step)
-            if (step + 1) % LOOK == 0 and desk.over():
+            search.step(step)
+            if (step + 1) % LOOK == 0 and search.over():
                 break
         else:
-            desk.over()
-        return desk.board.hypotheses(sentences, wish.n_best)
+            search.over()
+        return search.state.hypotheses(sentences, request.n_best)
 
     def _kept(self) -> int:
-        return sum(desk.numbers for desk in self._desks.values())
+        return sum(search.numbers for search in self._captured.values())
 
-    # --- what a desk asks for -------------------------------------------------------------------------
+    # --- what a search asks for -------------------------------------------------------------------------
 
     def read(self, source: Source) -> Tensor:
-        """The encoder's output."""
+        """The encoder's output, (B, S, d_model)."""
         allowed = masks.padding(source.lengths_B, source.ids_BS.shape[1])
         memory_BSd: Tensor = self._model.encode(source.ids_BS, allowed)  # type: ignore[operator]
         return memory_BSd
@@ -117,21 +125,21 @@ class GPUTransformer:
 
     @property
     def pool(self) -> Any:
-        """The memory that all graphs share: none of them leaves anything in it."""
+        """The memory that all graphs share: they can, since none reads what another has written there."""
         return self._pool
 
 
-class _Desk:
+class _CapturedSearch:
     """Everything that a search of one size needs, in one place in memory; and its steps, recorded."""
 
     def __init__(
-        self, model: GPUTransformer, rows: int, width: int, steps: int, wish: Wish, numbers: int
+        self, model: GPUTransformer, rows: int, width: int, steps: int, request: BeamRequest, numbers: int
     ) -> None:
         self.numbers = numbers
-        device = wish.longest_B.device
-        K = wish.beam_size
-        self._model, self._rules, self._steps = model, Rules.of(wish), steps
-        self.board = Board(rows, K, wish.n_best, steps, device)
+        device = request.longest_B.device
+        K = request.beam_size
+        self._model, self._rules, self._steps = model, Rules.of(request), steps
+        self.state = BeamState(rows, K, request.n_best, steps, device)
         self._memory = model.decoder.memory(rows, width, steps * K)
         self._bias_BKn = torch.zeros(rows, K, steps * K, dtype=model.dtype, device=device)
         self._source_bias_BS = torch.zeros(rows, width, dtype=model.dtype, device=device)
@@ -149,14 +157,14 @@ class _Desk:
         self._ids_BS.zero_()[:sentences, :width] = source.ids_BS
         self._lengths_B.fill_(1)[:sentences] = source.lengths_B
         self._longest_B.fill_(-1)[:sentences] = longest_B
-        self.board.begin(first, self._longest_B)
+        self.state.begin(first, self._longest_B)
         places_S = torch.arange(self._ids_BS.shape[1], device=self._ids_BS.device)
         self._source_bias_BS.zero_().masked_fill_(places_S >= self._lengths_B[:, None], -torch.inf)
         self._bias_BKn.fill_(-torch.inf)
         self._model.decoder.read(self._model.read(Source(self._ids_BS, self._lengths_B)), self._memory)
 
     def step(self, number: int) -> None:
-        """Take a step; recorded where the desk is used again, as recording takes as long as some steps."""
+        """Take a step; recorded where the search is used again, as recording takes as long as some steps."""
         last = min(self._steps, _rounded(number + 1, STRIDE))
         if last in self._graphs:
             self._graphs[last].replay()
@@ -176,23 +184,23 @@ class _Desk:
             UserError: scores that are no numbers.
         """
         over, finite, step = torch.stack(
-            [self.board.over.long(), self.board.finite.long(), self.board.step]
+            [self.state.over.long(), self.state.finite.long(), self.state.step]
         ).tolist()
         if not finite:
             raise not_finite(step - 1)
         return bool(over)
 
     def _take(self, last: int) -> None:
-        board, K = self.board, len(self._own_K)
-        slots_K = board.step * K + self._own_K
+        state, K = self.state, len(self._own_K)
+        slots_K = state.step * K + self._own_K
         bias_BKn = self._bias_BKn[:, :, : last * K]
-        ancestors = board.parents[..., None].expand_as(bias_BKn)
+        ancestors = state.parents[..., None].expand_as(bias_BKn)
         bias_BKn.copy_(bias_BKn.gather(1, ancestors))
         bias_BKn.scatter_(2, slots_K[:, None].expand(len(bias_BKn), K, 1), 0.0)
         with torch.autocast(bias_BKn.device.type, enabled=False):  # everything is in its format already
-            x_BKd = self._model.looked_up(board.last, board.step, self._steps)
+            x_BKd = self._model.looked_up(state.last, state.step, self._steps)
             logits_RV = self._model.decoder.step(x_BKd, self._memory, slots_K, bias_BKn, self._source_bias_BS)
-        board.advance(logits_RV, self._rules)
+        state.advance(logits_RV, self._rules)
 
 
 def _memory(device: torch.device) -> int:

@@ -22,7 +22,7 @@ EMBEDDING_SIZE = 0.1
 
 
 class Settings(Vocabularies):
-    """What makes it; the defaults are those for WMT'16 English-Romanian (sec. 4.2)."""
+    """What makes it; the sizes are those for WMT'16 English-Romanian (sec. 4.2 and 5.1)."""
 
     d_embedding: PositiveInt = 512
     """Width of embeddings, and of what the output layer reads."""

@@ -93,7 +93,7 @@ class GPT(nn.Module):
         )
         initialise(self, "normal")
         with torch.no_grad():
-            # N sublayers add to the residual stream: each begins by 1 / sqrt(N) smaller (GPT-2, sec. 2.3).
+            # N sublayers add to the residual stream: each begins 1 / sqrt(N) as large (GPT-2, sec. 2.3).
             for name, weight in self.stack.named_parameters():
                 if name.endswith(("w_o.weight", "w_2.weight")):
                     weight.mul_((2 * s.num_layers) ** -0.5)

@@ -40,7 +40,7 @@ class Settings(RecurrentSettings):
     """Layers of the encoder, and of the decoder."""
     score: Literal["additive", "dot", "general", "concat"] = "additive"
     """How a decoder's state and a source position are compared: additive (Bahdanau et al. 2015); dot, general
-    or concat (Luong et al. 2015, eq. 8)."""
+    or concat (Luong et al. 2015, sec. 3.1)."""
     input_feeding: bool = False
     """The decoder also reads what it made of its last look (Luong et al. 2015, sec. 3.3)."""
 
@@ -87,7 +87,10 @@ class RnnAttention(Recurrent):
         self.dropout = Dropout(s.dropout)
 
     def encode(self, source: Source) -> RowState:
-        """Read the source; the decoder begins with s_0 = tanh(W_s [last forward h; last backward h])."""
+        """Read the source; the decoder begins with s_0 = tanh(W_s [last forward h; last backward h]).
+
+        (A.2.2, where W_s reads the backward one alone.)
+        """
         embedded_BSd = self.dropout(self.source_embedding(source.ids_BS))
         h_BSd, last = self.encoder(embedded_BSd, source.lengths_B)
         memory = self.decoder.memory(h_BSd, masks.padding(source.lengths_B, h_BSd.shape[1]))

@@ -80,7 +80,7 @@ class Seq2Seq(Recurrent):
 
 
 def reversed_within(ids_BS: Tensor, lengths_B: Tensor) -> Tensor:
-    """Each sentence's words in the opposite order; the end symbol and the padding stay where they are."""
+    """Each sentence's words in the opposite order, (B, S); end symbol and padding stay where they are."""
     places_S = torch.arange(ids_BS.shape[1], device=ids_BS.device)
     mirrored_BS = lengths_B[:, None] - 2 - places_S
     return ids_BS.gather(1, torch.where(mirrored_BS >= 0, mirrored_BS, places_S))

@@ -1,7 +1,7 @@
 """Alignment models: which source positions a decoder looks at, given its state s and the source's states h.
 
 Four scores: ``additive`` (Bahdanau et al. 2015, appendix A.1.2), ``dot``, ``general`` and ``concat`` (Luong
-et al. 2015, eq. 8). What depends on the source alone is computed once a sentence, by ``keys``.
+et al. 2015, sec. 3.1). What depends on the source alone is computed once a sentence, by ``keys``.
 """
 
 import torch.nn.functional as F
@@ -50,7 +50,7 @@ class AlignmentModel(nn.Module):
 
 
 class Dot(AlignmentModel):
-    """score(s, h) = s . h (Luong et al. 2015, eq. 8, dot).
+    """score(s, h) = s . h (Luong et al. 2015, sec. 3.1, dot).
 
     Raises:
         ValueError: s and h are not equally wide.
@@ -63,7 +63,7 @@ class Dot(AlignmentModel):
 
 
 class General(AlignmentModel):
-    """score(s, h) = s . W_a h (Luong et al. 2015, eq. 8, general); W_a is applied to s, once a step."""
+    """score(s, h) = s . W_a h (Luong et al. 2015, sec. 3.1, general); W_a is applied to s, once a step."""
 
     def __init__(self, d_s: int, d_h: int, d: int) -> None:
         super().__init__(d_s, d_h, d)
@@ -98,7 +98,7 @@ class Additive(AlignmentModel):
 
 
 class Concat(AlignmentModel):
-    """score(s, h) = v_a . tanh(W_a [s; h]) (Luong et al. 2015, eq. 8, concat).
+    """score(s, h) = v_a . tanh(W_a [s; h]) (Luong et al. 2015, sec. 3.1, concat).
 
     W_a [s; h] is a sum of two products, one with each half of W_a: the additive score, with one matrix that
     is initialised as one.

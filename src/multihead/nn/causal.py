@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from multihead.nn.cache import LayerCache
-from multihead.nn.layers import EncoderLayer
+from multihead.nn.layers import EncoderLayer, look_back
 from multihead.nn.stacks import TransformerEncoder
 
 
@@ -36,12 +36,6 @@ class CausalStack(TransformerEncoder):
 
 
 def _step(layer: EncoderLayer, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None) -> Tensor:
-    attention = layer.self_attention
-
-    def look_back(y: Tensor) -> Tensor:
-        k, v = cache.append(*attention.keys_values(y))
-        return attention.attend(attention.queries(y), k, v, allowed)
-
-    x_RQd = layer.around_attention(x_RQd, look_back)
+    x_RQd = layer.around_attention(x_RQd, lambda y: look_back(layer.self_attention, y, cache, allowed))
     out: Tensor = layer.around_feed_forward(x_RQd, layer.feed_forward)
     return out

@@ -34,6 +34,14 @@ class EncoderLayer(nn.Module):
         return out
 
 
+def look_back(
+    attention: MultiHeadAttention, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None
+) -> Tensor:
+    """Self-attention of R rows' next Q positions, (R, Q, d_model); the cache takes their keys and values."""
+    k, v = cache.append(*attention.keys_values(x_RQd))
+    return attention.attend(attention.queries(x_RQd), k, v, allowed)
+
+
 class DecoderLayer(nn.Module):
     """Masked self-attention, attention over the encoder's output, feed-forward (figure 1, right)."""
 
@@ -78,10 +86,6 @@ class DecoderLayer(nn.Module):
         The same computation as :meth:`forward`, with what was computed before taken from the cache.
         """
 
-        def look_back(y: Tensor) -> Tensor:
-            k, v = cache.append(*self.self_attention.keys_values(y))
-            return self.self_attention.attend(self.self_attention.queries(y), k, v, allowed)
-
         def look_at_source(y: Tensor) -> Tensor:
             # A sentence's hypotheses share its keys: to the source they are just more queries.
             y_NQd = y.reshape(cache.sentences, -1, y.shape[-1])
@@ -89,7 +93,7 @@ class DecoderLayer(nn.Module):
             seen = self.cross_attention.attend(q, cache.source_keys, cache.source_values, memory_allowed)
             return seen.reshape(y.shape)
 
-        x_RQd = self.around_self(x_RQd, look_back)
+        x_RQd = self.around_self(x_RQd, lambda y: look_back(self.self_attention, y, cache, allowed))
         x_RQd = self.around_cross(x_RQd, look_at_source)
         out: Tensor = self.around_feed_forward(x_RQd, self.feed_forward)
         return out

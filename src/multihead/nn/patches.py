@@ -1,4 +1,4 @@
-"""Pictures as sequences of patches, and back (Dosovitskiy et al. 2021, sec. 3.1).
+"""Pictures as sequences of patches (Dosovitskiy et al. 2021, sec. 3.1).
 
 Letters besides the package's legend: C channels, h and w a picture's height and width, P patches.
 """
@@ -20,20 +20,6 @@ def patches_of(pixels_BChw: Tensor, size: int) -> Tensor:
     rows, columns = height // size, width // size
     tiles = pixels_BChw.reshape(B, C, rows, size, columns, size)
     return tiles.permute(0, 2, 4, 1, 3, 5).reshape(B, rows * columns, C * size * size)
-
-
-def picture_of(patches_BPd: Tensor, size: int, channels: int, columns: int) -> Tensor:
-    """Put patches back together, (B, C, h, w): what :func:`patches_of` was given.
-
-    Args:
-        patches_BPd: (B, P, channels * size * size).
-        size: of a patch.
-        channels: C.
-        columns: how many patches stand side by side.
-    """
-    B, P, _ = patches_BPd.shape
-    tiles = patches_BPd.reshape(B, P // columns, columns, channels, size, size)
-    return tiles.permute(0, 3, 1, 4, 2, 5).reshape(B, channels, P // columns * size, columns * size)
 
 
 class LinearPatches(nn.Module):

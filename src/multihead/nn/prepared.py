@@ -210,7 +210,7 @@ class PreparedDecoder:
         return [layer.begin(memory_NSd, lengths_N) for layer in self._layers]
 
     def step(self, x_NKd: Tensor, caches: Sequence[SharedCache], bias_NKS: Tensor | None) -> Tensor:
-        """One position of each sentence's K hypotheses, through all layers."""
+        """One position of each sentence's K hypotheses, through all layers: (N, K, d_model) to the same."""
         for layer, cache in zip(self._layers, caches, strict=True):
             x_NKd = layer.step(x_NKd, cache, bias_NKS)
         return x_NKd

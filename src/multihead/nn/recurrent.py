@@ -3,7 +3,7 @@
 LSTM (Hochreiter and Schmidhuber 1997; with forget gate, Gers et al. 2000), as PyTorch writes it:
     i, f, o = sigmoid(W x + U h + b) each, g = tanh(W_g x + U_g h + b_g)
     c' = f * c + i * g,  h' = o * tanh(c')
-GRU (Cho et al. 2014):
+GRU (Cho et al. 2014), as PyTorch writes it, r behind the product (the paper has U_n (r * h)):
     r, z = sigmoid(W x + U h + b) each, n = tanh(W_n x + b_n + r * (U_n h + b'_n))
     h' = (1 - z) * n + z * h
 """

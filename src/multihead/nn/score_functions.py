@@ -37,7 +37,7 @@ class ScoreFunction(nn.Module):
 
 
 class DotScore(ScoreFunction):
-    """score(q, k) = q . k, not scaled (Luong et al. 2015, eq. 8; Gehring et al. 2017, eq. 1)."""
+    """score(q, k) = q . k, not scaled (Luong et al. 2015, sec. 3.1; Gehring et al. 2017, eq. 1)."""
 
     def scores(self, q_BHQd: Tensor, k_BHKd: Tensor) -> Tensor:
         """See :class:`ScoreFunction`."""

@@ -89,7 +89,7 @@ def _agreeing_sums(
 
 
 def target_log_probabilities(logits_BTV: Tensor, batch: PairBatch) -> Tensor:
-    """Log-probability of each target token, (B, T); 0 where there is padding."""
+    """Log-probability of each target token, (B, T - 1); 0 where there is padding."""
     log_p_BT = logits_BTV.float().log_softmax(-1).gather(2, batch.target_out[..., None])[..., 0]
     return torch.where(_real(batch), log_p_BT, 0.0)
 

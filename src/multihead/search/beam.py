@@ -13,7 +13,7 @@ from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.hypothesis import Hypothesis, length_penalty
 from multihead.search.limits import DEFAULT, Limits
-from multihead.search.live import Harvest, Live, to_drop
+from multihead.search.live import Finished, Live, to_drop
 from multihead.search.observer import Branches, Fate, Observer
 from multihead.search.stepper import State, Stepper
 from multihead.search.whole import whole
@@ -111,7 +111,7 @@ def beam(
             going = to_drop(live, done_B, step)
             if going is not None:
                 if not len(going):
-                    return ended.harvest.hypotheses(n_best)
+                    return ended.finished.hypotheses(n_best)
                 state, live, best = state.keep(going), live.keep(going), best.keep(going)
                 ended.keep(going)
         rows = live.rows(best.parents)
@@ -162,7 +162,7 @@ class _Ended:
     """The hypotheses that have ended: those that were among a sentence's n best when they did."""
 
     def __init__(self, live: Live, n_best: int, alpha: float) -> None:
-        self.harvest = Harvest(len(live.sums), alpha)
+        self.finished = Finished(len(live.sums), alpha)
         self._alpha = alpha
         self._scores_BN = live.sums.new_full((len(live.sums), n_best), -torch.inf)
         self.count_B = torch.zeros_like(live.sentences)
@@ -181,7 +181,7 @@ class _Ended:
         self.count_B = self.count_B + ends_BK.sum(1)
         scores_BK = best.sums / length_penalty(live.written + 1, self._alpha)[:, None]
         better_BK = ends_BK & (scores_BK > self.worst[:, None])
-        self.harvest.add(live, better_BK, best.parents, best.sums, best.cut)
+        self.finished.add(live, better_BK, best.parents, best.sums, best.cut)
         rivals_BX = torch.cat([self._scores_BN, scores_BK.where(better_BK, -torch.inf)], dim=1)
         self._scores_BN = rivals_BX.topk(self._scores_BN.shape[1], dim=1).values
 

@@ -18,12 +18,12 @@ from multihead.gpu import kernel
 from multihead.search.branching import IMPOSSIBLE
 from multihead.search.distribution import largest
 from multihead.search.hypothesis import Hypothesis, best, length_penalty
-from multihead.search.whole import Wish
+from multihead.search.whole import BeamRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a step goes by; attributes as of ``Wish``."""
+    """What a step goes by; attributes as of ``BeamRequest``."""
 
     eos_id: int
     banned: tuple[int, ...]
@@ -31,12 +31,12 @@ class Rules:
     stop: Literal["exact", "first"]
 
     @classmethod
-    def of(cls, wish: Wish) -> "Rules":
+    def of(cls, request: BeamRequest) -> "Rules":
         """The rules of a search."""
-        return cls(wish.eos_id, wish.banned, wish.alpha, wish.stop)
+        return cls(request.eos_id, request.banned, request.alpha, request.stop)
 
 
-class Board:
+class BeamState:
     """All that a search knows of B sentences with K hypotheses each, and of their N best ended ones.
 
     Args:

@@ -54,7 +54,7 @@ def greedy(
     def likeliest(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         return following.tokens[:, 0]
 
-    harvest = rollout(
+    finished = rollout(
         stepper,
         source,
         prefixes,
@@ -66,4 +66,4 @@ def greedy(
         constraints=constraints,
         observer=observer,
     )
-    return harvest.hypotheses(1)
+    return finished.hypotheses(1)

@@ -42,5 +42,8 @@ def best(hypotheses: Iterable[Hypothesis], n_best: int, *, distinct: bool = True
     """The n best, best first; with ``distinct``, no two have the same tokens."""
     ordered = sorted(hypotheses, key=lambda h: -h.score)
     if distinct:
-        ordered = list({h.tokens: h for h in ordered}.values())
+        first: dict[tuple[int, ...], Hypothesis] = {}
+        for hypothesis in ordered:
+            first.setdefault(hypothesis.tokens, hypothesis)
+        ordered = list(first.values())
     return ordered[:n_best]

@@ -113,12 +113,12 @@ def to_drop(live: Live, done_B: Tensor, step: int) -> Tensor | None:
     return going if past_limit or 8 * (len(done_B) - len(going)) >= len(done_B) else None
 
 
-class Harvest:
+class Finished:
     """Hypotheses that have ended, gathered as tensors and made into objects once, when all are there."""
 
     def __init__(self, sentences: int, alpha: float) -> None:
         self._sentences, self._alpha = sentences, alpha
-        self._sheaves: list[tuple[Tensor, ...]] = []
+        self._parts: list[tuple[Tensor, ...]] = []
 
     def add(self, live: Live, chosen_BX: Tensor, parents_BX: Tensor, sums_BX: Tensor, cut_BX: Tensor) -> None:
         """Bring in the rows ``parents`` where ``chosen``; ``sums`` count the end symbol."""
@@ -129,13 +129,13 @@ class Harvest:
         sums_N = sums_BX[sentence_N, place_N]
         scores_N = sums_N / length_penalty(live.written[sentence_N] + 1, self._alpha)
         finished_N = ~cut_BX[sentence_N, place_N]
-        self._sheaves.append((live.sentences[sentence_N], live.history[rows_N], sums_N, scores_N, finished_N))
+        self._parts.append((live.sentences[sentence_N], live.history[rows_N], sums_N, scores_N, finished_N))
 
     def hypotheses(self, n_best: int, *, distinct: bool = True) -> list[list[Hypothesis]]:
         """The n best of each sentence, best first; with ``distinct``, no two have the same tokens."""
         found: list[list[Hypothesis]] = [[] for _ in range(self._sentences)]
-        for sheaf in self._sheaves:
-            for sentence, history, total, score, finished in zip(*(t.tolist() for t in sheaf), strict=True):
+        for part in self._parts:
+            for sentence, history, total, score, finished in zip(*(t.tolist() for t in part), strict=True):
                 tokens = tuple(token for token in history if token >= 0)[1:]
                 found[sentence].append(Hypothesis(tokens, total, score, finished))
         return [best(hypotheses, n_best, distinct=distinct) for hypotheses in found]

@@ -10,7 +10,7 @@ from multihead.batch import Source
 from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.limits import Limits
-from multihead.search.live import Harvest, Live, to_drop
+from multihead.search.live import Finished, Live, to_drop
 from multihead.search.observer import Branches, Fate, Observer
 from multihead.search.stepper import State, Stepper
 
@@ -37,11 +37,11 @@ def rollout(
     limits: Limits,
     constraints: Sequence[Constraint],
     observer: Observer | None,
-) -> Harvest:
+) -> Finished:
     """Follow ``copies`` rows of each sentence until each has ended or been cut; arguments as ``beam``'s."""
-    harvest = Harvest(len(prefixes), alpha)
+    finished = Finished(len(prefixes), alpha)
     if not prefixes:
-        return harvest
+        return finished
     if limits.min_length:
         constraints = (*constraints, at_least(limits.min_length, eos_id))
     live = Live.begin(prefixes, limits.longest(source.lengths_B))
@@ -64,12 +64,12 @@ def rollout(
             observer(_branches(step, live, own_BK, tokens_BK, sums_BK, ends_BK, cut_BK))
         # Most steps end nothing; but one that is done must not be stepped past its limit.
         if bool(ends_BK.any()) or live.may_be_at_limit(step):
-            harvest.add(live, ends_BK, own_BK, sums_BK, cut_BK)
+            finished.add(live, ends_BK, own_BK, sums_BK, cut_BK)
             sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)
             going = to_drop(live, (sums_BK == -torch.inf).all(1), step)
             if going is not None:
                 if not len(going):
-                    return harvest
+                    return finished
                 state, live = state.keep(going), live.keep(going)
                 tokens_BK, sums_BK = tokens_BK[going], sums_BK[going]
         live = live.extended(None, tokens_BK, sums_BK)

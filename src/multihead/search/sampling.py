@@ -67,7 +67,7 @@ def sample(
         uniform_R = uniform(keys_BK[sentences_B].flatten(), step)
         return draw(following.logits, uniform_R, temperature=temperature, top_k=top_k, top_p=top_p)
 
-    harvest = rollout(
+    finished = rollout(
         stepper,
         source,
         prefixes,
@@ -79,7 +79,7 @@ def sample(
         constraints=constraints,
         observer=observer,
     )
-    return harvest.hypotheses(samples, distinct=distinct)
+    return finished.hypotheses(samples, distinct=distinct)
 
 
 def draw(

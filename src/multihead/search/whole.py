@@ -14,7 +14,7 @@ from multihead.search.observer import Observer
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class BeamRequest:
     """A plain beam search; attributes as the arguments of ``beam``.
 
     Attributes:
@@ -36,8 +36,12 @@ class Wish:
 class Searcher(Protocol):
     """What a stepper may offer besides its steps."""
 
-    def beam(self, source: Source, wish: Wish) -> list[list[Hypothesis]] | None:
-        """The same hypotheses as ``search.beam`` finds; None: not like this, or not here."""
+    def beam(self, source: Source, request: BeamRequest) -> list[list[Hypothesis]] | None:
+        """The same hypotheses as ``search.beam`` finds; None: not like this, or not here.
+
+        Raises:
+            UserError: scores that are no numbers.
+        """
         ...
 
 
@@ -71,4 +75,6 @@ def whole(
         return None
     searcher = cast(Searcher, stepper)
     longest_B = limits.longest(source.lengths_B)
-    return searcher.beam(source, Wish(first[0], eos_id, banned, beam_size, alpha, n_best, stop, longest_B))
+    return searcher.beam(
+        source, BeamRequest(first[0], eos_id, banned, beam_size, alpha, n_best, stop, longest_B)
+    )

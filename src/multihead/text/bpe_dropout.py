@@ -1,4 +1,4 @@
-"""BPE-dropout: in training a word is cut now this way, now that (Provilkov et al. 2020, sec. 4).
+"""BPE-dropout: in training a word is cut now this way, now that (Provilkov et al. 2020, sec. 3).
 
 The library has it too, but cannot be told a seed. Here every cut is a function of (seed, key), so that an
 epoch can be read again, from any place in it, by any number of processes.

@@ -20,8 +20,6 @@ HELD_OUT = (42, 24, 35, 57, 68, 73, 86, 91)
 SHOWN = (42, 142, 86, 1234, 4242, 12_345, 57_024, 342_091, 700_007, 999_999)
 """The first test numbers."""
 
-VOCAB_SIZES = {"de-en": 380, "ko-en": 372}
-"""Joint BPE vocabularies with which numerals stay split: "zwei und vier zig", "사 십 이"."""
 TRAIN, VALID, TEST = 20_000, 500, 1000
 _DIGITS = (3, 4, 5, 6)
 

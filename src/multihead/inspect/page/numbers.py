@@ -15,7 +15,7 @@ def head_numbers(record: AttentionRecord, head: int, most: int) -> Json | None:
     """Return what goes into one head, if its equation is softmax(q k^T scale) v.
 
     It is checked that the equation gives the recorded weights: with the scale 1 / sqrt(d_k) (Vaswani et al.
-    2017, eq. 1) or 1 (Luong et al. 2015, eq. 8). Another score function has no such numbers.
+    2017, eq. 1) or 1 (Luong et al. 2015, sec. 3.1). Another score function has no such numbers.
 
     Args:
         record: of a batch of one sentence, inputs kept.

@@ -40,8 +40,8 @@ class Settings(settings.Settings):
     dvae_steps: PositiveInt = 2000
     """Updates of the first stage: the discrete VAE."""
     dvae_learning_rate: float = Field(0.0, ge=0)
-    """Peak rate of the first stage, which then has its own cosine to 0, as in the paper (app. A.2), and the
-    recipe's schedule begins with the second; 0: one schedule over both."""
+    """Peak rate of the first stage, which then has its own cosine to 0 (the paper: to an eightieth of the
+    peak, app. A.2), and the recipe's schedule begins with the second; 0: one schedule over both."""
     codes: PositiveInt = 128
     """K, codes of the discrete VAE (the paper: 8192)."""
     d_code: PositiveInt = 64
@@ -57,7 +57,8 @@ class Settings(settings.Settings):
     lowest_temperature: float = Field(1 / 16, gt=0, le=1)
     """The codes' temperature falls from 1 to this in the first stage (app. A.2)."""
     kl_weight: float = Field(1e-4, ge=0)
-    """Weight of the codes' KL divergence from uniform, beside the squared error a pixel; rises from 0."""
+    """Weight of the codes' KL divergence from uniform, beside the squared error a pixel (the paper:
+    logit-Laplace, app. A.3); rises from 0."""
     d_model: PositiveInt = 128
     """Width of the decoder."""
     num_layers: PositiveInt = 4
@@ -182,10 +183,10 @@ class DALLE(nn.Module):
         s = self.settings
         with torch.no_grad():
             codes_Bn = self.dvae.codes(batch.pixels_BChw)
-        told_B = torch.rand(len(codes_Bn), device=codes_Bn.device) >= (
+        conditioned_B = torch.rand(len(codes_Bn), device=codes_Bn.device) >= (
             s.caption_dropout if self.training else 0
         )
-        lengths_B = batch.lengths_B * told_B
+        lengths_B = batch.lengths_B * conditioned_B
         text_BTV, code_BnK = self.decoder(batch.text_BT, lengths_B, codes_Bn)
         real_BT = torch.arange(batch.text_BT.shape[1], device=codes_Bn.device) < lengths_B[:, None]
         text = F.cross_entropy(

@@ -113,12 +113,12 @@ def kl_to_uniform(logits_BKrc: Tensor) -> Tensor:
 
 
 def temperature(step: int, steps: int, lowest: float) -> float:
-    """Annealed from 1 to ``lowest`` by half a cosine over ``steps`` updates (app. A.2)."""
+    """Annealed from 1 to ``lowest`` by half a cosine over ``steps`` updates (app. A.2: over a twentieth)."""
     done = min(1.0, step / max(1, steps))
     return lowest + (1 - lowest) * (1 + math.cos(math.pi * done)) / 2
 
 
 def kl_weight(step: int, steps: int, highest: float) -> float:
-    """Raised from 0 to ``highest`` by half a cosine over ``steps`` updates (app. A.2)."""
+    """Raised from 0 to ``highest`` by half a cosine over ``steps`` updates (app. A.2: to 6.6 over 5,000)."""
     done = min(1.0, step / max(1, steps))
     return highest * (1 - math.cos(math.pi * done)) / 2

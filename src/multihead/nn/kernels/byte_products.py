@@ -72,7 +72,7 @@ class ByteProducts:
 
 
 def packed(weight_ed: Tensor) -> Tensor:
-    """A matrix in float32, which may be turned round, in the panels that :func:`multiply` reads."""
+    """A matrix in float32, also turned round, in the panels that :func:`multiply` reads, (P, w, 64)."""
     e, d = weight_ed.shape
     if 1 not in weight_ed.stride():
         weight_ed = weight_ed.contiguous()

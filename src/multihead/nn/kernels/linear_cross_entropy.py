@@ -61,27 +61,21 @@ class _LinearCrossEntropy(torch.autograd.Function):
         if ctx.asked is not None:
             h_Nd, targets_N = h_Nd.index_select(0, ctx.asked), targets_N.index_select(0, ctx.asked)
         N, V = h_Nd.shape[0], w_Vd.shape[0]
+        if h_Nd.device.type == "cpu":
+            targets_N = native.ids(targets_N, V)
         h_Nd = F.pad(h_Nd, (0, 0, 0, -N % EVEN_ROWS if N >= 16 * EVEN_ROWS else 0))
-        padded = len(h_Nd)
         wanted = recorded and any(ctx.needs_input_grad[:2])
         hidden_gradient, weight_gradient = torch.empty_like(h_Nd), h_Nd.new_zeros(w_Vd.shape, dtype=exact)
         sums = h_Nd.new_zeros(3, dtype=exact)
 
-        by_native, by_triton = native.suits(h_Nd), kernel("nn.kernels.triton_cross_entropy", h_Nd)
         in_bytes = recorded and h_Nd.device.type == "cpu" and byte_products.suit(dtype)
         panels = byte_products.packed(weight_Vd.detach().float()) if in_bytes else None
-        elements, some, most = BLOCK_ELEMENTS, SOME_ELEMENTS, BYTE_ROWS if in_bytes else MOST_ROWS
-        if h_Nd.device.type != "cpu":
-            elements, some, most = GPU_BLOCK_ELEMENTS, GPU_BLOCK_ELEMENTS, padded
-        rows = max(1, min(padded, elements // V, most))
-        rows += rows % 2  # pairs stay together
-        product_nV = h_Nd.new_empty(rows, V)
+        rows, few = _rows_at_once(h_Nd, V, in_bytes)
+        product_nV, buffer_nV = h_Nd.new_empty(rows, V), h_Nd.new_empty(few, V, dtype=exact)
         by_sampling = wanted and not agreement and sampled_gradient.suits(product_nV)
         apart, apart_nV = sums.new_zeros(()), product_nV.new_empty(rows if wanted and agreement else 0, V)
-        few = 0 if by_native or by_triton is not None else max(1, min(rows, some // V))
-        buffer_nV = h_Nd.new_empty(few, V, dtype=exact)
-        for start in range(0, padded, rows):
-            block = slice(start, min(padded, start + rows))
+        for start in range(0, len(h_Nd), rows):
+            block = slice(start, min(len(h_Nd), start + rows))
             whole_nV = product_nV[: block.stop - start]
             if panels is not None:
                 byte_products.multiply(h_Nd[block], panels, None, whole_nV, past_caches=False)
@@ -89,20 +83,13 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 torch.mm(h_Nd[block], w_Vd.T, out=whole_nV)
             targets_n = targets_N[block]
             g_nV = whole_nV[: len(targets_n)]
-            if agreement:
-                apart += disagreement(g_nV, apart_nV[: len(g_nV)] if wanted else None)
             if by_sampling:
                 gradients = hidden_gradient[block], weight_gradient
                 sums += sampled_gradient.sampled(g_nV, targets_n, smoothing, h_Nd[block], w_Vd, *gradients)
                 continue
-            if by_native:
-                sums += _native(g_nV, targets_n, smoothing, wanted)
-            elif by_triton is not None:
-                sums += by_triton.rows_to_gradient(g_nV, targets_n, smoothing, wanted)
-            else:
-                for first in range(0, len(g_nV), few):
-                    part_nV, of_part_n = g_nV[first : first + few], targets_n[first : first + few]
-                    sums += _eager(part_nV, buffer_nV[: len(part_nV)], of_part_n, smoothing, wanted)
+            if agreement:
+                apart += disagreement(g_nV, apart_nV[: len(g_nV)] if wanted else None)
+            sums += _to_gradient(g_nV, targets_n, smoothing, wanted, buffer_nV)
             if wanted:
                 if agreement:
                     g_nV.add_(apart_nV[: len(g_nV)], alpha=agreement)
@@ -143,16 +130,51 @@ def _asked(targets_N: Tensor) -> Tensor | None:
     return None if bool(asked_N.all()) else asked_N.nonzero()[:, 0]
 
 
-def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
-    """Negative log-likelihood, the same under the uniform distribution, correct guesses: (3,).
+def _rows_at_once(h_Nd: Tensor, V: int, in_bytes: bool) -> tuple[int, int]:
+    """How many rows' logits are multiplied at once, an even number, and how many of them go in float32."""
+    elements, some, most = BLOCK_ELEMENTS, SOME_ELEMENTS, BYTE_ROWS if in_bytes else MOST_ROWS
+    if h_Nd.device.type != "cpu":
+        elements, some, most = GPU_BLOCK_ELEMENTS, GPU_BLOCK_ELEMENTS, len(h_Nd)
+    rows = max(1, min(len(h_Nd), elements // V, most))
+    rows += rows % 2  # pairs stay together
+    is_whole = native.suits(h_Nd) or kernel("nn.kernels.triton_cross_entropy", h_Nd) is not None
+    return rows, 0 if is_whole else max(1, min(rows, some // V))
 
-    In the place of the logits, where it is wanted, their gradient; ``p_nV`` is a buffer.
+
+def _to_gradient(
+    logits_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool, buffer_nV: Tensor
+) -> Tensor:
+    """Negative log-likelihood, the same under the uniform distribution, correct guesses, summed: (3,).
+
+    In the place of the logits, where it is wanted, their gradient.
     """
+    if native.suits(logits_nV):
+        n, V = logits_nV.shape
+        sums = torch.empty(3, dtype=torch.float64)
+        native.call("cross_entropy", logits_nV.dtype, logits_nV, targets_n, sums, n, V, smoothing, wanted)
+        return sums
+    by_triton = kernel("nn.kernels.triton_cross_entropy", logits_nV)
+    if by_triton is not None:
+        found: Tensor = by_triton.rows_to_gradient(logits_nV, targets_n, smoothing, wanted)
+        return found
+    few = len(buffer_nV)
+    return torch.stack(
+        [
+            _eager(part_nV, buffer_nV[: len(part_nV)], of_part_n, smoothing, wanted)
+            for part_nV, of_part_n in zip(
+                torch.split(logits_nV, few), torch.split(targets_n, few), strict=True
+            )
+        ]
+    ).sum(0)
+
+
+def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
+    """See :func:`_to_gradient`; ``p_nV`` is a buffer."""
     V, target_n1 = logits_nV.shape[1], targets_n[:, None].clamp_min(0)
     real_n1 = (targets_n != NOTHING).to(p_nV.dtype)[:, None]
     p_nV.copy_(logits_nV)
     highest_n1 = p_nV.amax(1, keepdim=True)
-    said_n1 = p_nV.gather(1, target_n1)
+    target_logit_n1 = p_nV.gather(1, target_n1)
     mean_n1 = p_nV.mean(1, keepdim=True)
     mass_n1 = p_nV.sub_(highest_n1).exp_().sum(1, keepdim=True)
     log_mass_n1 = mass_n1.log() + highest_n1
@@ -160,16 +182,12 @@ def _eager(logits_nV: Tensor, p_nV: Tensor, targets_n: Tensor, smoothing: float,
         p_nV.div_(mass_n1).sub_(smoothing / V)
         p_nV.scatter_add_(1, target_n1, p_nV.new_full((1, 1), smoothing - 1).expand_as(target_n1))
         logits_nV.copy_(p_nV if targets_n.device.type == "cpu" else p_nV.mul_(real_n1))
-    parts = (log_mass_n1 - said_n1, log_mass_n1 - mean_n1, (said_n1 >= highest_n1).to(p_nV.dtype))
+    parts = (
+        log_mass_n1 - target_logit_n1,
+        log_mass_n1 - mean_n1,
+        (target_logit_n1 >= highest_n1).to(p_nV.dtype),
+    )
     return torch.stack([(part * real_n1).sum() for part in parts])
-
-
-def _native(logits_nV: Tensor, targets_n: Tensor, smoothing: float, wanted: bool) -> Tensor:
-    """As :func:`_eager`, a row at a time in the first cache."""
-    n, V = logits_nV.shape
-    targets_n, sums = sampled_gradient.checked(targets_n, V), torch.empty(3, dtype=torch.float64)
-    native.call("cross_entropy", logits_nV.dtype, logits_nV, targets_n, sums, n, V, smoothing, wanted)
-    return sums
 
 
 def _product_dtype(x: Tensor) -> torch.dtype:
@@ -190,6 +208,9 @@ def linear_cross_entropy(
         weight_Vd: its matrix.
         targets_N: the right ids, or ``NOTHING`` for a row that counts nothing.
         smoothing: s, from 0 to 1.
+
+    Raises:
+        IndexError: a target that is no id (on a CPU).
     """
     loss, nll, correct, _ = _applied(hidden_Nd, weight_Vd, targets_N, smoothing, 0.0)
     return loss, nll, correct
@@ -200,9 +221,19 @@ def agreeing_cross_entropy(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The same of two guesses at every target, and how far apart they are (``kernels.disagreement``).
 
+    Args:
+        hidden_N2d: what the output layer reads for both guesses, (N, 2, d).
+        weight_Vd: its matrix.
+        targets_N: the right ids, or ``NOTHING`` for a row that counts nothing.
+        smoothing: s, from 0 to 1.
+        alpha: the weight of their disagreement.
+
     Returns:
         The smoothed loss of both guesses and alpha times their disagreement, with gradients; negative
         log-likelihood and correct first guesses of both; the disagreement. All summed.
+
+    Raises:
+        IndexError: a target that is no id (on a CPU).
     """
     return _applied(hidden_N2d.flatten(0, 1), weight_Vd, targets_N.repeat_interleave(2), smoothing, alpha)
 

@@ -13,14 +13,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from multihead import native
-from multihead.nn.kernels.sampled_gradient import checked
 
 
 class _Lookup(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, weight_Vd: Tensor, ids: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
         V, d = weight_Vd.shape
-        ids = checked(ids, V)
+        ids = native.ids(ids, V)
         out = weight_Vd.new_empty(*ids.shape, d, dtype=dtype)
         native.call("lookup", dtype, weight_Vd, ids, out, ids.numel(), d, scale)
         ctx.save_for_backward(ids)

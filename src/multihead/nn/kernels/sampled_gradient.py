@@ -50,27 +50,14 @@ def sampled(
 ) -> Tensor:
     """Write ``hidden_gradient_nd``, add to ``weight_gradient_Vd``; the logits are used up.
 
+    Targets are ids, from 0 to V - 1: the kernel reads and writes where they say.
+
     Returns:
         Negative log-likelihood, the same under the uniform distribution, correct guesses, (3,).
-
-    Raises:
-        IndexError: a target is no id.
     """
     (n, V), d = logits_nV.shape, h_nd.shape[1]
-    targets_n, sums = checked(targets_n, V), torch.empty(3, dtype=torch.float64)
+    sums = torch.empty(3, dtype=torch.float64)
     tensors = h_nd, w_Vd.contiguous(), hidden_gradient_nd, weight_gradient_Vd
     numbers = n, V, d, smoothing, _grain.get(), native.seed()
     native.call("sampled_cross_entropy", logits_nV.dtype, logits_nV, targets_n, sums, *tensors, *numbers)
     return sums
-
-
-def checked(targets_n: Tensor, V: int) -> Tensor:
-    """Targets as the native kernels take them, which read and write where one says.
-
-    Raises:
-        IndexError: one is none of the V ids.
-    """
-    targets_n = targets_n.long().contiguous()
-    if len(targets_n) and not 0 <= int(targets_n.min()) <= int(targets_n.max()) < V:
-        raise IndexError(f"a target that is none of the {V:,} ids")
-    return targets_n

@@ -35,7 +35,7 @@ class _Twice(torch.autograd.Function):
 
 
 def twice(x: Tensor) -> tuple[Tensor, Tensor]:
-    """X, and x again."""
+    """Return x for both readers; their gradients are added in one pass."""
     if not (x.requires_grad and x.dtype == torch.bfloat16 and x.numel() and native.suits(x)):
         return x, x
     first, second = _Twice.apply(x)  # type: ignore[no-untyped-call]
