@@ -56,3 +56,28 @@ def test_bytes_that_nobody_can_multiply_are_refused(
 def test_other_formats_are_refused() -> None:
     with pytest.raises(UserError, match=r"no precision 'fp8'\. Say auto"):
         hardware.format_in_training("fp8", CPU)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("most", "asked"),
+    [
+        (1 << 30, [(-3, 1 << 30), (-1, 2**31 - 1)]),
+        (1 << 25, [(-3, 1 << 30), (-3, 1 << 25), (-1, 2**31 - 1)]),
+        (0, [(-3, 1 << 30), (-3, 1 << 25)]),
+    ],
+)
+def test_memory_is_kept_as_the_c_library_allows_and_else_left_alone(
+    monkeypatch: pytest.MonkeyPatch, most: int, asked: list[tuple[int, int]]
+) -> None:
+    calls: list[tuple[int, int]] = []
+
+    class Library:
+        @staticmethod
+        def mallopt(key: int, value: int) -> int:
+            calls.append((key, value))
+            return int(key != -3 or value <= most)
+
+    monkeypatch.setattr("multihead.hardware.sys.platform", "linux")
+    monkeypatch.setattr("multihead.hardware.ctypes.CDLL", lambda _: Library)
+    hardware.keep_memory()
+    assert calls == asked

@@ -23,7 +23,7 @@ class Batch(Protocol):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by; known before the forward pass."""
+        """What the terms of a loss are divided by, summed over an update; known before the forward pass."""
         ...
 
     def tensors(self) -> Iterator[Tensor]:
@@ -212,7 +212,7 @@ class MaskedBatch(Tensors):
     @property
     def counts(self) -> Mapping[str, int]:
         """What the terms of a loss are divided by."""
-        return {"masked": max(1, len(self.places_M)), "pairs": max(1, self.pairs)}
+        return {"masked": len(self.places_M), "pairs": self.pairs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,4 +259,4 @@ class CaptionBatch(Tensors):
     @property
     def counts(self) -> Mapping[str, int]:
         """What the terms of a loss are divided by; known before the forward pass."""
-        return {"pictures": self.pixels_BChw.shape[0], "text_tokens": max(1, self.text_tokens)}
+        return {"pictures": self.pixels_BChw.shape[0], "text_tokens": self.text_tokens}

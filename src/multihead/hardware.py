@@ -120,8 +120,9 @@ def keep_memory() -> None:
     if sys.platform != "linux":
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, 1 << 30)
+    # Some versions refuse more than 32 MiB. Where the first is refused, the second alone would do harm: what
+    # the library finds out by itself about large results would end with it.
+    if mallopt is not None and (mallopt(_M_MMAP_THRESHOLD, 1 << 30) or mallopt(_M_MMAP_THRESHOLD, 1 << 25)):
         mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
 
 

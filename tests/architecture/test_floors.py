@@ -13,7 +13,19 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "multihead"
 
 FLOORS = (
-    ("errors", "settings", "cores", "hardware", "disk", "native", "gpu", "progress", "randomness", "batch"),
+    (
+        "errors",
+        "settings",
+        "cores",
+        "hardware",
+        "disk",
+        "native",
+        "gpu",
+        "progress",
+        "randomness",
+        "batch",
+        "terminal",
+    ),
     ("text", "nn", "search", "scores"),
     ("data", "models", "recipes", "recipe"),
     ("run", "attention_maps"),

@@ -11,6 +11,7 @@ from watching import Silent
 
 from multihead import recipe as recipes
 from multihead.cli import main
+from multihead.errors import UserError
 from multihead.run import Run
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
@@ -193,3 +194,23 @@ def fail_after_preparing(capture: Captured, *arguments: object) -> str:
     capture.readouterr()
     assert main([str(argument) for argument in arguments]) == 2
     return capture.readouterr().err.decode()
+
+
+def test_shown_texts_that_are_longer_than_the_model_are_shortened(folder: Path, tmp_path: Path) -> None:
+    words = "".join(
+        f"{'abcdefgh'[n % 8] * 7} the cat number {n} is good enough for me today\n" for n in range(61)
+    )
+    (tmp_path / "words.txt").write_text(words, encoding="utf-8")
+    short = {
+        "data.max_length": 16,
+        "model.max_positions": 16,
+        "tokenizer.kind": "chars",
+        "tokenizer.vocab_size": 300,
+    }
+    outcome = train(pretraining(tmp_path, **{"data.files": "words.txt", **short}), tmp_path / "run", Silent())
+    assert outcome.how == "finished"
+
+
+def test_two_classes_of_one_name_are_refused(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"class_names.*'x' twice"):
+        tuning(folder, **{"data.class_names": '["x", "x"]'})

@@ -99,6 +99,15 @@ def test_translate_writes_to_what_is_no_file(trained: Path, typed: Typing, capfd
     assert Path("/dev/null").is_char_device()
 
 
+def test_a_circle_of_links_is_told(
+    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    typed("eins\n")
+    assert "a circle of links" in fail(capfdbinary, "translate", trained, "-o", tmp_path / "a")
+
+
 def test_translate_writes_where_a_link_leads(
     trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
 ) -> None:

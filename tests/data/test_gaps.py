@@ -214,3 +214,16 @@ def test_a_text_without_a_gap_is_refused(folder: Path) -> None:
     assert t.encode("[MASK]").count(mask_id(t) or -1) == 0
     with pytest.raises(UserError, match="there is no gap in the text"):
         encode_with_gaps(t, "the cat")
+
+
+def test_a_foreign_second_part_is_no_longer_than_its_own(tmp_path: Path) -> None:
+    """Batches are made for texts of known lengths: one that grew could take many times the memory."""
+    long, short = " ".join(LINES[:9]), LINES[:181]
+    (tmp_path / "lines.txt").write_text("\n".join([*short, *[long] * 11]), encoding="utf-8")
+    texts = unlabelled(tmp_path)
+    make, rows = gaps(texts, max_length=512), np.arange(len(texts.train))
+    own = lengths(texts.train, 512) + 3
+    for epoch in range(7):
+        batch = make(rows, epoch)
+        assert (batch.follows_B == 0).any()
+        assert (batch.input.lengths_B.numpy() <= own).all()

@@ -109,3 +109,25 @@ def test_what_a_killed_writer_left_is_cleared_and_the_rest_stays(tmp_path: Path)
     (tmp_path / f"a{files.PARTIAL}" / ".tmp123").touch()
     files.clear(tmp_path)
     assert names(tmp_path) == ["a"]
+
+
+def test_of_two_writers_of_one_file_each_writes_it_whole(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+
+    def slow(partial: Path) -> None:
+        partial.write_text("first")
+        files.write_text(file, "second")
+        assert file.read_text() == "second"
+
+    files.write(file, slow)
+    assert file.read_text() == "first"
+    assert names(tmp_path) == ["a"]
+
+
+def test_what_is_being_written_is_not_cleared(tmp_path: Path) -> None:
+    def slow(partial: Path) -> None:
+        partial.write_text("whole")
+        files.clear(tmp_path)
+
+    files.write(tmp_path / "a", slow)
+    assert (tmp_path / "a").read_text() == "whole"

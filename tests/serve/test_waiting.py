@@ -123,3 +123,12 @@ def test_a_panic_is_told_and_the_others_are_answered() -> None:
         with pytest.raises(Panic):
             waiting.submit(["bad"], PLAIN).result(30)
         assert texts(waiting.submit(["ab"], PLAIN).result(30)) == ["ba"]
+
+
+def test_samples_are_drawn_alone_so_that_company_changes_nothing() -> None:
+    slow, random = Slow(), SearchSettings(method="sample")
+    with Waiting(slow) as waiting:
+        jobs = [waiting.submit([line], random) for line in "abc"]
+        slow.go.set()
+        assert [texts(job.result(30)) for job in jobs] == [["a"], ["b"], ["c"]]
+    assert slow.batches == [("a",), ("b",), ("c",)]

@@ -1,6 +1,7 @@
 """One update: exact in parts, clipped, seeded, and refused where the numbers are gone."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from multihead.nn.losses import Loss, Term
 from multihead.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.captured import can_capture
-from multihead.training.update import Told, Updater
+from multihead.training.update import Told, Updater, totals_of
 
 STRINGS = strings(23, 11, seed=3)
 
@@ -33,6 +34,18 @@ def updater_of(model: nn.Module, *, rate: float = 0.01, **given: object) -> Upda
 
 def assert_same_weights(one: nn.Module, other: nn.Module) -> None:
     assert_close(one.state_dict(), other.state_dict(), atol=1e-10, rtol=0)
+
+
+class Counted:
+    """A batch as far as its counts go."""
+
+    def __init__(self, **counts: int) -> None:
+        self.counts = counts
+
+
+def test_what_a_micro_batch_has_none_of_adds_nothing_to_a_total() -> None:
+    batches: list[Any] = [Counted(masked=5, pairs=0), Counted(masked=0, pairs=0)]
+    assert totals_of(batches) == {"masked": 5, "pairs": 1}
 
 
 @pytest.mark.parametrize("cuts", [[11], [2], [1, 7, 15]])

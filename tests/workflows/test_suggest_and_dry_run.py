@@ -5,7 +5,7 @@ import pytest
 import torch
 from watching import Silent
 
-from multihead import models
+from multihead import hardware, models
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
@@ -111,6 +111,7 @@ def test_a_dry_run_tells_what_a_training_would_be_and_leaves_nothing(
     assert found.parameters > 1000
     assert found.batches_an_epoch >= 2
     assert found.epochs == pytest.approx(100 / found.batches_an_epoch)
+    assert found.dtype == hardware.format_in_training("auto", torch.device("cpu"))
     assert found.hours > 0
     assert found.peak_memory > 50 << 20
     assert not list(tmp_path.iterdir())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from multihead.errors import UserError
 from multihead.workflows.sweep import Member, Row, Sweep, agreement, read, run_sweep, to_csv, to_html
 from multihead.workflows.sweep.member import result_of, run_member
 
@@ -130,6 +131,24 @@ def test_a_member_is_known_by_its_settings_and_its_steps(make: Make, tmp_path: P
     assert again is not None
     assert again["steps"] == 7
     assert (tmp_path / "base" / "metrics.jsonl").read_text().count('"validation"') == 3
+
+
+def test_a_result_is_of_the_files_as_they_were(make: Make, tmp_path: Path, corpus: Path) -> None:
+    (tmp_path / "test.de").write_text("a b\n")
+    (tmp_path / "test.en").write_text("c d\n")
+    tests = f'data.tests = {{ other = ["{tmp_path}/test.de", "{tmp_path}/test.en"] }}\n'
+    (member,) = make(f'[[members]]\nname = "base"\n{tests}').members
+    result = run_member(member.recipe, tmp_path / "base")
+    assert result_of(member.recipe, tmp_path / "base") == result
+    (tmp_path / "test.en").write_text("d c\n")
+    assert result_of(member.recipe, tmp_path / "base") is None
+
+
+def test_a_test_set_that_would_take_the_place_of_a_result_is_refused(make: Make, tmp_path: Path) -> None:
+    tests = 'data.tests = { minutes = ["train.de", "train.en"] }\n'
+    (member,) = make(f'[[members]]\nname = "base"\n{tests}').members
+    with pytest.raises(UserError, match=r'data\.tests: a test set cannot be called "minutes" in a sweep'):
+        run_member(member.recipe, tmp_path / "base")
 
 
 def test_an_interrupted_sweep_is_resumed(make: Make, tmp_path: Path) -> None:

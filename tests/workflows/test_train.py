@@ -145,3 +145,12 @@ def test_early_stopping_says_why(tmp_path: Path, small: Make) -> None:
     outcome = train(recipe, tmp_path / "run", Silent())
     assert outcome.progress.step < 40
     assert "in 2 validations" in outcome.progress.stopped
+
+
+def test_curves_that_cannot_be_drawn_do_not_end_a_training(tmp_path: Path, small: Make) -> None:
+    folder = tmp_path / "run"
+    train(small(training__horizon=8), folder, Silent())
+    (folder / "curves.svg").unlink()
+    (folder / "curves.svg").mkdir()
+    with pytest.warns(UserWarning, match=r"curves\.svg and report\.html could not be written"):
+        assert train(small(training__horizon=8, training__steps=8), folder, Silent()).how == "finished"

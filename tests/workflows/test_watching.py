@@ -96,3 +96,14 @@ def test_numbers_have_the_digits_one_reads() -> None:
     shown = {0.0: "0.000", 0.000312: "0.00031", 0.0432: "0.043", 3.21456: "3.215", -12.345: "-12.35"}
     assert {value: number(value) for value in (*shown, 1382.32)} == {**shown, 1382.32: "1,382"}
     assert told({"step": 7, "best": True, "bleu": 1.0, "event": "x"}) == "bleu 1.000"
+
+
+def test_what_a_file_holds_does_not_command_the_terminal() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=False, markup=False)
+    with Watcher(console) as watcher:
+        watcher.prepared(["classes: a\033]0;owned\a"], 1)
+        watcher.validated(dict(VALIDATION), "source  x\033[2J\noutput  \r y\tz")
+    assert not set(out.getvalue()) & set("\033\a\r")
+    assert r"a\x1b]0;owned\x07" in out.getvalue()
+    assert "\n  output  \\x0d y" in out.getvalue()

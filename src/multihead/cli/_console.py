@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from multihead.errors import UserError
+from multihead.terminal import harmless
 
 NOTES = 20
 """Lines that were cut or not translated that are told one by one; the others are counted."""
@@ -38,9 +39,7 @@ def _console(*, stderr: bool) -> Console:
 
 def tell_error(error: UserError) -> None:
     """Print one line about what the user can put right."""
-    # What stands in a file shall not command the terminal.
-    told = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in str(error))
-    messages().print(Text.assemble(("multihead: ", "bold red"), told))
+    messages().print(Text.assemble(("multihead: ", "bold red"), harmless(str(error))))
 
 
 def program() -> str:

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import zstandard
 
+from multihead.errors import UserError
 from multihead.run import files
 
 STANDARD = "-"
@@ -46,7 +47,11 @@ def write(blocks: Blocks, path: str | None) -> None:
 
 def _replaceable(place: Path) -> bool:
     """Whether another file can take its place, or it is not there yet: no device, no pipe, nothing open."""
+    links: set[Path] = set()
     while place.is_symlink():
+        if place in links:
+            raise UserError("a circle of links", place=str(place))
+        links.add(place)
         place = place.parent / place.readlink()
         if place.is_relative_to("/proc") or place.is_relative_to("/dev"):
             return False

@@ -121,14 +121,9 @@ def _spelled(number: int, translation: Translation, search: SearchSettings, *, s
     """Yield the lines that are written for one line."""
     if search.n_best > 1:
         for output in translation.hypotheses:
-            yield f"{number}\t{output.score:.4f}\t{_on_one_line(output.text)}"
+            yield f"{number}\t{output.score:.4f}\t{output.text}"
     elif scores:
         best: Output | None = next(iter(translation.hypotheses), None)
-        yield f"{best.score if best else 0:.4f}\t{_on_one_line(translation.text)}"
+        yield f"{best.score if best else 0:.4f}\t{translation.text}"
     else:
-        yield _on_one_line(translation.text)
-
-
-def _on_one_line(text: str) -> str:
-    # A model that writes bytes can write a line feed; a line of output belongs to one line of input.
-    return text.replace("\n", " ")
+        yield translation.text

@@ -124,12 +124,7 @@ def _padded(sequences: Sequence[Ids], pad_id: int, eos_id: int, multiple: int) -
 
 
 class BatchStream(Stream[PairBatch]):
-    """The endless stream of training batches, each with the position after it.
-
-    With ``world`` > 1 every rank walks through the same plan and takes its own share of each batch; the
-    shares are disjoint and together are the batch. A rank for which no pair is left gets a row without
-    tokens to predict, which adds nothing to any sum or count of tokens.
-    """
+    """The endless stream of training batches, each with the position after it."""
 
     def __init__(
         self,
@@ -143,45 +138,33 @@ class BatchStream(Stream[PairBatch]):
         position: Position = START,
         source_encode: Reencode | None = None,
         target_encode: Reencode | None = None,
-        rank: int = 0,
-        world: int = 1,
         shapes: Shapes = FREE,
     ) -> None:
-        assert 0 <= rank < world
         assert len(store) > 0, "no pairs to train on"
         super().__init__(position)
         self.store = store
         self._batch_tokens, self._seed = batch_tokens, seed
-        self._rank, self._world = rank, world
         self._source_encode, self._target_encode = source_encode, target_encode
         self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, shapes=shapes)
-        self._blank = PairBatch(
-            self._collate([[]], [[]]).source,
-            torch.tensor([[bos_id] + [pad_id] * shapes.multiple]),
-            torch.tensor([0]),
-            tokens=0,
-        )
 
     def plan(self, epoch: int) -> list[Indices]:
-        """Return the batches of an epoch as pair indices (all ranks together)."""
+        """Return the batches of an epoch as pair indices."""
         store = self.store
         return epoch_plan(store.source_lengths, store.target_lengths, self._batch_tokens, self._seed, epoch)
 
     def batch(self, indices: Indices, epoch: int) -> PairBatch:
-        """Return this rank's share of a batch."""
-        share = indices[self._rank :: self._world].tolist()
-        if not share:
-            return self._blank
-        keys = [(epoch, i) for i in share]
+        """Return these pairs."""
+        numbers = indices.tolist()
+        keys = [(epoch, i) for i in numbers]
         return self._collate(
-            _encoded([self.store.source(i) for i in share], self._source_encode, keys),
-            _encoded([self.store.target(i) for i in share], self._target_encode, keys),
+            _encoded([self.store.source(i) for i in numbers], self._source_encode, keys),
+            _encoded([self.store.target(i) for i in numbers], self._target_encode, keys),
         )
 
     def largest(self) -> PairBatch:
         """Return the first epoch's batch with most places, padding included: the one to try memory with."""
         source, target = self.store.source_lengths, self.store.target_lengths
-        plan = self.plan(0)
+        plan = self.planned(0)
         places = [len(rows) * (int(source[rows].max()) + int(target[rows].max()) + 2) for rows in plan]
         return self.batch(plan[int(np.argmax(places))], 0)
 

@@ -82,7 +82,8 @@ class Gaps:
         other = self.store.source(int(draws.one() * len(self.store)))
         begins = np.flatnonzero(self.tokenizer.word_starts[other])
         begin = int(begins[int(draws.one() * len(begins))]) if len(begins) else 0
-        return (ids[:place], other[begin : begin + self.max_length - 3 - place]), 0
+        # No longer than its own: batches were made for texts as long as they are.
+        return (ids[:place], other[begin : begin + len(ids) - place]), 0
 
     def _with_gaps(
         self, ids_BN: NDArray[np.int64], draws: "_Draws"

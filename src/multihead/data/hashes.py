@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b, file_digest
 from pathlib import Path
 
@@ -13,7 +14,13 @@ TRAINED_ON = "train.source.hashes.npy"
 
 
 def file_sha256(path: Path | str) -> str:
-    """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
+    """Return the SHA-256 of a file's bytes, in hexadecimal digits; of a file that has not changed, once."""
+    told = Path(path).stat()
+    return _sha256(str(path), told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns)
+
+
+@lru_cache(1024)
+def _sha256(path: str, *_: int) -> str:
     with Path(path).open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 

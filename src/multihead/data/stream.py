@@ -36,10 +36,17 @@ class Stream(ABC, Generic[B]):
 
     def __init__(self, position: Position = START) -> None:
         self.position = position
+        self._planned: tuple[int, Sequence[Indices]] | None = None
 
     @abstractmethod
     def plan(self, epoch: int) -> Sequence[Indices]:
         """Return what the batches of an epoch are made of, at least one."""
+
+    def planned(self, epoch: int) -> Sequence[Indices]:
+        """Return :meth:`plan`, kept until another epoch's is asked for: of many millions it takes long."""
+        if self._planned is None or self._planned[0] != epoch:
+            self._planned = epoch, self.plan(epoch)
+        return self._planned[1]
 
     @abstractmethod
     def batch(self, indices: Indices, epoch: int) -> B:
@@ -47,11 +54,11 @@ class Stream(ABC, Generic[B]):
 
     def largest(self) -> B:
         """Return the batch to try memory with; here the first, as all are of one size."""
-        return self.batch(self.plan(0)[0], 0)
+        return self.batch(self.planned(0)[0], 0)
 
     def batches_an_epoch(self) -> int:
         """Return how many batches the first epoch has."""
-        return len(self.plan(0))
+        return len(self.planned(0))
 
     def __iter__(self) -> Iterator[tuple[B, Position]]:
         return self.part(0, 1)
@@ -61,7 +68,7 @@ class Stream(ABC, Generic[B]):
         position = self.position
         numbers = count()
         while True:
-            batches, epoch = self.plan(position.epoch), position.epoch
+            batches, epoch = self.planned(position.epoch), position.epoch
             assert position.batch < len(batches), f"{position} is not a position of this stream"
             for place in range(position.batch, len(batches)):
                 last = place + 1 == len(batches)

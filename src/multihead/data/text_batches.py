@@ -57,7 +57,7 @@ class TextsStream(Stream[Batch]):
 
     def largest(self) -> Batch:
         """Return the batch of the first epoch with most places."""
-        plan = self.plan(0)
+        plan = self.planned(0)
         places = [len(rows) * int(self.lengths[rows].max()) for rows in plan]
         return self._collate(plan[int(np.argmax(places))], 0)
 

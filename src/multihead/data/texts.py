@@ -127,7 +127,8 @@ def _build(
     """Fill a folder with the stores and the tokenizer; return the rest, for JSON."""
     held_out = _chooser(data.valid_fraction, data.seed) if not data.valid_files else lambda _: False
     progress("reading", 0, None)
-    labels = tuple(sorted({example.label for example in examples(data, data.files)} - {""}))
+    labelled = examples(data, data.files) if isinstance(data, classification.DataSettings) else ()
+    labels = tuple(sorted({example.label for example in labelled} - {""}))
     if known is None:
         progress("learning the vocabulary", 0, None)
         texts = (e.text for e in examples(data, data.files) if e.text.strip() and not held_out(e.text))

@@ -1,9 +1,9 @@
 """A folder that is there as a whole or not at all."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
 
@@ -15,17 +15,16 @@ def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:
         UserError: the folder is in use, or the disk refuses.
     """
     refuse_used(folder)
-    partial = folder.with_name(folder.name + files.PARTIAL)
     with files.disk_errors_told(folder):
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            partial.mkdir(parents=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with files.beside(folder) as partial:
             fill(partial)
+            for path in [*partial.rglob("*"), partial]:
+                disk.sync(path)
             if folder.exists():
                 folder.rmdir()
             partial.replace(folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        disk.sync(folder.parent)
 
 
 def refuse_used(folder: Path) -> None:

@@ -140,7 +140,8 @@ class Translator:
 
     def _batch_tokens(self, settings: SearchSettings, prefixes: Sequence[str] | None) -> int:
         """Source pieces searched at once: more where a model on a GPU does a plain search by itself."""
-        unusual = settings.method == "sample" or settings.min_length or settings.no_repeat_ngram or prefixes
+        unusual = settings.method == "sample" or settings.min_length or settings.no_repeat_ngram
+        unusual = unusual or any(prefixes or ())
         alone = len(self._steppers) == 1 and hasattr(self._steppers[0].stepper(), "beam")
         many = self.device.type == "cuda" and alone and not unusual
         return settings.batch_tokens * (GPU_TIMES if many else 1)
@@ -164,7 +165,8 @@ class Translator:
         words = dict(zip(unknown, stand_ins(self.models[0], unknown, source, target), strict=True))
 
         def output(line: str, h: Hypothesis) -> Output:
-            return Output.of(h, target.decode(h.tokens, words.get((line, h.tokens), ())))
+            # Some vocabularies have a piece for the end of a line; a line's translation is a line.
+            return Output.of(h, target.decode(h.tokens, words.get((line, h.tokens), ())).replace("\n", " "))
 
         return [
             Translation.of(one.line, _wanted([output(one.line, h) for h in found], settings))

@@ -1,6 +1,5 @@
 """What a run was made with: versions, machine, data. No names of users, machines or folders."""
 
-import hashlib
 import os
 import platform
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from multihead import native
+from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
@@ -80,9 +80,7 @@ def file_hashes(paths: Iterable[Path]) -> list[dict[str, Any]]:
     """Return name (without folder), size in bytes and SHA-256 of each file."""
     found = []
     for path in paths:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found.append({"name": path.name, "bytes": path.stat().st_size, "sha256": digest})
+        found.append({"name": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)})
     return found
 
 

@@ -1,10 +1,12 @@
 """Files that are there as a whole or not at all, whatever happens while they are written."""
 
 import errno
+import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from multihead import disk
@@ -31,25 +33,52 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
     Raises:
         UserError: the disk is full or the folder cannot be written; the old file is untouched.
     """
-    folder = path.with_name(path.name + PARTIAL)
-    partial = folder / path.name
-    with disk_errors_told(path):
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            folder.mkdir()
-            fill(partial)
-            partial.chmod(folder.stat().st_mode & 0o666)  # what fills may be stricter than the user's umask
-            disk.sync(partial)
-            partial.replace(path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with disk_errors_told(path), beside(path) as folder:
+        partial = folder / path.name
+        fill(partial)
+        partial.chmod(folder.stat().st_mode & 0o666)  # what fills may be stricter than the user's umask
+        disk.sync(partial)
+        partial.replace(path)
         disk.sync(path.parent)
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Give a new folder beside ``path``, of this writer's alone; what is in it at the end is removed."""
+    outer = Path(tempfile.mkdtemp(prefix=f"{path.name[:50]}.", suffix=PARTIAL, dir=path.parent))
+    held = os.open(outer, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_SH)
+        inner = outer / "whole"
+        inner.mkdir()  # with the rights that the user's umask gives
+        yield inner
+    finally:
+        os.close(held)
+        shutil.rmtree(outer, ignore_errors=True)
 
 
 def clear(folder: Path) -> None:
     """Remove what writers that were killed have left in a folder."""
-    for partial in folder.glob(f"*{PARTIAL}"):
-        shutil.rmtree(partial, ignore_errors=True)
+    for left in folder.glob(f"*{PARTIAL}"):
+        if not _in_use(left):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _in_use(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def check_place(folder: Path) -> None:

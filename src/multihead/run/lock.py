@@ -22,13 +22,16 @@ class Lock:
             self._descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError as error:
             self.release()
-            raise UserError(
-                "another training is writing to this run",
-                place=str(folder),
-                remedy="Wait until it ends, or name another run folder.",
-            ) from None
+            if isinstance(error, BlockingIOError):
+                fact, remedy = (
+                    "another training is writing to this run",
+                    "Wait until it ends, or name another",
+                )
+            else:
+                fact, remedy = f"cannot be locked ({error.strerror})", "Name one on a local disk, not another"
+            raise UserError(fact, place=str(folder), remedy=f"{remedy} run folder.") from None
 
     def release(self) -> None:
         """Let others write. A second call does nothing."""

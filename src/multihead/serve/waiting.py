@@ -95,7 +95,9 @@ class Waiting:
         lines = 0
         for job in self._jobs:
             fits = not taken or (
-                job.settings == taken[0].settings and lines + len(job.lines) <= self._most_lines
+                job.settings == taken[0].settings
+                and lines + len(job.lines) <= self._most_lines
+                and job.settings.method != "sample"  # which draws by a line's number in the batch
             )
             (taken if fits else rest).append(job)
             lines += len(job.lines) if fits else 0

@@ -40,6 +40,7 @@ def fed(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Fed]]:
     if device.type != "cuda" or "fork" not in get_all_start_methods():
         yield iter(stream)
         return
+    stream.planned(stream.position.epoch)  # now, not in each of them
     workers = max(1, min(MOST_WORKERS, usable_cores() - 1))
     loader = DataLoader(
         _Shared(stream),

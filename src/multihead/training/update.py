@@ -120,9 +120,12 @@ def told_of(loss: Loss) -> dict[str, tuple[Tensor, str]]:
     return {name: (term.sum.detach(), term.per) for name, term in loss.items()}
 
 
-def totals_of(batches: Sequence[Batch]) -> Counter[str]:
-    """Return what the terms of a loss are divided by, over all micro-batches."""
-    return sum((Counter(batch.counts) for batch in batches), Counter())
+def totals_of(batches: Sequence[Batch]) -> dict[str, int]:
+    """Return what the terms of a loss are divided by, over all micro-batches; for nothing, 1."""
+    totals: Counter[str] = Counter()
+    for batch in batches:
+        totals.update(batch.counts)
+    return {name: max(1, total) for name, total in totals.items()}
 
 
 def check(norm: float, step: int) -> None:

@@ -1,6 +1,7 @@
 """What a training would be: read the data, try the largest batch, train nothing."""
 
 import resource
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
         recipe=recipe,
         sizes=made.sizes,
         device=str(device),
-        dtype=str(trained.dtype).removeprefix("torch."),
+        dtype=hardware.format_in_training(settings.precision, device),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         batches_an_epoch=an_epoch,
         epochs=settings.steps * settings.accumulate / an_epoch,
@@ -106,4 +107,5 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
 def _peak_memory(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.max_memory_reserved(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # In KiB, but for macOS.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

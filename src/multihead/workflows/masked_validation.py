@@ -1,17 +1,20 @@
 """How a model that fills gaps is looked at in training."""
 
 import math
+from itertools import islice
 
 import torch
 from torch import nn
 
 from multihead import hardware
 from multihead.data.gaps import Gaps
-from multihead.data.text_batches import in_order, lengths
+from multihead.data.text_batches import SPECIALS, in_order, lengths
 from multihead.data.texts import PreparedTexts
-from multihead.generation.filler import MASK, Filler
+from multihead.generation.filler import Filler
 from multihead.recipe import Recipe
 from multihead.settings import Settings
+from multihead.text.masking import MASK, encode_with_gaps
+from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 
 EPOCH = 0
@@ -28,8 +31,8 @@ class Validator:
         self.tokenizer = texts.tokenizer
         used = lengths(texts.valid, recipe.data.max_length)
         self.batches = in_order(used, recipe.training.batch_tokens, recipe.validation.max_texts)
-        worded = [text for text in texts.shown if len(text.split()) > 2]
-        self.shown = [_with_gap(text) for text in worded[: recipe.validation.samples]]
+        gapped = (_with_gap(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
+        self.shown = list(islice(filter(None, gapped), recipe.validation.samples))
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss (a masked piece), perplexity, accuracy, and those of the next sentence; and samples."""
@@ -57,8 +60,11 @@ class Validator:
         return Validation(metrics, "\n\n".join(samples))
 
 
-def _with_gap(text: str) -> tuple[str, str]:
-    """Return a short text with its middle word left out, and the word."""
-    words = text.split()[:20]
-    middle = len(words) // 2
-    return " ".join([*words[:middle], MASK, *words[middle + 1 :]]), words[middle]
+def _with_gap(text: str, tokenizer: Tokenizer, most: int) -> tuple[str, str] | None:
+    """Return the beginning of a text with its middle word left out, and the word; None: too few words fit."""
+    for words in (text.split()[:count] for count in (20, 10, 5, 3)):
+        middle = len(words) // 2
+        gapped = " ".join([*words[:middle], MASK, *words[middle + 1 :]])
+        if len(words) > 2 and len(encode_with_gaps(tokenizer, gapped)) <= most:
+            return gapped, words[middle]
+    return None

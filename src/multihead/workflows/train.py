@@ -78,8 +78,7 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             training.save()  # so that the same run goes on from these weights, whatever it is started with
         observer.begins(recipe, model, device, training.progress.step)
         outcome = training.fit()
-        draw_curves(run.metrics(), run.folder / "curves.svg")
-        write_report(run, size_of(model), made.look if outcome.how == "finished" else None)
+        draw(run, size_of(model), made.look if outcome.how == "finished" else None)
         return outcome
 
 
@@ -140,10 +139,8 @@ def size_of(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def write_report(
-    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[Looked]] | None = None
-) -> None:
-    """Write report.html of a run; where that fails, say so and go on: a report is not worth a training.
+def draw(run: Run, parameters: int, look: Callable[[nn.Module], Sequence[Looked]] | None = None) -> None:
+    """Write curves.svg and report.html of a run; where that fails, say so: they are not worth a training.
 
     Args:
         run: locked.
@@ -151,11 +148,12 @@ def write_report(
         look: shows where the trained model looks, see ``Ready``.
     """
     try:
+        draw_curves(run.metrics(), run.folder / "curves.svg")
         looked = look(run.load_model(hardware.pick_device(run.recipe.training.device))) if look else ()
         training_page(run, parameters, looked).save(run.folder / "report.html")
     except Exception as error:
-        place = run.folder / "report.html"
-        warnings.warn(f"{place} could not be written: {type(error).__name__}: {error}", stacklevel=2)
+        fact = f"curves.svg and report.html could not be written: {type(error).__name__}: {error}"
+        warnings.warn(f"{run.folder}: {fact}", stacklevel=2)
 
 
 DRAWN = 10
@@ -178,8 +176,7 @@ class _Drawing:
     def validated(self, event: dict[str, Any], samples: str) -> None:
         began = time.monotonic()
         if began >= self._next:
-            draw_curves(self.run.metrics(), self.run.folder / "curves.svg")
-            write_report(self.run, self.parameters)
+            draw(self.run, self.parameters)
             ended = time.monotonic()
             self._next = ended + DRAWN * (ended - began)
         self.observer.validated(event, samples)

@@ -16,6 +16,7 @@ from torch import nn
 from multihead import hardware
 from multihead.recipe import Recipe
 from multihead.settings import Settings, tasks
+from multihead.terminal import harmless
 
 PATIENCE = 10.0
 """Seconds between two plain lines about one stage of preparation."""
@@ -60,7 +61,7 @@ class Watcher:
     def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
         """Say what the data has turned out to be."""
         for line in told:
-            self.console.print(line)
+            self.console.print(harmless(line))
 
     # --- training -----------------------------------------------------------------------------------
 
@@ -109,6 +110,7 @@ class Watcher:
 
     def say(self, text: str) -> None:
         """Print some lines, set in; on a terminal also where they are too long for it."""
+        text = harmless(text, keep="\n\t")
         if self.console.is_terminal:
             self.console.print(Padding(Text(text), (0, 0, 1, 2), expand=False), soft_wrap=False)
         else:

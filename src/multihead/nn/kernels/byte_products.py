@@ -18,7 +18,7 @@ from torch import Tensor
 from multihead import native
 from multihead.nn.kernels.packed_linear import PANEL
 
-# Not of the whole process: two threads may train side by side.
+# Not of the whole process: while one thread trains another may translate.
 _wanted = ContextVar("in_bytes", default=False)
 
 

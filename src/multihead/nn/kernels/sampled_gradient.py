@@ -20,7 +20,7 @@ from multihead import native
 SAMPLED_FROM = 8
 """It pays where a row of logits is so many times as long as what is left of it before anything is learnt."""
 
-_grain = ContextVar("grain", default=0.0)  # not of the whole process: two threads may train side by side
+_grain = ContextVar("grain", default=0.0)  # of a thread: while one trains another may not
 
 
 @contextmanager

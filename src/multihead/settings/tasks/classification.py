@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, field_validator
 
-from multihead.settings.base import Settings
+from multihead.settings.base import Settings, distinct
 from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.settings.training import TrainingSettings as Base
 from multihead.settings.training import Watching
@@ -45,6 +45,8 @@ class DataSettings(Settings):
     """Longest input in pieces, special ones included; what is longer is cut off at its end."""
     cache: str = ""
     """Folder of prepared texts; default: the user's cache folder."""
+
+    _class_names = field_validator("class_names")(distinct)
 
 
 class TrainingSettings(Base):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, field_validator
 
-from multihead.settings.base import Settings
+from multihead.settings.base import Settings, distinct
 from multihead.settings.training import Learning, Watching
 
 USE = "classify {run} picture.png"
@@ -49,6 +49,8 @@ class DataSettings(Settings):
     """Train on at most so many pictures, spread over all; 0: on all."""
     cache: str = ""
     """Folder of prepared pictures; default: the user's cache folder."""
+
+    _class_names = field_validator("class_names")(distinct)
 
 
 class AugmentationSettings(Settings):

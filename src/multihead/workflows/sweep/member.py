@@ -7,7 +7,7 @@ result is ``result.json`` in the run folder. Exit codes are those of the command
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from multihead import recipe as recipes
+from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe, recipe_hash
@@ -27,6 +28,8 @@ from multihead.workflows.train import train
 
 RESULT = "result.json"
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+NOT_TESTS = ("recipe", "parameters", "steps", "minutes", "seconds_an_epoch")
+"""What stands in a result beside its test sets."""
 LENGTHS = (10, 20, 30)
 """Source words up to which BLEU is told apart."""
 
@@ -50,6 +53,8 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
     measured = recipe.task == "translation" and recipe.data.tests
     # Read before anything trains: a file that is missing is told at once.
     tests = test_sets(recipe.data) if measured else []
+    if taken := next((test.name for test in tests if test.name in NOT_TESTS), None):
+        raise UserError(f'a test set cannot be called "{taken}" in a sweep', place="data.tests")
     outcome = train(recipe, folder, observer)
     if outcome.how == "interrupted":
         return None
@@ -64,11 +69,25 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
 
 
 def _identity(recipe: Recipe[Settings]) -> str:
-    """What a result depends on: the training, the search, the test sets."""
+    """What a result depends on: the training, the search, the files as they are now."""
     values = recipe.values()
     measured = {key: value for key, value in values.items() if key.startswith(("search.", "data.tests"))}
+    data = {key: value for key, value in values.items() if key.startswith("data.")}
+    measured["files"] = [file_sha256(path) for path in _files(data, Path(recipe.data.dir))]
     digest = hashlib.sha256(json.dumps(measured, sort_keys=True, default=str).encode()).hexdigest()
     return f"{recipe_hash(recipe)}-{recipe.training.steps}-{digest[:8]}"
+
+
+def _files(value: Any, folder: Path) -> Iterator[Path]:
+    """Yield the files that settings name."""
+    if isinstance(value, str) and (folder / value).is_file():
+        yield folder / value
+    elif isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from _files(value[key], folder)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _files(one, folder)
 
 
 def _numbers(evaluation: Evaluation) -> dict[str, float]:

@@ -36,17 +36,17 @@ def ready(
     recipe = with_model(recipe, {"vocab_size": texts.tokenizer.vocab_size})
     max_length = recipe.data.max_length
 
-    def gaps(store: TokenStore) -> Gaps:
+    def gaps(store: TokenStore, seed: int) -> Gaps:
         return Gaps(
             store,
             texts.tokenizer,
             max_length=max_length,
             masked=recipe.data.masked,
             next_sentence=recipe.data.next_sentence,
-            seed=training.seed,
+            seed=seed,
         )
 
-    used, collate = lengths(texts.train, max_length), gaps(texts.train)
+    used, collate = lengths(texts.train, max_length), gaps(texts.train, training.seed)
     return Ready(
         recipe=recipe,
         tokenizers=(texts.tokenizer,),
@@ -59,7 +59,8 @@ def ready(
         stream=lambda position: TextsStream(
             used, collate, batch_tokens=training.batch_tokens, seed=training.seed, position=position
         ),
-        validate=Validator(texts, gaps(texts.valid), recipe, device),
+        # The same gaps whatever the training's seed, so that trainings can be compared.
+        validate=Validator(texts, gaps(texts.valid, recipe.data.seed), recipe, device),
     )
 
 
