@@ -123,10 +123,12 @@ INLINE void gradient_rows(int64_t M, int64_t words, const uint32_t* a, const uin
 // Up to SUMMED columns of g and of x.
 template <class T>
 static void gradient_part(const T* g, int64_t g_n, int64_t height, const uint32_t* rows, int64_t stride, int64_t width,
-                          const float* of_rows, int64_t N, Place place, float* out, int64_t out_m, float* sums,
-                          uint32_t* memory) {
-    uint32_t *left = memory, *right = left + SUMMED / 4 * (SUMMED + GROUP);
-    float* scales = (float*)(right + (SUMMED / 4 + 1) * SUMMED);
+                          const float* of_rows, int64_t N, Place place, float* out, int64_t out_m,
+                          float* sums) {
+    Scratch own((SUMMED / 4 + 1) * (SUMMED + GROUP) * 2 + SUMMED + GROUP);
+    float* scales = own.of(SUMMED + GROUP);
+    uint32_t* left = own.of<uint32_t>(SUMMED / 4 * (SUMMED + GROUP));
+    uint32_t* right = own.of<uint32_t>((SUMMED / 4 + 1) * SUMMED);
     for (int64_t i = 0; i < height; i++) memset(out + i * out_m, 0, width * sizeof(float));
     for (int64_t r = 0; r < N; r += SUMMED) {
         const int64_t n = N - r < SUMMED ? N - r : SUMMED, words = (n + 3) / 4;
@@ -146,17 +148,14 @@ static void byte_weight_gradient(const T* g, int64_t g_n, const uint32_t* rows, 
     const int64_t stride = Int8::inputs(d), share = padded((e + threads - 1) / threads);
     const auto part = [](int64_t left) { return left < SUMMED ? left : SUMMED; };
     memset(sums, 0, e * sizeof(float));
-    float* of_rows = scratch(N);
+    const Scratch of_rows(N);
     for (int64_t n = 0; n < N; n++) memcpy(of_rows + n, rows + n * stride + Int8::depth(d), sizeof(float));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
         const int64_t end = (t + 1) * share < e ? (t + 1) * share : e;
-        uint32_t* memory = (uint32_t*)scratch((SUMMED / 4 + 1) * (SUMMED + GROUP) * 2 + SUMMED + GROUP);
         for (int64_t i = t * share; i < end; i += SUMMED)
             for (int64_t j = 0; j < d; j += SUMMED)
                 gradient_part(g + i, g_n, part(end - i), rows + j / 4, stride, part(d - j), of_rows, N,
-                              Place{seed, 0, i, e}, out + i * d + j, d, j ? nullptr : sums + i, memory);
-        free(memory);
+                              Place{seed, 0, i, e}, out + i * d + j, d, j ? nullptr : sums + i);
     }
-    free(of_rows);
 }

@@ -71,8 +71,7 @@ constexpr int beside(int rows) { return W == 16 ? 4 : rows == 1 ? 8 : rows == 2 
 struct Linear {
     const uint32_t* weight;
     const float* bias;  // or no pointer
-    int64_t in, out;
-    bool relu = false;  // whether max(0, x) follows
+    int64_t in, out, relu;  // whether max(0, x) follows
 };
 
 struct Fp32 {
@@ -321,12 +320,13 @@ constexpr int64_t LARGE = 1 << 20;  // numbers that would push everything else o
 
 // The same for many rows: threads share the panels, so that each keeps its part of a large weight at hand.
 template <class Format>
-static void linear_shared(int64_t M, const float* x, const Linear& w, float* out, int threads) {
+static void linear_shared(const float* x, const Linear& w, float* out, int64_t M, int threads) {
     const int64_t count = panel_count(w.out), share = (count + threads - 1) / threads;
     const bool streams = M * w.out >= LARGE && w.out % 16 == 0 && (uintptr_t)out % 64 == 0;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
-        auto* rows = (typename Format::Input*)scratch(BLOCK * Format::inputs(w.in) + W);
+        const Scratch memory(BLOCK * Format::inputs(w.in) + W);
+        auto* rows = (typename Format::Input*)memory.all;
         const int64_t first = t * share, last = first + share < count ? first + share : count;
         for (int64_t m = 0; m < M; m += BLOCK) {
             const int64_t n = M - m < BLOCK ? M - m : BLOCK;
@@ -336,6 +336,5 @@ static void linear_shared(int64_t M, const float* x, const Linear& w, float* out
                     : panels<Format>(n, rows, w, to, w.out, first, last);
         }
         streamed();
-        free(rows);
     }
 }

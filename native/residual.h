@@ -10,7 +10,7 @@ static void residual(const T* x, const T* y, const float* gamma, const float* be
     const Dropout drop = dropout_of(seed, dropped);
 #pragma omp parallel num_threads(threads)
     {
-        float* row = scratch(padded(d) + DROP);
+        const Scratch row(padded(d));
         float factors[DROP];
 #pragma omp for schedule(static)
         for (int64_t r = 0; r < R; r++) {
@@ -47,22 +47,23 @@ static void residual(const T* x, const T* y, const float* gamma, const float* be
                 store(out + r * d + i, v, d - i);
             }
         }
-        free(row);
     }
 }
 
 // With n = (z - mean) rstd and g = gradient * gamma: dz = rstd (g - mean(g) - n mean(g n)); dx = dz and
-// dy = dz * mask / keep; dgamma = sum over rows of gradient * n, dbeta of the gradient. `parts` has room for
-// a sum of each for every thread, so that their order is the same every time.
+// dy = dz * mask / keep; dgamma = sum over rows of gradient * n, dbeta of the gradient. `parts` are
+// each thread's sums of them, so that their order is the same every time.
 template <class T>
 static void residual_backward(const T* gradient, const T* z, const float* gamma, const float* mean,
-                              const float* rstd, T* dx, T* dy, float* dgamma, float* dbeta, float* parts,
-                              int64_t R, int64_t d, int64_t seed, int64_t dropped, int threads) {
+                              const float* rstd, T* dx, T* dy, float* dgamma, float* dbeta, int64_t R,
+                              int64_t d, int64_t seed, int64_t dropped, int threads) {
     const Dropout drop = dropout_of(seed, dropped);
     const int64_t D = padded(d), share = (R + threads - 1) / threads;
+    const Scratch parts(2 * D * threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
-        float *row = scratch(2 * D + DROP), *normal = row + D, factors[DROP];
+        const Scratch row(D), normal(D);
+        float factors[DROP];
         float *dgamma_t = parts + 2 * t * D, *dbeta_t = dgamma_t + D;
         for (int64_t i = 0; i < 2 * D; i++) dgamma_t[i] = 0;
         for (int64_t r = t * share; r < R && r < (t + 1) * share; r++) {
@@ -89,7 +90,6 @@ static void residual_backward(const T* gradient, const T* z, const float* gamma,
                 }
             }
         }
-        free(row);
     }
     for (int64_t i = 0; i < d; i++) {
         float g = 0, b = 0;

@@ -8,13 +8,7 @@
 
 struct Norm {
     const float *gamma, *beta;
-};
-
-// A layer's norms, and whether they stand before the sublayers or after the sums.
-struct Norms {
-    Norm of[3];
-    float epsilon;
-    bool before;
+    double epsilon;
 };
 
 struct LayerShape {
@@ -23,7 +17,7 @@ struct LayerShape {
 
 INLINE int64_t padded16(int64_t n) { return (n + 15) / 16 * 16; }
 
-INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float epsilon, float* out) {
+INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float* out) {
     for (int64_t m = 0; m < M; m++) {
         const float* row = x + m * d;
         vf total{}, squares{};
@@ -34,7 +28,7 @@ INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, f
             if (d - i < W) off = (vf)((vi)off & (lanes() < (int32_t)(d - i)));
             squares += off * off;
         }
-        const float rstd = 1.0f / sqrtf(sum(squares) / (float)d + epsilon);
+        const float rstd = 1.0f / sqrtf(sum(squares) / (float)d + (float)norm.epsilon);
         for (int64_t i = 0; i < d; i += W) {
             const vf gamma = load(norm.gamma + i, d - i), beta = load(norm.beta + i, d - i);
             store(out + m * d + i, (load(row + i, d - i) - mean) * rstd * gamma + beta, d - i);
@@ -45,37 +39,37 @@ INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, f
 // The residual stream of a block of rows: x with a sublayer's output added, normed as the layer wants it.
 struct Stream {
     float *x, *y;
-    int64_t M, d;
-    const Norms& norms;
+    int64_t M, d, before;  // whether norms stand before the sublayers, or after the sums
+    const Norm* norms;
 
     // What a sublayer reads.
     const float* read(int which) const {
-        if (!norms.before) return x;
-        layer_norm(M, x, d, norms.of[which], norms.epsilon, y);
+        if (!before) return x;
+        layer_norm(M, x, d, norms[which], y);
         return y;
     }
     // What it wrote into y comes to x.
     void add(int which) const {
         for (int64_t i = 0; i < M * d; i += W) store(x + i, load(x + i, M * d - i) + load(y + i), M * d - i);
-        if (!norms.before) layer_norm(M, x, d, norms.of[which], norms.epsilon, x);
+        if (!before) layer_norm(M, x, d, norms[which], x);
     }
 };
 
 // A thread's memory for a block of rows.
 template <class Format>
 struct Memory {
+    static constexpr int64_t SLACK = 16;  // what may be read or written behind the last number
+    Scratch own;
     float *y, *inner, *heads, *work;
     typename Format::Input* rows;
 
-    Memory(int64_t M, const LayerShape& s, int64_t wide, int64_t worked) {
-        const int64_t values = s.H * s.d_v, widest = wide > s.d_ff ? wide : s.d_ff, slack = 16;
-        int64_t in = s.d > s.d_ff ? s.d : s.d_ff;
-        in = in > values ? in : values;
-        y = scratch(M * (s.d + widest + values + Format::inputs(in)) + worked + 5 * slack);
-        inner = y + M * s.d + slack, heads = inner + M * widest + slack, work = heads + M * values + slack;
-        rows = (typename Format::Input*)(work + worked + slack);
-    }
-    ~Memory() { free(y); }
+    Memory(int64_t M, const LayerShape& s, int64_t wide, int64_t worked)
+        : Memory(M, s.d, larger(wide, s.d_ff), s.H * s.d_v, worked,
+                 Format::inputs(larger(larger(s.d, s.d_ff), s.H * s.d_v))) {}
+    Memory(int64_t M, int64_t d, int64_t wide, int64_t values, int64_t worked, int64_t inputs)
+        : own(M * (d + wide + values + inputs) + worked + 3 * SLACK), y(own.of(M * d + SLACK)),
+          inner(own.of(M * wide + SLACK)), heads(own.of(M * values)), work(own.of(worked)),
+          rows(own.of<typename Format::Input>(M * inputs + SLACK)) {}
 };
 
 template <class Format>
@@ -126,7 +120,8 @@ INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t 
 
 struct EncoderLayer {
     Linear qkv, out, first, second;  // queries come scaled by 1 / sqrt(d_k)
-    Norms norms;
+    int64_t before;
+    Norm norms[2];
 };
 
 // x (N, K, d) becomes the layer's output; of sentence n, lengths[n] positions are looked at.
@@ -143,7 +138,7 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
 #pragma omp for schedule(dynamic)
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
-            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.norms};
+            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.before, layer.norms};
             linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
             for (int64_t n = begin; n < end; n++) {
                 const float* qkv = memory.inner + (n - begin) * K * wide;
@@ -166,7 +161,8 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
 
 struct DecoderLayer {
     Linear qkv, self_out, query, source_out, first, second;
-    Norms norms;
+    int64_t before;
+    Norm norms[3];
 };
 
 // Keys (layers, sentences, H, d_k, room) and values (layers, sentences, H, room, d_v), d_v padded to 16. A slot is
@@ -213,8 +209,9 @@ INLINE void put(const float* key, const float* value, int64_t d_k, int64_t d_v, 
 
 // The source's keys and values, kv = x W + b, where the cache has them: x (N, K, d).
 template <class Format>
-static void source_keys(const float* x, const Linear& kv, const LayerShape& s,
-                        const Cached<typename Format::Element>& to, int threads) {
+static void keep_source(const float* x, int64_t layer, const Linear& kv, const LayerShape& s,
+                        const Cached<typename Format::Element>& cached, int threads) {
+    const Cached<typename Format::Element> to = cached.of_layer(layer, s);
     const int64_t K = s.K, keys = s.H * s.d_k, wide = keys + s.H * s.d_v, D = padded16(s.d_v);
     const int64_t block = BLOCK / K > 1 ? BLOCK / K : 1;
 #pragma omp parallel num_threads(threads)
@@ -254,7 +251,7 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
 #pragma omp for schedule(static)
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
-            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.norms};
+            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.before, layer.norms};
             const auto heads = [&](int64_t n, int64_t h) {
                 return memory.heads + (n - begin) * K * values + h * s.d_v;
             };
@@ -295,25 +292,35 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
     }
 }
 
+// In each layer of a cache, sentences of so many bytes take the places of others.
+static void refill(char* cache, int64_t layers, int64_t sentences, int64_t bytes, const int64_t* holes,
+                   const int64_t* fillers, int64_t count, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < layers * count; i++) {
+        char* layer = cache + i / count * sentences * bytes;
+        memcpy(layer + holes[i % count] * bytes, layer + fillers[i % count] * bytes, bytes);
+    }
+}
+
 // A stack of such layers, the norm at its end, if there is one, and the output layer.
 struct Decoder {
     const DecoderLayer* layers;
     int64_t count;
     Norm norm;
-    float epsilon;
     Linear output;
 };
 
-// x (N, K, d) through all layers and the norm.
+// x (N, K, d) through all layers and the norm, and where they are wanted the scores (N K, V) of what comes next.
 template <class Format>
 static void decode(float* x, const Decoder& decoder, const LayerShape& s,
                    const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,
-                   const float* bias, int64_t bias_m, const int64_t* lengths, int threads) {
+                   const float* bias, int64_t bias_m, const int64_t* lengths, float* logits, int threads) {
     for (int64_t l = 0; l < decoder.count; l++)
         decoder_step<Format>(x, decoder.layers[l], s, self.of_layer(l, s), source.of_layer(l, s), bias, bias_m,
                              lengths, threads);
-    if (!decoder.norm.gamma) return;
+    const int64_t normed = decoder.norm.gamma ? s.N * s.K : 0;
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t m = 0; m < s.N * s.K; m++)
-        layer_norm(1, x + m * s.d, s.d, decoder.norm, decoder.epsilon, x + m * s.d);
+    for (int64_t m = 0; m < normed; m++)
+        layer_norm(1, x + m * s.d, s.d, decoder.norm, x + m * s.d);
+    if (logits) linear_shared<Format>(x, decoder.output, logits, s.N * s.K, threads);
 }
