@@ -74,6 +74,19 @@ struct Linear {
     int64_t in, out, relu;  // whether max(0, x) follows
 };
 
+// sums += R rows of float32, n numbers each, times what `column` brings of a panel.
+template <int R, int C, class Column>
+INLINE void multiply_floats(int64_t n, const float* a, int64_t a_m, vf (&sums)[R][C], const Column& column) {
+    for (int64_t k = 0; k < n; k++) {
+        vf row[C];
+        for (int c = 0; c < C; c++) row[c] = column(k, c * W);
+        for (int r = 0; r < R; r++) {
+            const vf x = splat(a[r * a_m + k]);
+            for (int c = 0; c < C; c++) sums[r][c] += x * row[c];
+        }
+    }
+}
+
 struct Fp32 {
     static constexpr bool TILED = false;  // whether there are matrix registers for it
     typedef float Element;                // of caches
@@ -87,14 +100,8 @@ struct Fp32 {
     }
     template <int R, int C>
     INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
-        for (int64_t k = 0; k < in; k++) {
-            vf column[C];
-            for (int c = 0; c < C; c++) column[c] = load((const float*)panel + k * PANEL + c * W);
-            for (int r = 0; r < R; r++) {
-                const vf x = splat(a[r * a_m + k]);
-                for (int c = 0; c < C; c++) sums[r][c] += x * column[c];
-            }
-        }
+        const auto column = [&](int64_t k, int64_t c) { return load((const float*)panel + k * PANEL + c); };
+        multiply_floats(in, a, a_m, sums, column);
     }
 };
 
@@ -141,17 +148,10 @@ struct Bf16 {
     }
     template <int R, int C>
     INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
-        for (int64_t k = 0; k < inputs(in); k++) {
-            vf column[C];
-            for (int c = 0; c < C; c++) {
-                const vu pairs = (vu)load((const float*)panel + k / 2 * PANEL + c * W);
-                column[c] = (vf)(k % 2 ? pairs & 0xffff0000u : pairs << 16);
-            }
-            for (int r = 0; r < R; r++) {
-                const vf x = splat(a[r * a_m + k]);
-                for (int c = 0; c < C; c++) sums[r][c] += x * column[c];
-            }
-        }
+        multiply_floats(inputs(in), a, a_m, sums, [&](int64_t k, int64_t c) {
+            const vu pairs = (vu)load((const float*)panel + k / 2 * PANEL + c);
+            return (vf)(k % 2 ? pairs & 0xffff0000u : pairs << 16);
+        });
     }
 #endif
 };

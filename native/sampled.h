@@ -12,40 +12,24 @@ struct Entry {
     float value;
 };
 
-// Two registers of numbers in any order, and back.
-INLINE void load_two(const float* p, vf& a, vf& b) { a = load(p), b = load(p + W); }
-INLINE void load_two(const bf16* p, vf& a, vf& b) {
-    const vu pairs = (vu)load((const float*)p);
-    a = (vf)(pairs << 16), b = (vf)(pairs & 0xffff0000u);
-}
-INLINE void ordered(const float*, vf&, vf&) {}
-INLINE void ordered(const bf16*, vf& a, vf& b) {
-    const vf first = SHUFFLE(a, b, FIRST_HALVES);
-    b = SHUFFLE(a, b, SECOND_HALVES), a = first;
-}
-
 constexpr int64_t AHEAD = 6;  // entries: about as long as a row takes to come from the third cache
 
-// out (d) = [out +] the sum of value * matrix[at] over n entries: C pairs of registers beside each other, then fewer.
+// out (d) = [out +] the sum of value * matrix[at] over n entries: C registers beside each other, then fewer.
 template <int C, bool Adds, class T, class Out>
 INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64_t d, int64_t column, Out* out) {
-    for (; column + 2 * C * W <= d; column += 2 * C * W) {
-        vf sums[2 * C] = {};
+    for (; column + C * W <= d; column += C * W) {
+        vf sums[C] = {};
         for (int64_t k = 0; k < n; k++) {
             const T* row = matrix + entries[k].at * d + column;
             const T* later = matrix + entries[k + AHEAD < n ? k + AHEAD : k].at * d + column;
             const vf value = splat(entries[k].value);
-            for (int c = 0; c < 2 * C; c += 2) {
-                vf a, b;
-                __builtin_prefetch(later + c * W);
-                load_two(row + c * W, a, b);
-                sums[c] += value * a, sums[c + 1] += value * b;
+            for (int c = 0; c < C; c++) {
+                if (c * W * sizeof(T) % 64 == 0) __builtin_prefetch(later + c * W);
+                sums[c] += value * load(row + c * W);
             }
         }
-        for (int c = 0; c < 2 * C; c++) {
-            if (c % 2 == 0) ordered(matrix, sums[c], sums[c + 1]);
+        for (int c = 0; c < C; c++)
             store(out + column + c * W, Adds ? sums[c] + load(out + column + c * W) : sums[c]);
-        }
     }
     if constexpr (C > 1) return weighted_sum<C / 2, Adds>(entries, n, matrix, d, column, out);
     for (; column < d; column += W) {
@@ -108,7 +92,7 @@ static const Entry* from(const Entry* entry, const Entry* end, int64_t column) {
 }
 
 constexpr int64_t SHARES = 4;  // of a thread: one that is held up leaves some to the others
-constexpr int BESIDE = W == 16 ? 8 : 4;
+constexpr int BESIDE = W == 16 ? 16 : 8;
 
 // N rows of logits, which are used up: their memory holds what is left of them. dh (N, d) is written, dw (V, d) added
 // to.

@@ -5,11 +5,7 @@
 // Keys lie as (d_k, room), so that a query's scores with W keys are one register.
 #pragma once
 #include "products.h"
-
-struct Norm {
-    const float *gamma, *beta;
-    double epsilon;
-};
+#include "residual.h"
 
 struct LayerShape {
     int64_t N, K, H, d, d_k, d_v, d_ff;  // K positions of each of N sentences
@@ -19,20 +15,9 @@ INLINE int64_t padded16(int64_t n) { return (n + 15) / 16 * 16; }
 
 INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float* out) {
     for (int64_t m = 0; m < M; m++) {
-        const float* row = x + m * d;
-        vf total{}, squares{};
-        for (int64_t i = 0; i < d; i += W) total += load(row + i, d - i);
-        const float mean = sum(total) / (float)d;
-        for (int64_t i = 0; i < d; i += W) {
-            vf off = load(row + i, d - i) - mean;
-            if (d - i < W) off = (vf)((vi)off & (lanes() < (int32_t)(d - i)));
-            squares += off * off;
-        }
-        const float rstd = 1.0f / sqrtf(sum(squares) / (float)d + (float)norm.epsilon);
-        for (int64_t i = 0; i < d; i += W) {
-            const vf gamma = load(norm.gamma + i, d - i), beta = load(norm.beta + i, d - i);
-            store(out + m * d + i, (load(row + i, d - i) - mean) * rstd * gamma + beta, d - i);
-        }
+        vf total{};
+        for (int64_t i = 0; i < d; i += W) total += load(x + m * d + i, d - i);
+        normed(x + m * d, sum(total), d, norm, out + m * d);
     }
 }
 

@@ -26,7 +26,7 @@ SIGNATURES = {
     "byte_weight": "piiiip",
     "byte_linear": "piinppi",
     "byte_weight_gradient": "pipiiiipp",
-    "residual": "ppppppppiidii",
+    "residual": "ppnppppiiii",
     "residual_backward": "pppppppppiiii",
     "cross_entropy": "pppiidi",
     "sampled_cross_entropy": "pppppppiiiddi",
