@@ -29,8 +29,8 @@ INLINE Moments normed(const float* row, float total, int64_t d, const Norm& norm
     return {mean, rstd};
 }
 
-// z (R, d) = x + Dropout(y), or x where there is no y; out = LayerNorm(z) where there is a norm, with a mean and an rstd
-// a row.
+// z (R, d) = x + Dropout(y), or x where there is no y; out = LayerNorm(z) where there is a norm, with a mean and an
+// rstd a row.
 template <class T>
 static void residual(const T* x, const T* y, const Norm* norm, T* z, T* out, float* mean, float* rstd, int64_t R,
                      int64_t d, int64_t seed, int64_t dropped, int threads) {

@@ -13,6 +13,9 @@ struct LayerShape {
 
 INLINE int64_t padded16(int64_t n) { return (n + 15) / 16 * 16; }
 
+// How many sentences of K positions are taken through a layer together.
+INLINE int64_t together(int64_t K) { return larger(1, BLOCK / larger(1, K)); }
+
 INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float* out) {
     for (int64_t m = 0; m < M; m++) {
         vf total{};
@@ -49,12 +52,11 @@ struct Memory {
     typename Format::Input* rows;
 
     Memory(int64_t M, const LayerShape& s, int64_t wide, int64_t worked)
-        : Memory(M, s.d, larger(wide, s.d_ff), s.H * s.d_v, worked,
-                 Format::inputs(larger(larger(s.d, s.d_ff), s.H * s.d_v))) {}
-    Memory(int64_t M, int64_t d, int64_t wide, int64_t values, int64_t worked, int64_t inputs)
-        : own(M * (d + wide + values + inputs) + worked + 3 * SLACK), y(own.of(M * d + SLACK)),
-          inner(own.of(M * wide + SLACK)), heads(own.of(M * values)), work(own.of(worked)),
-          rows(own.of<typename Format::Input>(M * inputs + SLACK)) {}
+        : Memory(worked, M * s.d + SLACK, M * larger(wide, s.d_ff) + SLACK, M * s.H * s.d_v,
+                 M * Format::inputs(larger(larger(s.d, s.d_ff), s.H * s.d_v)) + SLACK) {}
+    Memory(int64_t worked, int64_t ys, int64_t inners, int64_t values, int64_t inputs)
+        : own(worked + ys + inners + values + inputs), y(own.of(ys)), inner(own.of(inners)), heads(own.of(values)),
+          work(own.of(worked)), rows(own.of<typename Format::Input>(inputs)) {}
 };
 
 template <class Format>
@@ -114,7 +116,7 @@ template <class Format>
 static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
                           int threads) {
     const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values;
-    const int64_t P = padded16(K), block = BLOCK / K > 1 ? BLOCK / K : 1;
+    const int64_t P = padded16(K), block = together(K);
 #pragma omp parallel num_threads(threads)
     {
         const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v) + 1));
@@ -159,46 +161,44 @@ struct Cached {
     int64_t slots;      // slots in use
     int64_t sentences;  // that there is memory for; the first N are in use
 
-    Cached of_layer(int64_t layer, const LayerShape& s) const {
-        const int64_t heads = layer * sentences * s.H * room;
-        return {keys + heads * s.d_k, values + heads * padded16(s.d_v), room, slots, sentences};
+    Cached from(int64_t head, const LayerShape& s) const {
+        return {keys + head * s.d_k * room, values + head * room * padded16(s.d_v), room, slots, sentences};
+    }
+    Cached of_layer(int64_t layer, const LayerShape& s) const { return from(layer * sentences * s.H, s); }
+
+    // One of N sentences' heads. The next one's keys and values are on their way to the cache while this one's are
+    // used: there are too many of them to stay there from step to step.
+    Cached of_head(int64_t n, int64_t h, const LayerShape& s) const {
+        const int64_t head = n * s.H + h, line = 64 / sizeof(T);
+        const Cached next = from(head + 1, s);
+        for (int64_t i = 0; head + 1 < s.N * s.H && i < s.d_k * room; i += line) __builtin_prefetch(next.keys + i);
+        for (int64_t i = 0; head + 1 < s.N * s.H && i < slots * padded16(s.d_v); i += line)
+            __builtin_prefetch(next.values + i);
+        return from(head, s);
+    }
+    // A key becomes a column of the keys, a value a row of the values. The first of 16 columns clears the others, which
+    // are multiplied too: what is left in memory may be slow numbers, subnormal ones.
+    void put(const float* key, const float* value, const LayerShape& s, int64_t slot) const {
+        const int64_t D = padded16(s.d_v);
+        for (int64_t j = 0; j < s.d_k; j += W) {
+            T part[W];
+            store(part, load(key + j, s.d_k - j));
+            for (int64_t i = 0; i < W && j + i < s.d_k; i++) {
+                T* to = keys + (j + i) * room + slot;
+                if (slot % 16 == 0) memset(to, 0, 16 * sizeof(T));
+                *to = part[i];
+            }
+        }
+        for (int64_t j = 0; j < D; j += W) store(values + slot * D + j, load(value + j, s.d_v - j));
     }
 };
-
-// The next head's keys and values on their way to the cache, while this one's are used: there are too many of
-// them to stay there from step to step.
-template <class T>
-INLINE void fetch(const Cached<T>& cached, int64_t head, int64_t d_k, int64_t D) {
-    const T *keys = cached.keys + head * d_k * cached.room, *values = cached.values + head * cached.room * D;
-    const int64_t line = 64 / sizeof(T);
-    for (int64_t i = 0; i < d_k * cached.room; i += line) __builtin_prefetch(keys + i);
-    for (int64_t i = 0; i < cached.slots * D; i += line) __builtin_prefetch(values + i);
-}
-
-// A key becomes a column of the keys, a value a row of the values. The first of 16 columns clears the others, which are
-// multiplied too: what is left in memory may be slow numbers, subnormal ones.
-template <class T>
-INLINE void put(const float* key, const float* value, int64_t d_k, int64_t d_v, int64_t slot, T* keys, int64_t room,
-                T* values, int64_t D) {
-    for (int64_t j = 0; j < d_k; j += W) {
-        T part[W];
-        store(part, load(key + j, d_k - j));
-        for (int64_t i = 0; i < W && j + i < d_k; i++) {
-            T* to = keys + (j + i) * room + slot;
-            if (slot % 16 == 0) memset(to, 0, 16 * sizeof(T));
-            *to = part[i];
-        }
-    }
-    for (int64_t j = 0; j < D; j += W) store(values + slot * D + j, load(value + j, d_v - j));
-}
 
 // The source's keys and values, kv = x W + b, where the cache has them: x (N, K, d).
 template <class Format>
 static void keep_source(const float* x, int64_t layer, const Linear& kv, const LayerShape& s,
                         const Cached<typename Format::Element>& cached, int threads) {
     const Cached<typename Format::Element> to = cached.of_layer(layer, s);
-    const int64_t K = s.K, keys = s.H * s.d_k, wide = keys + s.H * s.d_v, D = padded16(s.d_v);
-    const int64_t block = BLOCK / K > 1 ? BLOCK / K : 1;
+    const int64_t K = s.K, keys = s.H * s.d_k, wide = keys + s.H * s.d_v, block = together(K);
 #pragma omp parallel num_threads(threads)
     {
         const Memory<Format> memory(block * K, s, wide, 0);
@@ -210,9 +210,7 @@ static void keep_source(const float* x, int64_t layer, const Linear& kv, const L
                 for (int64_t h = 0; h < s.H; h++)
                     for (int64_t k = 0; k < K; k++) {
                         const float* row = memory.inner + ((n - begin) * K + k) * wide;
-                        put(row + h * s.d_k, row + keys + h * s.d_v, s.d_k, s.d_v, k,
-                            to.keys + (n * s.H + h) * s.d_k * to.room, to.room,
-                            to.values + (n * s.H + h) * to.room * D, D);
+                        to.from(n * s.H + h, s).put(row + h * s.d_k, row + keys + h * s.d_v, s, k);
                     }
         }
     }
@@ -227,9 +225,8 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
                          const int64_t* lengths, int threads) {
     using T = typename Format::Element;
     const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values, D = padded16(s.d_v);
-    const int64_t fitting = BLOCK / K > 1 ? BLOCK / K : 1, fair = (s.N + threads - 1) / threads;
-    const int64_t block = fair < fitting ? fair : fitting, first = self.slots - K;
-    const int64_t most = self.slots > source.slots ? self.slots : source.slots;
+    const int64_t fair = larger(1, (s.N + threads - 1) / threads), fitting = together(K);
+    const int64_t block = fair < fitting ? fair : fitting, most = larger(self.slots, source.slots);
 #pragma omp parallel num_threads(threads)
     {
         const Memory<Format> memory(block * K, s, wide, K * (padded(most) + D + 1));
@@ -245,15 +242,10 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
             for (int64_t n = begin; n < end; n++) {
                 const float* qkv = memory.inner + (n - begin) * K * wide;
                 for (int64_t h = 0; h < s.H; h++) {
-                    if (n * s.H + h + 1 < s.N * s.H) fetch(self, n * s.H + h + 1, s.d_k, D);
-                    T* own_keys = self.keys + (n * s.H + h) * s.d_k * self.room;
-                    T* own_values = self.values + (n * s.H + h) * self.room * D;
-                    for (int64_t k = 0; k < K; k++) {
-                        const float* row = qkv + k * wide;
-                        put(row + keys + h * s.d_k, row + 2 * keys + h * s.d_v, s.d_k, s.d_v, first + k, own_keys,
-                            self.room, own_values, D);
-                    }
-                    look(K, qkv + h * s.d_k, wide, own_keys, self.room, own_values, D, self.slots, s.d_k, s.d_v,
+                    const Cached<T> own = self.of_head(n, h, s);
+                    const float *key = qkv + keys + h * s.d_k, *value = qkv + 2 * keys + h * s.d_v;
+                    for (int64_t k = 0; k < K; k++) own.put(key + k * wide, value + k * wide, s, self.slots - K + k);
+                    look(K, qkv + h * s.d_k, wide, own.keys, own.room, own.values, D, own.slots, s.d_k, s.d_v,
                          bias ? bias + n * K * bias_m : nullptr, bias_m, memory.work, heads(n, h), values);
                 }
             }
@@ -263,11 +255,9 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
             linear<Format>(M, stream.read(1), s.d, layer.query, memory.inner, keys, memory.rows);
             for (int64_t n = begin; n < end; n++)
                 for (int64_t h = 0; h < s.H; h++) {
-                    if (n * s.H + h + 1 < s.N * s.H) fetch(source, n * s.H + h + 1, s.d_k, D);
-                    look(K, memory.inner + (n - begin) * K * keys + h * s.d_k, keys,
-                         source.keys + (n * s.H + h) * s.d_k * source.room, source.room,
-                         source.values + (n * s.H + h) * source.room * D, D, lengths[n], s.d_k, s.d_v, nullptr, 0,
-                         memory.work, heads(n, h), values);
+                    const Cached<T> read = source.of_head(n, h, s);
+                    look(K, memory.inner + (n - begin) * K * keys + h * s.d_k, keys, read.keys, read.room, read.values,
+                         D, lengths[n], s.d_k, s.d_v, nullptr, 0, memory.work, heads(n, h), values);
                 }
             linear<Format>(M, memory.heads, values, layer.source_out, memory.y, s.d, memory.rows);
             stream.add(1);
