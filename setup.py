@@ -13,6 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
+COMMON += ["-fwrapv"]  # what no number became overflows on its way to a byte
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"]
 AVX512VNNI = [*AVX512, "-mavx512vnni"]
 AVX512BF16 = [*AVX512VNNI, "-mavx512bf16"]

@@ -24,10 +24,10 @@ static void additive(const Additive& a, float* scores, int threads) {
     }
 }
 
-// With t = tanh(q + k): dq = sum over keys of g v (1 - t^2), dk the same over queries, dv = sum of g t. `parts` has
-// room for a dv of each thread, so that their order is the same every time.
-static void additive_backward(const Additive& a, const float* gradient, float* dq, float* dk, float* dv, float* parts,
-                              int threads) {
+// With t = tanh(q + k): dq = sum over keys of g v (1 - t^2), dk the same over queries, dv = sum of g t. `parts` are a
+// dv of each thread, so that their order is the same every time.
+static void additive_backward(const Additive& a, const float* gradient, float* dq, float* dk, float* dv, int threads) {
+    const Scratch parts(threads * a.d);
     const int64_t share = (a.N + threads - 1) / threads;
     memset(dk, 0, (size_t)(a.N * a.K * a.d) * 4);
     memset(parts, 0, (size_t)(threads * a.d) * 4);

@@ -4,8 +4,8 @@
 // stay in the first or second cache from the scores to the gradients. Queries, keys and values come as
 // they lie in memory, with strides; only the last axis must be contiguous.
 #pragma once
-#include "attention_scores.h"
 #include "products.h"
+#include "tile_attention.h"
 
 // (rows, columns), both padded to W, to (columns, rows).
 static void transpose(const float* from, int64_t rows, int64_t columns, float* to) {
@@ -39,16 +39,20 @@ INLINE void send(const float* from, int64_t n, int64_t d, const float* factors, 
 
 // stats (B, H, 2, Q): the queries' highest scores and the inverses of their sums of powers.
 template <class T>
-static void attention(Heads<const T> q, Heads<const T> k, Heads<const T> v, Mask mask, Heads<T> out, float* stats,
-                      const Shape& s, const Dropout& dropout, int threads) {
+static void attention(const Attention<T>& a, const Heads<T>& out, float* stats, int threads) {
+#ifdef __AMX_TILE__
+    if constexpr (sizeof(T) == 2)
+        if (tiled(a.s)) return tile_attention(a, out, stats, threads);
+#endif
+    const Heads<const T>&q = a.q, &k = a.k, &v = a.v;
+    const Shape& s = a.s;
     const int64_t D_k = padded(s.d_k), D_v = padded(s.d_v), N = QUERIES;
-    const float scale = 1.0f / sqrtf((float)s.d_k);
 #pragma omp parallel num_threads(threads)
     {
-        float* queries = scratch(s.K * (D_k + D_v + 2 * N) + N * (2 * D_k + D_v));
-        float *turned = queries + N * D_k, *heads = turned + N * D_k, *keys = heads + N * D_v;
-        float *values = keys + s.K * D_k, *scores = values + s.K * D_v;
-        Shown shown{(int32_t*)scores + s.K * N};
+        Scratch own(s.K * (D_k + D_v + 2 * N) + N * (2 * D_k + D_v));
+        float *queries = own.of(N * D_k), *turned = own.of(N * D_k), *heads = own.of(N * D_v);
+        float *keys = own.of(s.K * D_k), *values = own.of(s.K * D_v), *scores = own.of(s.K * N);
+        Weights<T> weights(a, own);
 #pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring(k.of(job, s.H), k.n, s.K, s.d_k, s.K, keys);
@@ -59,32 +63,37 @@ static void attention(Heads<const T> q, Heads<const T> k, Heads<const T> v, Mask
                 bring(q.of(job, s.H) + first * q.n, q.n, n, s.d_k, wide, queries);
                 transpose(queries, wide, D_k, turned);
                 product(s.K, wide, s.d_k, keys, D_k, 1, turned, wide, scores, wide, false);
-                float* own = stats + job * 2 * s.Q;
-                weigh<T>(scores, scale, mask, shown, own, dropout, s, job, first, n);
+                float* of_job = stats + job * 2 * s.Q;
+                weights.weigh(scores, of_job, job, first, n);
                 product(n, D_v, s.K, scores, 1, wide, values, D_v, heads, D_v, false);
-                send(heads, n, s.d_v, own + s.Q + first, 1, out.of(job, s.H) + first * out.n, out.n);
+                send(heads, n, s.d_v, of_job + s.Q + first, 1, out.of(job, s.H) + first * out.n, out.n);
             }
         }
-        free(queries);
     }
 }
 
 // With P the weights, M the dropout mask / keep, O the output: dV = (P M)^T dO, dP = dO V^T M,
 // dS = P (dP - rowsum(P dP)), dQ = dS K scale, dK = dS^T Q scale. P is computed again from Q and K.
 template <class T>
-static void attention_backward(Heads<const T> gradient, Heads<const T> q, Heads<const T> k, Heads<const T> v, Mask mask,
-                               const float* stats, Heads<T> dq, Heads<T> dk, Heads<T> dv, const Shape& s,
-                               const Dropout& dropout, int threads) {
+static void attention_backward(const Attention<T>& a, const Heads<const T>& gradient, const float* stats,
+                               const Gradients<T>& d, int threads) {
+#ifdef __AMX_TILE__
+    if constexpr (sizeof(T) == 2)
+        if (tiled(a.s)) return tile_attention_backward(a, gradient, stats, d, threads);
+#endif
+    const Heads<const T>&q = a.q, &k = a.k, &v = a.v;
+    const Shape& s = a.s;
     const int64_t D_k = padded(s.d_k), D_v = padded(s.d_v), N = QUERIES;
     const float scale = 1.0f / sqrtf((float)s.d_k), one = 1;
 #pragma omp parallel num_threads(threads)
     {
-        float* keys = scratch(s.K * (2 * D_k + 2 * D_v + 4 * N) + N * (3 * D_k + 2 * D_v));
-        float *values = keys + s.K * D_k, *dkeys = values + s.K * D_v, *dvalues = dkeys + s.K * D_k;
-        float *queries = dvalues + s.K * D_v, *turned = queries + N * D_k, *dqueries = turned + N * D_k;
-        float *douts = dqueries + N * D_k, *turned_douts = douts + N * D_v, *weights = turned_douts + N * D_v;
-        float *dscores = weights + s.K * N, *kept = dropout.dropped ? dscores + s.K * N : weights;  // P M
-        Shown shown{(int32_t*)dscores + 2 * s.K * N};
+        Scratch own(s.K * (2 * D_k + 2 * D_v + 4 * N) + N * (3 * D_k + 2 * D_v));
+        float *keys = own.of(s.K * D_k), *values = own.of(s.K * D_v), *queries = own.of(N * D_k);
+        float *dkeys = own.of(s.K * D_k), *dvalues = own.of(s.K * D_v), *dqueries = own.of(N * D_k);
+        float *turned = own.of(N * D_k), *douts = own.of(N * D_v), *turned_douts = own.of(N * D_v);
+        float *scores = own.of(s.K * N), *dscores = own.of(s.K * N);
+        float* kept = a.dropped ? own.of(s.K * N) : scores;  // P M
+        Weights<T> weights(a, own);
 #pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring(k.of(job, s.H), k.n, s.K, s.d_k, s.K, keys);
@@ -96,18 +105,16 @@ static void attention_backward(Heads<const T> gradient, Heads<const T> q, Heads<
                 bring(q.of(job, s.H) + first * q.n, q.n, n, s.d_k, wide, queries);
                 bring(gradient.of(job, s.H) + first * gradient.n, gradient.n, n, s.d_v, wide, douts);
                 transpose(queries, wide, D_k, turned), transpose(douts, wide, D_v, turned_douts);
-                product(s.K, wide, s.d_k, keys, D_k, 1, turned, wide, weights, wide, false);
+                product(s.K, wide, s.d_k, keys, D_k, 1, turned, wide, scores, wide, false);
                 product(s.K, wide, s.d_v, values, D_v, 1, turned_douts, wide, dscores, wide, false);
-                weigh_backward<T>(weights, kept, dscores, scale, mask, shown, stats + job * 2 * s.Q, dropout, s, job,
-                                  first, n);
+                weights.weigh_backward(scores, kept, dscores, stats + job * 2 * s.Q, job, first, n);
                 product(s.K, D_v, n, kept, wide, 1, douts, D_v, dvalues, D_v, first > 0);
                 product(s.K, D_k, n, dscores, wide, 1, queries, D_k, dkeys, D_k, first > 0);
                 product(n, D_k, s.K, dscores, 1, wide, keys, D_k, dqueries, D_k, false);
-                send(dqueries, n, s.d_k, &scale, 0, dq.of(job, s.H) + first * dq.n, dq.n);
+                send(dqueries, n, s.d_k, &scale, 0, d.q.of(job, s.H) + first * d.q.n, d.q.n);
             }
-            send(dkeys, s.K, s.d_k, &scale, 0, dk.of(job, s.H), dk.n);
-            send(dvalues, s.K, s.d_v, &one, 0, dv.of(job, s.H), dv.n);
+            send(dkeys, s.K, s.d_k, &scale, 0, d.k.of(job, s.H), d.k.n);
+            send(dvalues, s.K, s.d_v, &one, 0, d.v.of(job, s.H), d.v.n);
         }
-        free(keys);
     }
 }

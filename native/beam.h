@@ -5,18 +5,19 @@
 // sixty calls around it.
 #pragma once
 #include "screen.h"
+#include "search_layers.h"
 
 constexpr float IMPOSSIBLE = -1e4f;  // least score of an end where there must be one
 constexpr int64_t WIDEST = 64;       // hypotheses of a sentence
 constexpr int64_t TOGETHER = 64;     // rows whose logits stay in the cache until they are looked at
 
 struct Search {
-    int64_t K, n_best, eos, vocabulary, bans;
+    int64_t K, n_best, vocabulary, eos, first;  // whether to stop at the first K ends
+    double alpha;
+    int64_t bans;
     const int64_t* banned;
-    float alpha;
-    bool first;  // stop at the first K ends
 
-    float penalty(int64_t length) const { return powf((5.0f + (float)length) / 6.0f, alpha); }
+    float penalty(int64_t length) const { return powf((5.0f + (float)length) / 6.0f, (float)alpha); }
 };
 
 // N sentences that are still searched, each in a place of its own among all. Step t reads tokens[t] and writes
@@ -124,12 +125,12 @@ static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, 
         float* x = live.x + m * d;
         for (int64_t r = 0; r < n && screen.weight; r++) screen.round(x + r * d);
         if (screen.weight)
-            linear_shared<Int8>(n, x, screen.bytes, live.logits, threads);
+            linear_shared<Int8>(x, screen.bytes, live.logits, n, threads);
         else
-            linear_shared<Format>(n, x, output, live.logits, threads);
+            linear_shared<Format>(x, output, live.logits, n, threads);
 #pragma omp parallel num_threads(threads) reduction(&& : finite)
         {
-            float* work = scratch(2 * V);
+            const Scratch work(2 * V);
 #pragma omp for schedule(static)
             for (int64_t r = 0; r < n; r++) {
                 const Largest best{live.values + (m + r) * C, live.columns + (m + r) * C, C, 0};
@@ -137,32 +138,38 @@ static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, 
                 live.normaliser[m + r] = found.normaliser, live.end[m + r] = found.end;
                 finite = finite && __builtin_isfinite(found.normaliser);
             }
-            free(work);
         }
     }
     return finite;
 }
 
-// At most `most` steps from `step` on, until so many sentences are done that they should be dropped. `read_on` makes
-// live.x for so many rows a sentence with so many slots.
-template <class Format, class ReadOn>
-static void beam_steps(const Search& search, const Hypotheses& live, int64_t step, int64_t most, int64_t slots,
-                       int64_t room, const Linear& output, const Screen<Format>& screen, int64_t* report, int threads,
-                       const ReadOn& read_on) {
-    const int64_t K = search.K;
+// At most `most` steps from `step` on, until so many sentences are done that they should be dropped.
+template <class Format>
+static void beam_search(const Decoder& decoder, const LayerShape& shape, const Cached<typename Format::Element>& self,
+                        const Cached<typename Format::Element>& source, const int64_t* lengths, const float* embedding,
+                        const float* positions, const Screen<Format>& screen, const Search& search,
+                        const Hypotheses& live, int64_t step, int64_t most, int64_t* report, int threads) {
+    const int64_t K = search.K, room = self.room;
+    Cached<typename Format::Element> own = self;
+    LayerShape s = shape;
     report[MADE] = report[ENDS] = report[DUE] = report[BROKEN] = 0;
     for (; report[MADE] < most && !report[DUE]; step++, report[MADE]++) {
         const int64_t rows = step ? K : 1;
         for (int64_t i = 0; i < live.N * K && live.bias && step; i++)
-            for (int64_t k = 0; k < K; k++) live.bias[i * room + slots + k] = k == i % K ? 0.0f : -INFINITY;
-        slots += rows;
-        read_on(rows, step, slots);
-        report[BROKEN] = !look_ahead(search, live, live.N * rows, threads, output, screen);
+            for (int64_t k = 0; k < K; k++) live.bias[i * room + own.slots + k] = k == i % K ? 0.0f : -INFINITY;
+        s.K = rows, own.slots += rows;
+        for (int64_t r = 0; r < live.N * rows; r++) {
+            const int64_t from = (step * live.places + live.place[r / rows]) * K + r % rows;
+            const float *token = embedding + live.tokens[from] * s.d, *position = positions + step * s.d;
+            for (int64_t i = 0; i < s.d; i++) live.x[r * s.d + i] = token[i] + (positions ? position[i] : 0.0f);
+        }
+        decode<Format>(live.x, decoder, s, own, source, step ? live.bias : nullptr, room, lengths, nullptr, threads);
+        report[BROKEN] = !look_ahead(search, live, live.N * rows, threads, decoder.output, screen);
         if (report[BROKEN]) return;
         int64_t done = 0, at_limit = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : done, at_limit)
         {
-            float* work = scratch(K * slots);
+            const Scratch work(K * own.slots);
 #pragma omp for schedule(static)
             for (int64_t n = 0; n < live.N; n++) {
                 Choice best[WIDEST];
@@ -171,11 +178,10 @@ static void beam_steps(const Search& search, const Hypotheses& live, int64_t ste
                 done += live.done[n], at_limit += live.done[n] && step >= live.longest[n];
                 if (!live.bias) continue;
                 if (step)
-                    inherit(K, best, live.bias + n * K * room, room, slots, work);
+                    inherit(K, best, live.bias + n * K * room, room, own.slots, work);
                 else
                     for (int64_t k = 0; k < K; k++) live.bias[(n * K + k) * room] = 0.0f;
             }
-            free(work);
         }
         report[DUE] = at_limit || 8 * done >= live.N;
     }

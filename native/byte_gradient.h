@@ -10,27 +10,45 @@
 constexpr int64_t GROUP = 8 * ROWS;  // columns of g that stand beside each other
 constexpr int64_t SUMMED = 512;      // rows at a time, and columns of g and of x: they stay in the second cache
 
+// Four rows of 4 W bytes to 4 W columns of four: in each lane a square of bytes is turned round, then the columns, of
+// which a lane has four, are put in order.
+INLINE void turn_bytes(vu* row) {
+    const vu even = 0x00ff00ff + vu{}, low = 0xffff + vu{};
+    const vu a = (row[0] & even) | (row[1] & even) << 8, b = (row[0] >> 8 & even) | (row[1] & ~even);
+    const vu c = (row[2] & even) | (row[3] & even) << 8, d = (row[2] >> 8 & even) | (row[3] & ~even);
+    const vu first = (a & low) | c << 16, second = (b & low) | d << 16, third = a >> 16 | (c & ~low);
+    const vu fourth = b >> 16 | (d & ~low);
+    const vu odd[2] = {(vu)SHUFFLE(first, third, FIRST_HALVES), (vu)SHUFFLE(first, third, SECOND_HALVES)};
+    const vu others[2] = {(vu)SHUFFLE(second, fourth, FIRST_HALVES), (vu)SHUFFLE(second, fourth, SECOND_HALVES)};
+    for (int half = 0; half < 2; half++) {
+        row[2 * half] = (vu)SHUFFLE(odd[half], others[half], FIRST_HALVES);
+        row[2 * half + 1] = (vu)SHUFFLE(odd[half], others[half], SECOND_HALVES);
+    }
+}
+
 // Bytes of x, four rows of a column a word, in panels of 64 columns, behind them 128 times the sum of each column.
 static void rows_together(const uint32_t* rows, int64_t stride, int64_t n, int64_t columns, uint32_t* to) {
     const int64_t words = (n + 3) / 4;
-    for (int64_t c = 0; c < columns; c += PANEL, to += PANEL * (words + 1)) {
-        vi offsets[PANEL / W] = {};
-        for (int64_t k = 0; k < words; k++)
-            for (int64_t i = 0; i < PANEL / W; i++) {
-                const int64_t left = columns - c - i * W;
-                vi whole[4];
+    for (int64_t c = 0; c < columns; c += PANEL, to += PANEL * words + PANEL)
+        for (int64_t i = 0; i < PANEL; i += 4 * W) {
+            const int64_t left = (columns - c - i + 3) / 4;
+            vi offsets[4] = {};
+            for (int64_t k = 0; k < words; k++) {
+                vu four[4];
 #pragma GCC unroll 4
                 for (int64_t row = 4 * k; row < 4 * k + 4; row++) {
-                    const bool is_there = row < n && left > 0;
-                    const uint8_t* bytes = (const uint8_t*)(rows + row * stride) + c + i * W;
-                    whole[row - 4 * k] = is_there ? widen(load(bytes, left)) - ZERO : vi{};
+                    const float* bytes = (const float*)(rows + row * stride + (c + i) / 4);
+                    four[row - 4 * k] = row < n ? (vu)load(bytes, left) ^ ZERO * 0x01010101u : vu{};
                 }
-                const vi word = four_bytes(whole);
-                offsets[i] = dot(offsets[i], 0x01010101u * ZERO, word);
-                store((float*)to + k * PANEL + i * W, (vf)word);
+                turn_bytes(four);
+#pragma GCC unroll 4
+                for (int r = 0; r < 4; r++) {
+                    offsets[r] = dot(offsets[r], 0x01010101u * ZERO, (vi)four[r]);
+                    store((float*)to + k * PANEL + i + r * W, (vf)four[r]);
+                }
             }
-        for (int i = 0; i < PANEL / W; i++) store((float*)to + words * PANEL + i * W, (vf)offsets[i]);
-    }
+            for (int r = 0; r < 4; r++) store((float*)to + words * PANEL + i + r * W, (vf)offsets[r]);
+        }
 }
 
 // Where the rows and columns stand that are rounded: 32 bits of chance for four rows of a column follow from that,
@@ -65,13 +83,16 @@ static void gradient_together(const T* g, int64_t g_n, const float* of_rows, int
         vi most[BESIDE] = {};  // of numbers without their sign, ordered as whole numbers are; NaN is the largest
         vf total[BESIDE] = {}, inverse[BESIDE];
         const auto entries = [&](int64_t row, int i) { return load(g + row * g_n + c + i * W, columns - c - i * W); };
-        for (int64_t row = 0; row < n; row++)
+        for (int64_t row = 0; row < n; row++) {
+            // Rows lie apart: no processor sees by itself which lines come next.
+            for (int64_t i = 0; i < GROUP; i += 32) __builtin_prefetch(g + (row + 24) * g_n + c + i);
 #pragma GCC unroll 12
             for (int i = 0; i < BESIDE; i++) {
                 const vf v = entries(row, i);
                 const vi size = (vi)(v * of_rows[row]) & 0x7fffffff;
                 total[i] += v, most[i] = size > most[i] ? size : most[i];
             }
+        }
         for (int i = 0; i < BESIDE; i++) {
             const int64_t at = c + i * W, left = columns - at;
             inverse[i] = select((vf)most[i] > splat(Int8::SMALLEST), splat(127) / (vf)most[i], vf{});
@@ -123,10 +144,12 @@ INLINE void gradient_rows(int64_t M, int64_t words, const uint32_t* a, const uin
 // Up to SUMMED columns of g and of x.
 template <class T>
 static void gradient_part(const T* g, int64_t g_n, int64_t height, const uint32_t* rows, int64_t stride, int64_t width,
-                          const float* of_rows, int64_t N, Place place, float* out, int64_t out_m, float* sums,
-                          uint32_t* memory) {
-    uint32_t *left = memory, *right = left + SUMMED / 4 * (SUMMED + GROUP);
-    float* scales = (float*)(right + (SUMMED / 4 + 1) * SUMMED);
+                          const float* of_rows, int64_t N, Place place, float* out, int64_t out_m,
+                          float* sums) {
+    Scratch own((SUMMED / 4 + 1) * (SUMMED + GROUP) * 2 + SUMMED + GROUP);
+    float* scales = own.of(SUMMED + GROUP);
+    uint32_t* left = own.of<uint32_t>(SUMMED / 4 * (SUMMED + GROUP));
+    uint32_t* right = own.of<uint32_t>((SUMMED / 4 + 1) * SUMMED);
     for (int64_t i = 0; i < height; i++) memset(out + i * out_m, 0, width * sizeof(float));
     for (int64_t r = 0; r < N; r += SUMMED) {
         const int64_t n = N - r < SUMMED ? N - r : SUMMED, words = (n + 3) / 4;
@@ -146,17 +169,14 @@ static void byte_weight_gradient(const T* g, int64_t g_n, const uint32_t* rows, 
     const int64_t stride = Int8::inputs(d), share = padded((e + threads - 1) / threads);
     const auto part = [](int64_t left) { return left < SUMMED ? left : SUMMED; };
     memset(sums, 0, e * sizeof(float));
-    float* of_rows = scratch(N);
+    const Scratch of_rows(N);
     for (int64_t n = 0; n < N; n++) memcpy(of_rows + n, rows + n * stride + Int8::depth(d), sizeof(float));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
         const int64_t end = (t + 1) * share < e ? (t + 1) * share : e;
-        uint32_t* memory = (uint32_t*)scratch((SUMMED / 4 + 1) * (SUMMED + GROUP) * 2 + SUMMED + GROUP);
         for (int64_t i = t * share; i < end; i += SUMMED)
             for (int64_t j = 0; j < d; j += SUMMED)
                 gradient_part(g + i, g_n, part(end - i), rows + j / 4, stride, part(d - j), of_rows, N,
-                              Place{seed, 0, i, e}, out + i * d + j, d, j ? nullptr : sums + i, memory);
-        free(memory);
+                              Place{seed, 0, i, e}, out + i * d + j, d, j ? nullptr : sums + i);
     }
-    free(of_rows);
 }

@@ -38,7 +38,7 @@ static void byte_weight(const float* w, int64_t w_o, int64_t w_i, int64_t out, i
     for (int64_t group = 0; group < groups; group++) {
         const int64_t o = group * W, outputs = out - o < 0 ? 0 : out - o < W ? out - o : W;
         uint32_t* panel = packed + o / PANEL * PANEL * Int8::words(in) + o % PANEL;
-        float* numbers = scratch(4 * depth * W);
+        const Scratch numbers(4 * depth * W);
         memset(numbers + in * W, 0, (4 * depth - in) * W * sizeof(float));
         const vf most = beside_each_other(w + o * w_o, w_o, w_i, outputs, in, numbers);
         const vf scale = most / splat(127), inverse = select(most > splat(Int8::SMALLEST), splat(127) / most, vf{});
@@ -54,14 +54,13 @@ static void byte_weight(const float* w, int64_t w_o, int64_t w_i, int64_t out, i
         }
         store((float*)panel + depth * PANEL, scale);
         store((float*)panel + (depth + 1) * PANEL, (vf)(128 * total));
-        free(numbers);
     }
 }
 
 // Rows of x as bytes, which a backward pass reads again, times a packed weight; written past the caches where it is to
 // be.
 template <class T>
-static void byte_linear(const T* x, int64_t x_n, int64_t N, const Linear& w, uint32_t* rows, T* out, bool past,
+static void byte_linear(const T* x, int64_t x_n, int64_t N, const Linear& w, uint32_t* rows, T* out, int64_t past,
                         int threads) {
     past = past && ((uintptr_t)out | w.out * sizeof(T)) % 64 == 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)

@@ -53,23 +53,24 @@ static void add_parts(double* sums, const double* parts, int threads) {
 
 // In the place of the logits their gradient, where it is wanted.
 template <class T>
-static void cross_entropy(T* logits, const int64_t* targets, double* sums, double* parts, int64_t N, int64_t V,
-                          double smoothing, int wanted, int threads) {
+static void cross_entropy(T* logits, const int64_t* targets, double* sums, int64_t N, int64_t V, double smoothing,
+                          int64_t wanted, int threads) {
     const int64_t share = (N + threads - 1) / threads;
+    Scratch memory(6 * threads);
+    double* parts = memory.of<double>(3 * threads);
     const float uniform = (float)(smoothing / (double)V);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
-        float* powers = scratch(padded(V));
-        double own[3] = {};
+        const Scratch powers(padded(V));
+        double its_sums[3] = {};
         for (int64_t r = t * share; r < N && r < (t + 1) * share; r++) {
             T* x = logits + r * V;
-            const Softmax p = softmax(x, V, targets[r], powers, own);
+            const Softmax p = softmax(x, V, targets[r], powers, its_sums);
             if (!wanted) continue;
             powers[targets[r]] -= (float)(1 - smoothing) * p.z;
             for (int64_t i = 0; i < V; i += W) store(x + i, load(powers + i) * (1.0f / p.z) - uniform, V - i);
         }
-        free(powers);
-        for (int k = 0; k < 3; k++) parts[3 * t + k] = own[k];
+        memcpy(parts + 3 * t, its_sums, sizeof its_sums);
     }
     add_parts(sums, parts, threads);
 }

@@ -82,7 +82,7 @@ static void log_normaliser(const float* logits, float* out, int64_t R, int64_t V
 static void top(const float* logits, float* values, int64_t* columns, int64_t R, int64_t V, int64_t k, int threads) {
 #pragma omp parallel num_threads(threads)
     {
-        float* maxima = scratch(chunk_count(V));
+        const Scratch maxima(chunk_count(V));
 #pragma omp for schedule(static)
         for (int64_t r = 0; r < R; r++) {
             const float* row = logits + r * V;
@@ -91,6 +91,5 @@ static void top(const float* logits, float* values, int64_t* columns, int64_t R,
             at_least(row, V, maxima, floor_of(maxima, V, best), [&](int64_t i) { best.offer(row[i], i); });
             best.fill();
         }
-        free(maxima);
     }
 }

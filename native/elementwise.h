@@ -28,13 +28,12 @@ static void relu(const T* x, T* out, int64_t n, int threads) {
     }
 }
 
-// The gradient passes where the output is positive.
+// The gradient passes where the output is positive, or no number.
 template <class T>
 static void relu_backward(const T* gradient, const T* out, T* dx, int64_t n, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < n; i += W) {
         expect(gradient + i), expect(out + i);
-        vi passes = load(out + i, n - i) > splat(0.0f);
-        store(dx + i, (vf)((vi)load(gradient + i, n - i) & passes), n - i);
+        store(dx + i, select(load(out + i, n - i) <= vf{}, vf{}, load(gradient + i, n - i)), n - i);
     }
 }

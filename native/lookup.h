@@ -4,18 +4,18 @@
 
 // out (N, d) = scale weight[ids].
 template <class T>
-static void lookup(const float* weight, const int64_t* ids, T* out, int64_t N, int64_t d, float scale, int threads) {
+static void lookup(const float* weight, const int64_t* ids, T* out, int64_t N, int64_t d, double scale, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t r = 0; r < N; r++)
         for (int64_t i = 0; i < d; i += W)
-            store(out + r * d + i, load(weight + ids[r] * d + i, d - i) * scale, d - i);
+            store(out + r * d + i, load(weight + ids[r] * d + i, d - i) * (float)scale, d - i);
 }
 
 // dweight (V, d) = the sum of scale gradient[r] over the r of every id. Each thread has ids of its own, so that a row's
 // sum does not depend on how many there are.
 template <class T>
 static void lookup_backward(const T* gradient, const int64_t* ids, float* dweight, int64_t N, int64_t V, int64_t d,
-                            float scale, int threads) {
+                            double scale, int threads) {
     const int64_t share = (V + threads - 1) / threads;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
@@ -25,7 +25,7 @@ static void lookup_backward(const T* gradient, const int64_t* ids, float* dweigh
             if (ids[r] < first || ids[r] >= last) continue;
             float* to = dweight + ids[r] * d;
             for (int64_t i = 0; i < d; i += W)
-                store(to + i, load(to + i, d - i) + load(gradient + r * d + i, d - i) * scale, d - i);
+                store(to + i, load(to + i, d - i) + load(gradient + r * d + i, d - i) * (float)scale, d - i);
         }
     }
 }

@@ -71,9 +71,21 @@ constexpr int beside(int rows) { return W == 16 ? 4 : rows == 1 ? 8 : rows == 2 
 struct Linear {
     const uint32_t* weight;
     const float* bias;  // or no pointer
-    int64_t in, out;
-    bool relu = false;  // whether max(0, x) follows
+    int64_t in, out, relu;  // whether max(0, x) follows
 };
+
+// sums += R rows of float32, n numbers each, times what `column` brings of a panel.
+template <int R, int C, class Column>
+INLINE void multiply_floats(int64_t n, const float* a, int64_t a_m, vf (&sums)[R][C], const Column& column) {
+    for (int64_t k = 0; k < n; k++) {
+        vf row[C];
+        for (int c = 0; c < C; c++) row[c] = column(k, c * W);
+        for (int r = 0; r < R; r++) {
+            const vf x = splat(a[r * a_m + k]);
+            for (int c = 0; c < C; c++) sums[r][c] += x * row[c];
+        }
+    }
+}
 
 struct Fp32 {
     static constexpr bool TILED = false;  // whether there are matrix registers for it
@@ -88,14 +100,8 @@ struct Fp32 {
     }
     template <int R, int C>
     INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
-        for (int64_t k = 0; k < in; k++) {
-            vf column[C];
-            for (int c = 0; c < C; c++) column[c] = load((const float*)panel + k * PANEL + c * W);
-            for (int r = 0; r < R; r++) {
-                const vf x = splat(a[r * a_m + k]);
-                for (int c = 0; c < C; c++) sums[r][c] += x * column[c];
-            }
-        }
+        const auto column = [&](int64_t k, int64_t c) { return load((const float*)panel + k * PANEL + c); };
+        multiply_floats(in, a, a_m, sums, column);
     }
 };
 
@@ -142,17 +148,10 @@ struct Bf16 {
     }
     template <int R, int C>
     INLINE void multiply(int64_t in, const Input* a, int64_t a_m, const uint32_t* panel, vf (&sums)[R][C]) {
-        for (int64_t k = 0; k < inputs(in); k++) {
-            vf column[C];
-            for (int c = 0; c < C; c++) {
-                const vu pairs = (vu)load((const float*)panel + k / 2 * PANEL + c * W);
-                column[c] = (vf)(k % 2 ? pairs & 0xffff0000u : pairs << 16);
-            }
-            for (int r = 0; r < R; r++) {
-                const vf x = splat(a[r * a_m + k]);
-                for (int c = 0; c < C; c++) sums[r][c] += x * column[c];
-            }
-        }
+        multiply_floats(inputs(in), a, a_m, sums, [&](int64_t k, int64_t c) {
+            const vu pairs = (vu)load((const float*)panel + k / 2 * PANEL + c);
+            return (vf)(k % 2 ? pairs & 0xffff0000u : pairs << 16);
+        });
     }
 #endif
 };
@@ -321,12 +320,13 @@ constexpr int64_t LARGE = 1 << 20;  // numbers that would push everything else o
 
 // The same for many rows: threads share the panels, so that each keeps its part of a large weight at hand.
 template <class Format>
-static void linear_shared(int64_t M, const float* x, const Linear& w, float* out, int threads) {
+static void linear_shared(const float* x, const Linear& w, float* out, int64_t M, int threads) {
     const int64_t count = panel_count(w.out), share = (count + threads - 1) / threads;
     const bool streams = M * w.out >= LARGE && w.out % 16 == 0 && (uintptr_t)out % 64 == 0;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
-        auto* rows = (typename Format::Input*)scratch(BLOCK * Format::inputs(w.in) + W);
+        const Scratch memory(BLOCK * Format::inputs(w.in) + W);
+        auto* rows = (typename Format::Input*)memory.all;
         const int64_t first = t * share, last = first + share < count ? first + share : count;
         for (int64_t m = 0; m < M; m += BLOCK) {
             const int64_t n = M - m < BLOCK ? M - m : BLOCK;
@@ -336,6 +336,5 @@ static void linear_shared(int64_t M, const float* x, const Linear& w, float* out
                     : panels<Format>(n, rows, w, to, w.out, first, last);
         }
         streamed();
-        free(rows);
     }
 }

@@ -1,26 +1,52 @@
-// LayerNorm(x + Dropout(y)) and its parts: without y the norm alone, without gamma the sum alone.
-// R rows of d columns; mean and rstd have a number a row.
+// LayerNorm(x + Dropout(y)) and its parts.
 #pragma once
 #include "vector.h"
 
+struct Norm {
+    const float *gamma, *beta;
+    double epsilon;
+};
+struct Moments {
+    float mean, rstd;
+};
+
+// A row of d columns, whose sum is known, normed.
 template <class T>
-static void residual(const T* x, const T* y, const float* gamma, const float* beta, T* z, T* out, float* mean,
-                     float* rstd, int64_t R, int64_t d, double epsilon, int64_t seed, int64_t dropped,
-                     int threads) {
+INLINE Moments normed(const float* row, float total, int64_t d, const Norm& norm, T* out) {
+    const float mean = total / (float)d;
+    vf squares{};
+    for (int64_t i = 0; i < d; i += W) {
+        vf off = load(row + i, d - i) - mean;
+        // Behind the last column there are zeros, which are no numbers of this row.
+        if (d - i < W) off = (vf)((vi)off & (lanes() < (int32_t)(d - i)));
+        squares += off * off;
+    }
+    const float rstd = 1.0f / sqrtf(sum(squares) / (float)d + (float)norm.epsilon);
+    for (int64_t i = 0; i < d; i += W) {
+        const vf gamma = load(norm.gamma + i, d - i), beta = load(norm.beta + i, d - i);
+        store(out + i, (load(row + i, d - i) - mean) * rstd * gamma + beta, d - i);
+    }
+    return {mean, rstd};
+}
+
+// z (R, d) = x + Dropout(y), or x where there is no y; out = LayerNorm(z) where there is a norm, with a mean and an
+// rstd a row.
+template <class T>
+static void residual(const T* x, const T* y, const Norm* norm, T* z, T* out, float* mean, float* rstd, int64_t R,
+                     int64_t d, int64_t seed, int64_t dropped, int threads) {
     const Dropout drop = dropout_of(seed, dropped);
 #pragma omp parallel num_threads(threads)
     {
-        float* row = scratch(padded(d) + DROP);
+        const Scratch row(padded(d));
         float factors[DROP];
 #pragma omp for schedule(static)
         for (int64_t r = 0; r < R; r++) {
-            const T* x_r = x + r * d;
             vf total{};
             for (int64_t c = 0; c < d; c += DROP) {
                 if (y && dropped) drop_factors(drop, r * drop_blocks(d) + c / DROP, factors);
                 for (int64_t i = c; i < d && i < c + DROP; i += W) {
-                    vf v = load(x_r + i, d - i);
-                    expect(x_r + i);
+                    vf v = load(x + r * d + i, d - i);
+                    expect(x + r * d + i);
                     if (y) {
                         vf added = load(y + r * d + i, d - i);
                         expect(y + r * d + i);
@@ -31,38 +57,27 @@ static void residual(const T* x, const T* y, const float* gamma, const float* be
                     total += v;
                 }
             }
-            if (!gamma) continue;
-            const float m = sum(total) / (float)d;
-            vf squares{};
-            for (int64_t i = 0; i < d; i += W) {
-                vf off = load(row + i) - m;
-                // Behind the last column there are zeros, which are no numbers of this row.
-                if (d - i < W) off = (vf)((vi)off & (lanes() < (int32_t)(d - i)));
-                squares += off * off;
-            }
-            const float s = 1.0f / sqrtf(sum(squares) / (float)d + (float)epsilon);
-            mean[r] = m, rstd[r] = s;
-            for (int64_t i = 0; i < d; i += W) {
-                vf v = (load(row + i) - m) * s * load(gamma + i, d - i) + load(beta + i, d - i);
-                store(out + r * d + i, v, d - i);
-            }
+            if (!norm) continue;
+            const Moments found = normed(row, sum(total), d, *norm, out + r * d);
+            mean[r] = found.mean, rstd[r] = found.rstd;
         }
-        free(row);
     }
 }
 
 // With n = (z - mean) rstd and g = gradient * gamma: dz = rstd (g - mean(g) - n mean(g n)); dx = dz and
-// dy = dz * mask / keep; dgamma = sum over rows of gradient * n, dbeta of the gradient. `parts` has room for
-// a sum of each for every thread, so that their order is the same every time.
+// dy = dz * mask / keep; dgamma = sum over rows of gradient * n, dbeta of the gradient. `parts` are
+// each thread's sums of them, so that their order is the same every time.
 template <class T>
 static void residual_backward(const T* gradient, const T* z, const float* gamma, const float* mean,
-                              const float* rstd, T* dx, T* dy, float* dgamma, float* dbeta, float* parts,
-                              int64_t R, int64_t d, int64_t seed, int64_t dropped, int threads) {
+                              const float* rstd, T* dx, T* dy, float* dgamma, float* dbeta, int64_t R,
+                              int64_t d, int64_t seed, int64_t dropped, int threads) {
     const Dropout drop = dropout_of(seed, dropped);
     const int64_t D = padded(d), share = (R + threads - 1) / threads;
+    const Scratch parts(2 * D * threads);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t t = 0; t < threads; t++) {
-        float *row = scratch(2 * D + DROP), *normal = row + D, factors[DROP];
+        const Scratch row(D), normal(D);
+        float factors[DROP];
         float *dgamma_t = parts + 2 * t * D, *dbeta_t = dgamma_t + D;
         for (int64_t i = 0; i < 2 * D; i++) dgamma_t[i] = 0;
         for (int64_t r = t * share; r < R && r < (t + 1) * share; r++) {
@@ -89,7 +104,6 @@ static void residual_backward(const T* gradient, const T* z, const float* gamma,
                 }
             }
         }
-        free(row);
     }
     for (int64_t i = 0; i < d; i++) {
         float g = 0, b = 0;

@@ -12,40 +12,24 @@ struct Entry {
     float value;
 };
 
-// Two registers of numbers in any order, and back.
-INLINE void load_two(const float* p, vf& a, vf& b) { a = load(p), b = load(p + W); }
-INLINE void load_two(const bf16* p, vf& a, vf& b) {
-    const vu pairs = (vu)load((const float*)p);
-    a = (vf)(pairs << 16), b = (vf)(pairs & 0xffff0000u);
-}
-INLINE void ordered(const float*, vf&, vf&) {}
-INLINE void ordered(const bf16*, vf& a, vf& b) {
-    const vf first = SHUFFLE(a, b, FIRST_HALVES);
-    b = SHUFFLE(a, b, SECOND_HALVES), a = first;
-}
-
 constexpr int64_t AHEAD = 6;  // entries: about as long as a row takes to come from the third cache
 
-// out (d) = [out +] the sum of value * matrix[at] over n entries: C pairs of registers beside each other, then fewer.
+// out (d) = [out +] the sum of value * matrix[at] over n entries: C registers beside each other, then fewer.
 template <int C, bool Adds, class T, class Out>
 INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64_t d, int64_t column, Out* out) {
-    for (; column + 2 * C * W <= d; column += 2 * C * W) {
-        vf sums[2 * C] = {};
+    for (; column + C * W <= d; column += C * W) {
+        vf sums[C] = {};
         for (int64_t k = 0; k < n; k++) {
             const T* row = matrix + entries[k].at * d + column;
             const T* later = matrix + entries[k + AHEAD < n ? k + AHEAD : k].at * d + column;
             const vf value = splat(entries[k].value);
-            for (int c = 0; c < 2 * C; c += 2) {
-                vf a, b;
-                __builtin_prefetch(later + c * W);
-                load_two(row + c * W, a, b);
-                sums[c] += value * a, sums[c + 1] += value * b;
+            for (int c = 0; c < C; c++) {
+                if (c * W * sizeof(T) % 64 == 0) __builtin_prefetch(later + c * W);
+                sums[c] += value * load(row + c * W);
             }
         }
-        for (int c = 0; c < 2 * C; c++) {
-            if (c % 2 == 0) ordered(matrix, sums[c], sums[c + 1]);
+        for (int c = 0; c < C; c++)
             store(out + column + c * W, Adds ? sums[c] + load(out + column + c * W) : sums[c]);
-        }
     }
     if constexpr (C > 1) return weighted_sum<C / 2, Adds>(entries, n, matrix, d, column, out);
     for (; column < d; column += W) {
@@ -108,14 +92,14 @@ static const Entry* from(const Entry* entry, const Entry* end, int64_t column) {
 }
 
 constexpr int64_t SHARES = 4;  // of a thread: one that is held up leaves some to the others
-constexpr int BESIDE = W == 16 ? 8 : 4;
+constexpr int BESIDE = W == 16 ? 16 : 8;
 
 // N rows of logits, which are used up: their memory holds what is left of them. dh (N, d) is written, dw (V, d) added
 // to.
 template <class T>
-static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sums, double* parts, const T* h,
-                                  const T* w, T* dh, float* dw, int64_t N, int64_t V, int64_t d, double smoothing,
-                                  double grain, int64_t seed, int threads) {
+static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sums, const T* h, const T* w, T* dh,
+                                  float* dw, int64_t N, int64_t V, int64_t d, double smoothing, double grain,
+                                  int64_t seed, int threads) {
     const int64_t share = (N + threads - 1) / threads, column_shares = SHARES * threads;
     const int64_t width = (V + column_shares - 1) / column_shares;
     const float uniform = (float)(smoothing / (double)V);
@@ -123,17 +107,20 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
         Entry* first;
         int64_t n;
     };
-    Row* rows = (Row*)malloc(N * sizeof(Row));
+    Scratch memory(4 * N + 6 * threads);
+    Row* rows = memory.of<Row>(N);
+    double* parts = memory.of<double>(3 * threads);
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(static)
         for (int64_t t = 0; t < threads; t++) {
-            float* powers = scratch(V + SUMS);
-            int32_t* columns = (int32_t*)scratch(V + SUMS + W);
-            double own[3] = {};
+            Scratch own(2 * (V + SUMS) + W);
+            float* powers = own.of(V + SUMS);
+            int32_t* columns = own.of<int32_t>(V + SUMS + W);
+            double its_sums[3] = {};
             Entry* next = (Entry*)(((uintptr_t)(logits + t * share * V) + 7) / 8 * 8);
             for (int64_t r = t * share; r < N && r < (t + 1) * share; r++) {
-                const Softmax p = softmax(logits + r * V, V, targets[r], powers, own);
+                const Softmax p = softmax(logits + r * V, V, targets[r], powers, its_sums);
                 powers[targets[r]] -= (float)(1 - smoothing) * p.z;
                 const int64_t room = (Entry*)(logits + (r + 1) * V) - next;
                 const uint32_t of_row = mixed(mixed(vu{} + ((uint32_t)seed ^ (uint32_t)r)) + (uint32_t)(seed >> 32))[0];
@@ -150,16 +137,16 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
                 rows[r] = {next, n};
                 next += n;
             }
-            free(powers);
-            free(columns);
-            for (int k = 0; k < 3; k++) parts[3 * t + k] = own[k];
+            memcpy(parts + 3 * t, its_sums, sizeof its_sums);
         }
         // Each share has columns of its own: their entries are sorted, then every column is the sum of some rows of h.
 #pragma omp for schedule(dynamic)
         for (int64_t t = 0; t < column_shares; t++) {
             const int64_t first = t * width, count = first + width < V ? width : V - first;
             if (count <= 0) continue;
-            int32_t* ends = (int32_t*)calloc(count + 1, sizeof(int32_t));
+            Scratch counts(count + 1);
+            int32_t* ends = counts.of<int32_t>(count + 1);
+            memset(ends, 0, (count + 1) * sizeof(int32_t));
             const auto each = [&](auto&& take) {
                 for (int64_t r = 0; r < N; r++) {
                     const Entry *entry = rows[r].first, *end = entry + rows[r].n;
@@ -169,15 +156,13 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
             };
             each([&](int64_t column, int64_t, float) { ends[column + 1]++; });
             for (int64_t c = 0; c < count; c++) ends[c + 1] += ends[c];
-            Entry* sorted = (Entry*)malloc(ends[count] * sizeof(Entry));
+            Scratch entries(2 * ends[count]);
+            Entry* sorted = entries.of<Entry>(ends[count]);
             each([&](int64_t column, int64_t r, float value) { sorted[ends[column]++] = {(int32_t)r, value}; });
             // Now ends[c] is where column c ends.
             for (int64_t c = 0, k = 0; c < count; k = ends[c++])
                 if (ends[c] > k) weighted_sum<BESIDE, true>(sorted + k, ends[c] - k, h, d, 0, dw + (first + c) * d);
-            free(sorted);
-            free(ends);
         }
     }
-    free(rows);
     add_parts(sums, parts, threads);
 }

@@ -5,17 +5,7 @@
 // Keys lie as (d_k, room), so that a query's scores with W keys are one register.
 #pragma once
 #include "products.h"
-
-struct Norm {
-    const float *gamma, *beta;
-};
-
-// A layer's norms, and whether they stand before the sublayers or after the sums.
-struct Norms {
-    Norm of[3];
-    float epsilon;
-    bool before;
-};
+#include "residual.h"
 
 struct LayerShape {
     int64_t N, K, H, d, d_k, d_v, d_ff;  // K positions of each of N sentences
@@ -23,59 +13,50 @@ struct LayerShape {
 
 INLINE int64_t padded16(int64_t n) { return (n + 15) / 16 * 16; }
 
-INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float epsilon, float* out) {
+// How many sentences of K positions are taken through a layer together.
+INLINE int64_t together(int64_t K) { return larger(1, BLOCK / larger(1, K)); }
+
+INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float* out) {
     for (int64_t m = 0; m < M; m++) {
-        const float* row = x + m * d;
-        vf total{}, squares{};
-        for (int64_t i = 0; i < d; i += W) total += load(row + i, d - i);
-        const float mean = sum(total) / (float)d;
-        for (int64_t i = 0; i < d; i += W) {
-            vf off = load(row + i, d - i) - mean;
-            if (d - i < W) off = (vf)((vi)off & (lanes() < (int32_t)(d - i)));
-            squares += off * off;
-        }
-        const float rstd = 1.0f / sqrtf(sum(squares) / (float)d + epsilon);
-        for (int64_t i = 0; i < d; i += W) {
-            const vf gamma = load(norm.gamma + i, d - i), beta = load(norm.beta + i, d - i);
-            store(out + m * d + i, (load(row + i, d - i) - mean) * rstd * gamma + beta, d - i);
-        }
+        vf total{};
+        for (int64_t i = 0; i < d; i += W) total += load(x + m * d + i, d - i);
+        normed(x + m * d, sum(total), d, norm, out + m * d);
     }
 }
 
 // The residual stream of a block of rows: x with a sublayer's output added, normed as the layer wants it.
 struct Stream {
     float *x, *y;
-    int64_t M, d;
-    const Norms& norms;
+    int64_t M, d, before;  // whether norms stand before the sublayers, or after the sums
+    const Norm* norms;
 
     // What a sublayer reads.
     const float* read(int which) const {
-        if (!norms.before) return x;
-        layer_norm(M, x, d, norms.of[which], norms.epsilon, y);
+        if (!before) return x;
+        layer_norm(M, x, d, norms[which], y);
         return y;
     }
     // What it wrote into y comes to x.
     void add(int which) const {
         for (int64_t i = 0; i < M * d; i += W) store(x + i, load(x + i, M * d - i) + load(y + i), M * d - i);
-        if (!norms.before) layer_norm(M, x, d, norms.of[which], norms.epsilon, x);
+        if (!before) layer_norm(M, x, d, norms[which], x);
     }
 };
 
 // A thread's memory for a block of rows.
 template <class Format>
 struct Memory {
+    static constexpr int64_t SLACK = 16;  // what may be read or written behind the last number
+    Scratch own;
     float *y, *inner, *heads, *work;
     typename Format::Input* rows;
 
-    Memory(int64_t M, const LayerShape& s, int64_t wide, int64_t worked) {
-        const int64_t values = s.H * s.d_v, widest = wide > s.d_ff ? wide : s.d_ff, slack = 16;
-        int64_t in = s.d > s.d_ff ? s.d : s.d_ff;
-        in = in > values ? in : values;
-        y = scratch(M * (s.d + widest + values + Format::inputs(in)) + worked + 5 * slack);
-        inner = y + M * s.d + slack, heads = inner + M * widest + slack, work = heads + M * values + slack;
-        rows = (typename Format::Input*)(work + worked + slack);
-    }
-    ~Memory() { free(y); }
+    Memory(int64_t M, const LayerShape& s, int64_t wide, int64_t worked)
+        : Memory(worked, M * s.d + SLACK, M * larger(wide, s.d_ff) + SLACK, M * s.H * s.d_v,
+                 M * Format::inputs(larger(larger(s.d, s.d_ff), s.H * s.d_v)) + SLACK) {}
+    Memory(int64_t worked, int64_t ys, int64_t inners, int64_t values, int64_t inputs)
+        : own(worked + ys + inners + values + inputs), y(own.of(ys)), inner(own.of(inners)), heads(own.of(values)),
+          work(own.of(worked)), rows(own.of<typename Format::Input>(inputs)) {}
 };
 
 template <class Format>
@@ -126,7 +107,8 @@ INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t 
 
 struct EncoderLayer {
     Linear qkv, out, first, second;  // queries come scaled by 1 / sqrt(d_k)
-    Norms norms;
+    int64_t before;
+    Norm norms[2];
 };
 
 // x (N, K, d) becomes the layer's output; of sentence n, lengths[n] positions are looked at.
@@ -134,7 +116,7 @@ template <class Format>
 static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
                           int threads) {
     const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values;
-    const int64_t P = padded16(K), block = BLOCK / K > 1 ? BLOCK / K : 1;
+    const int64_t P = padded16(K), block = together(K);
 #pragma omp parallel num_threads(threads)
     {
         const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v) + 1));
@@ -143,7 +125,7 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
 #pragma omp for schedule(dynamic)
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
-            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.norms};
+            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.before, layer.norms};
             linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
             for (int64_t n = begin; n < end; n++) {
                 const float* qkv = memory.inner + (n - begin) * K * wide;
@@ -166,7 +148,8 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
 
 struct DecoderLayer {
     Linear qkv, self_out, query, source_out, first, second;
-    Norms norms;
+    int64_t before;
+    Norm norms[3];
 };
 
 // Keys (layers, sentences, H, d_k, room) and values (layers, sentences, H, room, d_v), d_v padded to 16. A slot is
@@ -178,45 +161,44 @@ struct Cached {
     int64_t slots;      // slots in use
     int64_t sentences;  // that there is memory for; the first N are in use
 
-    Cached of_layer(int64_t layer, const LayerShape& s) const {
-        const int64_t heads = layer * sentences * s.H * room;
-        return {keys + heads * s.d_k, values + heads * padded16(s.d_v), room, slots, sentences};
+    Cached from(int64_t head, const LayerShape& s) const {
+        return {keys + head * s.d_k * room, values + head * room * padded16(s.d_v), room, slots, sentences};
+    }
+    Cached of_layer(int64_t layer, const LayerShape& s) const { return from(layer * sentences * s.H, s); }
+
+    // One of N sentences' heads. The next one's keys and values are on their way to the cache while this one's are
+    // used: there are too many of them to stay there from step to step.
+    Cached of_head(int64_t n, int64_t h, const LayerShape& s) const {
+        const int64_t head = n * s.H + h, line = 64 / sizeof(T);
+        const Cached next = from(head + 1, s);
+        for (int64_t i = 0; head + 1 < s.N * s.H && i < s.d_k * room; i += line) __builtin_prefetch(next.keys + i);
+        for (int64_t i = 0; head + 1 < s.N * s.H && i < slots * padded16(s.d_v); i += line)
+            __builtin_prefetch(next.values + i);
+        return from(head, s);
+    }
+    // A key becomes a column of the keys, a value a row of the values. The first of 16 columns clears the others, which
+    // are multiplied too: what is left in memory may be slow numbers, subnormal ones.
+    void put(const float* key, const float* value, const LayerShape& s, int64_t slot) const {
+        const int64_t D = padded16(s.d_v);
+        for (int64_t j = 0; j < s.d_k; j += W) {
+            T part[W];
+            store(part, load(key + j, s.d_k - j));
+            for (int64_t i = 0; i < W && j + i < s.d_k; i++) {
+                T* to = keys + (j + i) * room + slot;
+                if (slot % 16 == 0) memset(to, 0, 16 * sizeof(T));
+                *to = part[i];
+            }
+        }
+        for (int64_t j = 0; j < D; j += W) store(values + slot * D + j, load(value + j, s.d_v - j));
     }
 };
 
-// The next head's keys and values on their way to the cache, while this one's are used: there are too many of
-// them to stay there from step to step.
-template <class T>
-INLINE void fetch(const Cached<T>& cached, int64_t head, int64_t d_k, int64_t D) {
-    const T *keys = cached.keys + head * d_k * cached.room, *values = cached.values + head * cached.room * D;
-    const int64_t line = 64 / sizeof(T);
-    for (int64_t i = 0; i < d_k * cached.room; i += line) __builtin_prefetch(keys + i);
-    for (int64_t i = 0; i < cached.slots * D; i += line) __builtin_prefetch(values + i);
-}
-
-// A key becomes a column of the keys, a value a row of the values. The first of 16 columns clears the others, which are
-// multiplied too: what is left in memory may be slow numbers, subnormal ones.
-template <class T>
-INLINE void put(const float* key, const float* value, int64_t d_k, int64_t d_v, int64_t slot, T* keys, int64_t room,
-                T* values, int64_t D) {
-    for (int64_t j = 0; j < d_k; j += W) {
-        T part[W];
-        store(part, load(key + j, d_k - j));
-        for (int64_t i = 0; i < W && j + i < d_k; i++) {
-            T* to = keys + (j + i) * room + slot;
-            if (slot % 16 == 0) memset(to, 0, 16 * sizeof(T));
-            *to = part[i];
-        }
-    }
-    for (int64_t j = 0; j < D; j += W) store(values + slot * D + j, load(value + j, d_v - j));
-}
-
 // The source's keys and values, kv = x W + b, where the cache has them: x (N, K, d).
 template <class Format>
-static void source_keys(const float* x, const Linear& kv, const LayerShape& s,
-                        const Cached<typename Format::Element>& to, int threads) {
-    const int64_t K = s.K, keys = s.H * s.d_k, wide = keys + s.H * s.d_v, D = padded16(s.d_v);
-    const int64_t block = BLOCK / K > 1 ? BLOCK / K : 1;
+static void keep_source(const float* x, int64_t layer, const Linear& kv, const LayerShape& s,
+                        const Cached<typename Format::Element>& cached, int threads) {
+    const Cached<typename Format::Element> to = cached.of_layer(layer, s);
+    const int64_t K = s.K, keys = s.H * s.d_k, wide = keys + s.H * s.d_v, block = together(K);
 #pragma omp parallel num_threads(threads)
     {
         const Memory<Format> memory(block * K, s, wide, 0);
@@ -228,9 +210,7 @@ static void source_keys(const float* x, const Linear& kv, const LayerShape& s,
                 for (int64_t h = 0; h < s.H; h++)
                     for (int64_t k = 0; k < K; k++) {
                         const float* row = memory.inner + ((n - begin) * K + k) * wide;
-                        put(row + h * s.d_k, row + keys + h * s.d_v, s.d_k, s.d_v, k,
-                            to.keys + (n * s.H + h) * s.d_k * to.room, to.room,
-                            to.values + (n * s.H + h) * to.room * D, D);
+                        to.from(n * s.H + h, s).put(row + h * s.d_k, row + keys + h * s.d_v, s, k);
                     }
         }
     }
@@ -245,16 +225,15 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
                          const int64_t* lengths, int threads) {
     using T = typename Format::Element;
     const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values, D = padded16(s.d_v);
-    const int64_t fitting = BLOCK / K > 1 ? BLOCK / K : 1, fair = (s.N + threads - 1) / threads;
-    const int64_t block = fair < fitting ? fair : fitting, first = self.slots - K;
-    const int64_t most = self.slots > source.slots ? self.slots : source.slots;
+    const int64_t fair = larger(1, (s.N + threads - 1) / threads), fitting = together(K);
+    const int64_t block = fair < fitting ? fair : fitting, most = larger(self.slots, source.slots);
 #pragma omp parallel num_threads(threads)
     {
         const Memory<Format> memory(block * K, s, wide, K * (padded(most) + D + 1));
 #pragma omp for schedule(static)
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
-            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.norms};
+            const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.before, layer.norms};
             const auto heads = [&](int64_t n, int64_t h) {
                 return memory.heads + (n - begin) * K * values + h * s.d_v;
             };
@@ -263,15 +242,10 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
             for (int64_t n = begin; n < end; n++) {
                 const float* qkv = memory.inner + (n - begin) * K * wide;
                 for (int64_t h = 0; h < s.H; h++) {
-                    if (n * s.H + h + 1 < s.N * s.H) fetch(self, n * s.H + h + 1, s.d_k, D);
-                    T* own_keys = self.keys + (n * s.H + h) * s.d_k * self.room;
-                    T* own_values = self.values + (n * s.H + h) * self.room * D;
-                    for (int64_t k = 0; k < K; k++) {
-                        const float* row = qkv + k * wide;
-                        put(row + keys + h * s.d_k, row + 2 * keys + h * s.d_v, s.d_k, s.d_v, first + k, own_keys,
-                            self.room, own_values, D);
-                    }
-                    look(K, qkv + h * s.d_k, wide, own_keys, self.room, own_values, D, self.slots, s.d_k, s.d_v,
+                    const Cached<T> own = self.of_head(n, h, s);
+                    const float *key = qkv + keys + h * s.d_k, *value = qkv + 2 * keys + h * s.d_v;
+                    for (int64_t k = 0; k < K; k++) own.put(key + k * wide, value + k * wide, s, self.slots - K + k);
+                    look(K, qkv + h * s.d_k, wide, own.keys, own.room, own.values, D, own.slots, s.d_k, s.d_v,
                          bias ? bias + n * K * bias_m : nullptr, bias_m, memory.work, heads(n, h), values);
                 }
             }
@@ -281,11 +255,9 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
             linear<Format>(M, stream.read(1), s.d, layer.query, memory.inner, keys, memory.rows);
             for (int64_t n = begin; n < end; n++)
                 for (int64_t h = 0; h < s.H; h++) {
-                    if (n * s.H + h + 1 < s.N * s.H) fetch(source, n * s.H + h + 1, s.d_k, D);
-                    look(K, memory.inner + (n - begin) * K * keys + h * s.d_k, keys,
-                         source.keys + (n * s.H + h) * s.d_k * source.room, source.room,
-                         source.values + (n * s.H + h) * source.room * D, D, lengths[n], s.d_k, s.d_v, nullptr, 0,
-                         memory.work, heads(n, h), values);
+                    const Cached<T> read = source.of_head(n, h, s);
+                    look(K, memory.inner + (n - begin) * K * keys + h * s.d_k, keys, read.keys, read.room, read.values,
+                         D, lengths[n], s.d_k, s.d_v, nullptr, 0, memory.work, heads(n, h), values);
                 }
             linear<Format>(M, memory.heads, values, layer.source_out, memory.y, s.d, memory.rows);
             stream.add(1);
@@ -295,25 +267,35 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
     }
 }
 
+// In each layer of a cache, sentences of so many bytes take the places of others.
+static void refill(char* cache, int64_t layers, int64_t sentences, int64_t bytes, const int64_t* holes,
+                   const int64_t* fillers, int64_t count, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < layers * count; i++) {
+        char* layer = cache + i / count * sentences * bytes;
+        memcpy(layer + holes[i % count] * bytes, layer + fillers[i % count] * bytes, bytes);
+    }
+}
+
 // A stack of such layers, the norm at its end, if there is one, and the output layer.
 struct Decoder {
     const DecoderLayer* layers;
     int64_t count;
     Norm norm;
-    float epsilon;
     Linear output;
 };
 
-// x (N, K, d) through all layers and the norm.
+// x (N, K, d) through all layers and the norm, and where they are wanted the scores (N K, V) of what comes next.
 template <class Format>
 static void decode(float* x, const Decoder& decoder, const LayerShape& s,
                    const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,
-                   const float* bias, int64_t bias_m, const int64_t* lengths, int threads) {
+                   const float* bias, int64_t bias_m, const int64_t* lengths, float* logits, int threads) {
     for (int64_t l = 0; l < decoder.count; l++)
         decoder_step<Format>(x, decoder.layers[l], s, self.of_layer(l, s), source.of_layer(l, s), bias, bias_m,
                              lengths, threads);
-    if (!decoder.norm.gamma) return;
+    const int64_t normed = decoder.norm.gamma ? s.N * s.K : 0;
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t m = 0; m < s.N * s.K; m++)
-        layer_norm(1, x + m * s.d, s.d, decoder.norm, decoder.epsilon, x + m * s.d);
+    for (int64_t m = 0; m < normed; m++)
+        layer_norm(1, x + m * s.d, s.d, decoder.norm, x + m * s.d);
+    if (logits) linear_shared<Format>(x, decoder.output, logits, s.N * s.K, threads);
 }

@@ -102,29 +102,20 @@ INLINE void tile_product(int64_t M, int64_t N, int64_t depth, const bf16* a, int
         }
 }
 
-// Memory of a thread's own, handed out piece by piece.
-struct Pieces {
-    float *all, *next;
-    explicit Pieces(int64_t floats) : all(scratch(floats)), next(all) {}
-    ~Pieces() { free(all); }
-    float* floats(int64_t n) { return (next += n) - n; }
-    bf16* halves(int64_t n) { return (bf16*)floats(n / 2); }
-};
-
 INLINE bool tiled(const Shape& s) { return s.d_k % DEEP == 0 && s.d_v % DEEP == 0; }
 
-static void tile_attention(Heads<const bf16> q, Heads<const bf16> k, Heads<const bf16> v, Mask mask, Heads<bf16> out,
-                           float* stats, const Shape& s, const Dropout& dropout, int threads) {
+static void tile_attention(const Attention<bf16>& a, const Heads<bf16>& out, float* stats, int threads) {
+    const Heads<const bf16>&q = a.q, &k = a.k, &v = a.v;
+    const Shape& s = a.s;
     const int64_t K = deep(s.K), D_k = s.d_k, D_v = s.d_v, N = QUERIES;
-    const float scale = 1.0f / sqrtf((float)s.d_k);
 #pragma omp parallel num_threads(threads)
     {
         const WholeTiles tiles;
-        Pieces memory(K * (D_k / 2 + D_v / 2 + 2 * N) + N * (D_k / 2 + K / 2 + D_v));
-        bf16 *keys = memory.halves(K * D_k), *values = memory.halves(K * D_v);
-        bf16 *queries = memory.halves(N * D_k), *weights = memory.halves(N * K);
-        float *scores = memory.floats(K * N), *heads = memory.floats(N * D_v);
-        Shown shown{(int32_t*)memory.floats(K * N)};
+        Scratch own(K * (D_k / 2 + D_v / 2 + 2 * N) + N * (D_k / 2 + K / 2 + D_v));
+        bf16 *keys = own.of<bf16>(K * D_k), *values = own.of<bf16>(K * D_v);
+        bf16 *queries = own.of<bf16>(N * D_k), *factors = own.of<bf16>(N * K);
+        float *scores = own.of(K * N), *heads = own.of(N * D_v);
+        Weights<bf16> weights(a, own);
 #pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring_whole(k.of(job, s.H), k.n, s.K, s.d_k, keys);
@@ -132,36 +123,37 @@ static void tile_attention(Heads<const bf16> q, Heads<const bf16> k, Heads<const
             expect(k, job, s, s.K, s.d_k);
             for (int64_t first = 0; first < s.Q; first += N) {
                 const int64_t n = s.Q - first < N ? s.Q - first : N, wide = padded(n);
-                float* own = stats + job * 2 * s.Q;
+                float* of_job = stats + job * 2 * s.Q;
                 turn(q.of(job, s.H) + first * q.n, q.n, n, s.d_k, queries);
                 tile_product(s.K, wide, D_k, keys, D_k, turned_right(queries, D_k), scores, wide, false);
                 if (first == 0) expect(v, job, s, s.K, s.d_v);
-                weigh<bf16>(scores, scale, mask, shown, own, dropout, s, job, first, n);
+                weights.weigh(scores, of_job, job, first, n);
                 if (first == 0) expect(q, job, s, s.Q, s.d_k);
-                turned_rows_of(scores, s.K, n, weights);
-                tile_product(n, D_v, K, weights, K, paired_right(values, D_v), heads, D_v, false);
-                send_whole(heads, n, s.d_v, own + s.Q + first, 1, out.of(job, s.H) + first * out.n, out.n);
+                turned_rows_of(scores, s.K, n, factors);
+                tile_product(n, D_v, K, factors, K, paired_right(values, D_v), heads, D_v, false);
+                send_whole(heads, n, s.d_v, of_job + s.Q + first, 1, out.of(job, s.H) + first * out.n, out.n);
             }
         }
     }
 }
 
-static void tile_attention_backward(Heads<const bf16> gradient, Heads<const bf16> q, Heads<const bf16> k,
-                                    Heads<const bf16> v, Mask mask, const float* stats, Heads<bf16> dq, Heads<bf16> dk,
-                                    Heads<bf16> dv, const Shape& s, const Dropout& dropout, int threads) {
+static void tile_attention_backward(const Attention<bf16>& a, const Heads<const bf16>& gradient, const float* stats,
+                                    const Gradients<bf16>& d, int threads) {
+    const Heads<const bf16>&q = a.q, &k = a.k, &v = a.v;
+    const Shape& s = a.s;
     const int64_t K = deep(s.K), D_k = s.d_k, D_v = s.d_v, N = QUERIES;
     const float scale = 1.0f / sqrtf((float)s.d_k), one = 1;
 #pragma omp parallel num_threads(threads)
     {
         const WholeTiles tiles;
-        Pieces memory(K * (2 * D_k + D_v / 2 * 3 + 5 * N) + N * (D_k * 2 + D_v));
-        bf16 *keys = memory.halves(K * D_k), *paired_keys = memory.halves(K * D_k), *values = memory.halves(K * D_v);
-        bf16 *queries = memory.halves(N * D_k), *paired_queries = memory.halves(N * D_k);
-        bf16 *douts = memory.halves(N * D_v), *paired_douts = memory.halves(N * D_v), *factors = memory.halves(K * N);
-        float *dkeys = memory.floats(K * D_k), *dvalues = memory.floats(K * D_v), *dqueries = memory.floats(N * D_k);
-        float *weights = memory.floats(K * N), *dscores = memory.floats(K * N);
-        float* left = dropout.dropped ? memory.floats(K * N) : weights;  // P M
-        Shown shown{(int32_t*)memory.floats(K * N)};
+        Scratch own(K * (2 * D_k + D_v / 2 * 3 + 5 * N) + N * (D_k * 2 + D_v));
+        bf16 *keys = own.of<bf16>(K * D_k), *paired_keys = own.of<bf16>(K * D_k), *values = own.of<bf16>(K * D_v);
+        bf16 *queries = own.of<bf16>(N * D_k), *paired_queries = own.of<bf16>(N * D_k);
+        bf16 *douts = own.of<bf16>(N * D_v), *paired_douts = own.of<bf16>(N * D_v), *factors = own.of<bf16>(K * N);
+        float *dkeys = own.of(K * D_k), *dvalues = own.of(K * D_v), *dqueries = own.of(N * D_k);
+        float *scores = own.of(K * N), *dscores = own.of(K * N);
+        float* kept = a.dropped ? own.of(K * N) : scores;  // P M
+        Weights<bf16> weights(a, own);
 #pragma omp for schedule(dynamic, 64)
         for (int64_t job = 0; job < s.B * s.H; job++) {
             bring_whole(k.of(job, s.H), k.n, s.K, s.d_k, keys), pair_rows(k.of(job, s.H), k.n, s.K, s.d_k, paired_keys);
@@ -172,23 +164,22 @@ static void tile_attention_backward(Heads<const bf16> gradient, Heads<const bf16
                 const bf16 *own_q = q.of(job, s.H) + first * q.n, *own_g = gradient.of(job, s.H) + first * gradient.n;
                 turn(own_q, q.n, n, s.d_k, queries), pair_rows(own_q, q.n, n, s.d_k, paired_queries);
                 turn(own_g, gradient.n, n, s.d_v, douts), pair_rows(own_g, gradient.n, n, s.d_v, paired_douts);
-                tile_product(s.K, wide, D_k, keys, D_k, turned_right(queries, D_k), weights, wide, false);
+                tile_product(s.K, wide, D_k, keys, D_k, turned_right(queries, D_k), scores, wide, false);
                 tile_product(s.K, wide, D_v, values, D_v, turned_right(douts, D_v), dscores, wide, false);
                 if (first == 0) expect(v, job, s, s.K, s.d_v);
-                weigh_backward<bf16>(weights, left, dscores, scale, mask, shown, stats + job * 2 * s.Q, dropout, s, job,
-                                     first, n);
+                weights.weigh_backward(scores, kept, dscores, stats + job * 2 * s.Q, job, first, n);
                 if (first == 0) expect(q, job, s, s.Q, s.d_k);
-                rows_of(left, s.K, n, factors);
+                rows_of(kept, s.K, n, factors);
                 tile_product(s.K, D_v, depth, factors, depth, paired_right(paired_douts, D_v), dvalues, D_v, first > 0);
                 if (first == 0) expect(gradient, job, s, s.Q, s.d_v);
                 rows_of(dscores, s.K, n, factors);
                 tile_product(s.K, D_k, depth, factors, depth, paired_right(paired_queries, D_k), dkeys, D_k, first > 0);
                 turned_rows_of(dscores, s.K, n, factors);
                 tile_product(n, D_k, K, factors, K, paired_right(paired_keys, D_k), dqueries, D_k, false);
-                send_whole(dqueries, n, s.d_k, &scale, 0, dq.of(job, s.H) + first * dq.n, dq.n);
+                send_whole(dqueries, n, s.d_k, &scale, 0, d.q.of(job, s.H) + first * d.q.n, d.q.n);
             }
-            send_whole(dkeys, s.K, s.d_k, &scale, 0, dk.of(job, s.H), dk.n);
-            send_whole(dvalues, s.K, s.d_v, &one, 0, dv.of(job, s.H), dv.n);
+            send_whole(dkeys, s.K, s.d_k, &scale, 0, d.k.of(job, s.H), d.k.n);
+            send_whole(dvalues, s.K, s.d_v, &one, 0, d.v.of(job, s.H), d.v.n);
         }
     }
 }

@@ -34,10 +34,24 @@ INLINE vi dot(vi sums, uint32_t a, vi bytes) {
 }
 #endif
 
+INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 INLINE int64_t padded(int64_t n) { return (n + W - 1) / W * W; }
 
-// Memory of one thread's own, aligned to a register.
-INLINE float* scratch(int64_t floats) { return (float*)aligned_alloc(64, (size_t)(floats * 4 + 127) / 64 * 64); }
+// Memory for so many floats, as a whole or handed out in up to 16 parts, each aligned to a register. (As many pieces of
+// memory would be given back to the system again and again.)
+struct Scratch {
+    float *all, *next;
+
+    explicit Scratch(int64_t floats) : all((float*)aligned_alloc(64, (floats / 16 + 17) * 64)), next(all) {}
+    ~Scratch() { free(all); }
+    operator float*() const { return all; }
+    template <class T = float>
+    T* of(int64_t n) {
+        T* part = (T*)next;
+        next += (n * sizeof(T) + 63) / 64 * 16;
+        return part;
+    }
+};
 
 // A square of W registers turned round: their rows are interleaved log2 W times.
 INLINE void turn_square(vf* one) {
@@ -116,7 +130,7 @@ INLINE vf decay(vf x) {
     y = y * r + 0.240247443f;
     y = y * r + 0.693121791f;
     y = y * r + 0.999999285f;
-    return (vf)(((vi)y + ((vi)shifted << 23)) & ~(x < splat(-87.0f)));
+    return (vf)(((vu)y + ((vu)shifted << 23)) & (vu) ~(x < splat(-87.0f)));
 }
 
 // --- dropout -----------------------------------------------------------------------------------------

@@ -85,12 +85,11 @@ static void weight_gradient(const bf16* g, int64_t g_n, const bf16* x, int64_t x
     for (int64_t t = 0; t < threads; t++) {
         const int64_t end = (t + 1) * share < e ? (t + 1) * share : e;
         const WholeTiles tiles;
-        float* memory = scratch((CHUNK_ROWS + CHUNK_COLUMNS) * CHUNK_COLUMNS);
+        const Scratch memory((CHUNK_ROWS + CHUNK_COLUMNS) * CHUNK_COLUMNS);
         for (int64_t i = t * share; i < end; i += CHUNK_COLUMNS)
             for (int64_t j = 0; j < d; j += CHUNK_COLUMNS)
                 weight_gradient_part(g + i, g_n, part(end - i), x + j, x_n, part(d - j), N, out + i * d + j, d, sums + i,
                                      memory);
-        free(memory);
     }
 }
 #endif

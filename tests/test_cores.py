@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from multihead.cli import main
-from multihead.cores import usable_cores, wanted_threads
+from multihead.cores import usable_cores, wait_briefly, wanted_threads
 
 ALL = 64
 
@@ -95,3 +95,18 @@ def test_every_command_that_computes_heeds_it(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(SystemExit):
             main([name, "--help"])
         assert set_to == [7], name
+
+
+@pytest.mark.parametrize(
+    ("given", "set_to"),
+    [({}, "2000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
+)
+def test_threads_wait_briefly_unless_somebody_said_how(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], set_to: str | None
+) -> None:
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    wait_briefly()
+    assert os.environ.get("GOMP_SPINCOUNT") == set_to

@@ -26,12 +26,14 @@ class Process:
         variables: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
+        # How threads wait we set for ourselves; others run as they are.
+        own = {key: value for key, value in os.environ.items() if key != "GOMP_SPINCOUNT"}
         self._process = subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"} | dict(variables or {}),
+            env=own | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"} | dict(variables or {}),
         )
         self.ready = self._read()
 

@@ -10,12 +10,17 @@ The command line (``multihead --help``) does the same and more. Nothing heavy is
 
 from typing import TYPE_CHECKING, Any
 
+from multihead.cores import wait_briefly
+
 if TYPE_CHECKING:
     from multihead.api import compare, evaluate, load, train
 
     __version__: str
 
 __all__ = ["__version__", "compare", "evaluate", "load", "train"]
+
+
+wait_briefly()
 
 
 def __dir__() -> list[str]:

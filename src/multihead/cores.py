@@ -22,6 +22,18 @@ def wanted_threads() -> int:
     return min(int(said), usable_cores()) if said.isdecimal() and int(said) else usable_cores()
 
 
+def wait_briefly() -> None:
+    """Let threads that wait for each other give their core away soon; before PyTorch is imported.
+
+    GCC's OpenMP has them ask for milliseconds whether they may go on, and where another program wants a
+    core too, the one that they wait for does not get it: beside one busy program training took five to
+    seven times as long on two cores. Asking a hundredth as often costs nothing that could be measured where
+    there is no other (``benchmarks/beside_other_work.py``).
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
+
 def _shares(root: Path) -> Iterator[float]:
     """Yield the limits, in cores, of the control groups that this process is in (man 7 cgroups)."""
     for line in _read(root / "proc/self/cgroup").splitlines():

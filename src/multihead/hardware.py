@@ -31,9 +31,10 @@ def pick_device(name: str = "auto") -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).split("\n")[0].rstrip(".")
-        raise UserError(
-            f'no device "{name}" here ({reason})', remedy="Leave it at auto, or say cpu."
-        ) from None
+        # PyTorch would list twenty, and which of its parts knows of them.
+        known = not reason.startswith(("Expected one of", "Could not run"))
+        fact = f'no device "{name}" here{f" ({reason})" if known else ""}'
+        raise UserError(fact, remedy="Leave it at auto, or say cpu.") from None
     if device.type == "cuda":
         # cuDNN's attention makes a plan for every shape, in a tenth of a second, and sentences have many.
         torch.backends.cuda.enable_cudnn_sdp(False)

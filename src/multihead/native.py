@@ -4,6 +4,7 @@ Where they are missing, everything runs in plain PyTorch.
 """
 
 import ctypes
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,9 +13,9 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-# What the functions take after the number format: p a tensor or None, n a tuple of integers, i an integer,
-# d a float. The number of threads comes last. A function whose arguments change gets another name: that is
-# how a library that was compiled for an earlier version is told.
+# What the kernels take: p a tensor or None, n a tuple of integers, i an integer, d a float. The number of
+# threads comes last. A kernel whose arguments change gets another name: that is how a library that was
+# compiled for an earlier version is told.
 SIGNATURES = {
     "dropout": "ppiiii",
     "relu": "ppi",
@@ -23,22 +24,22 @@ SIGNATURES = {
     "lookup_backward": "pppiiid",
     "weight_gradient": "pipiiiipp",
     "byte_weight": "piiiip",
-    "byte_linear": "piippiiippi",
+    "byte_linear": "piinppi",
     "byte_weight_gradient": "pipiiiipp",
-    "residual": "ppppppppiidii",
+    "residual": "ppnppppiiii",
     "residual_backward": "pppppppppiiii",
     "cross_entropy": "pppiidi",
     "sampled_cross_entropy": "pppppppiiiddi",
-    "attention": "pnpnpnpnpnpnii",
-    "attention_backward": "pnpnpnpnpnppnpnpnnii",
-    "additive": "ppppn",
-    "additive_backward": "pppppppn",
-    "linear": "pnpi",
-    "encoder_layer": "pndnp",
+    "attention": "nnp",
+    "attention_backward": "nnpn",
+    "additive": "np",
+    "additive_backward": "npppp",
+    "linear_shared": "pnpi",
+    "encoder_layer": "pnnp",
     "keep_source": "pinnn",
     "refill": "piiippi",
-    "decode": "pindnnnppp",
-    "beam_search": "indnnnpppnndpniip",
+    "decode": "pnnnnpipp",
+    "beam_search": "nnnnpppnnniip",
     "log_normaliser": "ppii",
     "top": "pppiii",
 }
@@ -63,14 +64,19 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
     except (OSError, AttributeError):  # of another machine, or without the libraries that it was linked to
         return None, ()
     # One that was compiled for an earlier version lacks what came later, and is none.
-    whole = [
-        level
-        for level in able
-        if all(
-            hasattr(library, f"{name}_{level}") for name in SIGNATURES if LEVEL_OF.get(name, level) == level
-        )
-    ]
-    return library, tuple(whole)
+    return library, tuple(level for level in able if _is_whole(library, level))
+
+
+def _is_whole(library: ctypes.CDLL, level: str) -> bool:
+    wanted = [name for name in SIGNATURES if LEVEL_OF.get(name, level) == level]
+    return hasattr(library, f"kernel_{level}") and all(_address(library, name, level, 0) for name in wanted)
+
+
+def _address(library: ctypes.CDLL | None, name: str, level: str, number_format: int) -> int | None:
+    find = getattr(library, f"kernel_{level}")
+    find.argtypes, find.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
+    address: int | None = find(name.encode(), number_format)
+    return address
 
 
 _library, LEVELS = _load()
@@ -120,15 +126,15 @@ def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
         each.data_ptr() if isinstance(each, Tensor) else integers(each) if isinstance(each, tuple) else each
         for each in arguments
     ]
-    _function(name, _level)(_FORMATS[dtype], *passed, torch.get_num_threads())
+    _function(name, _level, dtype)(*passed, torch.get_num_threads())
 
 
 @cache
-def _function(name: str, level: str) -> Callable[..., None]:
-    function: Callable[..., None] = getattr(_library, f"{name}_{level}")
-    types = [ctypes.c_int, *(_TYPES[kind] for kind in SIGNATURES[name]), ctypes.c_int]
-    function.argtypes, function.restype = types, None  # type: ignore[attr-defined]
-    return function
+def _function(name: str, level: str, dtype: torch.dtype) -> Callable[..., None]:
+    types = [*(_TYPES[kind] for kind in SIGNATURES[name]), ctypes.c_int]
+    address = _address(_library, name, level, _FORMATS[dtype])
+    assert address, (name, dtype)
+    return ctypes.CFUNCTYPE(None, *types)(address)
 
 
 def seed() -> int:
@@ -156,6 +162,17 @@ def dropped_of_256(p: float) -> int:
 def integers(numbers: tuple[int, ...]) -> Integers:
     """Integers as kernels take them: made once, they need not be made in every call."""
     return _array(len(numbers))(*numbers)
+
+
+def address(tensor: Tensor | None) -> int:
+    """A tensor as an integer among those that a kernel takes; None: 0. Who calls keeps it alive."""
+    return 0 if tensor is None else tensor.data_ptr()
+
+
+def bits(number: float) -> int:
+    """A float as such an integer."""
+    integer: int = struct.unpack("q", struct.pack("d", number))[0]
+    return integer
 
 
 @cache

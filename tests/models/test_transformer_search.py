@@ -103,6 +103,18 @@ def test_without_a_beam_nothing_is_masked() -> None:
     assert state.bias is None
 
 
+def test_no_sentence_and_no_position_end_no_process() -> None:
+    prepared = model().prepared(torch.float32)
+    assert prepared is not None
+    if not native.level():
+        return
+    decoder = prepared._decoder
+    nothing = torch.zeros(0, dtype=torch.long)
+    caches = decoder.begin(torch.zeros(0, 3, 22), nothing)
+    decoder.step(torch.zeros(0, 1, 22), caches, None)
+    decoder.begin(torch.zeros(2, 0, 22), torch.zeros(2, dtype=torch.long))
+
+
 def test_searches_find_the_same() -> None:
     made, asked = model(norm="pre"), source()
     prepared = made.prepared(torch.float32)

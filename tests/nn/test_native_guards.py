@@ -13,6 +13,7 @@ from multihead.nn.kernels import short_attention
 from multihead.nn.kernels.additive_score import additive_scores
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.packed_linear import PackedLinear
+from multihead.nn.kernels.relu import relu
 from multihead.nn.kernels.residual_norm import residual_norm
 from multihead.search.distribution import largest, log_normaliser
 
@@ -69,3 +70,14 @@ def test_what_kernels_know_by_its_address_is_not_copied() -> None:
     packed = PackedLinear(torch.randn(3, 5), None, torch.float32)
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.deepcopy(packed)
+
+
+def test_nothing_is_asked_for_and_nothing_found() -> None:
+    values, columns = largest(torch.randn(3, 100), 0)
+    assert values.shape == columns.shape == (3, 0)
+
+
+def test_what_relu_hands_back_of_nan_is_as_in_pytorch() -> None:
+    x, g = torch.tensor([torch.nan, 1.0, -1.0, 0.0] * 9, requires_grad=True), torch.randn(36)
+    (found,), (expected,) = (torch.autograd.grad(f(x), x, g) for f in (relu, torch.relu))
+    assert found.equal(expected)

@@ -34,9 +34,14 @@ def test_better_is_lower_for_the_loss_and_higher_for_scores(
 
 
 def test_of_equals_the_first_is_best() -> None:
-    assert best_of({"average": 30.0, "best": 31.0, "ema": 31.0}, "bleu") == "best"
-    assert best_of({"average": 2.0, "best": 3.0}, "loss") == "average"
-    assert best_of({"average": NAN, "best": 3.0}, "loss") == "best"
+    def chosen(metric: str, **values: float) -> str:
+        return best_of({name: {metric: value} for name, value in values.items()}, metric)
+
+    assert chosen("bleu", average=30.0, best=31.0, ema=31.0) == "best"
+    assert chosen("loss", average=2.0, best=3.0) == "average"
+    assert chosen("loss", average=NAN, best=3.0) == "best"
+    early = {"average": {"bleu": 0.0, "loss": 5.6}, "best": {"bleu": 0.0, "loss": 5.5}}
+    assert best_of(early, "bleu") == "best"
 
 
 def offered(final: str, *, scheduled: int, ema: bool, went_on: bool = False) -> Mapping[str, Weights]:

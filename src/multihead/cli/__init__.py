@@ -58,10 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             _tell(error)
         return BAD_INPUT
-    except (MemoryError, RecursionError) as error:
-        if debug:
+    except (MemoryError, RuntimeError) as error:
+        fact = _too_much(error)
+        if debug or not fact:
             raise
-        fact = "there is not enough memory" if isinstance(error, MemoryError) else "too deeply nested"
         _tell(UserError(fact, remedy="Give it less; --debug shows where it was."))
         return BAD_INPUT
     except KeyboardInterrupt:
@@ -80,6 +80,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = str(error.filename or "standard output")
         _tell(UserError(f"cannot be written ({error.strerror})", place=place, remedy="Make room."))
         return BAD_INPUT
+
+
+def _too_much(error: MemoryError | RuntimeError) -> str:
+    """Say what there was too much of; nothing: it was another error."""
+    if isinstance(error, RecursionError):
+        return "too deeply nested"
+    # PyTorch has no class of its own for a CPU's memory.
+    told = str(error)
+    short = isinstance(error, MemoryError) or "can't allocate memory" in told or "out of memory" in told
+    return "there is not enough memory" if short else ""
 
 
 def _drop_output() -> None:

@@ -88,6 +88,13 @@ def read_with_keys(
     return options, given
 
 
+def at_least_one(name: str, count: int) -> int:
+    """Return a count. Raises ``UserError`` where it is none."""
+    if count < 1:
+        raise UserError(f"--{name} {count}", remedy="Say at least 1.")
+    return count
+
+
 def _meant(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
     """Return the sections that keys may be of: those of a model or a recipe that is named, or of the task."""
     if "model.kind" in given:

@@ -60,6 +60,7 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
+    _options.at_least_one("top", options.top)
     if Run.open(options.run).task == "classification":
         if options.views != 1:
             raise UserError("a text has one view", place="--views")
@@ -128,7 +129,7 @@ def _classify(classifier: PictureClassifier, pictures: list[Path], options: Opti
     for path, guess in zip(pictures, guesses, strict=True):
         found.append({"picture": str(path), "probabilities": guess.probabilities})
         if not options.json:
-            likeliest = list(guess.probabilities.items())[: max(1, options.top)]
+            likeliest = list(guess.probabilities.items())[: options.top]
             # Not by the console, which would make spaces of tabs.
             print("\t".join([str(path), *(f"{name} {100 * p:.1f} %" for name, p in likeliest)]))
     if options.json:

@@ -52,6 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
     if not options.runs:
         raise UserError("no run folder is named", remedy="multihead compare RUN RUN -o report.html")
+    for path in filter(None, (options.output, options.json)):
+        files.check_file(path)
     fit = fitting(options.runs)
     tests, notes = chosen_tests(fit.folders, options.src, options.tgt, given)
     with _told() as progress:

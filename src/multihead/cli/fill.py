@@ -39,7 +39,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.run is None or options.text is None:
         missing = "no run folder is named" if options.run is None else "there is no text"
         raise UserError(missing, remedy='multihead fill RUN "... [MASK] ..."')
-    filled = Filler.load(options.run, options.device).fill(options.text, max(1, options.top))
+    top = _options.at_least_one("top", options.top)
+    filled = Filler.load(options.run, options.device).fill(options.text, top)
     if options.json:
         print(json.dumps(asdict(filled), indent=2, ensure_ascii=False))
         return 0

@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.run is None or options.what is None:
         missing = "no run folder is named" if options.run is None else "there is nothing to look at"
         raise UserError(missing, remedy='multihead inspect RUN "SENTENCE"')
-    _check_endings(options)
+    _check_places(options)
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
     pictures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
@@ -90,9 +90,11 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _check_endings(options: Options) -> None:
-    """Refuse names that do not say which kind of file to write, before anything is computed."""
+def _check_places(options: Options) -> None:
+    """Refuse, before anything is computed, names that do not say what to write, and where nothing can be."""
     for path, known in ((options.output, (*PAGES, *METADATA)), (options.png, (*METADATA,))):
         if path and Path(path).suffix.lower() not in known:
             remedy = f"End it with {', '.join(known[:-1])} or {known[-1]}."
             raise UserError("the name does not say which kind of file to write", place=path, remedy=remedy)
+    for path in filter(None, (options.output, options.png, options.json)):
+        files.check_file(path)

@@ -83,9 +83,10 @@ class Total:
         if not self.tokens:
             return "no pair was scored"
         perplexity = math.exp(min(700.0, -self.log_probability / self.tokens))
+        told = f"{perplexity:.3f}" if perplexity < 1e9 else f"{perplexity:.3g}"
         return (
             f"{self.pairs:,} pairs, {self.tokens:,} pieces, log-probability {self.log_probability:.2f}, "
-            f"perplexity {perplexity:.3f} a piece"
+            f"perplexity {told} a piece"
         )
 
 
@@ -97,6 +98,9 @@ def _blocks(
     while chunk := list(islice(pairs, CHUNK)):
         scores = translator.score(chunk)
         for place, score in enumerate(scores, start=number + 1):
+            if score.note is None and not math.isfinite(score.log_probability):
+                fact = f"pair {place:,}: the model's log-probability is {score.log_probability}"
+                raise UserError(fact, remedy="Its weights are damaged, or its training diverged.")
             total.add(score)
             if score.note:
                 _console.messages().print(f"pair {place:,}: {score.note}")

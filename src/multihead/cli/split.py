@@ -76,6 +76,9 @@ def main(arguments: Sequence[str]) -> int:
     if valid + test >= len(sources):
         fact = f"{len(sources):,} pairs leave none to train on"
         raise UserError(fact, place=options.src[0], remedy="Ask for smaller parts: --valid and --test.")
+    if not valid or not test:
+        fact = f"{len(sources):,} pairs leave none to validate on, or none to test on"
+        raise UserError(fact, place=options.src[0], remedy="Say how many: --valid 5 --test 5.")
     groups = connected_groups(as_hashes(sources), as_hashes(targets))
     parts = split(groups, valid=valid, test=test, seed=options.seed)
     _create(folder)
@@ -110,10 +113,15 @@ def _checked(options: Options) -> str:
     if first == second or not all(ending.isalnum() for ending in endings):
         fact = f"files cannot end in {first!r} and {second!r}"
         raise UserError(fact, remedy="Give two different names of letters and digits, as de and en.")
-    parts = {Path(options.to, f"{part}.{ending}").resolve() for part in PARTS for ending in endings}
+    files = [Path(options.to, f"{part}.{ending}") for part in PARTS for ending in endings]
+    parts = {file.resolve() for file in files}
     if own := next((file for file in (*options.src, *options.tgt) if Path(file).resolve() in parts), None):
         fact = "a part of the corpus would take its place"
         raise UserError(fact, place=own, remedy="Name another folder: --to.")
+    if there := next((file for file in files if file.exists()), None):
+        # Of two splits in one folder, sentences of the first one's test would be trained on.
+        remedy = "Name another folder: --to, or remove what is there."
+        raise UserError("there is a split in this folder already", place=str(there), remedy=remedy)
     return options.to
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from multihead import native
 from multihead.nn.native_cache import NativeCache
 from multihead.nn.native_layers import NativeDecoder
 from multihead.nn.shared_cache import LOOK, slots_in_use
@@ -90,8 +91,9 @@ def beam(
     """
     K = plan.beam_size
     live = _Live(plan, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
-    numbers = (K, plan.n_best, plan.end, len(plan.banned), int(plan.stop_at_first))
-    search = (numbers, plan.alpha, torch.tensor(plan.banned, dtype=torch.long))
+    banned = torch.tensor(plan.banned, dtype=torch.long)
+    most_and_end = K, plan.n_best, decoder.output.outputs, plan.end, plan.stop_at_first
+    search = (*most_and_end, native.bits(plan.alpha), len(banned), native.address(banned))
     found: list[_End] = []
     step = 0
     while True:
@@ -164,7 +166,7 @@ class _Live:
             *(self.sums, self.bias, self.scores, self.count, self.done, self.longest, self.place),
             *(self.tokens, self.parents, self.ends, self.totals, *self._work),
         )
-        return (self.tokens.shape[1], *(0 if part is None else part.data_ptr() for part in parts))
+        return (len(self.done), self.tokens.shape[1], *map(native.address, parts))
 
     def ended(self, count: int) -> list[_End]:
         """What the last call has set aside."""

@@ -5,6 +5,7 @@ hundred calls with little work in each; here it is one call a layer, and a block
 processor's cache from the first product to the last.
 """
 
+import ctypes
 import math
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -41,15 +42,22 @@ class _Layer:
         H, first, last = attention.num_heads, matrices[-2], matrices[-1]
         d_k, d_v = attention.w_q.out_features // H, attention.w_v.out_features // H
         self.widths = (H, last.outputs, d_k, d_v, first.outputs)
-        norms = [around.norm for around in arounds]
-        self.epsilon = norms[0].eps
-        self._kept = matrices, _copied(norms)
+        norms = [_Norm(around.norm) for around in arounds]
+        self._kept = matrices, norms
         description = (
             *(number for matrix in matrices for number in matrix.description),
-            *(part.data_ptr() for part in self._kept[1]),
             all(isinstance(around, PreNorm) for around in arounds),
+            *(number for norm in norms for number in norm.description),
         )
         self.description: tuple[int, ...] = description
+
+
+class _Norm:
+    """A layer norm, which is copied, as the kernels are told of it."""
+
+    def __init__(self, norm: nn.LayerNorm) -> None:
+        self._kept = [part.detach().float().clone() for part in (norm.weight, norm.bias)]
+        self.description = (*map(native.address, self._kept), native.bits(norm.eps))
 
 
 class NativeEncoderLayer:
@@ -82,7 +90,6 @@ class NativeEncoderLayer:
             self._dtype,
             x_NSd,
             self._description,
-            self._layer.epsilon,
             (N, S, *self._layer.widths),
             lengths_N.long().contiguous(),
         )
@@ -112,15 +119,15 @@ class NativeDecoder:
         self._w_kv = [PackedLinear.of(dtype, source.w_k, source.w_v) for source in sources]
         self.output = PackedLinear(*output, dtype)
         self._screen = Screen(*output, dtype) if Screen.pays(len(output[0]), 1, dtype) else None
-        self._norm = _copied([norm] if isinstance(norm, nn.LayerNorm) else [])
-        self._description = native.integers(
-            (
-                *(number for layer in self._layers for number in layer.description),
-                *([part.data_ptr() for part in self._norm] or [0, 0]),
-                *self.output.description,
-            )
+        self._norm = _Norm(norm) if isinstance(norm, nn.LayerNorm) else None
+        self._in_layers = native.integers(
+            tuple(number for layer in self._layers for number in layer.description)
         )
-        self._widths, self._epsilon = self._layers[0].widths, self._layers[0].epsilon
+        in_norm = self._norm.description if self._norm else (0, 0, 0)
+        self._description = native.integers(
+            (ctypes.addressof(self._in_layers), len(layers), *in_norm, *self.output.description)
+        )
+        self._widths = self._layers[0].widths
         self._heads, _, self._d_k, self._d_v, _ = self._widths
 
     def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list[NativeCache]:
@@ -155,7 +162,7 @@ class NativeDecoder:
         self,
         cache: NativeCache,
         looked_up: tuple[Tensor, Tensor | None],
-        search: tuple[tuple[int, ...], float, Tensor],
+        search: tuple[int, ...],
         wanted: int,
         hypotheses: tuple[int, ...],
         steps: tuple[int, int],
@@ -166,7 +173,7 @@ class NativeDecoder:
         Args:
             cache: of ``begin``, with room for the steps.
             looked_up: embeddings (V, d_model), and positions' encodings or None, float32.
-            search: integers, the length penalty's exponent, and the banned tokens.
+            search: what is searched for, the banned tokens by their address.
             wanted: how many of the largest scores are looked for after each hypothesis.
             hypotheses: addresses of what is known of the sentences still searched.
             steps: the first, and how many at most.
@@ -176,16 +183,14 @@ class NativeDecoder:
         native.call(
             "beam_search",
             self._dtype,
-            len(self._layers),
             self._description,
-            self._epsilon,
             (cache.sentences, 1, *self._widths),
             cache.own,
             cache.source,
             cache.lengths_N,
             *looked_up,
-            screen.description if screen else None,
-            *search,
+            screen.description if screen else Screen.NONE,
+            search,
             hypotheses,
             *steps,
             report,
@@ -208,13 +213,12 @@ class NativeDecoder:
             "decode",
             self._dtype,
             x_NKd,
-            len(self._layers),
             self._description,
-            self._epsilon,
             (N, K, *self._widths),
             cache.own,
             cache.source,
             bias_NKS,
+            cache.slots,
             cache.lengths_N,
             logits_RV,
         )
@@ -242,10 +246,6 @@ def suits(layer: nn.Module) -> bool:
         or type(part) in (PreNorm, PostNorm)
         for part in parts
     )
-
-
-def _copied(norms: Iterable[nn.LayerNorm]) -> list[Tensor]:
-    return [part.detach().float().clone() for norm in norms for part in (norm.weight, norm.bias)]
 
 
 def _scale(attention: MultiHeadAttention) -> float:

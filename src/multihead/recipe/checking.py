@@ -55,6 +55,13 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             'tokenizer.joint = false and model.tied = "all": two vocabularies cannot share one matrix',
             remedy='Set model.tied to "decoder" (or "none"), or leave tokenizer.joint true.',
         )
+    search = getattr(recipe, "search", None)
+    if getattr(search, "method", "") == "beam" and search.n_best > search.beam_size:  # type: ignore[union-attr]
+        raise UserError(
+            f"n_best {search.n_best} is larger than the beam, {search.beam_size}",  # type: ignore[union-attr]
+            place="search.n_best",
+            remedy="Lower it, or raise search.beam_size.",
+        )
     model, longest = recipe.model, getattr(recipe.data, "max_length", 0)
     if recipe.task == "translation":
         longest += 1  # the end symbol, or that of the beginning

@@ -91,6 +91,18 @@ def check_place(folder: Path) -> None:
             raise PermissionError(errno.EACCES, f"no right to write to {there}")
 
 
+def check_file(path: str | Path) -> None:
+    """Raise ``UserError`` where it can be seen beforehand that a file cannot be written."""
+    place = Path(path)
+    with disk_errors_told(place):
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not place.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, f"there is no folder {place.parent}")
+        if not os.access(place.parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, f"no right to write to {place.parent}")
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and those above it. Raises ``UserError`` where that is impossible."""
     with disk_errors_told(path):

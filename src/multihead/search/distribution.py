@@ -57,7 +57,7 @@ def largest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     depends on their row alone.
     """
     rows, vocabulary = logits_RV.shape
-    if k <= MOST and _native(logits_RV):
+    if 0 < k <= MOST and _native(logits_RV):
         k = min(k, vocabulary)
         values_RK = logits_RV.new_empty(rows, k)
         columns_RK = torch.empty(rows, k, dtype=torch.long)

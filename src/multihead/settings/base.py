@@ -13,5 +13,7 @@ def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of classes, of which none occurs twice. Raises ``ValueError`` where one does."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"class_names: {', '.join(map(repr, twice))} twice, but each stands for another class")
+        raise ValueError(
+            f"class_names: {', '.join(map(repr, twice))} twice, but each stands for another class"
+        )
     return names

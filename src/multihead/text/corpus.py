@@ -104,7 +104,7 @@ def _lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
     if len(lengths[0]) != len(lengths[1]):
         line = first_suspicious_line(*lengths)
         fact = f"{len(lengths[0])} lines, but {target} has {len(lengths[1])}"
-        remedy = f"Look at line {line} first: there the sentences' lengths stop to agree."
+        remedy = f"Do they belong together? If so, look about line {line} first, where lengths stop agreeing."
         raise UserError(fact, place=source, remedy=remedy)
 
 

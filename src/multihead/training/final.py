@@ -20,12 +20,16 @@ def is_better(value: float, than: float, metric: str) -> bool:
     return value < than if metric in LOWER_IS_BETTER else value > than
 
 
-def best_of(values: Mapping[str, float], metric: str) -> str:
-    """Return the name with the best value; of equals the first."""
-    names = list(values)
+def best_of(seen: Mapping[str, Mapping[str, float]], metric: str) -> str:
+    """Return the name with the best value of the metric; of equals the lowest loss, then the first."""
+    names = list(seen)
     best = names[0]
     for name in names[1:]:
-        if is_better(values[name], values[best], metric):
+        value, highest = seen[name][metric], seen[best][metric]
+        equal = value == highest and "loss" in seen[name]
+        if is_better(value, highest, metric) or (
+            equal and is_better(seen[name]["loss"], seen[best]["loss"], "loss")
+        ):
             best = name
     return best
 

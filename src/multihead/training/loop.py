@@ -248,7 +248,7 @@ class Training:
             seen[name] = self._look().metrics
         metric, step = self.validation.metric, self.progress.step
         values = {name: metrics[metric] for name, metrics in seen.items()}
-        chosen = final.best_of(values, metric)
+        chosen = final.best_of(seen, metric)
         self.run.save_model(offered[chosen](), {"step": step, "weights": chosen})
         self.model.load_state_dict(trained)
         event = {"event": "end", "step": step, "weights": chosen, "candidates": values}

@@ -137,5 +137,5 @@ def check(norm: float, step: int) -> None:
     if not norm < float("inf"):
         raise UserError(
             f"training diverged: the gradient of update {step} is not finite",
-            remedy="Lower training.learning_rate or raise training.warmup_steps.",
+            remedy="Lower training.learning_rate or raise training.warmup_steps, in another --run folder.",
         )

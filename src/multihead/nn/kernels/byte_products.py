@@ -107,8 +107,8 @@ def multiply(
     N, d = x_Nd.shape
     rows_Nw = torch.empty(N, -(-d // 4) + 1, dtype=torch.int32)
     x_Nd = _by_rows(x_Nd)
-    layer, out = (panels_PwC, bias_e, d, out_Ne.shape[1], with_relu), (rows_Nw, out_Ne, past_caches)
-    native.call("byte_linear", x_Nd.dtype, x_Nd, x_Nd.stride(0), N, *layer, *out)
+    layer = (native.address(panels_PwC), native.address(bias_e), d, out_Ne.shape[1], with_relu)
+    native.call("byte_linear", x_Nd.dtype, x_Nd, x_Nd.stride(0), N, layer, rows_Nw, out_Ne, past_caches)
     return rows_Nw
 
 

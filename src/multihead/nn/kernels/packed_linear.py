@@ -34,9 +34,9 @@ class PackedLinear:
         pack = _packed_bytes if dtype == torch.int8 else _packed
         self._weight = pack(weight.detach().to(torch.float32 if dtype == torch.int8 else dtype))
         self._bias = None if bias is None else bias.detach().float().contiguous()
-        address = 0 if self._bias is None else self._bias.data_ptr()
-        self.description = (self._weight.data_ptr(), address, self.inputs, self.outputs)
-        """What native kernels are told: the addresses of weight and bias, inputs, outputs."""
+        addresses = native.address(self._weight), native.address(self._bias)
+        self.description = (*addresses, self.inputs, self.outputs, 0)
+        """What native kernels are told: addresses of weight and bias, inputs, outputs, no ReLU."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("laid out for the native kernels, which know its addresses: it cannot be copied")
@@ -53,7 +53,7 @@ class PackedLinear:
         """(M, inputs) to (M, outputs), both in float32."""
         x_Md = x_Md.float().contiguous()
         out = torch.empty(len(x_Md), self.outputs, dtype=torch.float32)
-        native.call("linear", self.dtype, x_Md, self.description, out, len(x_Md))
+        native.call("linear_shared", self.dtype, x_Md, self.description, out, len(x_Md))
         return out
 
 

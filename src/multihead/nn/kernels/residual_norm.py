@@ -34,9 +34,8 @@ class _ResidualNorm(torch.autograd.Function):
         out, (mean, rstd) = torch.empty_like(x), torch.empty(2, rows, dtype=torch.float32)
         y = None if y is None else y.contiguous()
         written = None if y is None else z
-        native.call(
-            "residual", x.dtype, x, y, gamma, beta, written, out, mean, rstd, rows, d, epsilon, seed, dropped
-        )
+        described = native.address(gamma), native.address(beta), native.bits(epsilon)
+        native.call("residual", x.dtype, x, y, described, written, out, mean, rstd, rows, d, seed, dropped)
         ctx.save_for_backward(z, gamma, mean, rstd)
         ctx.added, ctx.seed, ctx.dropped = y is not None, seed, dropped
         return out
@@ -78,11 +77,8 @@ class _ResidualSum(torch.autograd.Function):
         z, d = torch.empty_like(x), x.shape[-1]
         ctx.seed, ctx.dropped = native.seed(), dropped
         rows = x.numel() // d
-        # No gamma: no norm.
-        nothing = (None, None)
-        native.call(
-            "residual", x.dtype, x, y, *nothing, z, None, *nothing, rows, d, 0.0, ctx.seed, ctx.dropped
-        )
+        no_norm = (None, None, None)
+        native.call("residual", x.dtype, x, y, None, z, *no_norm, rows, d, ctx.seed, ctx.dropped)
         return z
 
     @staticmethod

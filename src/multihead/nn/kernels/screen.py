@@ -28,6 +28,9 @@ class Screen:
         dtype: what the weight is multiplied in: float32 or bfloat16.
     """
 
+    NONE = (0,) * 7
+    """The description of no screen."""
+
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
         self._weight = weight.detach().to(dtype).contiguous()
         exact = self._weight.float()
@@ -37,7 +40,7 @@ class Screen:
         # The largest norms, of a row of bytes and of what they make of a row amiss: never less than they are.
         self._norms = 1.0001 * torch.stack([part.norm(dim=1).max() for part in (near, exact - near)])
         self.description = native.integers(
-            (*self._bytes.description, self._weight.data_ptr(), self._norms.data_ptr())
+            (*self._bytes.description, native.address(self._weight), native.address(self._norms))
         )
         """What the kernel is told: the bytes as a linear layer, the addresses of matrix and norms."""
 

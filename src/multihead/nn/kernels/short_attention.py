@@ -22,28 +22,15 @@ class _ShortAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropped: int) -> Tensor:
         q, k, v = (x if x.stride(-1) == 1 else x.contiguous() for x in (q, k, v))
-        B, H, Q, d_k = q.shape
+        B, H, Q, _ = q.shape
         K, d_v = v.shape[2:]
-        sizes = (B, H, Q, K, d_k, d_v)
         if allowed is not None:
             allowed = allowed.expand(B, H, Q, K)
-        seed = native.seed() if dropped else 0
+        ctx.drop = native.seed() if dropped else 0, dropped
         out = q.new_empty(B, Q, H, d_v).transpose(1, 2)
         stats = torch.empty(B, H, 2, Q, dtype=torch.float32)
-        native.call(
-            "attention",
-            q.dtype,
-            *_strided(q, k, v),
-            allowed,
-            (0,) * 4 if allowed is None else allowed.stride(),
-            *_strided(out),
-            stats,
-            sizes,
-            seed,
-            dropped,
-        )
+        native.call("attention", q.dtype, _described(q, k, v, allowed, ctx.drop), _strided(out), stats)
         ctx.save_for_backward(q, k, v, allowed, stats)
-        ctx.sizes, ctx.seed, ctx.dropped = sizes, seed, dropped
         return out
 
     @staticmethod
@@ -53,18 +40,8 @@ class _ShortAttention(torch.autograd.Function):
         if gradient.stride(-1) != 1:
             gradient = gradient.contiguous()
         dq, dk, dv = laid_out_like(q, k, v)
-        native.call(
-            "attention_backward",
-            q.dtype,
-            *_strided(gradient, q, k, v),
-            allowed,
-            (0,) * 4 if allowed is None else allowed.stride(),
-            stats,
-            *_strided(dq, dk, dv),
-            ctx.sizes,
-            ctx.seed,
-            ctx.dropped,
-        )
+        described = _described(q, k, v, allowed, ctx.drop)
+        native.call("attention_backward", q.dtype, described, _strided(gradient), stats, _strided(dq, dk, dv))
         return dq, dk, dv, None, None
 
 
@@ -110,5 +87,12 @@ def _heads_last(*like: Tensor) -> list[Tensor]:
     return [part.view(B, N, H, -1).transpose(1, 2) for part in parts]
 
 
-def _strided(*tensors: Tensor) -> list[Tensor | tuple[int, ...]]:
-    return [part for x in tensors for part in (x, x.stride()[:3])]
+def _described(
+    q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, drop: tuple[int, int]
+) -> tuple[int, ...]:
+    mask = (0,) * 5 if allowed is None else (allowed.data_ptr(), *allowed.stride())
+    return *_strided(q, k, v), *mask, *q.shape[:3], *k.shape[2:], v.shape[3], *drop
+
+
+def _strided(*tensors: Tensor) -> tuple[int, ...]:
+    return tuple(part for x in tensors for part in (x.data_ptr(), *x.stride()[:3]))

@@ -27,10 +27,8 @@ class _Twice(torch.autograd.Function):
         first, second = first.contiguous(), second.contiguous()
         out, columns = torch.empty_like(first), first.shape[-1]
         rows = out.numel() // columns
-        no_norm = (None, None)
-        native.call(
-            "residual", out.dtype, first, second, *no_norm, out, None, *no_norm, rows, columns, 0.0, 0, 0
-        )
+        no_norm = (None, None, None)
+        native.call("residual", out.dtype, first, second, None, out, *no_norm, rows, columns, 0, 0)
         return out
 
 

@@ -1,0 +1,98 @@
+"""How fast training is while another program keeps a core busy, and how fast alone; by how threads wait.
+
+    python benchmarks/beside_other_work.py
+
+A small Transformer is trained on all cores by a process of its own, in turn with GCC's OpenMP as it is by
+itself and as ``multihead.cores.wait_briefly`` sets it, alone and beside one process that does nothing but
+count. Writes bench-beside-other-work.json.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tyro
+
+from multihead.run.environment import environment
+
+WORK = """
+import multihead, sys, time, torch
+from peers.workload import SIZES, VOCAB, batches
+from multihead import hardware
+from multihead.data.batches import FREE
+from multihead.models.transformer import Settings, Transformer
+from multihead.settings import TrainingSettings
+from multihead.training.optimizers import make_optimizer
+from multihead.training.update import Updater
+hardware.keep_memory()
+hardware.use_threads()
+sizes = {"source_vocab": VOCAB["small"], "target_vocab": VOCAB["small"], "label_smoothing": 0.1}
+model = Transformer(Settings.model_validate(sizes | SIZES["small"])).train()
+settings = TrainingSettings(device="cpu")
+updater = Updater(model, make_optimizer(model, settings), settings, torch.device("cpu"))
+given = batches("small", 4096, FREE, 2)
+for step in range(1, 3 + int(sys.argv[1])):
+    if step == 3:
+        began = time.perf_counter()
+    updater.update(step, [given[step % 2]])
+print(sum(given[step % 2].tokens for step in range(3, step + 1)) / (time.perf_counter() - began))
+"""
+WAITING = {"as the library waits": "300000", "waiting briefly": "2000"}
+"""GOMP_SPINCOUNT: what the library takes by itself, and what we set."""
+
+
+@contextmanager
+def busy(wanted: bool) -> Iterator[None]:
+    """Keep a core busy inside the block."""
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
+    try:
+        yield
+    finally:
+        if other:
+            other.kill()
+            other.wait()
+
+
+def speed(spins: str, updates: int) -> float:
+    """Target tokens a second of a training of so many updates."""
+    command = [sys.executable, "-c", WORK, str(updates)]
+    ran = subprocess.run(
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent,
+        env=os.environ | {"GOMP_SPINCOUNT": spins},
+    )
+    return float(ran.stdout)
+
+
+def main(out: Path = Path("results"), updates: int = 12, rounds: int = 5) -> None:
+    """Measure in turn and write.
+
+    Args:
+        out: folder of the result.
+        updates: of each training.
+        rounds: how often each has its turn.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    for beside in (False, True):
+        measured: dict[str, list[float]] = {name: [] for name in WAITING}
+        for _ in range(rounds):
+            for name, spins in WAITING.items():
+                with busy(beside):
+                    measured[name].append(round(speed(spins, updates), 1))
+        found["beside a busy program" if beside else "alone"] = measured
+    told = {**environment({}), "updates": updates, "tokens_per_second": found}
+    del told["data"]
+    (out / "bench-beside-other-work.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    for place, measured in found.items():
+        print(place, {name: round(statistics.median(speeds)) for name, speeds in measured.items()})
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
