@@ -106,6 +106,8 @@ def test_a_form_is_read_too(address: str) -> None:
         "translatedText": "ö ä"
     }
     assert json.loads(ask(f"{address}/translate", b' {"q": "ab"}', kind)[1]) == {"translatedText": "ba"}
+    status, told = ask(f"{address}/translate", b"--x", "multipart/form-data; boundary=x")
+    assert (status, "send JSON, or a form" in told) == (415, True)
     status, told = ask(f"{address}/translate", b"q=%ff", kind)
     assert status == 400
     assert "not UTF-8" in told
@@ -143,7 +145,7 @@ def test_what_cannot_be_answered_says_why(address: str, body: bytes, status: int
 
 def test_languages_health_the_page_and_the_look_inside(address: str) -> None:
     languages = json.loads(ask(f"{address}/languages")[1])
-    assert languages == [{"code": "de", "name": "de", "targets": ["en", "fr"]}]
+    assert languages == [{"code": "de", "name": "German", "targets": ["en", "fr"]}]
     assert json.loads(ask(f"{address}/health")[1]) == {"status": "ok"}
     assert "<textarea" in ask(f"{address}/")[1]
     assert ask(f"{address}/inspect?q=Guten%20Tag&target=fr") == (200, "<p>runs/de-fr: 9")
@@ -151,6 +153,8 @@ def test_languages_health_the_page_and_the_look_inside(address: str) -> None:
     assert ask(f"{address}/inspect?q=_") == (400, '{"error":"there is no word to look at"}')
     assert ask(f"{address}/inspect?q={'a' * 501}")[0] == 400
     assert ask(f"{address}/nothing")[0] == 404
+    assert json.loads(ask(f"{address}/nothing")[1]) == {"error": "there is no /nothing here"}
+    assert json.loads(ask(f"{address}/translate")[1]) == {"error": "GET is not for /translate"}
 
 
 def test_only_so_many_sentences_wait_to_be_looked_into(address: str) -> None:

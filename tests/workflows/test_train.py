@@ -154,3 +154,25 @@ def test_curves_that_cannot_be_drawn_do_not_end_a_training(tmp_path: Path, small
     (folder / "curves.svg").mkdir()
     with pytest.warns(UserWarning, match=r"curves\.svg and report\.html could not be written"):
         assert train(small(training__horizon=8, training__steps=8), folder, Silent()).how == "finished"
+
+
+def test_another_setting_is_refused_before_the_data_is_read(tmp_path: Path, small: Make) -> None:
+    train(small(), tmp_path / "run", Silent())
+    told: list[str] = []
+
+    class Told(Silent):
+        def preparing(self, stage: str, done: int, total: int | None) -> None:
+            told.append(stage)
+
+    for changed in ({"model__d_model": 16}, {"training__learning_rate": 0.5}, {"data__source": "train.en"}):
+        with pytest.raises(UserError, match=r"started with other settings.* -> "):
+            train(small(**changed), tmp_path / "run", Told())
+    assert not told
+
+
+def test_a_model_of_other_sizes_is_told_with_both(tmp_path: Path, small: Make) -> None:
+    train(small(), tmp_path / "run", Silent())
+    with pytest.raises(
+        UserError, match=r"other sizes than this recipe's \(.*: \(\d+, 14\), here \(\d+, 16\)\)"
+    ):
+        train(small(model__d_model=16), tmp_path / "other", Silent(), init=tmp_path / "run")

@@ -122,7 +122,7 @@ def _unknown(argument: str, spellings: Sequence[str], command: str) -> UserError
     # `--steps` is most likely the key of that name, in its section.
     ending = f".{argument.lstrip('-').replace('-', '_')}"
     meant = [spelling for spelling in spellings if spelling.endswith(ending)]
-    meant += difflib.get_close_matches(argument, spellings, n=1)
+    meant += difflib.get_close_matches(argument, spellings, n=1, cutoff=0.75)
     if meant:
         remedy = f'Did you mean "{meant[0]}"?'
     return UserError(f'unknown option "{argument}"', remedy=remedy)

@@ -61,7 +61,9 @@ def main(arguments: Sequence[str]) -> int:
     if options.clear or options.older_than is not None:
         raise UserError("only the cache can be cleared", remedy="multihead data cache --clear")
     if options.name is None:
-        raise UserError("which corpus?", place="multihead data get", remedy=f"Known are: {', '.join(KNOWN)}.")
+        raise UserError(
+            "no corpus is named", place="multihead data get", remedy=f"Known are: {', '.join(KNOWN)}."
+        )
     corpus = known(options.name)
     folder = Path(options.to or f"data/{corpus.name}")
     with _Transfers(console) as transfers:

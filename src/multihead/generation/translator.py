@@ -112,11 +112,14 @@ class Translator:
             first_number: the number of the first line, which random samples follow from.
 
         Raises:
-            UserError: settings that contradict each other; a model whose scores are no numbers.
+            UserError: settings that contradict each other; a model whose scores are no numbers; no texts.
         """
         if isinstance(lines, str):
             raise UserError("one text, not a list of lines", remedy='Put it into a list: translate(["..."]).')
         lines, settings = list(lines), settings or self.settings
+        for number, line in enumerate(lines):
+            if not isinstance(line, str):
+                raise UserError(f"{line!r} is not a text", place=f"lines[{number}]")
         sources = self.source_tokenizer.encode_batch(lines)
         forced = self.target_tokenizer.encode_batch(prefixes if prefixes is not None else [""] * len(lines))
         if len(forced) != len(lines):

@@ -1,6 +1,13 @@
 """Recipes: every setting of a run, read from TOML, changed on the command line, written back explained."""
 
-from multihead.recipe.changes import Difference, differences, recipe_hash, resumed, with_horizon
+from multihead.recipe.changes import (
+    Difference,
+    differences,
+    recipe_hash,
+    refuse_at_once,
+    resumed,
+    with_horizon,
+)
 from multihead.recipe.checking import refuse_contradictions
 from multihead.recipe.loading import from_toml, load, with_model, with_vocabularies
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
@@ -15,6 +22,7 @@ __all__ = [
     "from_toml",
     "load",
     "recipe_hash",
+    "refuse_at_once",
     "refuse_contradictions",
     "resumed",
     "section_types",

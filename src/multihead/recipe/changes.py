@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from multihead.errors import UserError
 from multihead.recipe.sections import Recipe
+from multihead.recipe.values import spelled
 from multihead.settings import Settings
 
 FREE = (
@@ -39,7 +40,7 @@ class Difference:
     new: object
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.old} -> {self.new}"
+        return f"{self.key}: {spelled(self.old)} -> {spelled(self.new)}"
 
     @property
     def allowed(self) -> bool:
@@ -67,6 +68,27 @@ def with_horizon(recipe: Recipe[Settings]) -> Recipe[Settings]:
     """Return the recipe of a first start: its schedule is laid out for its steps, also when they grow."""
     horizon = recipe.training.horizon or recipe.training.steps
     return replace(recipe, training=recipe.training.model_copy(update={"horizon": horizon}))
+
+
+def refuse_at_once(old: Recipe[Settings], new: Recipe[Settings], *, place: str) -> None:
+    """Refuse what :func:`resumed` will refuse anyway, before the data of a start is read.
+
+    What the data has yet to say of the model is not known then, and has its default.
+
+    Raises:
+        UserError: see :func:`resumed`.
+    """
+    known = dict(old.model) | {
+        key: value for key, value in new.model if not _is_default(new, "model", key, value)
+    }
+    if type(old.model) is type(new.model):
+        new = replace(new, model=old.model.model_copy(update=known))
+    resumed(old, new, place=place)
+
+
+def _is_default(recipe: Recipe[Settings], section: str, name: str, value: object) -> bool:
+    field = type(recipe.section(section)).model_fields[name]
+    return not field.is_required() and value == field.get_default(call_default_factory=True)
 
 
 def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None = None) -> Recipe[Settings]:
@@ -117,9 +139,7 @@ def recipe_hash(recipe: Recipe[Settings]) -> str:
     del decisive["training.steps"]
     for key in list(decisive):
         section, _, name = key.rpartition(".")
-        if section and key != "model.kind":
-            field = type(recipe.section(section)).model_fields[name]
-            if not field.is_required() and decisive[key] == field.get_default(call_default_factory=True):
-                del decisive[key]
+        if section and key != "model.kind" and _is_default(recipe, section, name, decisive[key]):
+            del decisive[key]
     text = json.dumps(decisive, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

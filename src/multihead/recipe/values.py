@@ -97,7 +97,9 @@ def _form(wanted: Any, limits: tuple[Any, ...] = ()) -> str:
         return f"one of {', '.join(map(spelled, inner))}"
     if origin is tuple:
         kind = {str: "texts", int: "whole numbers", float: "numbers"}.get(inner[0], "values")
-        return f"a list of {kind}" if inner[-1] is Ellipsis else f"a list of {len(inner)} {kind}"
+        if inner[-1] is Ellipsis:
+            return f"a list of {kind}"
+        return f"a list of {len(inner)} {kind}, [{', '.join('...' for _ in inner)}]"
     if origin is dict:
         return f"a table, {{name = ...}}, each entry {_form(inner[1])}"
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}

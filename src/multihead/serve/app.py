@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -102,7 +103,12 @@ def application(
     return Starlette(
         routes=routes,
         middleware=allowed,
-        exception_handlers={RefusedError: _refused, UserError: _wrong, ClientDisconnect: _gone},
+        exception_handlers={
+            RefusedError: _refused,
+            UserError: _wrong,
+            ClientDisconnect: _gone,
+            HTTPException: _nowhere,
+        },
     )
 
 
@@ -129,6 +135,8 @@ async def _body(request: Request, most_bytes: int) -> object:
     # What curl sends without being told a kind is called a form, and may be JSON all the same.
     if kind == "application/x-www-form-urlencoded" and not read.lstrip().startswith(b"{"):
         return _form(bytes(read))
+    if kind.startswith("multipart/"):
+        raise RefusedError(415, f"{kind} is not read here; send JSON, or a form as curl -d does")
     try:
         return json.loads(bytes(read))
     except (ValueError, RecursionError) as error:
@@ -147,6 +155,18 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     headers = {"Retry-After": "1"} if error.status == 503 else {}
     return JSONResponse({"error": error.fact}, error.status, headers)
+
+
+async def _nowhere(request: Request, error: Exception) -> Response:
+    """Tell what does not lead anywhere, or not like this."""
+    assert isinstance(error, HTTPException)
+    fact = {
+        404: f"there is no {request.url.path} here",
+        405: f"{request.method} is not for {request.url.path}",
+    }
+    return JSONResponse(
+        {"error": fact.get(error.status_code, error.detail)}, error.status_code, error.headers
+    )
 
 
 async def _gone(request: Request, error: Exception) -> Response:

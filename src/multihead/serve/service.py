@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from multihead.errors import UserError
 from multihead.generation import Translation
 from multihead.serve.asking import Question, RefusedError
+from multihead.serve.languages import name
 from multihead.serve.waiting import BusyError, Waiting
 from multihead.settings import SearchSettings
 
@@ -68,7 +69,7 @@ class Service:
         targets: dict[str, list[str]] = {}
         for one in self.directions:
             targets.setdefault(one.source, []).append(one.target)
-        return [{"code": code, "name": code, "targets": found} for code, found in targets.items()]
+        return [{"code": code, "name": name(code), "targets": found} for code, found in targets.items()]
 
     async def answer(self, asked: Question) -> Answer:
         """Translate.

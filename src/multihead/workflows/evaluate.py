@@ -105,7 +105,7 @@ def test_sets(data: DataSettings) -> list[TestSet]:
     """Read all test sets of a recipe. Raises ``UserError`` where it names none."""
     if not data.tests:
         raise UserError(
-            "this run's recipe names no test sets", remedy="Name the files: --src FILE --tgt FILE."
+            "the run's recipe names no test sets", remedy="Name the files: --src FILE --tgt FILE."
         )
     return [read_test_set(name, data, files) for name, files in data.tests.items()]
 

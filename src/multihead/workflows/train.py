@@ -2,18 +2,18 @@
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from multihead import hardware, models, randomness
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.report import Looked, training_page
-from multihead.recipe import Recipe, recipe_hash, resumed, with_horizon
+from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
@@ -56,6 +56,8 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)
+    if Run.exists(folder):
+        refuse_at_once(Run.open(folder).recipe, recipe, place=str(folder))
     products = hardware.format_in_training(settings.precision, device)
     beginning = Run.open(init) if init else None
     made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
@@ -100,16 +102,21 @@ def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | N
         # A model may say which of another's weights it takes, and begin with its own besides.
         if hasattr(model, "taken_from"):
             trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
-        if {name: w.shape for name, w in trained.items()} != {
-            name: w.shape for name, w in model.state_dict().items()
-        }:
+        there, here = (_shapes(weights) for weights in (trained, model.state_dict()))
+        if there != here:
+            name = next(name for name in {**there, **here} if there.get(name) != here.get(name))
+            other = f"{name}: {there.get(name, 'nothing')}, here {here.get(name, 'nothing')}"
             raise UserError(
-                "its model has other sizes than this recipe's",
+                f"its model has other sizes than this recipe's ({other})",
                 place=str(beginning.folder),
                 remedy="Give the same [model] settings, or no recipe: the run's own are then taken.",
             )
         model.load_state_dict(trained)
     return model.to(device)
+
+
+def _shapes(weights: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(weight.shape) for name, weight in weights.items()}
 
 
 def _opened(folder: Path, made: Ready, products: str) -> Run:

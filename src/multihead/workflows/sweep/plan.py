@@ -105,6 +105,8 @@ def _find(name: str) -> Path:
     if name.endswith(".toml") or "/" in name:
         return Path(name)
     if name not in builtin.names():
+        if Path(name).is_file():
+            raise UserError("no TOML file: its name does not end in .toml", place=name)
         raise UserError(
             f'there is no sweep "{name}"',
             remedy=f"Name a TOML file, or one of the built-in ones: {', '.join(builtin.names())}.",
