@@ -126,6 +126,9 @@ def fit(training: Training) -> Outcome:
         return training.fit()
 
 
+TIMED = {"seconds", "tokens_per_second", "eta_seconds"}
+
+
 def contents(folder: Path) -> dict[str, object]:
     """What a training left in its folder, without times: two trainings that did the same have the same."""
     run = Run(folder)
@@ -138,10 +141,6 @@ def contents(folder: Path) -> dict[str, object]:
         if name.startswith("state-"):
             tensors, meta = run.load_tensors(name)
             found[name] = {key: value.numpy().tobytes() for key, value in tensors.items()}
-            found[f"{name} meta"] = meta | {"seconds": 0}
-    # The means over an interval that was cut in two are those of its second part.
-    events = [event for event in run.metrics() if event["event"] != "update"]
-    updates = [
-        (e["step"], e["epoch"], e["rate"], e["tokens"]) for e in run.metrics() if e["event"] == "update"
-    ]
-    return found | {"events": events, "updates": updates}
+            found[f"{name} meta"] = meta | {"seconds": 0, "untold": {**meta["untold"], "seconds": 0}}
+    events = [{key: e[key] for key in e.keys() - TIMED} for e in run.metrics()]
+    return found | {"events": events}

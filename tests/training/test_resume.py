@@ -66,6 +66,28 @@ def test_stopped_and_resumed_is_never_stopped(
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
+class StopsAfter(Silent):
+    """Asks for a stop after any update, also between two lines of metrics.jsonl."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self.step = step
+
+    def stepped(self, step: int) -> None:
+        if step == self.step:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_the_line_in_which_it_was_stopped_tells_of_all_its_updates(tmp_path: Path) -> None:
+    def start(name: str, observer: Silent | None = None) -> Training:
+        return training_in(tmp_path / name, observer=observer, settings={**SETTINGS, "log_every": 3})
+
+    fit(start("whole"))
+    assert fit(start("parts", StopsAfter(5))).progress.step == 5
+    fit(start("parts"))
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
 def test_another_seed_gives_other_bytes(tmp_path: Path) -> None:
     for seed in (1, 2):
         fit(training_in(tmp_path / str(seed), settings={"seed": seed}))

@@ -15,28 +15,25 @@ def test_an_interval_tells_means_the_last_rate_and_the_time_left() -> None:
     interval.begun(tokens=4, rate=0.1)
     interval.begun(tokens=2, rate=0.2)
     interval.add([first, second])
-    interval.spent(0.5)
-    interval.spent(1.0)
-    progress = Progress(step=7, position=Position(3, 1), tokens=50, seconds=11.0)
-    assert interval.event(progress, steps=17) == pytest.approx(
-        {
-            "event": "update",
-            "step": 7,
-            "epoch": 3,
-            "loss": 18 / 6,
-            "codes": 3 / 2,
-            "rate": 0.2,
-            "norm": 1.5,
-            "tokens_per_second": 6 / 1.5,
-            "tokens": 50,
-            "seconds": 11.0,
-            "eta_seconds": 10 * 1.5 / 2,
-        }
+    interval.seconds += 1.5
+    assert interval.means() == pytest.approx({"loss": 18 / 6, "codes": 3 / 2})
+    assert interval.pace(left=10) == pytest.approx(
+        {"rate": 0.2, "norm": 1.5, "tokens_per_second": 6 / 1.5, "eta_seconds": 10 * 1.5 / 2}
     )
+    assert Interval.from_dict(interval.to_dict()) == interval
+
+
+@pytest.mark.parametrize(
+    "changed", [{"sums": 3}, {"updates": "1"}, {"other": 1}, {"sums": {"loss": 1.0}}, {"counts": {"a": None}}]
+)
+def test_sums_of_another_form_are_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="no sums of updates"):
+        Interval.from_dict({**Interval().to_dict(), **changed})
 
 
 def test_progress_survives_json() -> None:
-    progress = Progress(7, Position(3, 1), 50, 11.0, 2.5, 5, 2, [3, 5], "enough")
+    untold = Interval({"loss": 2.5}, {"loss": 3}, 1, 5, 0.5, 0.1, 2.0)
+    progress = Progress(7, Position(3, 1), 50, 11.0, 2.5, 5, 2, [3, 5], "enough", untold)
     assert Progress.from_dict(progress.to_dict()) == progress
 
 

@@ -121,7 +121,6 @@ class Training:
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have come before what is too old was removed.
         self.checkpoints.clear(self.progress)
-        self._interval = Interval()
         self._saved_at = time.monotonic()
 
     @property
@@ -170,13 +169,13 @@ class Training:
         tokens = sum(batch.tokens for batch in batches)
         progress.step, progress.position = step, group[-1][1]
         progress.tokens += tokens
-        self._interval.begun(tokens=tokens, rate=rate)
-        self._interval.add(told)
+        progress.untold.begun(tokens=tokens, rate=rate)
+        progress.untold.add(told)
 
     def _settle(self) -> None:
         """Wait for what is under way: what is told or saved is of finished, finite updates."""
         with self._timed():
-            self._interval.add(self.updater.settle())
+            self.progress.untold.add(self.updater.settle())
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -185,12 +184,21 @@ class Training:
         yield
         seconds = time.monotonic() - began
         self.progress.seconds += seconds
-        self._interval.spent(seconds)
+        self.progress.untold.seconds += seconds
 
     def _tell(self) -> None:
         self._settle()
-        event = self._interval.event(self.progress, self.settings.steps)
-        self._interval = Interval()
+        progress = self.progress
+        event = {
+            "event": "update",
+            "step": progress.step,
+            "epoch": progress.position.epoch,
+            **progress.untold.means(),
+            **progress.untold.pace(self.settings.steps - progress.step),
+            "tokens": progress.tokens,
+            "seconds": progress.seconds,
+        }
+        progress.untold = Interval()
         self.run.log(event)
         self.observer.updated(event)
         hardware.return_memory()

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from multihead.data.stream import Position
+from multihead.training.telling import Interval
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Progress:
         without_gain: scheduled validations since then.
         scheduled: steps of the scheduled checkpoints still on disk, oldest first.
         stopped: why training ended before its last step, "" if it did not.
+        untold: the updates since the last line of metrics.jsonl.
     """
 
     step: int = 0
@@ -32,6 +34,7 @@ class Progress:
     without_gain: int = 0
     scheduled: list[int] = field(default_factory=list)
     stopped: str = ""
+    untold: Interval = field(default_factory=Interval)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -45,7 +48,8 @@ class Progress:
             ValueError: it was made by something else.
         """
         try:
-            found = cls(**{**saved, "position": Position(**saved["position"])})
+            untold = Interval.from_dict(saved.get("untold", {}))  # earlier versions told nothing of them
+            found = cls(**{**saved, "position": Position(**saved["position"]), "untold": untold})
             found.scheduled = list(found.scheduled)
         except (KeyError, TypeError) as error:
             raise ValueError(f"no progress of a training: {error}") from None
