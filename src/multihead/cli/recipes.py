@@ -47,10 +47,11 @@ def main(arguments: Sequence[str]) -> int:
             table.add_row(f"  {name}", text)
         console.print(table, soft_wrap=False)
         console.print()
-    console.print(
-        "`multihead recipes NAME` shows one in full, `multihead train NAME` trains it. A translator of"
+    told = (
+        "`multihead recipes NAME` shows one in full, `multihead train NAME` trains it. A translator of your own "
+        "needs none: `multihead train --src FILE --tgt FILE`."
     )
-    console.print("your own needs none: `multihead train --src FILE --tgt FILE`.")
+    console.print(told, soft_wrap=False)
     return 0
 
 

@@ -53,7 +53,7 @@ class Validator:
         metrics["bleu"] = bleu(outputs, references, lowercase=self.lowercase).value
         metrics["chrf"] = chrf(outputs, references, lowercase=self.lowercase).value
         samples = [
-            f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i]}"
+            f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i].strip()}"
             for i in self.shown
         ]
         return Validation(metrics, "\n\n".join(samples))
