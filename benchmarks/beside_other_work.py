@@ -4,7 +4,7 @@
 
 A small Transformer is trained on all cores by a process of its own, in turn with GCC's OpenMP as it is by
 itself and as ``multihead.cores.wait_briefly`` sets it, alone and beside one process that does nothing but
-count. Writes bench-beside-other-work.json.
+count, as if it was started from another terminal. Writes bench-beside-other-work.json.
 """
 
 import json
@@ -42,14 +42,16 @@ for step in range(1, 3 + int(sys.argv[1])):
     updater.update(step, [given[step % 2]])
 print(sum(given[step % 2].tokens for step in range(3, step + 1)) / (time.perf_counter() - began))
 """
-WAITING = {"as the library waits": "300000", "waiting briefly": "2000"}
-"""GOMP_SPINCOUNT: what the library takes by itself, and what we set."""
+WAITING = {"as the library waits": "import torch\n" + WORK, "waiting briefly": WORK}
+"""What is set after PyTorch was imported comes too late."""
 
 
 @contextmanager
 def busy(wanted: bool) -> Iterator[None]:
     """Keep a core busy inside the block."""
-    other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
+    command = [sys.executable, "-c", "while True: pass"]
+    # Linux shares out cores among sessions first, and within a session among threads.
+    other = subprocess.Popen(command, start_new_session=True) if wanted else None
     try:
         yield
     finally:
@@ -58,17 +60,11 @@ def busy(wanted: bool) -> Iterator[None]:
             other.wait()
 
 
-def speed(spins: str, updates: int) -> float:
+def speed(work: str, updates: int) -> float:
     """Target tokens a second of a training of so many updates."""
-    command = [sys.executable, "-c", WORK, str(updates)]
-    ran = subprocess.run(
-        command,
-        check=True,
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parent,
-        env=os.environ | {"GOMP_SPINCOUNT": spins},
-    )
-    return float(ran.stdout)
+    own = {key: value for key, value in os.environ.items() if key != "GOMP_SPINCOUNT"}
+    command, folder = [sys.executable, "-c", work, str(updates)], Path(__file__).parent
+    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=folder, env=own).stdout)
 
 
 def main(out: Path = Path("results"), updates: int = 12, rounds: int = 5) -> None:
@@ -83,9 +79,9 @@ def main(out: Path = Path("results"), updates: int = 12, rounds: int = 5) -> Non
     for beside in (False, True):
         measured: dict[str, list[float]] = {name: [] for name in WAITING}
         for _ in range(rounds):
-            for name, spins in WAITING.items():
+            for name, work in WAITING.items():
                 with busy(beside):
-                    measured[name].append(round(speed(spins, updates), 1))
+                    measured[name].append(round(speed(work, updates), 1))
         found["beside a busy program" if beside else "alone"] = measured
     told = {**environment({}), "updates": updates, "tokens_per_second": found}
     del told["data"]

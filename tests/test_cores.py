@@ -99,7 +99,7 @@ def test_every_command_that_computes_heeds_it(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     ("given", "set_to"),
-    [({}, "2000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
+    [({}, "5000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
 )
 def test_threads_wait_briefly_unless_somebody_said_how(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], set_to: str | None

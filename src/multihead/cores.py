@@ -26,12 +26,12 @@ def wait_briefly() -> None:
     """Let threads that wait for each other give their core away soon; before PyTorch is imported.
 
     GCC's OpenMP has them ask for milliseconds whether they may go on, and where another program wants a
-    core too, the one that they wait for does not get it: beside one busy program training took five to
-    seven times as long on two cores. Asking a hundredth as often costs nothing that could be measured where
+    core too, the one that they wait for does not get it: beside one busy program training took six
+    times as long on two cores. Asking for a sixtieth of that time costs nothing that could be measured where
     there is no other (``benchmarks/beside_other_work.py``).
     """
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+        os.environ.setdefault("GOMP_SPINCOUNT", "5000")
 
 
 def _shares(root: Path) -> Iterator[float]:

@@ -48,8 +48,8 @@ def main(arguments: Sequence[str]) -> int:
         console.print(table, soft_wrap=False)
         console.print()
     told = (
-        "`multihead recipes NAME` shows one in full, `multihead train NAME` trains it. A translator of your own "
-        "needs none: `multihead train --src FILE --tgt FILE`."
+        "`multihead recipes NAME` shows one in full, `multihead train NAME` trains it. A translator of your "
+        "own needs none: `multihead train --src FILE --tgt FILE`."
     )
     console.print(told, soft_wrap=False)
     return 0
