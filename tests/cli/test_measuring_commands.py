@@ -6,7 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from command_line import Captured, fail, run
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 import multihead
 from multihead.errors import UserError
@@ -148,3 +151,27 @@ def test_evaluate_measures_an_ensemble(
     assert f"{trained} + {other} on held_out: 216 pairs" in out
     told = fail(capfdbinary, "evaluate", trained, other, trained)
     assert "3 runs are named. Name one, or two to be compared, or measure them together: --ensemble" in told
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_measured(
+    trained: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("multihead.run.Run.load_model", lambda *_: pytest.fail("a model is loaded"))
+    nowhere = tmp_path / "nowhere" / "page.html"
+    assert "there is no folder" in fail(capfdbinary, "compare", trained, trained, "-o", nowhere)
+    assert "there is no folder" in fail(capfdbinary, "inspect", trained, "eins", "-o", nowhere)
+    assert "there is no folder" in fail(capfdbinary, "inspect", trained, "eins", "--json", nowhere)
+
+
+def test_score_refuses_a_model_whose_scores_are_no_numbers(
+    trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    run_folder = tmp_path / "damaged"
+    shutil.copytree(trained, run_folder)
+    file = run_folder / "model.safetensors"
+    with safe_open(file, framework="pt") as opened:
+        shared = opened.metadata()
+    nothing = {name: torch.full_like(weight, torch.nan) for name, weight in load_file(file).items()}
+    save_file(nothing, file, shared)
+    told = fail(capfdbinary, "score", run_folder, "--src", corpus[0], "--tgt", corpus[1])
+    assert "pair 1: the model's log-probability is nan" in told

@@ -77,3 +77,22 @@ def test_what_cannot_be_split_is_said_and_nothing_is_written(
     arguments |= dict([changed])
     assert told in fail(capfdbinary, "split", *(word for pair in arguments.items() for word in pair))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_split_does_not_take_the_place_of_another(tmp_path: Path, capfdbinary: Captured) -> None:
+    for ending in ("de", "en"):
+        (tmp_path / f"c.{ending}").write_text("".join(f"{ending} {i}\n" for i in range(61)), encoding="utf-8")
+    to = tmp_path / "parts"
+    command = ("split", "--src", tmp_path / "c.de", "--tgt", tmp_path / "c.en", "--to", to)
+    run(capfdbinary, *command)
+    before = lines(to / "test.de")
+    assert "there is a split in this folder already" in fail(capfdbinary, *command, "--seed", 7)
+    assert lines(to / "test.de") == before
+
+
+def test_a_part_without_a_pair_is_refused(tmp_path: Path, capfdbinary: Captured) -> None:
+    for ending in ("de", "en"):
+        (tmp_path / f"c.{ending}").write_text(f"{ending} 1\n{ending} 2\n{ending} 3\n", encoding="utf-8")
+    command = ("split", "--src", tmp_path / "c.de", "--tgt", tmp_path / "c.en", "--to", tmp_path / "parts")
+    assert "3 pairs leave none to validate on" in fail(capfdbinary, *command)
+    assert not (tmp_path / "parts").exists()

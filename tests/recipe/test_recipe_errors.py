@@ -205,3 +205,10 @@ def test_a_long_chain_of_recipes_is_refused(tmp_path: Path) -> None:
         (tmp_path / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"\n')
     with pytest.raises(UserError, match="more than 30 recipes extend each other"):
         load(tmp_path / "0.toml")
+
+
+def test_more_outputs_than_a_beam_holds_are_refused_before_anything_is_trained() -> None:
+    given = {"search.beam_size": "2", "search.n_best": "5"}
+    with pytest.raises(UserError, match="n_best 5 is larger than the beam, 2"):
+        refuse_contradictions(from_toml("", overrides=given))
+    refuse_contradictions(from_toml("", overrides={**given, "search.method": "sample"}))

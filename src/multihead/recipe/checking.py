@@ -55,10 +55,10 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             'tokenizer.joint = false and model.tied = "all": two vocabularies cannot share one matrix',
             remedy='Set model.tied to "decoder" (or "none"), or leave tokenizer.joint true.',
         )
-    search = getattr(recipe, "search", None)
-    if getattr(search, "method", "") == "beam" and search.n_best > search.beam_size:  # type: ignore[union-attr]
+    search: Any = getattr(recipe, "search", None)
+    if getattr(search, "method", "") == "beam" and search.n_best > search.beam_size:
         raise UserError(
-            f"n_best {search.n_best} is larger than the beam, {search.beam_size}",  # type: ignore[union-attr]
+            f"n_best {search.n_best} is larger than the beam, {search.beam_size}",
             place="search.n_best",
             remedy="Lower it, or raise search.beam_size.",
         )
