@@ -78,11 +78,9 @@ def refuse_at_once(old: Recipe[Settings], new: Recipe[Settings], *, place: str) 
     Raises:
         UserError: see :func:`resumed`.
     """
-    known = dict(old.model) | {
-        key: value for key, value in new.model if not _is_default(new, "model", key, value)
-    }
     if type(old.model) is type(new.model):
-        new = replace(new, model=old.model.model_copy(update=known))
+        said = {key: value for key, value in new.model if not _is_default(new, "model", key, value)}
+        new = replace(new, model=old.model.model_copy(update=said))
     resumed(old, new, place=place)
 
 
