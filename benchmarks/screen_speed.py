@@ -20,9 +20,9 @@ import torch
 import tyro
 
 from multihead import hardware
+from multihead.engines.native import screen
+from multihead.engines.native.screen import FASTER, Screen
 from multihead.generation import Translation, Translator
-from multihead.nn.kernels import screen
-from multihead.nn.kernels.screen import FASTER, Screen
 from multihead.run.environment import environment
 from multihead.text.corpus import read_lines
 

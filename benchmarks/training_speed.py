@@ -31,10 +31,10 @@ from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer
 from multihead.run.environment import environment
 from multihead.settings import TrainingSettings
-from multihead.training.captured import CapturedUpdater
+from multihead.training.cuda_graphs import GraphUpdater
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater
-from multihead.workflows.tasks.translation import GPU_SHAPES
+from multihead.workflows.tasks.translation.data import GPU_SHAPES
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _updater(model: nn.Module, variant: Variant, device: torch.device) -> Update
     chosen = TrainingSettings.model_validate(
         {"precision": variant.precision, "device": device.type, "compile": variant.compiled}
     )
-    kind = CapturedUpdater if variant.captured else Updater
+    kind = GraphUpdater if variant.captured else Updater
     return kind(model, make_optimizer(model, chosen), chosen, device)
 
 

@@ -46,7 +46,7 @@ def test_a_proof_changes_nothing_for_who_asks(monkeypatch: pytest.MonkeyPatch) -
     wanted = torch.rand(2)
     torch.manual_seed(3)
     with torch.inference_mode():
-        assert gpu._proved("search.triton_best", CPU) is found
+        assert gpu._proved("engines.cuda.triton_best", CPU) is found
     assert torch.equal(torch.rand(2), wanted)
     assert seen == [(True, False)]
 
@@ -54,8 +54,8 @@ def test_a_proof_changes_nothing_for_who_asks(monkeypatch: pytest.MonkeyPatch) -
 def test_without_triton_and_off_a_gpu_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "find_spec", lambda name: None)
     gpu._proved.cache_clear()
-    assert gpu._proved("search.triton_best", CPU) is None
-    assert gpu.kernel("search.triton_best", torch.zeros(2)) is None
+    assert gpu._proved("engines.cuda.triton_best", CPU) is None
+    assert gpu.kernel("engines.cuda.triton_best", torch.zeros(2)) is None
 
 
 @pytest.fixture(autouse=True)

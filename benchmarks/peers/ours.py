@@ -7,10 +7,10 @@ import torch
 from worker import Ids, Translate, serve
 
 from multihead import hardware, native
+from multihead.engines.choose import LatestStepper
 from multihead.generation import Translator
 from multihead.generation.batching import Asked, by_length, to_source
 from multihead.generation.searching import search
-from multihead.generation.stepping import LatestStepper
 
 
 def load(folder: Path, settings: dict[str, object]) -> Translate:

@@ -10,10 +10,10 @@ from multihead import __version__, hardware, models, native
 from multihead.batch import PairBatch
 from multihead.data.batches import Shapes, collate
 from multihead.settings import TrainingSettings
-from multihead.training.captured import CapturedUpdater
+from multihead.training.cuda_graphs import GraphUpdater
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater
-from multihead.workflows.tasks.translation import GPU_SHAPES
+from multihead.workflows.tasks.translation.data import GPU_SHAPES
 
 
 class Ours:
@@ -39,7 +39,7 @@ class Ours:
         )
         optimizer = make_optimizer(model, chosen)
         set_rate(optimizer, task["learning_rate"])
-        kind = CapturedUpdater if settings.get("graphs") else Updater
+        kind = GraphUpdater if settings.get("graphs") else Updater
         self._updater = kind(model, optimizer, chosen, device)
         self._level = native.level() if settings.get("native") else ""
         shapes = GPU_SHAPES if device.type == "cuda" else Shapes(settings["multiple"])

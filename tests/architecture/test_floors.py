@@ -28,6 +28,7 @@ FLOORS = (
     ),
     ("text", "nn", "search", "scores"),
     ("data", "models", "recipes", "recipe"),
+    ("engines",),
     ("run", "attention_maps"),
     ("generation",),
     ("training", "inspect", "export", "serve"),

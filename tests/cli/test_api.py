@@ -18,7 +18,7 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.api import LoadedArtist, LoadedFiller
 from multihead.errors import UserError
-from multihead.generation.artist import Artist
+from multihead.generation.image_generator import ImageGenerator
 from multihead.inspect.page import Page
 from multihead.run import Run
 from multihead.settings import TokenizerSettings
@@ -148,7 +148,7 @@ def test_a_dalle_draws(tmp_path: Path, words: Tokenizer) -> None:
     drawn[0].picture.save(tmp_path / "a.png")
     [again] = artist.draw("large green circle", temperature=0, complete=str(tmp_path / "a.png"))
     cold = artist.settings.model_copy(update={"temperature": 0})
-    [same] = Artist.draw(artist, "large green circle", settings=cold, complete=tmp_path / "a.png")
+    [same] = ImageGenerator.draw(artist, "large green circle", settings=cold, complete=tmp_path / "a.png")
     assert again.codes == same.codes
     with pytest.raises(UserError, match='no setting "hue"'):
         artist.draw("large green circle", hue=3)

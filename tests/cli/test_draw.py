@@ -13,7 +13,7 @@ from watching import Silent
 
 from multihead import recipe as recipes
 from multihead.data.pictures.opening import Form, fitted, open_picture
-from multihead.generation.artist import Artist
+from multihead.generation.image_generator import ImageGenerator
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.settings.tasks.drawing import SearchSettings
@@ -98,7 +98,7 @@ def test_a_training_cut_off_in_either_stage_ends_with_the_same_bytes(
 
 
 def test_guidance_of_one_draws_what_no_guidance_draws(trained: Path) -> None:
-    artist = Artist.load(trained, "cpu")
+    artist = ImageGenerator.load(trained, "cpu")
     ids = artist.encoded("red above blue")
     plain = artist.codes([ids] * 3, SearchSettings(), keys=[1, 2, 3])
     almost = artist.codes([ids] * 3, SearchSettings(guidance=1 + 1e-9), keys=[1, 2, 3])  # goes the guided way
@@ -107,7 +107,7 @@ def test_guidance_of_one_draws_what_no_guidance_draws(trained: Path) -> None:
 
 
 def test_a_picture_depends_on_its_key_and_not_on_its_company(trained: Path) -> None:
-    artist = Artist.load(trained, "cpu")
+    artist = ImageGenerator.load(trained, "cpu")
     ids, longer = artist.encoded("red"), artist.encoded("blue above red")
     together = artist.codes([longer, ids], SearchSettings(), keys=[5, 6])
     assert torch.equal(artist.codes([ids], SearchSettings(), keys=[6])[0], together[1])
@@ -126,7 +126,7 @@ def test_a_picture_that_is_finished_keeps_its_upper_part(trained: Path, tmp_path
     whole = open_picture(trained.parent / "red-blue.png")
     begun = whole.crop((0, 0, SIZE, SIZE // 2)) if half else whole
     begun.save(tmp_path / "half.png")
-    artist = Artist.load(trained, "cpu")
+    artist = ImageGenerator.load(trained, "cpu")
     (drawing,) = artist.draw("red above blue", complete=tmp_path / "half.png")
     pixels = torch.from_numpy(fitted(whole, Form(SIZE, 3)))[None].float() / 255
     codes = artist.model.codes(pixels)
@@ -139,7 +139,7 @@ def test_of_a_narrow_picture_only_what_is_drawn_on_is_looked_at(trained: Path, t
     """Scaled as a whole it would have 11 GiB."""
     Image.new("RGB", (1, 60_000), "red").save(tmp_path / "narrow.png")
     Image.new("RGB", (1, 1), "red").save(tmp_path / "square.png")
-    artist = Artist.load(trained, "cpu")
+    artist = ImageGenerator.load(trained, "cpu")
     with mock.patch.object(Image.Image, "resize", autospec=True, side_effect=Image.Image.resize) as scaled:
         narrow = artist.upper_codes(tmp_path / "narrow.png")
     assert all(max(call.args[1]) <= SIZE for call in scaled.call_args_list)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from multihead.data import download
+from multihead.data.catalogue import KNOWN, KnownData, KnownFile, known, remedy_for_missing
 from multihead.data.download import get
-from multihead.data.known import KNOWN, KnownData, KnownFile, known, remedy_for_missing
 from multihead.errors import UserError
 
 CONTENT = {"train.de.gz": bytes(range(251)) * 1009, "train.en.gz": b"Ein kleines Haus.\n" * 7}

@@ -16,12 +16,12 @@ from PIL import Image
 from multihead.attention_maps import align_self
 from multihead.attention_maps.alignment import Choice
 from multihead.inspect.drawing import paint
+from multihead.inspect.image_inspection import Sight, see
 from multihead.inspect.page import Asked, SequenceExploration, explore_reading
 from multihead.inspect.page.drawn import explore_painting
 from multihead.inspect.page.kinds import BOTH_WAYS, CAUSAL
 from multihead.inspect.page.over_picture import explore_sight
-from multihead.inspect.reading import Reading, read_gaps, read_text
-from multihead.inspect.seeing import Sight, see
+from multihead.inspect.text_inspection import Reading, read_gaps, read_text
 
 Opened = Callable[[SequenceExploration], Shown]
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from torch.testing import assert_close
 
 from multihead.batch import CaptionBatch
-from multihead.generation.artist import guide
+from multihead.generation.image_generator import guide
 from multihead.models.dalle import DALLE, Settings
 from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, temperature
 from multihead.nn.losses import objective

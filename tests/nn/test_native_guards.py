@@ -9,10 +9,10 @@ from torch import nn
 from torch.testing import assert_close
 
 from multihead import native
+from multihead.engines.native.packed_linear import PackedLinear
 from multihead.nn.kernels import short_attention
 from multihead.nn.kernels.additive_score import additive_scores
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
-from multihead.nn.kernels.packed_linear import PackedLinear
 from multihead.nn.kernels.relu import relu
 from multihead.nn.kernels.residual_norm import residual_norm
 from multihead.search.distribution import largest, log_normaliser

@@ -108,13 +108,13 @@ PROOFS = """
 from importlib import import_module
 
 KERNELS = ("cross_entropy", "residual_norm", "attention", "step_attention")
-for name in (*(f"nn.kernels.triton_{kernel}" for kernel in KERNELS), "search.triton_best"):
+for name in (*(f"nn.kernels.triton_{kernel}" for kernel in KERNELS), "engines.cuda.triton_best"):
     import_module(f"multihead.{name}").prove(torch.device(device))
 """
 
 STEP_ATTENTION = """
 from multihead.nn.attention import attention
-from multihead.nn.kernels import triton_step_attention as kernel
+from multihead.engines.cuda import triton_step_attention as kernel
 
 SIZES = [(2, 3, 5, 7, 8, 8), (1, 2, 1, 97, 5, 9), (3, 1, 16, 64, 32, 16), (2, 2, 2, 240, 64, 64)]
 for B, H, Q, K, d_k, d_v in SIZES:
@@ -131,7 +131,7 @@ assert not kernel.suits(torch.empty(1, 1, 17, 8), v)
 """
 
 BEST = """
-from multihead.search.triton_best import best, suits
+from multihead.engines.cuda.triton_best import best, suits
 
 for R, V, k in [(7, 13, 1), (5, 5003, 5), (3, 16, 16), (2, 3, 2)]:
     logits = (3 * torch.randn(R, V)).to(device)

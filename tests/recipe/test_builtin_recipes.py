@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from multihead import models, recipes
-from multihead.data.known import KNOWN
+from multihead.data.catalogue import KNOWN
 from multihead.errors import UserError
 from multihead.recipe import load
 

@@ -8,14 +8,14 @@ import multihead
 from multihead import models, recipes
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, from_toml, load, section_types, to_toml
-from multihead.settings import Learning, Watching, tasks
+from multihead.settings import OptimisationSettings, ValidationSchedule, tasks
 
 
 @pytest.mark.parametrize("task", tasks.names())
 def test_a_task_is_a_file_of_settings_and_a_file_of_the_same_name_that_makes_batches(task: str) -> None:
     assert {"data", "training", "validation"} <= tasks.sections(task).keys() <= set(SECTION_NAMES)
-    assert issubclass(tasks.sections(task)["training"], Learning)
-    assert issubclass(tasks.sections(task)["validation"], Watching)
+    assert issubclass(tasks.sections(task)["training"], OptimisationSettings)
+    assert issubclass(tasks.sections(task)["validation"], ValidationSchedule)
     assert "{run}" in tasks.use(task)
     command = tasks.use(task).split()[0]
     assert (Path(multihead.__file__).parent / "cli" / f"{command}.py").is_file()

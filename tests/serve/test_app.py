@@ -18,9 +18,9 @@ from starlette.requests import ClientDisconnect, Request
 from multihead.errors import UserError
 from multihead.generation import Output, Translation
 from multihead.serve.app import MOST_WAITING, _unless_gone, application
-from multihead.serve.asking import Question
+from multihead.serve.batching import Batcher
+from multihead.serve.request import Question
 from multihead.serve.service import Answer, Direction, Service
-from multihead.serve.waiting import Waiting
 from multihead.settings import SearchSettings
 
 
@@ -52,7 +52,7 @@ def looked_into(run: str, sentence: str) -> str:
 
 @contextmanager
 def directions(*pairs: tuple[str, str]) -> Iterator[list[Direction]]:
-    with Waiting(turned) as waiting:
+    with Batcher(turned) as waiting:
         yield [Direction(f"runs/{a}-{b}", a, b, waiting, SearchSettings()) for a, b in pairs]
 
 

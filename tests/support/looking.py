@@ -5,11 +5,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from multihead.generation.artist import Artist
-from multihead.generation.filler import Filler
+from multihead.generation.image_generator import ImageGenerator
+from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.picture_classifier import PictureClassifier
 from multihead.generation.text_classifier import TextClassifier
-from multihead.generation.writer import Writer
+from multihead.generation.text_generator import TextGenerator
 from multihead.models import bert, bert_classifier, dalle, gpt, vit
 from multihead.settings import TokenizerSettings
 from multihead.settings.tasks.masked import TokenizerSettings as MaskedSettings
@@ -21,20 +21,20 @@ WIDTHS: dict[str, Any] = {"d_model": 12, "num_layers": 2, "num_heads": 3}
 CPU = torch.device("cpu")
 
 
-def writer(text: str = TEXT, **changed: Any) -> Writer:
+def writer(text: str = TEXT, **changed: Any) -> TextGenerator:
     """A GPT of a text's characters."""
     tokenizer = lossless.learn([text], "chars", 60, 1)
     given = {"vocab_size": tokenizer.vocab_size, "context": 71, **WIDTHS, **changed}
-    return Writer(
+    return TextGenerator(
         _alive(gpt.Model(gpt.Settings.model_validate(given))), tokenizer, device=CPU, precision="fp32"
     )
 
 
-def filler() -> Filler:
+def filler() -> MaskFiller:
     """A BERT with gaps to fill."""
     tokenizer = masking.learn([TEXT, TEXT], MaskedSettings(vocab_size=70), lowercase=False)
     settings = bert.Settings(vocab_size=tokenizer.vocab_size, max_positions=43, **WIDTHS)
-    return Filler(_alive(bert.Model(settings)), tokenizer, device=CPU, precision="fp32")
+    return MaskFiller(_alive(bert.Model(settings)), tokenizer, device=CPU, precision="fp32")
 
 
 def text_classifier(max_length: int = 23) -> TextClassifier:
@@ -53,13 +53,13 @@ def picture_classifier(pooling: str = "class") -> PictureClassifier:
     return PictureClassifier(_alive(vit.Model(vit.Settings.model_validate(given))), device=CPU)
 
 
-def artist(**changed: Any) -> Artist:
+def artist(**changed: Any) -> ImageGenerator:
     """A DALL-E that draws 7 x 7 codes."""
     captions = ["a large green circle", "<b> large </b> circle"]
     tokenizer = train(2 * captions, TokenizerSettings(kind="words", vocab_size=31))
     sizes = {"vocab_size": tokenizer.vocab_size, "text_length": 11, "picture_size": 28, "dvae_halvings": 2}
     given = {**sizes, **WIDTHS, "num_layers": 3, "codes": 13, "kernel": 3, "ranker_width": 6, **changed}
-    return Artist(_alive(dalle.Model(dalle.Settings.model_validate(given))), tokenizer, device=CPU)
+    return ImageGenerator(_alive(dalle.Model(dalle.Settings.model_validate(given))), tokenizer, device=CPU)
 
 
 def _alive(model: nn.Module) -> nn.Module:

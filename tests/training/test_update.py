@@ -15,7 +15,7 @@ from multihead.errors import UserError
 from multihead.nn.losses import Loss, Term
 from multihead.settings import TrainingSettings
 from multihead.training import optimizers
-from multihead.training.captured import can_capture
+from multihead.training.cuda_graphs import can_capture
 from multihead.training.update import Told, Updater, totals_of
 
 STRINGS = strings(23, 11, seed=3)

@@ -12,7 +12,7 @@ from multihead import recipe as recipes
 from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.generation.writer import Writer, _until
+from multihead.generation.text_generator import TextGenerator, _until
 from multihead.models.gpt import GPT
 from multihead.models.gpt import Settings as GPTSettings
 from multihead.recipe import Recipe
@@ -69,7 +69,7 @@ def test_a_run_tells_how_it_learns_and_writes(trained: Path) -> None:
     assert (trained / "curves.svg").stat().st_size > 1000
     assert "# step 6" in (trained / "samples.txt").read_text(encoding="utf-8")
     assert Run.open(trained).recipe.values()["model.vocab_size"] == 4 + len(set(TEXT))
-    written = "".join(Writer.load(trained).write("the cat", SearchSettings(max_tokens=29)))
+    written = "".join(TextGenerator.load(trained).write("the cat", SearchSettings(max_tokens=29)))
     assert 0 < len(written) <= 29
 
 
@@ -110,7 +110,7 @@ def test_another_text_is_another_run(tmp_path: Path, small: Make, trained: Path)
 LETTERS = learn([TEXT], "chars", 53, 1)
 
 
-def writer(positions: str = "learned", context: int = 11) -> Writer:
+def writer(positions: str = "learned", context: int = 11) -> TextGenerator:
     settings = GPTSettings.model_validate(
         {
             "vocab_size": LETTERS.vocab_size,
@@ -124,10 +124,10 @@ def writer(positions: str = "learned", context: int = 11) -> Writer:
     model = GPT(settings).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.5)
-    return Writer(model, LETTERS, device=torch.device("cpu"), precision="fp32")
+    return TextGenerator(model, LETTERS, device=torch.device("cpu"), precision="fp32")
 
 
-def reference(w: Writer, prompt: str, count: int) -> str:
+def reference(w: TextGenerator, prompt: str, count: int) -> str:
     """Greedy, every token from a whole forward pass: what the caches must come to."""
     model = w.model
     assert isinstance(model, GPT)
@@ -207,5 +207,5 @@ def test_a_character_of_several_bytes_comes_whole() -> None:
     class State:
         length = 0
 
-    w = Writer(Fixed(), bytes_, device=torch.device("cpu"))
+    w = TextGenerator(Fixed(), bytes_, device=torch.device("cpu"))
     assert list(w.write("x", SearchSettings(temperature=0))) == ["é", "가"]

@@ -9,20 +9,20 @@ from pydantic import ValidationError
 from multihead.api.offering import Offering
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.generation.artist import Artist, Drawing
-from multihead.generation.filler import Filler
+from multihead.generation.image_generator import Drawing, ImageGenerator
+from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.picture_classifier import Guess, PictureClassifier, Views
 from multihead.generation.text_classifier import TextClassifier
+from multihead.generation.text_generator import TextGenerator
 from multihead.generation.translation import Translation
-from multihead.generation.writer import Writer
 from multihead.inspect.drawing import paint
+from multihead.inspect.image_inspection import see
 from multihead.inspect.page import Asked, Page, explore, explore_reading, make_page
 from multihead.inspect.page.drawn import explore_painting
 from multihead.inspect.page.kinds import BOTH_WAYS, CAUSAL
 from multihead.inspect.page.over_picture import explore_sight
 from multihead.inspect.page.packing import Json
-from multihead.inspect.reading import Reading, read_class, read_gaps, read_text
-from multihead.inspect.seeing import see
+from multihead.inspect.text_inspection import Reading, read_class, read_gaps, read_text
 from multihead.recipe.values import in_words, spelled
 from multihead.settings import SearchSettings, Settings
 from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
@@ -67,7 +67,7 @@ class LoadedTranslator(Offering, Translator):
         return make_page(explore(self, text, target, full=full))
 
 
-class LoadedWriter(Offering, Writer):
+class LoadedWriter(Offering, TextGenerator):
     """A language model that writes whole texts at once; :meth:`write` writes them bit by bit."""
 
     def generate(self, prompt: str = "", *, number: int = 0, **search: object) -> str:
@@ -93,7 +93,7 @@ class LoadedWriter(Offering, Writer):
         return _of_text(self, read_text(self, text), CAUSAL, full)
 
 
-class LoadedFiller(Offering, Filler):
+class LoadedFiller(Offering, MaskFiller):
     """A model that fills gaps, and shows what it attends to."""
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
@@ -142,7 +142,7 @@ class LoadedPictures(Offering, PictureClassifier):
         return make_page(explore_sight(see(self, Path(picture)), self.model, Asked(full=full)))
 
 
-class LoadedArtist(Offering, Artist):
+class LoadedArtist(Offering, ImageGenerator):
     """A model that draws, and shows which words it looks at while it does."""
 
     def draw(

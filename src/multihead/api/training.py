@@ -6,10 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from multihead.workflows.choosing import chosen
+from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.resolve_recipe import chosen
 from multihead.workflows.train import default_folder
 from multihead.workflows.train import train as train_recipe
-from multihead.workflows.watching import Watcher
 
 Files = str | Path | Sequence[str | Path]
 
@@ -56,7 +56,7 @@ def train(
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
     )
-    with Watcher(console) as watcher:
+    with ProgressDisplay(console) as watcher:
         outcome = train_recipe(made, folder, watcher, init=first)
     if outcome.how == "interrupted":
         raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call goes on")

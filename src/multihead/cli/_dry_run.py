@@ -5,7 +5,7 @@ from rich.table import Table
 
 from multihead.settings import tasks
 from multihead.workflows.dry_run import DryRun
-from multihead.workflows.watching import duration
+from multihead.workflows.progress_display import duration
 
 
 def show(found: DryRun, console: Console) -> None:

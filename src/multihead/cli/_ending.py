@@ -2,7 +2,7 @@
 
 from multihead.cli import _console
 from multihead.training import Outcome
-from multihead.workflows.watching import duration, told
+from multihead.workflows.progress_display import duration, told
 
 
 def ending(outcome: Outcome, began: int, command: str) -> str:

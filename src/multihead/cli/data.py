@@ -23,9 +23,9 @@ from rich.table import Table
 
 from multihead.cli import _console, _options
 from multihead.data.cache import Entry, clear, entries
+from multihead.data.catalogue import KNOWN, known
 from multihead.data.download import get
 from multihead.data.folders import cache_root
-from multihead.data.known import KNOWN, known
 from multihead.errors import UserError
 
 

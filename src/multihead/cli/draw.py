@@ -23,7 +23,7 @@ from PIL import Image
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.errors import UserError
-from multihead.generation.artist import Artist
+from multihead.generation.image_generator import ImageGenerator
 from multihead.run import Run, files
 from multihead.workflows.gallery import gallery
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     _check_name(output)
     run = Run.open(options.run).fit_for("drawing")
     search = recipes.load(run.folder / "recipe.toml", given).search
-    artist = Artist.load(options.run, device=options.device)
+    artist = ImageGenerator.load(options.run, device=options.device)
     if options.caption is None:
         files.write_text(Path(options.page or ""), gallery(run, artist, search, max(options.number, LEAST)))
         return 0

@@ -15,7 +15,7 @@ import tyro
 
 from multihead.cli import _options
 from multihead.errors import UserError
-from multihead.generation.filler import Filler
+from multihead.generation.mask_filler import MaskFiller
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         missing = "no run folder is named" if options.run is None else "there is no text"
         raise UserError(missing, remedy='multihead fill RUN "... [MASK] ..."')
     top = _options.at_least_one("top", options.top)
-    filled = Filler.load(options.run, options.device).fill(options.text, top)
+    filled = MaskFiller.load(options.run, options.device).fill(options.text, top)
     if options.json:
         print(json.dumps(asdict(filled), indent=2, ensure_ascii=False))
         return 0

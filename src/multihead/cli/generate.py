@@ -16,7 +16,7 @@ import tyro
 from multihead import recipe as recipes
 from multihead.cli import _options
 from multihead.errors import UserError
-from multihead.generation.writer import Writer
+from multihead.generation.text_generator import TextGenerator
 from multihead.run import Run
 from multihead.text.lines import STDIN, read_lines
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     run = Run.open(options.run).fit_for("language")
     search = recipes.load(run.folder / "recipe.toml", given).search
     prompt = _typed_in() if options.prompt == STDIN else options.prompt
-    writer = Writer.load(run.folder, device=options.device)
+    writer = TextGenerator.load(run.folder, device=options.device)
     for number in range(options.number):
         texts = writer.write(prompt, search, number=number)
         _put("\n---\n" if number else "")

@@ -29,8 +29,8 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text import numbers
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
+from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
-from multihead.workflows.watching import Watcher
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     console = _console.output()
     numbers.write_files(numbers.make(options.pair, recipe.training.seed), Path(recipe.data.dir))
     console.print(f"a corpus of number words: {recipe.data.dir}")
-    with Watcher(console) as watcher:
+    with ProgressDisplay(console) as watcher:
         outcome = train(recipe, folder, watcher)
     console.print(ending(outcome, watcher.began, f"quickstart {shlex.join(arguments)}"))
     if outcome.how == "interrupted":

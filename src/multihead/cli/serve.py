@@ -27,8 +27,8 @@ from multihead.generation import Translator
 from multihead.inspect.page import Asked
 from multihead.run import Run
 from multihead.serve.app import application
+from multihead.serve.batching import Batcher
 from multihead.serve.service import Direction, Service
-from multihead.serve.waiting import Waiting
 from multihead.workflows import tasks
 from multihead.workflows.inspection import Question
 
@@ -103,7 +103,7 @@ def _direction(folder: str, options: Options, given: Mapping[str, str]) -> Itera
     # Once before anybody waits for it: what is laid out anew for search is laid out then.
     translator.translate(["a"], settings)
     data = run.recipe.data
-    with Waiting(translator.translate) as waiting:
+    with Batcher(translator.translate) as waiting:
         yield Direction(
             folder, data.source_language or "source", data.target_language or "target", waiting, settings
         )

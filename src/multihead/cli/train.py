@@ -19,10 +19,10 @@ from multihead.cli._dry_run import show
 from multihead.cli._ending import ending
 from multihead.recipe import SECTION_NAMES
 from multihead.settings import tasks
-from multihead.workflows.choosing import chosen
 from multihead.workflows.dry_run import dry_run
+from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.resolve_recipe import chosen
 from multihead.workflows.train import default_folder, train
-from multihead.workflows.watching import Watcher
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     run, init = (Path(name) if name else None for name in (options.run, options.init))
     recipe = chosen(options.recipe, files, given, run=run, init=init)
     console = _console.output()
-    with Watcher(console) as watcher:
+    with ProgressDisplay(console) as watcher:
         if options.dry_run:
             found = dry_run(recipe, watcher, init=init)
         else:

@@ -7,7 +7,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from multihead.data.known import KnownData, KnownFile
+from multihead.data.catalogue import KnownData, KnownFile
 from multihead.disk import sync
 from multihead.errors import UserError
 from multihead.progress import OnProgress

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from multihead.data.catalogue import remedy_for_missing
 from multihead.data.hashes import file_sha256
-from multihead.data.known import remedy_for_missing
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_lines

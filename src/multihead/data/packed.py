@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.data.build_cache import found_or_built
 from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256
-from multihead.data.kept import found_or_built
 from multihead.data.store import mapped
 from multihead.errors import UserError
 from multihead.progress import OnProgress

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from multihead.data import store, vocabularies
+from multihead.data.build_cache import found_or_built
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
 from multihead.data.folders import cache_root
 from multihead.data.inputs import contents, reread
-from multihead.data.kept import found_or_built
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
 from multihead.progress import OnProgress

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from multihead import randomness
+from multihead.data.build_cache import found_or_built
 from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256, sentence_hash
-from multihead.data.kept import found_or_built
 from multihead.data.store import StoreWriter, TokenStore
 from multihead.errors import UserError
 from multihead.progress import OnProgress

@@ -11,11 +11,11 @@ from torch import nn
 
 from multihead import hardware
 from multihead.attention_maps.calls import evaluating
+from multihead.engines.choose import LatestStepper
 from multihead.errors import UserError
 from multihead.generation.batching import Asked, by_length, to_source
 from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import search
-from multihead.generation.stepping import LatestStepper
 from multihead.generation.translation import Output, PairScore, Translation
 from multihead.generation.unknown import stand_ins
 from multihead.hardware import Precision

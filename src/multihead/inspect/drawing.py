@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from multihead.attention_maps import AttentionRecord, Sentence, Token, record_sequence, sentence
 from multihead.attention_maps.alignment import mutual_information
 from multihead.data.pictures.opening import Pixels, fitted, open_picture
-from multihead.generation.artist import Artist
+from multihead.generation.image_generator import ImageGenerator
 from multihead.settings.tasks.drawing import SearchSettings
 
 Floats = NDArray[np.float32]
@@ -64,7 +64,7 @@ class Painting:
 
 
 def paint(
-    artist: Artist, caption: str, settings: SearchSettings | None = None, given: Path | None = None
+    artist: ImageGenerator, caption: str, settings: SearchSettings | None = None, given: Path | None = None
 ) -> Painting:
     """Draw a picture for a caption, or take a given one, and record the attention of its drawing.
 

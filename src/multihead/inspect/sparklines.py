@@ -1,4 +1,4 @@
-"""Learning curves for a terminal: one line of blocks each."""
+"""OptimisationSettings curves for a terminal: one line of blocks each."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

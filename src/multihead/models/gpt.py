@@ -76,7 +76,7 @@ class GPT(nn.Module):
     """Maps token ids to logits of the next token."""
 
     capturable = True
-    """Its loss is a fixed sequence of kernels for a shape of batch (``training.captured``)."""
+    """Its loss is a fixed sequence of kernels for a shape of batch (``training.cuda_graphs``)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()

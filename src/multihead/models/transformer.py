@@ -12,8 +12,6 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import PairBatch, Source
-from multihead.models._transformer_gpu import GPUTransformer
-from multihead.models._transformer_search import PreparedTransformer
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import (
     DotProductAttention,
@@ -31,11 +29,8 @@ from multihead.nn import (
 from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.dropout import Dropout
-from multihead.nn.fixed_decoder import FixedDecoder
 from multihead.nn.initialisation import initialise
-from multihead.nn.native_layers import suits
 from multihead.nn.positions import NoPositions
-from multihead.nn.prepared import preparable
 from multihead.nn.residual import ResidualKind
 from multihead.nn.score_functions import AdditiveScore, DotScore
 from multihead.nn.teacher_forcing import agreeing_loss, next_token_loss, target_log_probabilities
@@ -199,7 +194,7 @@ class Transformer(nn.Module):
 
     @property
     def capturable(self) -> bool:
-        """Whether the loss is a fixed sequence of kernels for a shape of batch (``training.captured``)."""
+        """Whether the loss is a fixed sequence of kernels for a shape of batch (``training.cuda_graphs``)."""
         return not self.settings.r_drop
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
@@ -236,36 +231,6 @@ class Transformer(nn.Module):
         """Append one token to every hypothesis; logits of the next, (R, V) (``search.Stepper``)."""
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.output.logits(hidden_R1d[:, 0], self.output_bias), state
-
-    def prepared(self, dtype: torch.dtype) -> PreparedTransformer | None:
-        """This model as it is now, laid out for search on a CPU; None: it has parts that cannot be.
-
-        Args:
-            dtype: of its matrices; int8 is for the native kernels alone.
-        """
-        layers = [*self.encoder.layers, *self.decoder.layers]
-        if self.settings.window or not preparable(layers):
-            return None
-        if dtype == torch.int8 and not all(map(suits, layers)):
-            return None
-        with torch.no_grad():
-            return PreparedTransformer(
-                source=(self.source_embedding, self.source_positions),
-                target=(self.target_embedding, self.target_positions),
-                encoder=(self.encoder.layers, self.encoder.norm),
-                decoder=(self.decoder.layers, self.decoder.norm),
-                output=self.output,
-                bias_V=self.output_bias,
-                dtype=dtype,
-            )
-
-    def fixed(self, dtype: torch.dtype) -> GPUTransformer | None:
-        """This model as it is now, laid out for a GPU, which records a search's steps; None: see above."""
-        if self.settings.window or not preparable([*self.encoder.layers, *self.decoder.layers]):
-            return None
-        output = (self.output.weight, self.output_bias)
-        decoder = FixedDecoder(self.decoder.layers, self.decoder.norm, output, dtype)
-        return GPUTransformer(self, (self.target_embedding, self.target_positions), decoder, dtype)
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
         shift_R, allowed = state.before(ids_RQ)

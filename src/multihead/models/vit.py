@@ -92,7 +92,7 @@ class VisionTransformer(nn.Module):
     """Patches, positions, a pre-norm encoder, and a linear classifier (figure 1). Maps pictures to logits."""
 
     capturable = True
-    """Its loss is a fixed sequence of kernels for a shape of batch (``training.captured``)."""
+    """Its loss is a fixed sequence of kernels for a shape of batch (``training.cuda_graphs``)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()

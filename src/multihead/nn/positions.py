@@ -38,7 +38,7 @@ class SinusoidalPositions(nn.Module):
         """What is added at positions 0, 1, ..., at least up to ``end``, (any, d_model)."""
         if end > len(self.table):
             longer = sinusoids(2 * end, self.d_model, interleaved=self.interleaved)
-            # Kernels that were recorded (``training.captured``) go on reading the old one.
+            # Kernels that were recorded (``training.cuda_graphs``) go on reading the old one.
             self._outgrown.append(self.table)
             self.table = longer.to(self.table)
         return self.table

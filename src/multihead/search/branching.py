@@ -8,7 +8,7 @@ from torch import Tensor, inf
 
 from multihead.search.constraints import Constraint, forbid_
 from multihead.search.distribution import largest, log_normaliser
-from multihead.search.live import Live
+from multihead.search.hypotheses import Live
 
 IMPOSSIBLE = -1e4
 """Least score of an end where there must be one: finite, as -infinity marks unused rows."""

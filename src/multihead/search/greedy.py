@@ -12,9 +12,9 @@ from multihead.search.constraints import Constraint
 from multihead.search.hypothesis import Hypothesis
 from multihead.search.limits import DEFAULT, Limits
 from multihead.search.observer import Observer
+from multihead.search.request import whole
 from multihead.search.rollout import rollout
 from multihead.search.stepper import State, Stepper
-from multihead.search.whole import whole
 
 S = TypeVar("S", bound=State)
 

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from multihead.errors import UserError
-from multihead.serve.asking import RefusedError, question
+from multihead.serve.request import RefusedError, question
 from multihead.serve.service import Service
 
 PAGE = Path(__file__).with_name("page.html")

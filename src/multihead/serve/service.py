@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from multihead.errors import UserError
 from multihead.generation import Translation
-from multihead.serve.asking import Question, RefusedError
+from multihead.serve.batching import Batcher, BusyError
 from multihead.serve.languages import name
-from multihead.serve.waiting import BusyError, Waiting
+from multihead.serve.request import Question, RefusedError
 from multihead.settings import SearchSettings
 
 
@@ -27,7 +27,7 @@ class Direction:
     name: str
     source: str
     target: str
-    waiting: Waiting
+    waiting: Batcher
     settings: SearchSettings
 
 

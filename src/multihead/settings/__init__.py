@@ -11,16 +11,16 @@ from multihead.settings.tasks.translation import (
     TokenizerSettings,
     ValidationSettings,
 )
-from multihead.settings.training import FirstStage, Learning, TrainingSettings, Watching
+from multihead.settings.training import FirstStage, OptimisationSettings, TrainingSettings, ValidationSchedule
 
 __all__ = [
     "DataSettings",
     "FirstStage",
-    "Learning",
+    "OptimisationSettings",
     "SearchSettings",
     "Settings",
     "TokenizerSettings",
     "TrainingSettings",
+    "ValidationSchedule",
     "ValidationSettings",
-    "Watching",
 ]

@@ -7,7 +7,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 from multihead.settings.base import Settings
 
 
-class Learning(Settings):
+class OptimisationSettings(Settings):
     """How the weights are found."""
 
     steps: PositiveInt = 10_000
@@ -78,14 +78,14 @@ class FirstStage(NamedTuple):
     """Their peak rate."""
 
 
-class TrainingSettings(Learning):
+class TrainingSettings(OptimisationSettings):
     """How the weights are found."""
 
     batch_tokens: PositiveInt = 4096
     """Target tokens a batch, end symbols included (padding not counted)."""
 
 
-class Watching(Settings):
+class ValidationSchedule(Settings):
     """How a run is watched, and when it stops: what the training loop asks for."""
 
     every: PositiveInt = 500

@@ -1,4 +1,4 @@
-"""Learning a tokenizer from text. The same text gives the same tokenizer, in whatever process."""
+"""Training a tokenizer from text. The same text gives the same tokenizer, in whatever process."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

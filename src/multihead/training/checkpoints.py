@@ -7,8 +7,8 @@ at the end of a run, so that a run which is cut off, or grows, comes to the same
 from functools import partial
 
 from multihead.run import Run
-from multihead.settings import Watching
-from multihead.training.final import Load, Weights, is_better
+from multihead.settings import ValidationSchedule
+from multihead.training.model_selection import Load, Weights, is_better
 from multihead.training.progress import Progress
 
 BEST = "best"
@@ -24,7 +24,7 @@ class Checkpoints:
         averaged: how many are averaged in the end.
     """
 
-    def __init__(self, run: Run, validation: Watching, averaged: int) -> None:
+    def __init__(self, run: Run, validation: ValidationSchedule, averaged: int) -> None:
         self.run, self.validation, self.averaged = run, validation, averaged
 
     def take_in(self, progress: Progress, weights: Weights, metrics: dict[str, float]) -> bool:

@@ -19,16 +19,16 @@ from multihead import hardware
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.run import Run
-from multihead.settings import FirstStage, Learning, Watching
-from multihead.training import final, optimizers
-from multihead.training.captured import updater
+from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
+from multihead.training import model_selection, optimizers
 from multihead.training.checkpoints import Checkpoints
-from multihead.training.feeding import fed
+from multihead.training.cuda_graphs import updater
 from multihead.training.interrupt import watched
+from multihead.training.metrics import Interval
+from multihead.training.prefetch import fed
 from multihead.training.progress import Progress
 from multihead.training.schedules import staged_rate
 from multihead.training.state import State
-from multihead.training.telling import Interval
 
 Group = list[tuple[Batch, Position]]
 """The micro-batches of one update, each with the position after it."""
@@ -106,8 +106,8 @@ class Training:
         stream: Callable[[Position], Stream[Batch]],
         validate: Callable[[nn.Module, int], Validation],
         observer: Observer,
-        settings: Learning,
-        validation: Watching,
+        settings: OptimisationSettings,
+        validation: ValidationSchedule,
         d_model: int,
         device: torch.device,
     ) -> None:
@@ -242,7 +242,7 @@ class Training:
     def _finish(self) -> Outcome:
         """Choose the final weights by validation and write them as the run's model."""
         trained = {name: weight.clone() for name, weight in self.model.state_dict().items()}
-        offered = final.candidates(
+        offered = model_selection.candidates(
             self.settings,
             last=lambda: trained,
             best=self.checkpoints.load_best if self.progress.best is not None else None,
@@ -256,7 +256,7 @@ class Training:
             seen[name] = self._look().metrics
         metric, step = self.validation.metric, self.progress.step
         values = {name: metrics[metric] for name, metrics in seen.items()}
-        chosen = final.best_of(seen, metric)
+        chosen = model_selection.best_of(seen, metric)
         self.run.save_model(offered[chosen](), {"step": step, "weights": chosen})
         self.model.load_state_dict(trained)
         event = {"event": "end", "step": step, "weights": chosen, "candidates": values}

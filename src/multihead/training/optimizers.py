@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from multihead.errors import UserError
 from multihead.hardware import pick_dtype
-from multihead.settings import Learning
+from multihead.settings import OptimisationSettings
 from multihead.training.muon import INNER, Muon, inner_matrices
 
 PREFIX = "optimizer."
@@ -17,7 +17,7 @@ PART = "part"
 """Of a group of parameters: its rate as a part of the training's."""
 
 
-def make_optimizer(model: nn.Module, settings: Learning) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, settings: OptimisationSettings) -> torch.optim.Optimizer:
     """Return Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) or Muon; only matrices decay.
 
     With ``layer_decay`` below 1 the rate falls from layer to layer, as ``depths`` of the model says.

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from multihead.data.stream import Position
-from multihead.training.telling import Interval
+from multihead.training.metrics import Interval
 
 
 @dataclass

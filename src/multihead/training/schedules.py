@@ -2,10 +2,10 @@
 
 import math
 
-from multihead.settings import FirstStage, Learning
+from multihead.settings import FirstStage, OptimisationSettings
 
 
-def staged_rate(step: int, first: FirstStage | None, settings: Learning, d_model: int) -> float:
+def staged_rate(step: int, first: FirstStage | None, settings: OptimisationSettings, d_model: int) -> float:
     """Return the rate of update ``step`` of a model that may have a stage before the recipe's schedule.
 
     The first stage rises to its own peak, for at most a tenth of it, and falls to 0 by half a cosine; then
@@ -25,7 +25,7 @@ def staged_rate(step: int, first: FirstStage | None, settings: Learning, d_model
     return learning_rate(step, settings.model_copy(update=own), d_model)
 
 
-def learning_rate(step: int, settings: Learning, d_model: int) -> float:
+def learning_rate(step: int, settings: OptimisationSettings, d_model: int) -> float:
     """Return the rate of update ``step`` (the first is 1).
 
     - noam: rate * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (Vaswani et al. 2017, eq. 3)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from multihead import hardware, native
 from multihead.errors import UserError
 from multihead.run import Run
-from multihead.settings import Learning
+from multihead.settings import OptimisationSettings
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
 from multihead.training.progress import Progress
@@ -30,7 +30,7 @@ class State:
         device: where the model is.
     """
 
-    def __init__(self, model: nn.Module, settings: Learning, device: torch.device) -> None:
+    def __init__(self, model: nn.Module, settings: OptimisationSettings, device: torch.device) -> None:
         self.model, self.device, self._precision = model, device, settings.precision
         self.optimizer = optimizers.make_optimizer(model, settings)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None

@@ -14,7 +14,7 @@ from multihead.errors import UserError
 from multihead.nn.kernels.byte_products import in_bytes
 from multihead.nn.kernels.sampled_gradient import sampling
 from multihead.nn.losses import Loss, objective
-from multihead.settings import Learning
+from multihead.settings import OptimisationSettings
 from multihead.training.compiling import LossFunction, compiled, repeatable
 
 
@@ -41,7 +41,7 @@ class Updater:
         self,
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
-        settings: Learning,
+        settings: OptimisationSettings,
         device: torch.device,
     ) -> None:
         self.model, self.optimizer, self.settings, self.device = model, optimizer, settings, device

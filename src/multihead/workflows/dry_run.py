@@ -15,7 +15,7 @@ from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.training import optimizers
-from multihead.training.captured import updater
+from multihead.training.cuda_graphs import updater
 from multihead.workflows.tasks import ready
 from multihead.workflows.train import Observer, new_model
 

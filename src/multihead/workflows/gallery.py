@@ -19,7 +19,7 @@ from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.data.pictures.captioned import Captioned, prepare
 from multihead.data.pictures.opening import as_picture, fitted
 from multihead.data.pictures.store import PictureStore
-from multihead.generation.artist import Artist
+from multihead.generation.image_generator import ImageGenerator
 from multihead.run import Run
 from multihead.settings.tasks.drawing import SearchSettings
 
@@ -57,7 +57,7 @@ class Row:
     difference: float
 
 
-def gallery(run: Run, artist: Artist, search: SearchSettings, count: int) -> str:
+def gallery(run: Run, artist: ImageGenerator, search: SearchSettings, count: int) -> str:
     """Return the page, as HTML that needs no other file.
 
     Args:
@@ -86,7 +86,7 @@ def gallery(run: Run, artist: Artist, search: SearchSettings, count: int) -> str
 
 
 def rows(
-    artist: Artist, data: Captioned, store: PictureStore, search: SearchSettings, count: int
+    artist: ImageGenerator, data: Captioned, store: PictureStore, search: SearchSettings, count: int
 ) -> list[Row]:
     """Return some pictures of a store, spread over it, with what becomes of them."""
     batches = CaptionBatches(data, store)

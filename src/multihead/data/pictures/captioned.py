@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from multihead.data.build_cache import found_or_built
+from multihead.data.catalogue import remedy_for_missing
 from multihead.data.folders import cache_root
-from multihead.data.kept import found_or_built
-from multihead.data.known import remedy_for_missing
 from multihead.data.pictures.opening import Form, channels_of, fitted, open_picture
 from multihead.data.pictures.prepare import CHANNELS
 from multihead.data.pictures.shapes import draw_shapes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead.data.known import remedy_for_missing
+from multihead.data.catalogue import remedy_for_missing
 from multihead.data.pictures.idx import is_idx, read_idx
 from multihead.data.pictures.opening import SUFFIXES, open_picture
 from multihead.data.pictures.table import cells

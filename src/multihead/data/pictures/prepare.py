@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.data.build_cache import found_or_built
 from multihead.data.folders import cache_root
-from multihead.data.kept import found_or_built
 from multihead.data.pictures.digits import NAMES, draw_digits
 from multihead.data.pictures.listing import ArrayListing, Listing, listed
 from multihead.data.pictures.opening import Form, channels_of, fitted

@@ -11,12 +11,12 @@ from torch import nn
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import chosen
 from multihead.data.pictures.opening import Pixels, as_picture
+from multihead.inspect.image_inspection import Sight
 from multihead.inspect.page import inputs, packing
 from multihead.inspect.page.kinds import PATCHES
 from multihead.inspect.page.listing import attention
 from multihead.inspect.page.packing import Floats, Json
 from multihead.inspect.page.sequence import Asked, SequenceExploration, content_of, in_short, listed_guesses
-from multihead.inspect.seeing import Sight
 
 BEGINNING = Asked()
 SMALL = 96

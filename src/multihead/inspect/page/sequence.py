@@ -15,7 +15,7 @@ from multihead.inspect.page import heads, inputs, numbers, packing
 from multihead.inspect.page.exploring import EVERYTHING, MOST_BYTES, MOST_TOKENS
 from multihead.inspect.page.listing import attention, sides_listed
 from multihead.inspect.page.packing import Floats, Json
-from multihead.inspect.reading import Guesses, Reading
+from multihead.inspect.text_inspection import Guesses, Reading
 from multihead.text.tokenizer import Tokenizer
 
 

@@ -16,7 +16,9 @@ import torch
 from torch import Tensor
 
 from multihead import native
-from multihead.nn.kernels.packed_linear import PANEL
+
+PANEL = 64
+"""Outputs side by side in a packed matrix (``native/products.h``)."""
 
 # Not of the whole process: while one thread trains another may translate.
 _wanted = ContextVar("in_bytes", default=False)

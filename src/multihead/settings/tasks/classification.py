@@ -8,7 +8,7 @@ from pydantic import Field, PositiveInt, field_validator
 from multihead.settings.base import Settings, distinct
 from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.settings.training import TrainingSettings as Base
-from multihead.settings.training import Watching
+from multihead.settings.training import ValidationSchedule
 
 USE = "classify {run} -i texts.txt"
 """The command that uses a trained run."""
@@ -57,7 +57,7 @@ class TrainingSettings(Base):
     ones, which know most already, change least (Howard and Ruder 2018, sec. 3.2); 1: all the same."""
 
 
-class ValidationSettings(Watching):
+class ValidationSettings(ValidationSchedule):
     """How a run is watched, and when it stops."""
 
     metric: Literal["accuracy", "f1", "loss"] = "accuracy"

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from multihead.settings.base import Settings
-from multihead.settings.training import Learning, Watching
+from multihead.settings.training import OptimisationSettings, ValidationSchedule
 
 USE = 'draw {run} "..." -n 8 -o grid.png'
 """The command that uses a trained run."""
@@ -48,14 +48,14 @@ class TokenizerSettings(Settings):
     """Most tokens in a vocabulary, special symbols included."""
 
 
-class TrainingSettings(Learning):
+class TrainingSettings(OptimisationSettings):
     """How the weights are found."""
 
     batch_pictures: PositiveInt = 64
     """Pictures a batch."""
 
 
-class ValidationSettings(Watching):
+class ValidationSettings(ValidationSchedule):
     """How a run is watched, and when it stops."""
 
     metric: Literal["exact", "accuracy"] = "exact"

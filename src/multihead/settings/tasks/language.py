@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from multihead.settings.base import Settings
-from multihead.settings.training import TrainingSettings, Watching
+from multihead.settings.training import TrainingSettings, ValidationSchedule
 
 USE = 'generate {run} --prompt "..."'
 """The command that uses a trained run."""
@@ -48,7 +48,7 @@ class TokenizerSettings(Settings):
     """A tokenizer.json to use instead of learning one."""
 
 
-class ValidationSettings(Watching):
+class ValidationSettings(ValidationSchedule):
     """How a run is watched, and when it stops."""
 
     metric: Literal["loss", "accuracy"] = "loss"

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, PositiveInt
 
 from multihead.settings.base import Settings
-from multihead.settings.training import TrainingSettings, Watching
+from multihead.settings.training import TrainingSettings, ValidationSchedule
 
 USE = 'fill {run} "... [MASK] ..."'
 """The command that uses a trained run."""
@@ -60,7 +60,7 @@ class TokenizerSettings(Settings):
     """A tokenizer.json to use instead of learning one; a run folder's, so that its [MASK] is there."""
 
 
-class ValidationSettings(Watching):
+class ValidationSettings(ValidationSchedule):
     """How a run is watched, and when it stops."""
 
     metric: Literal["loss", "accuracy"] = "loss"

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, NonNegativeInt, PositiveInt, field_validator
 
 from multihead.settings.base import Settings, distinct
-from multihead.settings.training import Learning, Watching
+from multihead.settings.training import OptimisationSettings, ValidationSchedule
 
 USE = "classify {run} picture.png"
 """The command that uses a trained run."""
@@ -71,14 +71,14 @@ class AugmentationSettings(Settings):
     """mixup (Zhang et al. 2018): alpha of the Beta distribution by which pictures are mixed; 0: never."""
 
 
-class TrainingSettings(AugmentationSettings, Learning):
+class TrainingSettings(AugmentationSettings, OptimisationSettings):
     """How the weights are found, and how chance changes the pictures meanwhile, each epoch anew."""
 
     batch_pictures: PositiveInt = 128
     """Pictures a batch."""
 
 
-class ValidationSettings(Watching):
+class ValidationSettings(ValidationSchedule):
     """How a run is watched, and when it stops."""
 
     metric: Literal["accuracy", "f1", "loss"] = "accuracy"

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from multihead.settings.base import Settings
-from multihead.settings.training import TrainingSettings, Watching
+from multihead.settings.training import TrainingSettings, ValidationSchedule
 
 USE = "translate {run}"
 """The command that uses a trained run."""
@@ -89,7 +89,7 @@ class TokenizerSettings(Settings):
     """A tokenizer.json for the target side."""
 
 
-class ValidationSettings(Watching):
+class ValidationSettings(ValidationSchedule):
     """How a run is watched, and when it stops."""
 
     metric: Literal["bleu", "chrf", "loss"] = "bleu"

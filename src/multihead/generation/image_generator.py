@@ -1,0 +1,211 @@
+"""A trained run that draws pictures for captions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor, nn
+
+from multihead import hardware, randomness
+from multihead.data.pictures.opening import Form, as_picture, fitted, open_picture
+from multihead.errors import UserError
+from multihead.run import Run
+from multihead.search.sampling import draw, uniform
+from multihead.settings.tasks.drawing import SearchSettings
+from multihead.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that was drawn.
+
+    Attributes:
+        picture: the picture.
+        fits: how well it goes with its caption in the ranker's eyes (a cosine, -1 to 1).
+        codes: that it is made of, row by row.
+    """
+
+    picture: Image.Image
+    fits: float
+    codes: tuple[int, ...]
+
+
+class ImageGenerator:
+    """A model that draws, with its vocabulary.
+
+    Args:
+        model: a ``models.dalle``.
+        tokenizer: cuts captions.
+        device: where it computes.
+        precision: of the matrix products.
+        settings: how to draw where nothing else is said.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer: Tokenizer,
+        *,
+        device: torch.device,
+        precision: hardware.Precision = "fp32",
+        settings: SearchSettings | None = None,
+    ) -> None:
+        self.model: Any = model  # a DALLE: what it offers besides being a module is not in nn.Module
+        self.model.to(device).eval()
+        self.tokenizer, self.device = tokenizer, device
+        self.dtype = hardware.pick_dtype(precision, device)
+        self.settings = settings or SearchSettings()
+        sizes: Any = model.settings
+        self.form = Form(sizes.picture_size, sizes.channels)
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> Self:
+        """Read a trained run.
+
+        Raises:
+            UserError: not a run, not one that draws, not trained yet, no such device.
+        """
+        run, place = Run.open(folder).fit_for("drawing"), hardware.pick_device(device)
+        model = run.load_model(place)
+        return cls(model, run.tokenizers()[0], device=place, settings=run.recipe.search)
+
+    def draw(
+        self,
+        caption: str,
+        count: int = 1,
+        settings: SearchSettings | None = None,
+        *,
+        complete: Path | None = None,
+    ) -> list[Drawing]:
+        """Return pictures for a caption, the fittest first.
+
+        Args:
+            caption: what they shall show.
+            count: how many.
+            settings: how to draw.
+            complete: a picture whose upper part, as much of it as there is, is kept; of a square one half.
+
+        Raises:
+            UserError: a caption with unknown words, or too long; a picture that cannot be read.
+        """
+        settings = settings or self.settings
+        ids = self.encoded(caption)
+        rows = max(count, settings.candidates)
+        given_n = self.upper_codes(complete) if complete else torch.empty(0, dtype=torch.long)
+        keys = [randomness.derive(settings.seed, "drawing", number) for number in range(rows)]
+        codes_Rn = self.codes([ids] * rows, settings, keys=keys, given_Rn=given_n.expand(rows, -1))
+        with torch.no_grad():
+            pixels_RChw = self.model.pixels(codes_Rn.to(self.device))
+            text_1T = torch.tensor([ids], device=self.device)
+            about_1d = self.model.ranker.text(text_1T, torch.tensor([len(ids)], device=self.device))
+            fits_R = (self.model.ranker.picture(pixels_RChw) @ about_1d[0]).tolist()
+        pictures = (pixels_RChw.cpu() * 255).round().byte().numpy()
+        order = sorted(range(rows), key=lambda row: -fits_R[row])[:count]
+        return [
+            Drawing(as_picture(pictures[row]), fits_R[row], tuple(codes_Rn[row].tolist())) for row in order
+        ]
+
+    def encoded(self, caption: str) -> list[int]:
+        """Return a caption's tokens. Raises ``UserError`` where the model cannot take it."""
+        ids, most = self.tokenizer.encode(caption), self.model.settings.text_length
+        unknown = [word for word in caption.split() if self.tokenizer.unk_id in self.tokenizer.encode(word)]
+        if unknown:
+            remedy = "Use words of the captions that it was trained on."
+            raise UserError(f"the model does not know: {', '.join(unknown)}", place="caption", remedy=remedy)
+        if len(ids) > most:
+            fact = f"{len(ids)} tokens are more than a caption may have ({most})"
+            raise UserError(fact, place="caption", remedy="Say it in fewer words.")
+        if not ids:
+            raise UserError("no words", place="caption", remedy="Say what shall be drawn.")
+        return ids
+
+    @torch.inference_mode()
+    def codes(
+        self,
+        texts: Sequence[Sequence[int]],
+        settings: SearchSettings,
+        *,
+        keys: Sequence[int],
+        given_Rn: Tensor | None = None,
+    ) -> Tensor:
+        """Return a picture's codes for each text, (R, n).
+
+        A picture depends on its key, text and given codes alone, not on the others of the batch.
+
+        Args:
+            texts: R captions' ids.
+            settings: how to draw.
+            keys: R numbers that chance depends on.
+            given_Rn: codes that the pictures begin with.
+        """
+        given_Rn = torch.empty(len(texts), 0, dtype=torch.long) if given_Rn is None else given_Rn
+        guided = settings.guidance != 1.0
+        lengths = [len(ids) for ids in texts]
+        width = max(1, *lengths, 1)
+        text_RT = torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in texts], device=self.device)
+        lengths_R = torch.tensor(lengths, device=self.device)
+        codes_Rn, key_R = given_Rn.to(self.device), torch.tensor(keys, device=self.device)
+        if guided:  # every picture once more below, without its caption
+            text_RT, codes_Rn = text_RT.repeat(2, 1), codes_Rn.repeat(2, 1)
+            lengths_R = torch.cat([lengths_R, torch.zeros_like(lengths_R)])
+        decoder, total = self.model.decoder, self.model.settings.grid**2
+        with hardware.autocast(self.device, self.dtype):
+            logits_RK, caches = decoder.begin(text_RT, lengths_R, codes_Rn)
+            for step in range(codes_Rn.shape[1], total):
+                scores_RK = guide(logits_RK.float(), settings.guidance) if guided else logits_RK.float()
+                code_R = _chosen(scores_RK, uniform(key_R, step), settings)
+                code_R = code_R.repeat(2) if guided else code_R
+                codes_Rn = torch.cat([codes_Rn, code_R[:, None]], dim=1)
+                if step + 1 < total:
+                    logits_RK = decoder.step(code_R, caches)
+        return codes_Rn[: len(texts)].cpu()
+
+    def upper_codes(self, path: Path) -> Tensor:
+        """Return the codes of a picture's upper part: all whole rows, but of a square one half of them.
+
+        Raises:
+            UserError: no picture that can be read; less than a row of codes.
+        """
+        picture = open_picture(path)
+        width, height = picture.size
+        grid, size = self.model.settings.grid, self.form.size
+        rows = min(grid // 2 if height >= width else height * grid // width, grid - 1)
+        if not rows:
+            fact = f"{width} x {height} pixels are less than a row of the picture"
+            raise UserError(fact, place=str(path), remedy="Give more of its upper part.")
+        # What lies below the square is not looked at, and of a narrow picture would be scaled to any height.
+        square = picture.crop((0, 0, width, min(width, height)))
+        scaled = square.resize((size, max(1, round(square.height * size / width))), Image.Resampling.BICUBIC)
+        paper = Image.new(picture.mode, (size, size), "white")
+        paper.paste(scaled, (0, 0))
+        pixels = torch.from_numpy(np.array(fitted(paper, self.form)))[None].float() / 255
+        with torch.no_grad():
+            codes_1n: Tensor = self.model.codes(pixels.to(self.device)).cpu()
+        return codes_1n[:, : rows * grid]
+
+
+def guide(logits_2RK: Tensor, guidance: float) -> Tensor:
+    """Scores without a caption plus ``guidance`` times what the caption adds to them, (R, K).
+
+    Args:
+        logits_2RK: R rows with their captions, then the same R without.
+        guidance: 1 changes nothing.
+    """
+    told_RK, untold_RK = logits_2RK.log_softmax(dim=-1).chunk(2)
+    return torch.lerp(untold_RK, told_RK, guidance)
+
+
+def _chosen(scores_RK: Tensor, uniform_R: Tensor, settings: SearchSettings) -> Tensor:
+    if settings.temperature == 0:
+        return scores_RK.argmax(dim=1)
+    return draw(
+        scores_RK,
+        uniform_R,
+        temperature=settings.temperature,
+        top_k=settings.top_k,
+        top_p=settings.top_p,
+    )

@@ -1,0 +1,57 @@
+"""Classes of texts: from tables of texts and labels to batches."""
+
+import torch
+
+from multihead.data.text_batches import TextsStream, labelled, lengths
+from multihead.data.texts import prepare_texts
+from multihead.errors import UserError
+from multihead.progress import OnProgress
+from multihead.recipe import Recipe, with_model
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks.classification.validation import Validator
+from multihead.workflows.tasks.masked.data import named_files, sizes, told
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
+) -> Ready:
+    """See ``workflows.tasks.ready``. It may begin with a model that fills gaps."""
+    if beginning and beginning.task not in ("masked", "classification"):
+        beginning.fit_for("masked")  # refuses it
+    known = beginning.tokenizers()[0] if beginning else None
+    training = recipe.training
+    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, known=known)
+    if len(texts.labels) < 2:
+        fact = f"{len(texts.labels)} classes in the training files"
+        raise UserError(fact, place="data.label_field", remedy="Is it the right column?")
+    names = recipe.data.class_names or texts.labels
+    if len(names) != len(texts.labels):
+        fact = f"{len(names)} names for {len(texts.labels)} classes ({', '.join(texts.labels)})"
+        raise UserError(fact, place="data.class_names")
+    recipe = with_model(
+        recipe,
+        {"vocab_size": texts.tokenizer.vocab_size, "classes": len(texts.labels), "class_names": names},
+    )
+    max_length = recipe.data.max_length
+    used = lengths(texts.train, max_length)
+
+    return Ready(
+        recipe=recipe,
+        tokenizers=(texts.tokenizer,),
+        fingerprint=texts.fingerprint,
+        files=named_files(recipe.data),
+        data={"texts": len(texts.train), "empty": texts.empty, "labels": list(texts.labels)},
+        told=[*told(texts, max_length), f"classes: {', '.join(names)}"],
+        sizes={**sizes(texts), "classes": ", ".join(names)},
+        tokens_an_epoch=int(used.sum()) + 2 * len(used),
+        stream=lambda position: TextsStream(
+            used,
+            lambda rows, epoch: labelled(texts.train, rows, texts.tokenizer, max_length),
+            batch_tokens=training.batch_tokens,
+            seed=training.seed,
+            position=position,
+        ),
+        validate=Validator(texts, recipe, device),
+    )

@@ -1,0 +1,40 @@
+"""How a classifier of texts is looked at in training: likelihood, accuracy, F1."""
+
+import torch
+from torch import nn
+
+from multihead import hardware
+from multihead.data.text_batches import in_order, labelled, lengths
+from multihead.data.texts import PreparedTexts
+from multihead.recipe import Recipe
+from multihead.scores.classes import class_scores
+from multihead.settings import Settings
+from multihead.training import Validation
+from multihead.workflows.tasks.pictures.validation import most_confused
+
+
+class Validator:
+    """Validates a model on at most ``validation.max_texts`` of the prepared texts."""
+
+    def __init__(self, texts: PreparedTexts, recipe: Recipe[Settings], device: torch.device) -> None:
+        self.texts, self.device = texts, device
+        self.max_length: int = recipe.data.max_length
+        self.dtype = hardware.pick_dtype(recipe.training.precision, device)
+        self.names: tuple[str, ...] = recipe.model.class_names  # type: ignore[attr-defined]
+        used = lengths(texts.valid, self.max_length)
+        self.batches = in_order(used, recipe.training.batch_tokens, recipe.validation.max_texts)
+
+    def __call__(self, model: nn.Module, step: int) -> Validation:
+        """Return loss (a text), accuracy, mean F1; and what is confused most, as text."""
+        nll, right, guessed = 0.0, [], []
+        for rows in self.batches:
+            batch = labelled(self.texts.valid, rows, self.texts.tokenizer, self.max_length)
+            with hardware.autocast(self.device, self.dtype):
+                logits_BK = model(batch.input.to(self.device))
+            log_p_BK = logits_BK.float().log_softmax(-1).cpu()
+            nll -= log_p_BK.gather(1, batch.labels_B[:, None]).sum().item()
+            right += batch.labels_B.tolist()
+            guessed += log_p_BK.argmax(1).tolist()
+        scores = class_scores(right, guessed, len(self.names))
+        metrics = {"loss": nll / len(right), "accuracy": scores.accuracy, "f1": scores.f1}
+        return Validation(metrics, most_confused(scores, self.names))

@@ -1,0 +1,62 @@
+"""Pictures for captions: from captioned pictures to batches."""
+
+from pathlib import Path
+
+import torch
+
+from multihead.data.pictures.caption_batches import CaptionBatches
+from multihead.data.pictures.captioned import prepare
+from multihead.data.pictures.stream import PictureStream
+from multihead.errors import UserError
+from multihead.progress import OnProgress
+from multihead.recipe import Recipe, with_model
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks.drawing.validation import Validator
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
+) -> Ready:
+    """See ``workflows.tasks.ready``."""
+    data, training = recipe.data, recipe.training
+    found = prepare(data, recipe.tokenizer, progress=progress)
+    if beginning is not None and beginning.tokenizers()[0].fingerprint != found.tokenizer.fingerprint:
+        raise UserError(
+            "its captions have other words than these",
+            place=str(beginning.folder),
+            remedy="Only a run of the same captions can be gone on with.",
+        )
+    sizes = {
+        "vocab_size": found.tokenizer.vocab_size,
+        "text_length": found.text_length,
+        "picture_size": found.form.size,
+        "channels": found.form.channels,
+    }
+    recipe = with_model(recipe, sizes)
+    seen = CaptionBatches(found, found.train)
+    listed = [Path(data.dir) / name for name in (data.captions, data.pictures) if name]
+    form = f"{found.form.size} x {found.form.size}, {'grey' if found.form.channels == 1 else 'colour'}"
+    return Ready(
+        recipe=recipe,
+        tokenizers=(found.tokenizer,),
+        fingerprint=found.fingerprint,
+        files=[path for path in listed if path.is_file()],
+        data={"pictures": len(found.train), "held_out": len(found.valid)},
+        told=[
+            f"{len(found.train):,} captioned pictures to train on, {form}",
+            f"{len(found.valid):,} with captions that are never seen in training",
+            f"vocabulary: {found.tokenizer.vocab_size:,} tokens; longest caption: {found.text_length}",
+        ],
+        sizes={"training pictures": f"{len(found.train):,}", "validation pictures": f"{len(found.valid):,}"},
+        tokens_an_epoch=len(found.train),
+        stream=lambda position: PictureStream(
+            len(found.train),
+            lambda indices, _: seen.batch(indices.tolist()),
+            batch_pictures=training.batch_pictures,
+            seed=training.seed,
+            position=position,
+        ),
+        validate=Validator(CaptionBatches(found, found.valid), recipe, device),
+    )

@@ -1,0 +1,68 @@
+"""Language models: from text files to batches of running text."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from multihead.data.packed import PackedText, pack
+from multihead.data.windows import TextStream
+from multihead.errors import UserError
+from multihead.progress import OnProgress
+from multihead.recipe import Recipe, with_model
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks.language.validation import Validator
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
+) -> Ready:
+    """See ``workflows.tasks.ready``."""
+    known = beginning.fit_for("language").tokenizers()[0] if beginning else None
+    text = pack(recipe.data, recipe.tokenizer, progress=progress, known=known)
+    recipe = with_model(recipe, {"vocab_size": text.tokenizer.vocab_size})
+    context: int = recipe.model.context  # type: ignore[attr-defined]
+    if len(text.valid) < 2:
+        raise UserError(
+            "no text is left to validate on",
+            place="data.valid_fraction",
+            remedy="Raise it, or name a file: data.valid_files.",
+        )
+    return Ready(
+        recipe=recipe,
+        tokenizers=(text.tokenizer,),
+        fingerprint=text.fingerprint,
+        files=[Path(recipe.data.dir) / name for name in (*recipe.data.files, *recipe.data.valid_files)],
+        data={"tokens": len(text.train), "characters": text.characters[0]},
+        told=_told(text),
+        sizes={
+            "training text": f"{text.characters[0]:,} characters, {len(text.train):,} tokens",
+            "validation text": f"{text.characters[1]:,} characters, {len(text.valid):,} tokens",
+            "vocabulary": f"{text.tokenizer.vocab_size:,}",
+        },
+        tokens_an_epoch=len(text.train),
+        stream=lambda position: TextStream(
+            text.train,
+            context=context,
+            batch_tokens=recipe.training.batch_tokens,
+            seed=recipe.training.seed,
+            position=position,
+        ),
+        validate=Validator(text, recipe, device),
+    )
+
+
+def _told(text: PackedText) -> Sequence[str]:
+    lines = [
+        f"{text.characters[0]:,} characters to train on, {len(text.train):,} tokens",
+        f"{text.characters[1]:,} characters to validate on, {len(text.valid):,} tokens",
+        f"vocabulary: {text.tokenizer.vocab_size:,} tokens",
+    ]
+    if any(text.unknown):
+        lines.append(
+            f"{text.unknown[0]:,} tokens of the training text and {text.unknown[1]:,} of the validation text "
+            "are not in it"
+        )
+    return lines

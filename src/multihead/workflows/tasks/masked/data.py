@@ -1,0 +1,84 @@
+"""Filling gaps: from texts to batches with gaps, and pairs of texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from multihead.data.masking import Gaps
+from multihead.data.store import TokenStore
+from multihead.data.text_batches import TextsStream, lengths
+from multihead.data.texts import PreparedTexts, prepare_texts
+from multihead.progress import OnProgress
+from multihead.recipe import Recipe, with_model
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.settings.tasks.classification import DataSettings as Labelled
+from multihead.settings.tasks.masked import DataSettings
+from multihead.text.masking import with_mask
+from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks.masked.validation import Validator
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
+) -> Ready:
+    """See ``workflows.tasks.ready``."""
+    known = with_mask(beginning.fit_for("masked").tokenizers()[0]) if beginning else None
+    training = recipe.training
+    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, known=known)
+    recipe = with_model(recipe, {"vocab_size": texts.tokenizer.vocab_size})
+    max_length = recipe.data.max_length
+
+    def gaps(store: TokenStore, seed: int) -> Gaps:
+        return Gaps(
+            store,
+            texts.tokenizer,
+            max_length=max_length,
+            masked=recipe.data.masked,
+            next_sentence=recipe.data.next_sentence,
+            seed=seed,
+        )
+
+    used, collate = lengths(texts.train, max_length), gaps(texts.train, training.seed)
+    return Ready(
+        recipe=recipe,
+        tokenizers=(texts.tokenizer,),
+        fingerprint=texts.fingerprint,
+        files=named_files(recipe.data),
+        data={"texts": len(texts.train), "empty": texts.empty},
+        told=told(texts, max_length),
+        sizes=sizes(texts),
+        tokens_an_epoch=int(used.sum()) + 2 * len(used),
+        stream=lambda position: TextsStream(
+            used, collate, batch_tokens=training.batch_tokens, seed=training.seed, position=position
+        ),
+        # The same gaps whatever the training's seed, so that trainings can be compared.
+        validate=Validator(texts, gaps(texts.valid, recipe.data.seed), recipe, device),
+    )
+
+
+def named_files(data: DataSettings | Labelled) -> list[Path]:
+    """Return the training and validation files."""
+    return [Path(data.dir) / name for name in (*data.files, *data.valid_files)]
+
+
+def sizes(texts: PreparedTexts) -> dict[str, str]:
+    """Return what the table of a dry run says of texts."""
+    return {
+        "training texts": f"{len(texts.train):,}",
+        "validation texts": f"{len(texts.valid):,}",
+        "vocabulary": f"{texts.tokenizer.vocab_size:,}",
+    }
+
+
+def told(texts: PreparedTexts, max_length: int) -> Sequence[str]:
+    """Return what a person is told of texts."""
+    lines = [f"{len(texts.train):,} texts to train on, {len(texts.valid):,} to validate on"]
+    if texts.empty:
+        lines.append(f"{texts.empty:,} empty texts left out (the first: {', '.join(texts.places)})")
+    cut = int((texts.train.source_lengths > max_length - 2).sum())
+    if cut:
+        lines.append(f"{cut:,} texts are longer than {max_length} pieces: their ends are cut off")
+    lines.append(f"vocabulary: {texts.tokenizer.vocab_size:,} pieces")
+    return lines

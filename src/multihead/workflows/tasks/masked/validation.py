@@ -1,0 +1,70 @@
+"""How a model that fills gaps is looked at in training."""
+
+import math
+from itertools import islice
+
+import torch
+from torch import nn
+
+from multihead import hardware
+from multihead.data.masking import Gaps
+from multihead.data.text_batches import SPECIALS, in_order, lengths
+from multihead.data.texts import PreparedTexts
+from multihead.generation.mask_filler import MaskFiller
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+from multihead.text.masking import MASK, encode_with_gaps
+from multihead.text.tokenizer import Tokenizer
+from multihead.training import Validation
+
+EPOCH = 0
+"""The gaps are always the same, so that validations can be compared."""
+
+
+class Validator:
+    """Validates a model on at most ``validation.max_texts`` of the prepared texts."""
+
+    def __init__(
+        self, texts: PreparedTexts, gaps: Gaps, recipe: Recipe[Settings], device: torch.device
+    ) -> None:
+        self.gaps, self.device, self.precision = gaps, device, recipe.training.precision
+        self.tokenizer = texts.tokenizer
+        used = lengths(texts.valid, recipe.data.max_length)
+        self.batches = in_order(used, recipe.training.batch_tokens, recipe.validation.max_texts)
+        gapped = (_with_gap(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
+        self.shown = list(islice(filter(None, gapped), recipe.validation.samples))
+
+    def __call__(self, model: nn.Module, step: int) -> Validation:
+        """Return loss (a masked piece), perplexity, accuracy, and those of the next sentence; and samples."""
+        dtype = hardware.pick_dtype(self.precision, self.device)
+        sums = {"loss": 0.0, "accuracy": 0.0, "next_loss": 0.0, "next_accuracy": 0.0}
+        masked = pairs = 0
+        for rows in self.batches:
+            batch = self.gaps(rows, EPOCH)
+            with hardware.autocast(self.device, dtype):
+                loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
+            for name in sums.keys() & loss.keys():
+                sums[name] += loss[name].sum.item()
+            masked, pairs = masked + len(batch.places_M), pairs + batch.pairs
+        # Texts of nothing but unknown pieces have no gap.
+        nll = sums["loss"] / masked if masked else math.nan
+        accuracy = sums["accuracy"] / max(1, masked)
+        metrics = {"loss": nll, "perplexity": math.exp(min(nll, 700)), "accuracy": accuracy}
+        if pairs:
+            metrics |= {name: sums[name] / pairs for name in ("next_loss", "next_accuracy")}
+        filler = MaskFiller(model, self.tokenizer, device=self.device, precision=self.precision)
+        samples = []
+        for text, right in self.shown:
+            guesses = ", ".join(f"{g.piece} {g.probability:.2f}" for g in filler.fill(text).gaps[0][:3])
+            samples.append(f"text     {text}\nright    {right}\nguesses  {guesses}")
+        return Validation(metrics, "\n\n".join(samples))
+
+
+def _with_gap(text: str, tokenizer: Tokenizer, most: int) -> tuple[str, str] | None:
+    """Return the beginning of a text with its middle word left out, and the word; None: too few words fit."""
+    for words in (text.split()[:count] for count in (20, 10, 5, 3)):
+        middle = len(words) // 2
+        gapped = " ".join([*words[:middle], MASK, *words[middle + 1 :]])
+        if len(words) > 2 and len(encode_with_gaps(tokenizer, gapped)) <= most:
+            return gapped, words[middle]
+    return None

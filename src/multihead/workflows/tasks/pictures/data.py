@@ -1,0 +1,70 @@
+"""Classes of pictures: from picture files to batches of pixels."""
+
+from pathlib import Path
+
+import torch
+
+from multihead.batch import PictureBatch
+from multihead.data.pictures.batches import PictureBatches
+from multihead.data.pictures.prepare import Prepared, prepare
+from multihead.data.pictures.stream import PictureStream
+from multihead.data.stream import Position
+from multihead.progress import OnProgress
+from multihead.recipe import Recipe, with_model
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.settings.tasks.pictures import DataSettings
+from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks.pictures.validation import Validator
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
+) -> Ready:
+    """See ``workflows.tasks.ready``."""
+    prepared = prepare(recipe.data, progress=progress)
+    recipe = with_model(recipe, model_sizes(prepared))
+    return Ready(
+        recipe=recipe,
+        tokenizers=(),
+        fingerprint=prepared.fingerprint,
+        files=named_files(recipe.data),
+        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
+        told=prepared.report.split("\n"),
+        sizes={
+            "training pictures": f"{len(prepared.train):,}",
+            "validation pictures": f"{len(prepared.valid):,}",
+            "classes": f"{len(prepared.class_names):,}",
+        },
+        tokens_an_epoch=len(prepared.train),
+        stream=lambda position: stream(recipe, prepared, position),
+        validate=Validator(prepared.valid, recipe, device),
+    )
+
+
+def model_sizes(prepared: Prepared) -> dict[str, object]:
+    """Return what the pictures say of the model, by key of [model]."""
+    return {
+        "picture_size": prepared.form.size,
+        "channels": prepared.form.channels,
+        "classes": len(prepared.class_names),
+        "class_names": prepared.class_names,
+    }
+
+
+def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> PictureStream[PictureBatch]:
+    """Return the endless stream of training batches from a position on."""
+    training = recipe.training
+    return PictureStream(
+        len(prepared.train),
+        PictureBatches(prepared.train, training.seed, training).batch,
+        batch_pictures=training.batch_pictures,
+        seed=training.seed,
+        position=position,
+    )
+
+
+def named_files(data: DataSettings) -> list[Path]:
+    """Return the files that pictures are listed in; of folders of pictures, which are hashed anyway, none."""
+    paths = [Path(data.dir) / name for name in (*data.train, *data.valid)]
+    return [path for path in paths if path.is_file()]

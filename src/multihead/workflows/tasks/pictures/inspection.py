@@ -1,0 +1,63 @@
+"""Look into a vision transformer with a picture."""
+
+from functools import cache
+from pathlib import Path
+
+from multihead import hardware
+from multihead.attention_maps import Alignment, Token
+from multihead.attention_maps.alignment import CAUTION
+from multihead.generation.picture_classifier import PictureClassifier
+from multihead.inspect.image_inspection import see
+from multihead.inspect.overlays import Panel, overlays
+from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
+from multihead.inspect.page.over_picture import explore_sight
+from multihead.run import Run
+from multihead.workflows.inspection import Inspection, Question
+
+ROLLOUT = "Attention rollout (Abnar and Zuidema 2020)"
+
+
+def inspect(run: Run, question: Question) -> Inspection:
+    """See ``workflows.tasks.inspect``: a picture's file."""
+    where = hardware.pick_device(question.device)
+    classifier = PictureClassifier(run.load_model(where), device=where)
+    sight = see(classifier, Path(question.without_target("a classifier")))
+    asked = question.asked
+    rows, columns = sight.grid
+
+    @cache
+    def explored() -> SequenceExploration:
+        return explore_sight(sight, classifier.model, asked)
+
+    def page() -> Page:
+        return make_page(explored())
+
+    def numbers() -> str:
+        return as_json(explored().listed)
+
+    def alignment() -> Alignment:
+        """The rollout as a small matrix, the picture's rows by its columns, the largest part made 1."""
+        through = sight.rollout()[-1].reshape(rows, columns)
+        return Alignment(
+            through / through.max(),
+            tuple(Token(str(row + 1), row) for row in range(rows)),
+            tuple(Token(str(column + 1), column) for column in range(columns)),
+            f"{sight.guesses.question} {next(iter(sight.guesses.answers))}. {ROLLOUT}, rows and columns of "
+            f"the picture's patches, the largest as 1. {CAUTION}",
+            rows="row",
+            columns="column",
+        )
+
+    def draw(path: str | Path) -> None:
+        every = [
+            [
+                *(Panel(f"{layer}.{head}", one.reshape(rows, columns)) for head, one in enumerate(heads, 1)),
+                Panel(f"rollout to {layer}", through.reshape(rows, columns)),
+            ]
+            for layer, (heads, through) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
+        ]
+        every[0].append(Panel("the picture", None))
+        how = f"What {sight.asker} looks at: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
+        overlays(sight.pixels_Chw, every, f"{how}each on a scale of its own. {CAUTION}", path)
+
+    return Inspection(page, numbers, draw, alignment)

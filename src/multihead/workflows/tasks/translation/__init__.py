@@ -1,0 +1,6 @@
+"""Translation: from a parallel corpus to batches of sentence pairs."""
+
+from multihead.workflows.tasks.translation.data import ready
+from multihead.workflows.tasks.translation.inspection import inspect
+
+__all__ = ["inspect", "ready"]

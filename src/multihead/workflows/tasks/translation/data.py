@@ -1,0 +1,137 @@
+"""Translation: from a parallel corpus to batches of sentence pairs."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from multihead import hardware, randomness
+from multihead.data.batches import FREE, BatchStream, Position, Reencode, Shapes
+from multihead.data.prepare import Prepared, prepare
+from multihead.data.sanity_checks import doubts
+from multihead.errors import UserError
+from multihead.progress import OnProgress
+from multihead.recipe import Recipe, with_vocabularies
+from multihead.run import Run
+from multihead.settings import DataSettings, Settings
+from multihead.text.bpe_dropout import BPEDropout
+from multihead.text.tokenizer import Tokenizer
+from multihead.workflows.evaluate import read_test_set
+from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks.translation.validation import Validator
+
+CPU_SHAPES = Shapes(multiple=4)
+"""The matrix library compiles its code anew for every new shape; native products of bytes are of any."""
+
+GPU_SHAPES = Shapes(multiple=8, few_rows=True)
+"""An update's kernels are recorded for every new shape (``training.cuda_graphs``)."""
+
+
+def ready(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
+) -> Ready:
+    """See ``workflows.tasks.ready``."""
+    prepared = prepare(
+        recipe.data,
+        recipe.tokenizer,
+        progress=progress,
+        init_tokenizers=beginning.tokenizers() if beginning else None,
+    )
+    source, target = prepared.source_tokenizer, prepared.target_tokenizer
+    recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
+    validator = Validator(prepared, recipe, device)
+    return Ready(
+        recipe=recipe,
+        tokenizers=(source, target),
+        fingerprint=prepared.fingerprint,
+        files=named_files(recipe.data),
+        data={"pairs": len(prepared.train), "cleaning": prepared.report.to_dict()},
+        told=_told(prepared, recipe.data),
+        sizes=_sizes(prepared),
+        tokens_an_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
+        stream=lambda position: batches(recipe, prepared, position, device),
+        validate=validator,
+        look=validator.look,
+    )
+
+
+def batches(
+    recipe: Recipe[Settings], prepared: Prepared, position: Position, device: torch.device
+) -> BatchStream:
+    """Return the endless stream of training batches from a position on, in shapes that suit the device."""
+    source, target = prepared.source_tokenizer, prepared.target_tokenizer
+    dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
+    return BatchStream(
+        prepared.train,
+        batch_tokens=recipe.training.batch_tokens,
+        seed=seed,
+        pad_id=target.pad_id,
+        bos_id=target.bos_id,
+        eos_id=target.eos_id,
+        position=position,
+        source_encode=_reencoder(source, dropout, randomness.derive(seed, "source")),
+        target_encode=_reencoder(target, dropout, randomness.derive(seed, "target")),
+        shapes=_shapes(recipe.training.precision, device),
+    )
+
+
+def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
+    if device.type == "cuda":
+        return GPU_SHAPES
+    return FREE if hardware.trains_in_bytes(precision, device) else CPU_SHAPES
+
+
+def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
+    if not dropout:
+        return None
+    return BPEDropout(tokenizer, dropout, seed).reencode
+
+
+def named_files(data: DataSettings) -> list[Path]:
+    """Return the training and validation files; standard input is none."""
+    names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
+    return [Path(data.dir) / name for name in names if name != "-"]
+
+
+# --- what is told -------------------------------------------------------------------------------------
+
+
+def _told(prepared: Prepared, data: DataSettings) -> Sequence[str]:
+    validation = f"{len(prepared.valid):,} pairs for validation"
+    if prepared.held_out:
+        validation += ", held out of the training data"
+    if prepared.shared:
+        validation += f"; {prepared.shared:,} pairs that share a sentence with them are left out"
+    sizes = [f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)]
+    pieces = f"{sizes[0]} pieces for both sides" if len(sizes) == 1 else f"{sizes[0]} and {sizes[1]} pieces"
+    return str(prepared.report), validation, f"vocabulary: {pieces}", *doubts(prepared), *_unreadable(data)
+
+
+def _unreadable(data: DataSettings) -> Iterator[str]:
+    """Yield what is wrong with test sets, which would be found out after the training only."""
+    for name, files in data.tests.items():
+        try:
+            read_test_set(name, data, files)
+        except UserError as error:
+            yield f"caution: the test set {name} cannot be measured on: {error}"
+
+
+def _sizes(prepared: Prepared) -> dict[str, str]:
+    lengths = {"source": prepared.train.source_lengths, "target": prepared.train.target_lengths}
+    return {
+        "training pairs": f"{len(prepared.train):,}",
+        "validation pairs": f"{len(prepared.valid):,}",
+        "vocabulary": " and ".join(f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)),
+        **{f"{side} length": _spread(found) for side, found in lengths.items()},
+    }
+
+
+def _vocabularies(prepared: Prepared) -> list[Tokenizer]:
+    source, target = prepared.source_tokenizer, prepared.target_tokenizer
+    return [source] if source is target else [source, target]
+
+
+def _spread(lengths: np.ndarray) -> str:
+    median, most = np.quantile(lengths, (0.5, 0.99))
+    return f"median {median:.0f}, 99 % at most {most:.0f}, longest {lengths.max():,} pieces"

@@ -1,0 +1,136 @@
+"""Which recipe is meant by what was typed."""
+
+from pathlib import Path
+
+import pytest
+
+from multihead import recipe as recipes
+from multihead.errors import UserError
+from multihead.workflows.resolve_recipe import chosen
+
+Pair = tuple[Path, Path]
+NOTHING: dict[str, tuple[str, ...]] = {"source": (), "target": (), "valid_source": (), "valid_target": ()}
+
+
+def named(corpus: Pair) -> dict[str, tuple[str, ...]]:
+    return {**NOTHING, "source": (str(corpus[0]),), "target": (str(corpus[1]),)}
+
+
+def test_a_named_recipe_is_taken_with_the_keys_typed() -> None:
+    recipe = chosen("multi30k-de-en", NOTHING, {"training.steps": "77"}, run=None, init=None)
+    assert (recipe.name, recipe.training.steps) == ("multi30k-de-en", 77)
+    assert recipe.data == recipes.load("multi30k-de-en").data
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "rate"),
+    [
+        ("multi30k-de-en", {"training.optimizer": "adam"}, 4e-3),
+        ("multi30k-de-en", {"training.optimizer": "muon"}, 8e-3),
+        ("multi30k-de-en", {"training.optimizer": "adam", "training.learning_rate": "7e-3"}, 7e-3),
+        ("multi30k-en-de", {"training.optimizer": "muon"}, 6e-3),
+        ("multi30k-en-de", {"training.optimizer": "adamw"}, 3e-3),
+    ],
+)
+def test_another_optimiser_brings_its_rate_along(name: str, given: dict[str, object], rate: float) -> None:
+    recipe = chosen(name, NOTHING, given, run=None, init=None)
+    assert recipe.training.optimizer == given["training.optimizer"]
+    assert recipe.training.learning_rate == pytest.approx(rate)
+
+
+def test_files_are_named_from_the_working_folder_whatever_the_recipes_folder_is(
+    corpus: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(corpus[0].parent)
+    recipe = chosen("multi30k-de-en", {**NOTHING, "source": ("train.de",)}, {}, run=None, init=None)
+    assert Path(recipe.data.dir) / recipe.data.source[0] == corpus[0]
+
+
+def test_with_training_files_of_ones_own_nothing_of_the_recipes_corpus_is_left(corpus: Pair) -> None:
+    own = chosen("multi30k-en-fr", named(corpus), {}, run=None, init=None)
+    assert (own.data.valid_source, own.data.valid_target, own.data.tests) == ((), (), {})
+    assert (own.data.source_language, own.data.target_language) == ("de", "en")
+    assert own.model == recipes.load("multi30k-en-fr").model
+    kept = chosen("multi30k-en-fr", {**NOTHING, "valid_source": ("a.tsv",)}, {}, run=None, init=None)
+    assert kept.data.source == ("train.en.gz",)
+    assert kept.data.tests == recipes.load("multi30k-en-fr").data.tests
+
+
+def test_without_a_recipe_settings_follow_from_the_corpus(corpus: Pair) -> None:
+    recipe = chosen(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None)
+    assert recipe.name == "de-en"
+    assert (recipe.data.source_language, recipe.data.target_language) == ("de", "en")
+    assert recipe.model.model_dump()["num_layers"] == 1
+    assert recipe.tokenizer.vocab_size < recipes.from_toml("").tokenizer.vocab_size
+    assert chosen(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None) == recipe
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
+def test_another_kind_of_model_gets_settings_of_its_own(corpus: Pair, kind: str) -> None:
+    recipe = chosen(None, named(corpus), {"model.kind": kind}, run=None, init=None)
+    assert recipe.kind == kind
+    assert recipe.model.model_dump()["d_embedding"] == 128
+    assert recipe.training.optimizer == "adam"
+
+
+def test_pairs_are_refused_for_a_model_that_does_not_translate(corpus: Pair) -> None:
+    with pytest.raises(UserError, match=r"^--src: .* of the task language"):
+        chosen(None, named(corpus), {"model.kind": "gpt"}, run=None, init=None)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "name"),
+    [
+        ("a.tok.de", "a.tok.en", "de-en"),
+        ("a.txt", "b.txt", "a"),
+        ("pairs.tsv", None, "pairs"),
+        ("europarl.v7.deu", "europarl.v7.eng", "deu-eng"),
+    ],
+)
+def test_a_corpus_gives_its_run_a_name(tmp_path: Path, source: str, target: str | None, name: str) -> None:
+    (tmp_path / source).write_text("eins\tone\n")
+    files = {**NOTHING, "source": (str(tmp_path / source),)}
+    if target:
+        (tmp_path / target).write_text("one\n")
+        files["target"] = (str(tmp_path / target),)
+    assert chosen(None, files, {}, run=None, init=None).name == name
+
+
+def test_one_file_holds_both_sides_whatever_the_old_target_was(trained: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "new.tsv"
+    pairs.write_text("eins zwei drei\tthree two one\n" * 7)
+    files = {**NOTHING, "source": (str(pairs),)}
+    assert chosen(None, files, {}, run=None, init=trained).data.target == ()
+    assert chosen("multi30k-de-en", files, {}, run=None, init=None).data.target == ()
+
+
+def test_standard_input_is_not_measured_before_it_is_read(trained: Path) -> None:
+    with pytest.raises(UserError, match="can be read only once"):
+        chosen(None, {**NOTHING, "source": ("-",)}, {}, run=None, init=trained)
+
+
+def test_a_run_without_anything_else_is_gone_on_with(trained: Path) -> None:
+    assert chosen(None, NOTHING, {}, run=trained, init=None) == recipes.load(trained / "recipe.toml")
+
+
+def test_fine_tuning_keeps_the_model_and_takes_the_new_corpus(trained: Path, corpus: Pair) -> None:
+    recipe = chosen(None, named(corpus), {}, run=None, init=trained)
+    old = recipes.load(trained / "recipe.toml")
+    assert (recipe.model, recipe.tokenizer) == (old.model, old.tokenizer)
+    assert recipe.name == f"{old.name}-tuned"
+    assert recipe.training.horizon == 0
+    assert Path(recipe.data.dir) / recipe.data.source[0] == corpus[0]
+    other = chosen(None, named(corpus), {"training.optimizer": "adam"}, run=None, init=trained)
+    assert old.training.optimizer == "muon"
+    assert other.training.learning_rate == old.training.learning_rate / 2
+
+
+def test_nothing_to_train_on_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^nothing to train on"):
+        chosen(None, NOTHING, {}, run=None, init=None)
+    with pytest.raises(UserError, match=f"{tmp_path}: no run to go on with"):
+        chosen(None, NOTHING, {}, run=tmp_path, init=None)
+    with pytest.raises(UserError, match="no such file"):
+        chosen(
+            None, {**NOTHING, "source": ("nowhere.de",), "target": ("nowhere.en",)}, {}, run=None, init=None
+        )

@@ -1,0 +1,59 @@
+"""Memory that nobody has written is multiplied too, up to a whole register: it must hold zeros.
+
+What happens to lie there may be subnormal numbers, with which Intel's processors take a hundred times
+as long.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from multihead.batch import Source
+from multihead.engines.native.cache import ALIGNED, NativeCache
+from multihead.engines.transformer import lay_out
+from multihead.models.transformer import Settings, Transformer
+
+pytestmark = pytest.mark.usefixtures("native_level", "fresh_memory_is_nan")
+
+BEGIN, VOCABULARY = 2, 31
+WIDTHS = {"d_model": 22, "d_ff": 37, "num_heads": 2, "num_layers": 2, "d_k": 5, "d_v": 13}
+
+
+@pytest.fixture
+def fresh_memory_is_nan() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)  # what fills uninitialised tensors with NaN
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+def behind(keys: Tensor, values: Tensor, slots: int) -> list[Tensor]:
+    """What is multiplied beside keys (..., d_k, room) and values (..., room, d_v padded) of so many slots."""
+    aligned = -(-slots // ALIGNED) * ALIGNED
+    return [keys[..., slots:aligned], values[..., :slots, WIDTHS["d_v"] :]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("source", [3, 16, 19])
+def test_behind_keys_and_values_lie_zeros(dtype: torch.dtype, source: int) -> None:
+    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, **WIDTHS}
+    made = lay_out(Transformer(Settings.model_validate(sizes)).eval(), dtype)
+    assert made is not None
+    with torch.inference_mode():
+        read = Source(torch.randint(4, VOCABULARY, (3, source)), torch.tensor([source, 2, 1]))
+        state = made.start(read, [[BEGIN]] * 3)
+        for step in range(30):
+            if step == 11:
+                state = state.keep(torch.tensor([2, 0]))
+            if step == 23:
+                state = state.select(torch.arange(2).repeat_interleave(3))
+            logits, state = made.step(torch.full((state.sentences * state.rows,), 5), state)
+            assert logits.isfinite().all()
+            (cache,) = state.caches
+            assert isinstance(cache, NativeCache)
+            for part in (*behind(*cache._own, cache.slots), *behind(*cache._source, source)):
+                assert (part[:, : cache.sentences] == 0).all()
+            if step == 29:
+                cache.compact(torch.arange(7).expand(cache.sentences, 7))
+                assert all((part == 0).all() for part in behind(*cache._own, 7))

@@ -1,0 +1,149 @@
+"""The search over tensors of fixed size against the search one token at a time; on a GPU recorded, too."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multihead.batch import Source
+from multihead.engines.choose import LatestStepper
+from multihead.engines.cuda import graphs as search
+from multihead.engines.cuda.graphs import GPUTransformer, lay_out
+from multihead.errors import UserError
+from multihead.models.transformer import Settings, Transformer
+from multihead.search.beam import beam
+from multihead.search.constraints import Banned
+from multihead.search.hypothesis import Hypothesis
+from multihead.search.limits import Limits
+
+PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
+class OneByOne:
+    """A stepper that offers its steps only."""
+
+    def __init__(self, stepper: Any) -> None:
+        self.start, self.step = stepper.start, stepper.step
+
+
+def model_of(device: str, **given: object) -> Transformer:
+    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 24, "d_ff": 37}
+    every = {**sizes, "num_heads": 3, "num_layers": 2, **given}
+    made = Transformer(Settings.model_validate(every)).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return made.to(device)
+
+
+def fixed(model: Transformer) -> GPUTransformer:
+    found = lay_out(model, torch.float32)
+    assert found is not None
+    return found
+
+
+def sources(count: int, longest: int, device: str) -> Source:
+    lengths = torch.randint(1, longest + 1, (count,))
+    ids = torch.randint(4, VOCABULARY, (count, int(lengths.max())))
+    return Source(ids, lengths).to(torch.device(device))
+
+
+def told(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
+    return [[(one.tokens, one.finished) for one in hypotheses] for hypotheses in found]
+
+
+def numbers(found: list[list[Hypothesis]]) -> list[float]:
+    every = [one for hypotheses in found for one in hypotheses]
+    return [one.score for one in every] + [one.log_probability for one in every]
+
+
+def same(stepper: GPUTransformer, model: Transformer, source: Source, **asked: Any) -> None:
+    prefixes = [[BEGIN]] * len(source.lengths_B)
+    wanted = beam(OneByOne(model), source, prefixes, eos_id=END, **asked)
+    found = beam(stepper, source, prefixes, eos_id=END, **asked)
+    assert told(found) == told(wanted)
+    assert numbers(found) == pytest.approx(numbers(wanted), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 2**31),
+    sentences=st.sampled_from([1, 2, 7, 23]),
+    beam_size=st.sampled_from([1, 2, 5]),
+    alpha=st.sampled_from([0.0, 0.6, 1.4]),
+    stop=st.sampled_from(["exact", "first"]),
+    n_best=st.sampled_from([1, 2]),
+    extra=st.sampled_from([0, 3, 19]),
+    changed=st.sampled_from(
+        [
+            {},
+            {"norm": "pre", "positions": "learned", "max_positions": 37},
+            {"positions": "none", "tied": "none", "output_bias": True},
+            {"d_k": 5, "d_v": 9, "activation": "gelu"},
+        ]
+    ),
+)
+def test_it_finds_what_the_search_one_token_at_a_time_finds(
+    device: str,
+    seed: int,
+    sentences: int,
+    beam_size: int,
+    alpha: float,
+    stop: Any,
+    n_best: int,
+    extra: int,
+    changed: dict[str, object],
+) -> None:
+    torch.manual_seed(seed)
+    model = model_of(device, **changed)
+    stepper = fixed(model)
+    for _ in range(2):  # the second time it is recorded
+        same(
+            stepper,
+            model,
+            sources(sentences, 11, device),
+            beam_size=beam_size,
+            alpha=alpha,
+            n_best=min(n_best, beam_size),
+            stop=stop,
+            limits=Limits(extra, capacity=model.limit and model.limit - 1),
+            constraints=[Banned([PAD, BEGIN])],
+        )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_does_not_fit_into_memory_is_parted(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(3)
+    model = model_of(device)
+    # Room for twenty sentences: 2 layers, 3 heads, keys and values of 8 floats, 32 steps of 4 and 16 places.
+    monkeypatch.setattr(search, "_memory", lambda device: 20 * 2 * 3 * 2 * 8 * 4 * (32 * 4 + 16))
+    stepper = fixed(model)
+    same(stepper, model, sources(17, 9, device), beam_size=4, limits=Limits(9))
+    assert [key[0] for key in stepper._captured] == [10, 7]
+    same(stepper, model, sources(11, 9, device), beam_size=4, limits=Limits(9))
+    assert [key[0] for key in stepper._captured] == [7, 10, 1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_scores_that_are_no_numbers_are_refused(device: str) -> None:
+    torch.manual_seed(4)
+    model = model_of(device)
+    with torch.no_grad():
+        model.output.weight[7, 5] = float("nan")
+    source = sources(3, 9, device)
+    with pytest.raises(UserError, match=r"search, step \d+: the model's scores are not finite"):
+        beam(fixed(model), source, [[BEGIN]] * 3, eos_id=END)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU of NVIDIA's")
+def test_a_model_on_a_gpu_offers_it() -> None:
+    made = model_of("cuda")
+    assert isinstance(LatestStepper(made, torch.device("cuda"), torch.bfloat16).stepper(), GPUTransformer)
+
+
+def test_a_model_with_other_parts_offers_none() -> None:
+    assert lay_out(model_of("cpu", window=3), torch.float32) is None

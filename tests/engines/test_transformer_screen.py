@@ -1,0 +1,141 @@
+"""The search that looks at the output layer in bytes first, against the one that computes all of it."""
+
+from typing import Any, cast
+
+import pytest
+import torch
+
+from multihead import native
+from multihead.batch import Source
+from multihead.engines.native import screen
+from multihead.engines.transformer import lay_out
+from multihead.errors import UserError
+from multihead.models.transformer import Settings, Transformer
+from multihead.search.beam import beam
+from multihead.search.constraints import Banned
+from multihead.search.greedy import greedy
+from multihead.search.limits import Limits
+
+PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 2003
+DTYPES = [torch.float32, torch.bfloat16]
+
+pytestmark = pytest.mark.usefixtures("native_level")
+
+
+@pytest.fixture(autouse=True)
+def _everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It must be right where it does not pay, too."""
+    monkeypatch.setattr(screen, "FASTER", dict.fromkeys(native.LEVELS, tuple(DTYPES)))
+
+
+def model(**given: object) -> Transformer:
+    sizes = {"source_vocab": 31, "target_vocab": VOCABULARY, "d_model": 38, "d_ff": 37, "tied": "decoder"}
+    every = {**sizes, "num_heads": 2, "num_layers": 2, **given}
+    made = Transformer(Settings.model_validate(every)).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return made
+
+
+def found(
+    made: Transformer, dtype: torch.dtype, beam_size: int, *, screened: bool, longest: int = 13
+) -> list[list[Any]]:
+    """What each of some sentences becomes, the best first."""
+    generator = torch.Generator().manual_seed(7)
+    lengths = torch.randint(1, 12, (29,), generator=generator)
+    asked = Source(torch.randint(4, 31, (29, 11), generator=generator), lengths)
+    given: dict[str, Any] = {
+        "eos_id": END,
+        "limits": Limits(max_length=longest),
+        "constraints": [Banned([PAD, BEGIN])],
+    }
+    least, screen.LEAST = screen.LEAST, 64 if screened else VOCABULARY + 1
+    try:
+        prepared, begun = lay_out(made, dtype), [[BEGIN]] * 29
+        assert prepared is not None
+        if beam_size == 1:
+            return list(greedy(prepared, asked, begun, **given))
+        return list(beam(prepared, asked, begun, beam_size=beam_size, n_best=beam_size, **given))
+    finally:
+        screen.LEAST = least
+
+
+def hard(made: Transformer, kind: str) -> None:
+    """Weights that bytes cannot tell apart, or tell badly."""
+    weight = made.target_embedding.weight
+    with torch.no_grad():
+        if kind == "twins":  # closer to each other than bytes are
+            weight.copy_(weight[:41].repeat(49, 1)[:VOCABULARY] + 1e-3 * torch.randn_like(weight))
+        elif kind == "equal":  # the first of them is the one
+            weight.copy_(weight[:41].repeat(49, 1)[:VOCABULARY])
+        elif kind == "coarse":  # one input is all that their scale is made for
+            weight[:, 5] *= 1000
+            cast(torch.nn.LayerNorm, made.decoder.norm).weight[5] *= 1e-3
+        elif kind == "sharp":  # nearly all of the probability is the first one's
+            weight.mul_(3)
+        elif kind == "nothing":
+            weight[17:] = 0
+
+
+def agree(screened: list[list[Any]], expected: list[list[Any]]) -> int:
+    """Check that what both have found has nearly the same probability; return how much that is."""
+    both = 0
+    for mine, theirs in zip(screened, expected, strict=True):
+        log_probabilities = {one.tokens: one.log_probability for one in theirs}
+        for one in mine:
+            if one.tokens in log_probabilities:
+                near = pytest.approx(log_probabilities[one.tokens], abs=0.01 * (len(one.tokens) + 1))
+                assert one.log_probability == near
+                both += 1
+    return both
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["", "twins", "equal", "coarse", "nothing"])
+def test_the_likeliest_is_the_one(kind: str, dtype: torch.dtype) -> None:
+    made = model(norm="pre", output_bias=kind == "")
+    hard(made, kind)
+    expected, screened = (found(made, dtype, 1, screened=which) for which in (False, True))
+    assert [one.tokens for (one,) in screened] == [one.tokens for (one,) in expected]
+    agree(screened, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["", "twins", "coarse", "sharp"])
+def test_the_five_likeliest_first_tokens_are_those(kind: str, dtype: torch.dtype) -> None:
+    made = model(norm="pre")
+    hard(made, kind)
+    expected, screened = (found(made, dtype, 5, screened=which, longest=1) for which in (False, True))
+    for mine, theirs in zip(screened, expected, strict=True):
+        assert {one.tokens for one in mine} == {one.tokens for one in theirs}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_beams_best_are_those(threads: int, dtype: torch.dtype) -> None:
+    made, before = model(norm="post"), torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        expected, screened = (found(made, dtype, 5, screened=which) for which in (False, True))
+    finally:
+        torch.set_num_threads(before)
+    assert [one.tokens for one, *_ in screened] == [one.tokens for one, *_ in expected]
+    assert agree(screened, expected) > 0.9 * sum(map(len, expected))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scores_that_are_no_numbers_are_told_all_the_same(dtype: torch.dtype) -> None:
+    made = model()
+    with torch.no_grad():
+        made.target_embedding.weight[1009, 3] = torch.nan
+    with pytest.raises(UserError, match="not finite"):
+        found(made, dtype, 1, screened=True)
+
+
+def test_it_is_left_out_where_it_does_not_pay() -> None:
+    assert not screen.Screen.pays(screen.LEAST * 5 - 1, 5, torch.float32)
+    assert screen.Screen.pays(screen.LEAST * 5, 5, torch.float32)
+    assert not screen.Screen.pays(10**6, 1, torch.int8)
+    with native.use(""):
+        assert not screen.Screen.pays(10**6, 1, torch.float32)

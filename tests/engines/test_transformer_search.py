@@ -1,0 +1,195 @@
+"""The Transformer laid out for search, against the Transformer."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from multihead import native
+from multihead.batch import Source
+from multihead.engines.choose import LatestStepper
+from multihead.engines.transformer import lay_out
+from multihead.errors import UserError
+from multihead.models.transformer import Settings, Transformer
+from multihead.search.beam import beam
+from multihead.search.greedy import greedy
+from multihead.search.limits import Limits
+from multihead.search.stepper import Stepper
+
+pytestmark = pytest.mark.usefixtures("every_level")
+
+BEGIN, END, VOCABULARY = 2, 3, 31
+CPU = torch.device("cpu")
+PREFIXES = [[BEGIN], [BEGIN, 7, 11], [BEGIN, 5], [BEGIN], [BEGIN, 13, 17, 19, 23]]
+VARIANTS: dict[str, dict[str, object]] = {
+    "as published": {},
+    "pre-norm": {"norm": "pre"},
+    "GELU": {"activation": "gelu"},
+    "SiLU, and a bias in the output layer": {"activation": "silu", "output_bias": True},
+    "learned positions": {"positions": "learned", "max_positions": 97},
+    "no positions": {"positions": "none", "norm": "pre"},
+    "heads of other widths": {"d_k": 5, "d_v": 13},
+    "nothing tied": {"tied": "none"},
+    "a decoder of one layer": {"decoder_layers": 1},
+}
+
+
+def model(**settings: object) -> Transformer:
+    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
+    given = {**sizes, "num_heads": 2, "num_layers": 2, **settings}
+    made = Transformer(Settings.model_validate(given)).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return made
+
+
+def source() -> Source:
+    lengths = torch.tensor([11, 7, 5, 3, 2])
+    return Source(torch.randint(4, VOCABULARY, (5, 11)), lengths)
+
+
+def walk(stepper: Stepper[Any], asked: Source, prefixes: list[list[int]], steps: int) -> list[Tensor]:
+    """Logits along a search that branches, exchanges rows and drops sentences, always in the same way."""
+    chance = torch.Generator().manual_seed(7)
+    seen = []
+    with torch.inference_mode():
+        state = stepper.start(asked, prefixes)
+        tokens, each, sentences = torch.tensor([prefix[-1] for prefix in prefixes]), 1, len(prefixes)
+        for step in range(steps):
+            logits, state = stepper.step(tokens, state)
+            seen.append(logits.float())
+            if step in (4, 9):
+                kept = torch.arange(sentences - 1)
+                state, sentences = state.keep(kept), sentences - 1
+            parents = torch.randint(each, (sentences, 3), generator=chance)
+            rows = (torch.arange(sentences)[:, None] * each + parents).flatten()
+            state, each = state.select(rows), 3
+            tokens = torch.randint(4, VOCABULARY, (sentences * 3,), generator=chance)
+    return seen
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_search_sees_the_same_scores(variant: str) -> None:
+    made, asked = model(**VARIANTS[variant]), source()
+    prepared = lay_out(made, torch.float32)
+    assert prepared is not None
+    assert_close(walk(prepared, asked, PREFIXES, 13), walk(made, asked, PREFIXES, 13), rtol=1e-4, atol=1e-4)
+
+
+def test_memory_is_dropped_and_nothing_changes() -> None:
+    made, asked = model(norm="pre"), source()
+    prepared = lay_out(made, torch.float32)
+    assert prepared is not None
+    begun = [[BEGIN]] * 5
+    expected, found = walk(made, asked, begun, 61), walk(prepared, asked, begun, 61)
+    assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    state = prepared.start(asked, begun)
+    with torch.inference_mode():
+        for step in range(60):
+            each = 1 if step == 0 else 3
+            _, state = prepared.step(torch.full((5 * each,), 7), state)
+            # Everybody's past is the first row's: all that the others wrote is nobody's.
+            state = state.select(torch.arange(5).repeat_interleave(3) * each)
+    assert state.caches[0].slots < 60 * 2 + 8 * 3  # of 178 written
+
+
+def test_without_a_beam_nothing_is_masked() -> None:
+    prepared = lay_out(model(), torch.float32)
+    assert prepared is not None
+    state = prepared.start(Source(torch.full((2, 3), 5), torch.tensor([3, 3])), [[BEGIN]] * 2)
+    _, state = prepared.step(torch.tensor([BEGIN, BEGIN]), state)
+    assert state.bias is None
+
+
+def test_no_sentence_and_no_position_end_no_process() -> None:
+    prepared = lay_out(model(), torch.float32)
+    assert prepared is not None
+    if not native.level():
+        return
+    decoder = prepared._decoder
+    nothing = torch.zeros(0, dtype=torch.long)
+    caches = decoder.begin(torch.zeros(0, 3, 22), nothing)
+    decoder.step(torch.zeros(0, 1, 22), caches, None)
+    decoder.begin(torch.zeros(2, 0, 22), torch.zeros(2, dtype=torch.long))
+
+
+def test_searches_find_the_same() -> None:
+    made, asked = model(norm="pre"), source()
+    prepared = lay_out(made, torch.float32)
+    assert prepared is not None
+    limits = Limits(max_length=29)
+    for search in (greedy, beam):
+        expected = search(made, asked, PREFIXES, eos_id=END, limits=limits)
+        found = search(prepared, asked, PREFIXES, eos_id=END, limits=limits)
+        assert [[h.tokens for h in one] for one in found] == [[h.tokens for h in one] for one in expected]
+        for one, other in zip(found, expected, strict=True):
+            assert one[0].score == pytest.approx(other[0].score, rel=1e-4)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(torch.bfloat16, 0.03), (torch.int8, 0.05)])
+def test_coarser_matrices_come_near(dtype: torch.dtype, most: float) -> None:
+    made, asked = model(), source()
+    prepared = lay_out(made, dtype)
+    if dtype == torch.int8 and not native.level():
+        assert prepared is None
+        return
+    assert prepared is not None
+    with torch.autocast("cpu", torch.bfloat16):  # as a member of an ensemble whose others need it
+        found = walk(prepared, asked, PREFIXES, 7)
+    errors = [
+        (a - b).abs().mean() / b.std() for a, b in zip(found, walk(made, asked, PREFIXES, 7), strict=True)
+    ]
+    assert max(errors) < most
+
+
+@pytest.mark.parametrize(
+    "settings", [{"window": 3}, {"score": "additive"}, {"norm": "batch"}, {"norm": "none"}]
+)
+def test_what_has_other_parts_is_searched_as_it_is(settings: dict[str, object]) -> None:
+    made = model(**settings)
+    assert lay_out(made, torch.float32) is None
+    assert LatestStepper(made, CPU, torch.float32).stepper() is made
+    with pytest.raises(UserError, match="no translation in int8"):
+        LatestStepper(made, CPU, torch.int8).stepper()
+
+
+def test_without_the_native_part_there_is_no_int8() -> None:
+    with native.use(""), pytest.raises(UserError, match="native part"):
+        LatestStepper(model(), CPU, torch.int8)
+
+
+def test_the_stepper_follows_the_weights() -> None:
+    made = model()
+    latest = LatestStepper(made, CPU, torch.float32)
+    first = latest.stepper()
+    assert latest.stepper() is first
+    with torch.no_grad():
+        made.output.weight[7] += 1
+    second = latest.stepper()
+    assert second is not first
+    asked = source()
+    assert_close(walk(second, asked, PREFIXES, 3), walk(made, asked, PREFIXES, 3), rtol=1e-4, atol=1e-4)
+
+
+def test_what_a_sentence_is_told_does_not_depend_on_its_batch() -> None:
+    # 29 sentences of 3 hypotheses: more rows than a thread takes at a time, and remainders of every tile.
+    made = model(num_heads=3, d_k=17, d_v=19, d_ff=67)
+    asked = Source(
+        torch.randint(4, VOCABULARY, (29, 11)), torch.randint(1, 12, (29,)).sort(descending=True)[0]
+    )
+    prepared = lay_out(made, torch.float32)
+    assert prepared is not None
+    together = walk(prepared, asked, [[BEGIN]] * 29, 9)
+    assert_close(together, walk(made, asked, [[BEGIN]] * 29, 9), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+def test_other_kernels_make_another_stepper() -> None:
+    latest = LatestStepper(model(), CPU, torch.float32)
+    with native.use(native.LEVELS[0]):
+        first = latest.stepper()
+    with native.use(""):
+        assert latest.stepper() is not first

@@ -1,0 +1,216 @@
+"""The search that the native kernel does by itself, against the search that goes step by step."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multihead.batch import Source
+from multihead.engines.transformer import PreparedTransformer, lay_out
+from multihead.errors import UserError
+from multihead.models.transformer import Settings, Transformer
+from multihead.search.beam import beam
+from multihead.search.constraints import Banned, no_repeated_ngram
+from multihead.search.greedy import greedy
+from multihead.search.hypothesis import Hypothesis
+from multihead.search.limits import Limits
+from multihead.search.request import BeamRequest
+
+PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
+
+pytestmark = pytest.mark.usefixtures("native_level")
+
+
+class OneByOne:
+    """A stepper that offers its steps only."""
+
+    def __init__(self, stepper: Any) -> None:
+        self.start, self.step = stepper.start, stepper.step
+
+
+def prepared(dtype: torch.dtype = torch.float32, **given: object) -> PreparedTransformer:
+    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
+    every = {**sizes, "num_heads": 2, "num_layers": 2, **given}
+    made = Transformer(Settings.model_validate(every)).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    found = lay_out(made, dtype)
+    assert isinstance(found, PreparedTransformer)
+    return found
+
+
+def sources(count: int, longest: int) -> Source:
+    lengths = torch.randint(1, longest + 1, (count,))
+    return Source(torch.randint(4, VOCABULARY, (count, int(lengths.max()))), lengths)
+
+
+def told(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
+    return [[(one.tokens, one.finished) for one in hypotheses] for hypotheses in found]
+
+
+def scores(found: list[list[Hypothesis]]) -> list[float]:
+    every = [one for hypotheses in found for one in hypotheses]
+    return [one.score for one in every] + [one.log_probability for one in every]
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    sentences=st.sampled_from([1, 2, 7, 23]),
+    beam_size=st.sampled_from([1, 2, 3, 5, 13, 37]),
+    n_best=st.integers(1, 3),
+    alpha=st.sampled_from([0.0, 0.6, 2.2]),
+    stop=st.sampled_from(["exact", "first"]),
+    max_length=st.sampled_from([0, 1, 5, 19]),
+    norm=st.sampled_from(["pre", "post"]),
+    positions=st.sampled_from(["sinusoidal", "none"]),
+)
+@settings(max_examples=25, deadline=None)
+def test_it_finds_what_the_steps_find(
+    seed: int,
+    sentences: int,
+    beam_size: int,
+    n_best: int,
+    alpha: float,
+    stop: Any,
+    max_length: int,
+    norm: str,
+    positions: str,
+) -> None:
+    torch.manual_seed(seed)
+    model, asked = prepared(norm=norm, positions=positions), sources(sentences, 11)
+    limits = Limits(max_extra=29, max_length=max_length)
+    given: dict[str, Any] = {
+        "eos_id": END,
+        "alpha": alpha,
+        "limits": limits,
+        "constraints": [Banned([PAD, BEGIN])],
+    }
+    begun = [[BEGIN]] * sentences
+    if beam_size == 1:
+        found, expected = (greedy(each, asked, begun, **given) for each in (model, OneByOne(model)))
+    else:
+        given |= {"beam_size": beam_size, "n_best": min(n_best, beam_size), "stop": stop}
+        found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
+    assert told(found) == told(expected)
+    assert scores(found) == pytest.approx(scores(expected), rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int8])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_in_every_format_and_with_threads(dtype: torch.dtype, threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        model, asked = prepared(dtype, d_model=64, num_layers=3), sources(37, 17)
+        given: dict[str, Any] = {"eos_id": END, "beam_size": 3, "n_best": 3, "limits": Limits(max_extra=70)}
+        begun = [[BEGIN]] * 37
+        found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
+    finally:
+        torch.set_num_threads(before)
+    assert told(found) == told(expected)
+
+
+def test_sentences_of_a_batch_do_not_know_of_each_other() -> None:
+    model, asked = prepared(), sources(29, 13)
+    together = beam(model, asked, [[BEGIN]] * 29, eos_id=END, n_best=2)
+    for n, length in enumerate(asked.lengths_B.tolist()):
+        alone = Source(asked.ids_BS[n : n + 1, :length], torch.tensor([length]))
+        (found,) = beam(model, alone, [[BEGIN]], eos_id=END, n_best=2)
+        assert [one.tokens for one in found] == [one.tokens for one in together[n]]
+    assert asked.lengths_B.shape == (29,)
+
+
+def test_learned_positions_are_read_to_the_last_and_no_further() -> None:
+    model, asked = prepared(positions="learned", max_positions=13), sources(5, 12)
+    limits = Limits(capacity=12)
+    given: dict[str, Any] = {"eos_id": END, "limits": limits, "constraints": [Banned([PAD, BEGIN])]}
+    found, expected = (beam(each, asked, [[BEGIN]] * 5, **given) for each in (model, OneByOne(model)))
+    assert told(found) == told(expected)
+
+
+def test_a_model_without_an_end_is_cut_and_says_so() -> None:
+    ((one,),) = beam(
+        with_bias(END, -50.0), sources(1, 3), [[BEGIN]], eos_id=END, limits=Limits(max_length=11)
+    )
+    assert len(one.tokens) == 11
+    assert not one.finished
+
+
+def with_bias(token: int, bias: float) -> PreparedTransformer:
+    """A model that is led to a token, or away from it."""
+    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
+    made = Transformer(
+        Settings.model_validate({**sizes, "num_heads": 2, "num_layers": 1, "output_bias": True})
+    )
+    with torch.no_grad():
+        assert made.output_bias is not None
+        made.output_bias[token] = bias
+    found = lay_out(made.eval(), torch.float32)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("bias", [float("nan"), float("inf")])
+def test_scores_that_are_no_numbers_are_told(bias: float) -> None:
+    for stepper in (with_bias(7, bias), OneByOne(with_bias(7, bias))):
+        with pytest.raises(UserError, match=r"search, step 1: .*not finite"):
+            beam(stepper, sources(3, 5), [[BEGIN]] * 3, eos_id=END)
+
+
+def test_it_is_left_to_the_steps_where_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, asked = prepared(), sources(2, 5)
+    searched: list[BeamRequest] = []
+    own = model.beam
+
+    def noted(source: Source, request: BeamRequest) -> list[list[Hypothesis]] | None:
+        searched.append(request)
+        return own(source, request)
+
+    monkeypatch.setattr(model, "beam", noted)
+    begun: list[list[int]] = [[BEGIN], [BEGIN]]
+    beam(model, asked, begun, eos_id=END)
+    assert len(searched) == 1
+    beam(model, asked, [[BEGIN, 7], [BEGIN]], eos_id=END)
+    beam(model, asked, begun, eos_id=END, constraints=[no_repeated_ngram(2)])
+    beam(model, asked, begun, eos_id=END, constraints=[Banned([END])], limits=Limits(max_length=5))
+    beam(model, asked, begun, eos_id=END, limits=Limits(min_length=3))
+    beam(model, asked, begun, eos_id=END, observer=lambda branches: None)
+    assert len(searched) == 1
+    wide = beam(model, asked, begun, eos_id=END, beam_size=65)
+    assert len(searched) == 2
+    assert told(wide) == told(beam(OneByOne(model), asked, begun, eos_id=END, beam_size=65))
+
+
+def test_what_was_asked_is_left_as_it_was() -> None:
+    model, asked = prepared(), sources(19, 7)
+    before = replace(asked, ids_BS=asked.ids_BS.clone(), lengths_B=asked.lengths_B.clone())
+    beam(model, asked, [[BEGIN]] * 19, eos_id=END)
+    assert torch.equal(asked.lengths_B, before.lengths_B)
+    assert torch.equal(asked.ids_BS, before.ids_BS)
+
+
+@pytest.mark.parametrize("alpha", [80.0, -9.5])
+def test_a_length_penalty_beyond_all_measure_ends_all_the_same(alpha: float) -> None:
+    one, asked = prepared(), sources(7, 11)
+    given: dict[str, Any] = {"eos_id": END, "alpha": alpha, "limits": Limits(max_length=20)}
+    found = beam(one, asked, [[BEGIN]] * 7, beam_size=3, **given)
+    assert [len(hypotheses) for hypotheses in found] == [1] * 7
+    stepwise = beam(OneByOne(one), asked, [[BEGIN]] * 7, beam_size=3, **given)
+    assert [len(hypotheses) for hypotheses in stepwise] == [1] * 7
+
+
+def test_a_search_past_the_positions_that_were_learned_is_an_error() -> None:
+    one, asked = prepared(positions="learned", max_positions=12), sources(3, 11)
+    never, limits = [Banned([PAD, BEGIN, END])], Limits(max_length=40)
+    for stepper in (one, OneByOne(one)):
+        with pytest.raises(ValueError, match="position 13 is beyond the 12"):
+            beam(stepper, asked, [[BEGIN]] * 3, eos_id=END, constraints=never, limits=limits)
+
+
+def test_no_hypothesis_is_too_few() -> None:
+    with pytest.raises(ValueError, match="n_best is 0"):
+        beam(prepared(), sources(3, 11), [[BEGIN]] * 3, eos_id=END, n_best=0)
