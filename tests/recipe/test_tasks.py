@@ -12,14 +12,15 @@ from multihead.settings import OptimisationSettings, ValidationSchedule, tasks
 
 
 @pytest.mark.parametrize("task", tasks.names())
-def test_a_task_is_a_file_of_settings_and_a_file_of_the_same_name_that_makes_batches(task: str) -> None:
+def test_a_task_is_a_file_of_settings_and_a_folder_of_data_validation_and_inspection(task: str) -> None:
     assert {"data", "training", "validation"} <= tasks.sections(task).keys() <= set(SECTION_NAMES)
     assert issubclass(tasks.sections(task)["training"], OptimisationSettings)
     assert issubclass(tasks.sections(task)["validation"], ValidationSchedule)
     assert "{run}" in tasks.use(task)
     command = tasks.use(task).split()[0]
     assert (Path(multihead.__file__).parent / "cli" / f"{command}.py").is_file()
-    assert (Path(multihead.__file__).parent / "workflows" / "tasks" / f"{task}.py").is_file()
+    folder = Path(multihead.__file__).parent / "workflows" / "tasks" / task
+    assert {"data.py", "validation.py", "inspection.py"} <= {file.name for file in folder.iterdir()}
 
 
 def test_every_model_has_a_task_that_there_is() -> None:

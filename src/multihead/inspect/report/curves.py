@@ -1,4 +1,4 @@
-"""OptimisationSettings curves as charts: of one run, or of several overlaid."""
+"""Learning curves as charts: of one run, or of several overlaid."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
                 _card(title, [Series("validation", points(events, Line(event, keys, "", "")), 1)], zero=zero)
             )
     for title, key in (
-        ("OptimisationSettings rate", "rate"),
+        ("Learning rate", "rate"),
         (f"Speed ({speed_unit} a second)", "tokens_per_second"),
     ):
         series = Series("training", points(events, Line("update", (key,), "", "")), 0, markers=False)
