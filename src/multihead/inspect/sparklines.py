@@ -1,4 +1,4 @@
-"""OptimisationSettings curves for a terminal: one line of blocks each."""
+"""Learning curves for a terminal: one line of blocks each."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
