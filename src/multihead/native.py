@@ -81,6 +81,8 @@ def _address(library: ctypes.CDLL | None, name: str, level: str, number_format: 
 
 _library, LEVELS = _load()
 _level = LEVELS[0] if LEVELS else ""
+ON = bool(_level)
+"""Whether native kernels are in use; ``suits`` says for which tensors."""
 
 
 def level() -> str:
@@ -95,13 +97,14 @@ def level() -> str:
 @contextmanager
 def use(level: str) -> Iterator[None]:
     """Use another of ``LEVELS`` inside the block, or "" for plain PyTorch: for tests and comparisons."""
-    global _level
+    global _level, ON
     assert level in ("", *LEVELS), level
     before, _level = _level, level
+    ON = bool(level)
     try:
         yield
     finally:
-        _level = before
+        _level, ON = before, bool(before)
 
 
 def has(name: str) -> bool:
@@ -152,11 +155,6 @@ def ids(numbers: Tensor, V: int) -> Tensor:
     if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < V:
         raise IndexError(f"a number that is none of the {V:,} ids")
     return numbers
-
-
-def dropped_of_256(p: float) -> int:
-    """The chance of dropout as native kernels take it: how many of 256 bytes drop their element."""
-    return min(255, round(p * 256))
 
 
 def integers(numbers: tuple[int, ...]) -> Integers:

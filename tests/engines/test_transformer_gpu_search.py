@@ -15,8 +15,8 @@ from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
+from multihead.search.hypotheses import Hypothesis
+from multihead.search.request import Limits
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]

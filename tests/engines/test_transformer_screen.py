@@ -14,7 +14,7 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
-from multihead.search.limits import Limits
+from multihead.search.request import Limits
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 2003
 DTYPES = [torch.float32, torch.bfloat16]

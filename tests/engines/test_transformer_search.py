@@ -15,7 +15,7 @@ from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
-from multihead.search.limits import Limits
+from multihead.search.request import Limits
 from multihead.search.stepper import Stepper
 
 pytestmark = pytest.mark.usefixtures("every_level")

@@ -15,9 +15,8 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned, no_repeated_ngram
 from multihead.search.greedy import greedy
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
-from multihead.search.request import BeamRequest
+from multihead.search.hypotheses import Hypothesis
+from multihead.search.request import BeamRequest, Limits
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
 

@@ -15,8 +15,8 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.nn.losses import objective
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
+from multihead.search.hypotheses import Hypothesis
+from multihead.search.request import Limits
 
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 VOCABULARY = 41

@@ -15,7 +15,7 @@ from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.nn.losses import objective
 from multihead.search.beam import beam
-from multihead.search.limits import Limits
+from multihead.search.request import Limits
 
 LETTERS, LONGEST, UNSEEN, BATCH = 5, 5, 211, 61
 V = FIRST + LETTERS

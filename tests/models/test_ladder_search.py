@@ -11,8 +11,8 @@ from multihead.data.batches import collate
 from multihead.generation import Translator
 from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
+from multihead.search.hypotheses import Hypothesis
+from multihead.search.request import Limits
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

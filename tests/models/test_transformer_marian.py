@@ -18,7 +18,7 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer, EncoderLayer, MultiHeadAttention
 from multihead.nn.positions import sinusoids
 from multihead.search.greedy import greedy
-from multihead.search.limits import Limits
+from multihead.search.request import Limits
 
 B, V, D, D_FF, H, LAYERS, DECODER_LAYERS, LONGEST = 37, 29, 42, 53, 3, 3, 2, 31
 PAD, BOS, EOS = 0, 2, 3

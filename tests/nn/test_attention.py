@@ -10,14 +10,21 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
-from multihead.nn import DotProductAttention, attention, masks
+from multihead import native
+from multihead.nn import DotProductAttention, attention, masks, ops
 from multihead.nn.attention import attention_weights
-from multihead.nn.kernels import fused_attention, matmul_attention
 
 B, H, Q, K, D_K, D_V = 2, 3, 5, 7, 11, 13
 
 Kernel = Callable[[Tensor, Tensor, Tensor, Tensor | None, float], Tensor]
-KERNELS = pytest.mark.parametrize("kernel", [matmul_attention.attend, fused_attention.attend])
+
+
+def without_kernels(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float) -> Tensor:
+    with native.use(""):
+        return ops.attention(q, k, v, allowed, dropout)
+
+
+KERNELS = pytest.mark.parametrize("kernel", [without_kernels, ops.attention])
 
 
 def queries_keys_values(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:

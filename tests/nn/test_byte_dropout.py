@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
-from multihead.nn.dropout import Dropout
 from multihead.nn.kernels.byte_dropout import byte_dropout
+from multihead.nn.modules import Dropout
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])

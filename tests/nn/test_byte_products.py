@@ -12,7 +12,7 @@ from multihead.nn.kernels import byte_products
 from multihead.nn.kernels.byte_products import ByteProducts, in_bytes, multiply, packed
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.stacked_linear import products_for
-from multihead.nn.linear import Linear, all_linear
+from multihead.nn.modules import Linear, all_linear
 
 N, D, E = 101, 67, 131
 FORMATS = st.sampled_from([torch.float32, torch.bfloat16])

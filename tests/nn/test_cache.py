@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from multihead.nn.cache import LayerCache
-from multihead.nn.decoding import DecoderState, left_padded
+from multihead.nn.decoding import DecoderState, LayerCache, left_padded
 
 N, H, S, D_K, D_V = 3, 2, 5, 7, 11
 

@@ -18,7 +18,7 @@ from multihead.nn import (
     TransformerEncoder,
     masks,
 )
-from multihead.nn.dropout import Dropout
+from multihead.nn.modules import Dropout
 
 B, S, T, H, D, D_FF, L = 2, 5, 7, 3, 21, 13, 2
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from multihead.nn import TokenEmbedding
-from multihead.nn.kernels.lookup import lookup
+from multihead.nn.ops import lookup
 
 pytestmark = pytest.mark.usefixtures("every_level")
 

@@ -10,14 +10,13 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from multihead import native
-from multihead.nn import attention, masks
-from multihead.nn.kernels import best_attention, short_attention
+from multihead.nn import attention, masks, ops
+from multihead.nn.kernels import short_attention
 from multihead.nn.kernels.additive_score import additive_scores
 from multihead.nn.kernels.byte_dropout import byte_dropout
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
-from multihead.nn.kernels.relu import relu
-from multihead.nn.kernels.residual_norm import layer_norm, residual_norm, residual_sum
 from multihead.nn.losses import smoothed_cross_entropy
+from multihead.nn.ops import layer_norm, relu, residual_norm, residual_sum
 
 pytestmark = pytest.mark.usefixtures("native_level")
 
@@ -73,7 +72,7 @@ def test_attention_is_the_equation(allowed: Tensor | None, dtype: torch.dtype) -
     inputs = [heads(Q, D_K, dtype), heads(K, D_K, dtype), heads(K, D_V, dtype)]
     assert short_attention.suits(inputs[0], inputs[1], inputs[2], allowed)
     assert_equation(
-        lambda q, k, v: best_attention(q, k, v, allowed, 0.0),
+        lambda q, k, v: ops.attention(q, k, v, allowed, 0.0),
         lambda q, k, v: attention(q, k, v, allowed),
         inputs,
     )
@@ -82,7 +81,7 @@ def test_attention_is_the_equation(allowed: Tensor | None, dtype: torch.dtype) -
 def test_causal_attention_is_the_equation() -> None:
     allowed = masks.causal(Q)
     assert_equation(
-        lambda q, k, v: best_attention(q, k, v, allowed, 0.0),
+        lambda q, k, v: ops.attention(q, k, v, allowed, 0.0),
         lambda q, k, v: attention(q, k, v, allowed),
         [heads(Q, d, torch.float32) for d in (D_K, D_K, D_V)],
     )
@@ -92,7 +91,7 @@ def test_a_row_without_any_allowed_key_is_uniform_and_its_scores_get_no_gradient
     allowed = torch.ones(Q, K, dtype=torch.bool)
     allowed[5] = False
     q, k, v = heads(Q, D_K, torch.float32), heads(K, D_K, torch.float32), heads(K, D_V, torch.float32)
-    found, expected = best_attention(q, k, v, allowed, 0.0), attention(q, k, v, allowed)
+    found, expected = ops.attention(q, k, v, allowed, 0.0), attention(q, k, v, allowed)
     assert_close(found[:, :, 5], v.mean(2))
     cotangent = torch.randn_like(found)
     assert_close(
@@ -104,7 +103,7 @@ def test_dropout_of_attention_weights_is_the_equation_with_its_mask() -> None:
     q, k, v = heads(Q, D_K, torch.float32), heads(K, D_K, torch.float32), heads(K, D_V, torch.float32)
     # Values that are the unit vectors show the weights, and with them the mask.
     torch.manual_seed(7)
-    shown = best_attention(q, k, torch.eye(K).expand(B, H, K, K), None, 0.5).detach()
+    shown = ops.attention(q, k, torch.eye(K).expand(B, H, K, K), None, 0.5).detach()
     plain = (q @ k.mT / math.sqrt(D_K)).softmax(-1).detach()
     kept = shown != 0
     assert_close(shown, 2 * plain * kept)
@@ -112,7 +111,7 @@ def test_dropout_of_attention_weights_is_the_equation_with_its_mask() -> None:
 
     def seeded(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         torch.manual_seed(7)
-        return best_attention(q, k, v, None, 0.5)
+        return ops.attention(q, k, v, None, 0.5)
 
     def equation(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return (2 * kept * (q @ k.mT / math.sqrt(D_K)).softmax(-1)) @ v
@@ -122,13 +121,13 @@ def test_dropout_of_attention_weights_is_the_equation_with_its_mask() -> None:
 
 def test_very_large_scores_stay_finite() -> None:
     q, k, v = (1e3 * heads(n, d, torch.float32).detach() for n, d in ((Q, D_K), (K, D_K), (K, D_V)))
-    assert_close(best_attention(q, k, v, None, 0.0), attention(q, k, v))
+    assert_close(ops.attention(q, k, v, None, 0.0), attention(q, k, v))
 
 
 def test_nan_is_passed_on() -> None:
     q, k, v = (heads(n, d, torch.float32).detach() for n, d in ((Q, D_K), (K, D_K), (K, D_V)))
     q[0, 1, 2, 3] = math.nan
-    assert best_attention(q, k, v, None, 0.0)[0, 1, 2].isnan().all()
+    assert ops.attention(q, k, v, None, 0.0)[0, 1, 2].isnan().all()
     x = torch.randn(3, 67)
     x[1, 2] = math.nan
     assert relu(x)[1, 2].isnan()
@@ -266,7 +265,7 @@ def test_more_threads_compute_the_same(threads: int) -> None:
         torch.manual_seed(5)
         norm, x = norm_of(131), random(3, 7, 131)
         q = heads(Q, D_K, torch.float32)
-        out = residual_norm(x, relu(x), norm, 0.1).sum() + best_attention(q, q, q, None, 0.1).sum()
+        out = residual_norm(x, relu(x), norm, 0.1).sum() + ops.attention(q, q, q, None, 0.1).sum()
         out = out + linear_cross_entropy(x[0], random(11, 131), torch.arange(7), 0.1)[0]
         return [out, *torch.autograd.grad(out, (x, q, norm.weight))]
 

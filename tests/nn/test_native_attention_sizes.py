@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from multihead.nn import attention
-from multihead.nn.kernels import best_attention
+from multihead.nn import attention, ops
 
 pytestmark = pytest.mark.usefixtures("native_level")
 
@@ -50,7 +49,7 @@ def test_attention_and_its_gradients(
     sizes = ((Q, d_k), (K, d_k), (K, d_v))
     q, k, v = inputs = [heads(B, H, n, d, seed % 3).requires_grad_() for n, d in sizes]
     allowed = allowed_of(kind, B, H, Q, K)
-    found = best_attention(q, k, v, allowed, 0.0)
+    found = ops.attention(q, k, v, allowed, 0.0)
     a, b, c = exact_inputs = [x.detach().double().requires_grad_() for x in inputs]
     exact = attention(a, b, c, allowed)
     assert_close(found.double(), exact, rtol=0, atol=1e-2 * float(exact.detach().abs().max()))
@@ -68,7 +67,7 @@ def test_dropout_takes_the_same_weights_there_and_back() -> None:
 
     def with_dropout(values: Tensor) -> Tensor:
         torch.manual_seed(7)
-        return best_attention(q, k, values, None, 0.5)
+        return ops.attention(q, k, values, None, 0.5)
 
     # Values that are the unit vectors show the weights, and with them the mask.
     kept = with_dropout(torch.eye(K).bfloat16().expand(B, H, K, K)).detach() != 0
@@ -86,12 +85,12 @@ def test_dropout_takes_the_same_weights_there_and_back() -> None:
 def test_very_large_scores_stay_finite() -> None:
     q, k, v = (1e3 * heads(2, 3, n, 32) for n in (71, 19, 19))
     exact = attention(*(x.double() for x in (q, k, v)))
-    assert_close(best_attention(q, k, v, None, 0.0).double(), exact, rtol=1e-2, atol=10)
+    assert_close(ops.attention(q, k, v, None, 0.0).double(), exact, rtol=1e-2, atol=10)
 
 
 def test_nan_is_passed_on_and_stays_where_it_is() -> None:
     q, k, v = (heads(2, 3, n, 64) for n in (71, 19, 19))
     q[0, 1, 2, 3] = math.nan
-    out = best_attention(q, k, v, None, 0.0)
+    out = ops.attention(q, k, v, None, 0.0)
     assert out[0, 1, 2].isnan().all()
     assert int(out.isnan().sum()) == 64

@@ -13,8 +13,7 @@ from multihead.engines.native.packed_linear import PackedLinear
 from multihead.nn.kernels import short_attention
 from multihead.nn.kernels.additive_score import additive_scores
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
-from multihead.nn.kernels.relu import relu
-from multihead.nn.kernels.residual_norm import residual_norm
+from multihead.nn.ops import relu, residual_norm
 from multihead.search.distribution import largest, log_normaliser
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")

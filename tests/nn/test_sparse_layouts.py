@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from multihead.nn import gathered_attention
 from multihead.nn.attention import attention
-from multihead.nn.kernels import gathered_attention
 from multihead.nn.sparse_layouts import Kind, Layout, SparseAttention
 
 B, H, TEXT, ROWS, COLUMNS, D = 2, 3, 5, 7, 11, 13

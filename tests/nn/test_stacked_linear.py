@@ -14,7 +14,7 @@ from multihead.nn.kernels import stacked_linear as kernel
 from multihead.nn.kernels.bf16_products import weight_gradient
 from multihead.nn.kernels.short_attention import laid_out_like
 from multihead.nn.kernels.stacked_linear import beside, products_for, stacked_linear
-from multihead.nn.linear import Linear, all_linear
+from multihead.nn.modules import Linear, all_linear
 
 B, N, D = 5, 31, 67
 

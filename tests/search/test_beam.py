@@ -12,8 +12,8 @@ from multihead.errors import UserError
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned, no_repeated_ngram
 from multihead.search.greedy import greedy
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
+from multihead.search.hypotheses import Hypothesis
+from multihead.search.request import Limits
 
 WIDE = 4**3 * 5
 

@@ -6,9 +6,9 @@ from multihead.errors import UserError
 from multihead.search.beam import beam
 from multihead.search.distribution import largest, log_normaliser
 from multihead.search.greedy import greedy
-from multihead.search.hypothesis import length_penalty
-from multihead.search.limits import Limits
+from multihead.search.hypotheses import length_penalty
 from multihead.search.observer import Branches, Fate
+from multihead.search.request import Limits
 
 
 @pytest.mark.parametrize(

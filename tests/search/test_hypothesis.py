@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.search.hypothesis import Hypothesis, best
+from multihead.search.hypotheses import Hypothesis, best
 
 FOUND = st.lists(st.tuples(st.tuples(st.integers(5, 7)), st.floats(-10, 0)), max_size=11)
 

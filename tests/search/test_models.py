@@ -13,8 +13,8 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble
 from multihead.search.greedy import greedy
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
+from multihead.search.hypotheses import Hypothesis
+from multihead.search.request import Limits
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
 

@@ -8,7 +8,7 @@ from tables import BOS, EOS, PAD, A, B, Table, log_p, near, sources
 from torch import Tensor
 
 from multihead.search.constraints import Banned
-from multihead.search.limits import Limits
+from multihead.search.request import Limits
 from multihead.search.sampling import draw, sample, uniform
 
 ONE = Limits(max_length=1, min_length=1)

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from multihead.errors import UserError
 from multihead.models.seq2seq import Seq2Seq
 from multihead.models.seq2seq import Settings as Seq2SeqSettings
-from multihead.nn.linear import Linear
+from multihead.nn.modules import Linear
 from multihead.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.muon import ROUNDS, Muon, orthogonal

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from multihead.engines.constant_linear import ConstantLinear
 from multihead.gpu import kernel
-from multihead.nn.kernels.residual_norm import layer_norm, residual_norm
 from multihead.nn.layers import DecoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
+from multihead.nn.ops import layer_norm, residual_norm
 from multihead.nn.residual import PostNorm, PreNorm
 
 SLOTS = 8

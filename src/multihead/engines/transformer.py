@@ -17,7 +17,7 @@ from multihead.models.transformer import Transformer
 from multihead.nn import TokenEmbedding
 from multihead.nn.decoding import left_padded
 from multihead.search.distribution import not_finite
-from multihead.search.hypothesis import Hypothesis, best, length_penalty
+from multihead.search.hypotheses import Hypothesis, best, length_penalty
 from multihead.search.request import BeamRequest
 
 

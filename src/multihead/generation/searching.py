@@ -9,9 +9,9 @@ from multihead.errors import UserError
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned, Constraint, no_repeated_ngram
 from multihead.search.greedy import greedy
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import Limits
+from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
+from multihead.search.request import Limits
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
 from multihead.settings import SearchSettings

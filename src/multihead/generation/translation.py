@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from multihead.search.hypothesis import Hypothesis
+from multihead.search.hypotheses import Hypothesis
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from multihead.hardware import Precision
 from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.search.ensemble import Ensemble
-from multihead.search.hypothesis import Hypothesis
+from multihead.search.hypotheses import Hypothesis
 from multihead.settings import SearchSettings
 from multihead.text.tokenizer import Tokenizer
 

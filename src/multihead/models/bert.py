@@ -18,11 +18,10 @@ from multihead.nn import (
     TransformerEncoder,
     masks,
 )
-from multihead.nn.dropout import Dropout
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.initialisation import initialise
-from multihead.nn.layer_norm import set_epsilon
 from multihead.nn.losses import Term, smoothed_cross_entropy
+from multihead.nn.modules import Dropout, set_epsilon
 
 TASK = "masked"
 SEGMENTS = 2

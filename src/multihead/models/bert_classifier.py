@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from multihead.batch import Input, LabelledBatch
 from multihead.models import bert
 from multihead.nn import Loss
-from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Term, smoothed_cross_entropy
+from multihead.nn.modules import Dropout
 
 TASK = "classification"
 

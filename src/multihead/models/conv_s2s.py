@@ -13,7 +13,7 @@ from multihead.models._stepwise import Stepwise
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import TokenEmbedding, masks
 from multihead.nn.convolution import SQRT_HALF, GatedConvolution, linear
-from multihead.nn.dropout import Dropout
+from multihead.nn.modules import Dropout
 from multihead.nn.row_state import RowState
 from multihead.nn.score_functions import DotScore
 

@@ -24,10 +24,10 @@ from multihead.nn import (
 )
 from multihead.nn.causal import CausalStack
 from multihead.nn.decoding import DecoderState, left_padded
-from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import Term
+from multihead.nn.modules import Dropout
 from multihead.nn.positions import NoPositions
 from multihead.nn.uncompiled import uncompiled
 

@@ -16,8 +16,8 @@ from multihead.models._vocabularies import embeddings
 from multihead.nn import masks
 from multihead.nn.alignment import ALIGNMENTS
 from multihead.nn.attentive_decoder import AttentiveDecoder
-from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
+from multihead.nn.modules import Dropout
 from multihead.nn.recurrent import BidirectionalStack, RecurrentStack
 from multihead.nn.row_state import RowState
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from multihead.batch import Source
 from multihead.models._recurrent import Recurrent, RecurrentSettings
 from multihead.models._vocabularies import embeddings
-from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
+from multihead.nn.modules import Dropout
 from multihead.nn.recurrent import RecurrentStack
 from multihead.nn.row_state import RowState
 

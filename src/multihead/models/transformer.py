@@ -28,8 +28,8 @@ from multihead.nn import (
 )
 from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
 from multihead.nn.decoding import DecoderState, left_padded
-from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
+from multihead.nn.modules import Dropout
 from multihead.nn.positions import NoPositions
 from multihead.nn.residual import ResidualKind
 from multihead.nn.score_functions import AdditiveScore, DotScore

@@ -14,10 +14,9 @@ from torch import Tensor, nn
 from multihead import settings
 from multihead.batch import PictureBatch
 from multihead.nn import FeedForward, MultiHeadAttention, TransformerEncoder
-from multihead.nn.dropout import Dropout
 from multihead.nn.initialisation import initialise
-from multihead.nn.layer_norm import set_epsilon
 from multihead.nn.losses import Loss
+from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions, resized
 from multihead.nn.soft_labels import soft_label_loss
 from multihead.nn.stochastic_depth import StochasticPreNorm, deepen

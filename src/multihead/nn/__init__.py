@@ -6,12 +6,11 @@ Shapes are named by suffixes, see ``multihead.batch``. Masks have one polarity: 
 from multihead.nn.attention import DotProductAttention, attention
 from multihead.nn.embeddings import TokenEmbedding
 from multihead.nn.feed_forward import FeedForward
-from multihead.nn.layers import DecoderLayer, EncoderLayer
+from multihead.nn.layers import DecoderLayer, EncoderLayer, TransformerDecoder, TransformerEncoder
 from multihead.nn.losses import Loss, Term
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.positions import LearnedPositions, SinusoidalPositions
 from multihead.nn.residual import PostNorm, PreNorm
-from multihead.nn.stacks import TransformerDecoder, TransformerEncoder
 
 __all__ = [
     "DecoderLayer",

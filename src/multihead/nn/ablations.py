@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from multihead.nn.dropout import Dropout
+from multihead.nn.modules import Dropout
 from multihead.nn.residual import Sublayer
 
 

@@ -2,23 +2,15 @@
 
 import math
 
-import torch
 from torch import Tensor, nn
 
-from multihead.nn.kernels import best_attention
+from multihead.nn import ops
+from multihead.nn.ops import masked_softmax
 
 
 def attention_weights(q_BHQd: Tensor, k_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
     """softmax(QK^T / sqrt(d_k)): how much each query takes from each key; (B, H, Q, K), rows sum to 1."""
     return masked_softmax(q_BHQd @ k_BHKd.mT / math.sqrt(q_BHQd.shape[-1]), allowed)
-
-
-def masked_softmax(scores_BHQK: Tensor, allowed: Tensor | None = None) -> Tensor:
-    """Softmax over the allowed keys; the others get 0. Same shape as the scores."""
-    if allowed is not None:
-        # The smallest finite number and not -inf: a row without any allowed key must not become NaN.
-        scores_BHQK = scores_BHQK.masked_fill(~allowed, torch.finfo(scores_BHQK.dtype).min)
-    return scores_BHQK.softmax(dim=-1)
 
 
 def attention(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
@@ -53,4 +45,4 @@ class DotProductAttention(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """As :func:`attention`; same shapes."""
-        return best_attention(q, k, v, allowed, self.dropout if self.training else 0.0)
+        return ops.attention(q, k, v, allowed, self.dropout if self.training else 0.0)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn.alignment import AlignmentModel
-from multihead.nn.dropout import Dropout
+from multihead.nn.modules import Dropout
 from multihead.nn.recurrent import RecurrentStack, State
 
 Memory = tuple[Tensor, Tensor, Tensor]

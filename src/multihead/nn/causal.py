@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from multihead.nn.cache import LayerCache
-from multihead.nn.layers import EncoderLayer, look_back
-from multihead.nn.stacks import TransformerEncoder
+from multihead.nn.decoding import LayerCache
+from multihead.nn.layers import EncoderLayer, TransformerEncoder, look_back
 
 
 class CausalStack(TransformerEncoder):

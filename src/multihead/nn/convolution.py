@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from multihead.nn.dropout import Dropout
+from multihead.nn.modules import Dropout
 
 SQRT_HALF = 0.5**0.5
 """Keeps the variance of a sum of two things what theirs is (Gehring et al. 2017, sec. 3.4)."""

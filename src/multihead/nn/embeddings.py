@@ -5,7 +5,7 @@ import math
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from multihead.nn.kernels.lookup import lookup
+from multihead.nn.ops import lookup
 
 
 class TokenEmbedding(nn.Embedding):

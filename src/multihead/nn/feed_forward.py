@@ -6,9 +6,8 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from multihead.nn.dropout import Dropout
-from multihead.nn.kernels.relu import relu
-from multihead.nn.linear import Linear, all_linear
+from multihead.nn.modules import Dropout, Linear, all_linear
+from multihead.nn.ops import relu
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": relu,

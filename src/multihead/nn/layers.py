@@ -1,16 +1,18 @@
-"""One layer of the encoder and of the decoder (Vaswani et al. 2017, sec. 3.1, figure 1).
+"""The layers of the encoder and of the decoder, and their stacks (Vaswani et al. 2017, sec. 3.1, figure 1).
 
-A layer is put together from its parts; which residual (pre- or post-norm) and which attention it has is
-the caller's choice, not a flag.
+A layer is put together from its parts: attention, feed-forward network and residual connection (pre- or
+post-norm) are passed, not chosen by a flag.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
-from multihead.nn.cache import LayerCache
+from multihead.nn.decoding import LayerCache
 from multihead.nn.feed_forward import FeedForward
+from multihead.nn.modules import LayerNorm
 from multihead.nn.multi_head import MultiHeadAttention
+from multihead.nn.residual import PostNorm, ResidualKind
 
 Residual = Callable[[], nn.Module]
 """Makes the residual connection of one sublayer, ``residual(x, sublayer)``."""
@@ -101,3 +103,98 @@ class DecoderLayer(nn.Module):
     def begin(self, memory_BSd: Tensor) -> LayerCache:
         """The cache before the first step: the source's keys and values, nothing of the target's."""
         return LayerCache(*self.cross_attention.keys_values(memory_BSd))
+
+
+def _final_norm(d_model: int, residual: ResidualKind) -> nn.Module:
+    return nn.Identity() if residual.ends_normalised else LayerNorm(d_model)
+
+
+class TransformerEncoder(nn.Module):
+    """num_layers encoder layers, one on the other.
+
+    Args:
+        num_layers: N of the paper.
+        d_model: width of the residual stream.
+        attention: makes a layer's attention.
+        feed_forward: makes a layer's feed-forward network.
+        residual: ``PostNorm`` (as published), ``PreNorm``, or one of ``nn.ablations``.
+        dropout: of the residual connections.
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        *,
+        attention: Callable[[], MultiHeadAttention],
+        feed_forward: Callable[[], FeedForward],
+        residual: ResidualKind = PostNorm,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            EncoderLayer(attention(), feed_forward(), lambda: residual(d_model, dropout))
+            for _ in range(num_layers)
+        )
+        self.norm = _final_norm(d_model, residual)
+
+    def forward(self, x_BNd: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """(B, N, d_model) to the same; ``allowed`` broadcastable to (B, H, N, N)."""
+        for layer in self.layers:
+            x_BNd = layer(x_BNd, allowed)
+        out: Tensor = self.norm(x_BNd)
+        return out
+
+
+class TransformerDecoder(nn.Module):
+    """num_layers decoder layers, one on the other; arguments as :class:`TransformerEncoder`."""
+
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        *,
+        attention: Callable[[], MultiHeadAttention],
+        feed_forward: Callable[[], FeedForward],
+        residual: ResidualKind = PostNorm,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            DecoderLayer(attention(), attention(), feed_forward(), lambda: residual(d_model, dropout))
+            for _ in range(num_layers)
+        )
+        self.norm = _final_norm(d_model, residual)
+
+    def forward(
+        self,
+        x_BTd: Tensor,
+        memory_BSd: Tensor,
+        allowed: Tensor | None = None,
+        memory_allowed: Tensor | None = None,
+    ) -> Tensor:
+        """Whole sequences at once; arguments as :meth:`DecoderLayer.forward`."""
+        for layer in self.layers:
+            x_BTd = layer(x_BTd, memory_BSd, allowed, memory_allowed)
+        out: Tensor = self.norm(x_BTd)
+        return out
+
+    def begin(self, memory_BSd: Tensor) -> tuple[LayerCache, ...]:
+        """Every layer's cache before the first step."""
+        return tuple(layer.begin(memory_BSd) for layer in self._decoder_layers())
+
+    def step(
+        self,
+        x_RQd: Tensor,
+        caches: Sequence[LayerCache],
+        allowed: Tensor | None,
+        memory_allowed: Tensor | None,
+    ) -> Tensor:
+        """The next Q positions of R hypotheses; arguments as :meth:`DecoderLayer.step`."""
+        for layer, cache in zip(self._decoder_layers(), caches, strict=True):
+            x_RQd = layer.step(x_RQd, cache, allowed, memory_allowed)
+        out: Tensor = self.norm(x_RQd)
+        return out
+
+    def _decoder_layers(self) -> list[DecoderLayer]:
+        return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]

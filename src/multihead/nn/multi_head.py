@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from multihead.nn.attention import DotProductAttention
-from multihead.nn.linear import Linear, all_linear
+from multihead.nn.modules import Linear, all_linear
 
 
 class MultiHeadAttention(nn.Module):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from multihead.nn.dropout import Dropout
+from multihead.nn.modules import Dropout
 
 Cell = Literal["lstm", "gru"]
 State = tuple[Tensor, ...]

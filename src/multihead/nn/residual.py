@@ -5,10 +5,9 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from multihead.nn.dropout import Dropout
-from multihead.nn.kernels.residual_norm import residual_norm, residual_sum
-from multihead.nn.kernels.twice import twice
-from multihead.nn.layer_norm import LayerNorm
+from multihead.nn import ops
+from multihead.nn.kernels.residual import fan_out
+from multihead.nn.modules import Dropout, LayerNorm
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -38,8 +37,11 @@ class PostNorm(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        x, read = twice(x)
-        return residual_norm(x, sublayer(read), self.norm, self.dropout.chance)
+        if ops.accelerated(x):
+            x, read = fan_out(x)
+            return ops.residual_norm(x, sublayer(read), self.norm, self.dropout.chance)
+        out: Tensor = self.norm(x + self.dropout(sublayer(x)))
+        return out
 
 
 class PreNorm(nn.Module):
@@ -57,5 +59,8 @@ class PreNorm(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        x, read = twice(x)
-        return residual_sum(x, sublayer(self.norm(read)), self.dropout.chance)
+        if ops.accelerated(x):
+            x, read = fan_out(x)
+            return ops.residual_sum(x, sublayer(self.norm(read)), self.dropout.chance)
+        out: Tensor = x + self.dropout(sublayer(self.norm(x)))
+        return out

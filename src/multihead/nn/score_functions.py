@@ -8,8 +8,7 @@ and then asks it at every step (Bahdanau et al. 2015, appendix A.1.2); the proje
 import torch
 from torch import Tensor, nn
 
-from multihead.nn.attention import masked_softmax
-from multihead.nn.kernels import best_attention
+from multihead.nn import ops
 from multihead.nn.kernels.additive_score import additive_scores
 
 
@@ -22,7 +21,7 @@ class ScoreFunction(nn.Module):
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
         """The softmax of the scores over the allowed keys, (B, H, Q, K); rows sum to 1."""
-        return masked_softmax(self.scores(q, k), allowed)
+        return ops.masked_softmax(self.scores(q, k), allowed)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """The mean of the values under the weights, (B, H, Q, d_v).
@@ -45,7 +44,7 @@ class DotScore(ScoreFunction):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """See :class:`ScoreFunction`. Queries sqrt(d) times as large undo the scale of the kernels."""
-        return best_attention(q * q.shape[-1] ** 0.5, k, v, allowed, dropout=0.0)
+        return ops.attention(q * q.shape[-1] ** 0.5, k, v, allowed)
 
 
 class AdditiveScore(ScoreFunction):
@@ -62,4 +61,4 @@ class AdditiveScore(ScoreFunction):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """See :class:`ScoreFunction`."""
-        return masked_softmax(additive_scores(q, k, self.v), allowed) @ v
+        return ops.masked_softmax(additive_scores(q, k, self.v), allowed) @ v

@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from multihead.nn import gathered_attention, ops
 from multihead.nn.attention import attention_weights
-from multihead.nn.kernels import best_attention, gathered_attention
 
 WORTHWHILE = 24
 """Gathering keys pays where a token looks at less than this part of the picture (measured on a CPU: of 1,024
@@ -94,7 +94,7 @@ class SparseAttention(nn.Module):
         whole = q.shape[2] == k.shape[2] > self.layout.text
         if whole and WORTHWHILE * self.looked_at.shape[1] <= self.layout.rows * self.layout.columns:
             return gathered_attention.attend(q, k, v, self.layout.text, self.looked_at)
-        return best_attention(q, k, v, self.mask(q, k), 0.0)
+        return ops.attention(q, k, v, self.mask(q, k))
 
     def mask(self, q: Tensor, k: Tensor) -> Tensor:
         """What the layout lets the queries look at, True = may attend, (Q, K)."""

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from multihead.nn.layers import TransformerEncoder
 from multihead.nn.residual import PreNorm, Sublayer
-from multihead.nn.stacks import TransformerEncoder
 
 
 class StochasticPreNorm(PreNorm):

@@ -11,11 +11,9 @@ from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
-from multihead.search.hypotheses import Finished, Live, to_drop
-from multihead.search.hypothesis import Hypothesis, length_penalty
-from multihead.search.limits import DEFAULT, Limits
+from multihead.search.hypotheses import Finished, Hypothesis, Live, length_penalty, to_drop
 from multihead.search.observer import Branches, Fate, Observer
-from multihead.search.request import whole
+from multihead.search.request import DEFAULT, Limits, whole
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)

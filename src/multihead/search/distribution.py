@@ -78,4 +78,9 @@ def largest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _native(logits_RV: Tensor) -> bool:
-    return native.suits(logits_RV) and logits_RV.dtype == torch.float32 and logits_RV.is_contiguous()
+    return (
+        native.ON
+        and native.suits(logits_RV)
+        and logits_RV.dtype == torch.float32
+        and logits_RV.is_contiguous()
+    )

@@ -9,10 +9,9 @@ from torch import Tensor
 from multihead.batch import Source
 from multihead.search.branching import Continuations
 from multihead.search.constraints import Constraint
-from multihead.search.hypothesis import Hypothesis
-from multihead.search.limits import DEFAULT, Limits
+from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
-from multihead.search.request import whole
+from multihead.search.request import DEFAULT, Limits, whole
 from multihead.search.rollout import rollout
 from multihead.search.stepper import State, Stepper
 

@@ -1,12 +1,53 @@
-"""The hypotheses that a search is still working on, and those it has brought in."""
+"""Hypotheses: those that a search returns, those still alive, and the length penalty that compares them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from multihead.search.hypothesis import Hypothesis, best, length_penalty
+N = TypeVar("N", float, Tensor)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One output of a search.
+
+    Attributes:
+        tokens: what was written, forced prefix included, without begin and end symbol.
+        log_probability: natural logarithm of the model's probability of what follows the forced prefix,
+            end symbol included. Constraints, temperature and the like say what may be chosen; they do
+            not change this number.
+        score: ``log_probability`` over the length penalty; hypotheses are sorted by it.
+        finished: False if it was cut: made to end by the maximum length where the model would rather have
+            gone on, or because nothing was allowed to follow.
+    """
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+    finished: bool
+
+
+def length_penalty(length: N, alpha: float) -> N:
+    """``((5 + |Y|) / 6)^alpha`` (Wu et al. 2016, eq. 14; there is no coverage penalty here).
+
+    ``length``, |Y|, counts every target symbol but the begin symbol: forced prefix, tokens, end symbol.
+    """
+    penalty: N = ((5 + length) / 6) ** alpha
+    return penalty
+
+
+def best(hypotheses: Iterable[Hypothesis], n_best: int, *, distinct: bool = True) -> list[Hypothesis]:
+    """The n best, best first; with ``distinct``, no two have the same tokens."""
+    ordered = sorted(hypotheses, key=lambda h: -h.score)
+    if distinct:
+        first: dict[tuple[int, ...], Hypothesis] = {}
+        for hypothesis in ordered:
+            first.setdefault(hypothesis.tokens, hypothesis)
+        ordered = list(first.values())
+    return ordered[:n_best]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from multihead.batch import Source
 from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.hypotheses import Finished, Live, to_drop
-from multihead.search.limits import Limits
 from multihead.search.observer import Branches, Fate, Observer
+from multihead.search.request import Limits
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)

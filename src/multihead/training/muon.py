@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from multihead.nn.linear import Linear
+from multihead.nn.modules import Linear
 
 INNER = "inner"
 """Of a group of parameters: whether its matrices' momentum is made orthogonal."""

@@ -17,7 +17,7 @@ from torch import Tensor
 from multihead.gpu import kernel
 from multihead.search.branching import IMPOSSIBLE
 from multihead.search.distribution import largest
-from multihead.search.hypothesis import Hypothesis, best, length_penalty
+from multihead.search.hypotheses import Hypothesis, best, length_penalty
 from multihead.search.request import BeamRequest
 
 

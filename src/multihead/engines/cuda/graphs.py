@@ -15,7 +15,7 @@ from multihead.models.transformer import Transformer
 from multihead.nn import TokenEmbedding, masks
 from multihead.nn.decoding import DecoderState
 from multihead.search.distribution import not_finite
-from multihead.search.hypothesis import Hypothesis
+from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import BeamRequest
 from multihead.search.stepper import Stepper
 

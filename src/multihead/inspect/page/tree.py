@@ -13,7 +13,7 @@ from multihead.generation.searching import search
 from multihead.inspect import pictures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
-from multihead.search.hypothesis import Hypothesis
+from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Branches, Fate
 from multihead.search.stepper import Stepper
 from multihead.text.tokenizer import Tokenizer

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm
-from multihead.nn.cache import LayerCache
 from multihead.nn.causal import CausalStack
-from multihead.nn.dropout import Dropout
+from multihead.nn.decoding import LayerCache
 from multihead.nn.initialisation import initialise
+from multihead.nn.modules import Dropout
 from multihead.nn.sparse_layouts import Kind, Layout, SparseAttention
 
 

@@ -13,6 +13,11 @@ from torch.autograd.function import once_differentiable
 from multihead import native
 
 
+def dropped_of_256(p: float) -> int:
+    """The chance p of dropout as kernels take it: the number of byte values, of 256, that drop an element."""
+    return min(255, round(p * 256))
+
+
 class _ByteDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dropped_of_256: int) -> Tensor:
@@ -62,14 +67,7 @@ def byte_dropout(x: Tensor, p: float) -> Tensor:
     """
     if torch.compiler.is_compiling():
         return torch.dropout(x, p, train=True)
-    suits = native.suits(x) and x.dim() > 0 and x.numel() > 0
+    suits = native.ON and native.suits(x) and x.dim() > 0 and x.numel() > 0
     kind = _NativeDropout if suits else _ByteDropout
-    dropped: Tensor = kind.apply(x, native.dropped_of_256(p))  # type: ignore[no-untyped-call]
+    dropped: Tensor = kind.apply(x, dropped_of_256(p))  # type: ignore[no-untyped-call]
     return dropped
-
-
-def dropped(x: Tensor, p: float) -> Tensor:
-    """Dropout of chance p by what suits the device; x itself where p is 0."""
-    if not p:
-        return x
-    return byte_dropout(x, p) if x.device.type == "cpu" else torch.dropout(x, p, train=True)

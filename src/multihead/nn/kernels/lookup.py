@@ -8,7 +8,6 @@ format, all of them in float32, and the same on the way back.
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -38,18 +37,14 @@ class _Lookup(torch.autograd.Function):
         return dweight_Vd, None, None, None
 
 
-def lookup(weight_Vd: Tensor, ids: Tensor, scale: float) -> Tensor:
-    """Return scale * weight[ids], (..., d); under autocast in its format.
+def lookup(weight_Vd: Tensor, ids: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
+    """scale * weight[ids] in this format, (..., d).
 
     Raises:
         IndexError: an id is none of the V.
     """
-    device = weight_Vd.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight_Vd.dtype
-    if suits(weight_Vd, dtype):
-        out: Tensor = _Lookup.apply(weight_Vd, ids, scale, dtype)  # type: ignore[no-untyped-call]
-        return out
-    return (F.embedding(ids, weight_Vd) * scale).to(dtype)
+    out: Tensor = _Lookup.apply(weight_Vd, ids, scale, dtype)  # type: ignore[no-untyped-call]
+    return out
 
 
 def suits(weight_Vd: Tensor, dtype: torch.dtype) -> bool:

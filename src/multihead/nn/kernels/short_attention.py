@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from multihead import native
+from multihead.nn.kernels.byte_dropout import dropped_of_256
 from multihead.nn.kernels.stacked_linear import side_by_side
 
 LONGEST = 1024
@@ -60,7 +61,7 @@ def suits(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> bool:
 
 def attend(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float) -> Tensor:
     """Shapes as ``nn.attention.attention``; dropout of the weights with a chance of so many 256ths."""
-    out: Tensor = _ShortAttention.apply(q, k, v, allowed, native.dropped_of_256(dropout))  # type: ignore[no-untyped-call]
+    out: Tensor = _ShortAttention.apply(q, k, v, allowed, dropped_of_256(dropout))  # type: ignore[no-untyped-call]
     return out
 
 

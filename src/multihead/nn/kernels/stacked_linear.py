@@ -20,8 +20,8 @@ from multihead.nn.kernels.bf16_products import Bf16Products
 from multihead.nn.kernels.byte_products import ByteProducts
 from multihead.nn.kernels.relu import before_relu
 
-Layer = tuple[Tensor, Tensor]
-"""A weight (e, d) and a bias (e)."""
+Layer = tuple[Tensor, Tensor | None]
+"""A weight (e, d) and a bias (e,)."""
 
 
 class Products(Protocol):
@@ -119,9 +119,10 @@ def side_by_side(parts: Sequence[Tensor]) -> bool:
 
 def products_for(x: Tensor, layers: Sequence[Layer]) -> Products | None:
     """How :func:`stacked_linear` multiplies these in training, in bf16 or in bytes; None: PyTorch does."""
-    parameters = [part for layer in layers for part in layer]
+    parameters = [part for layer in layers for part in layer if part is not None]
     if (
-        not torch.is_grad_enabled()
+        len(parameters) < 2 * len(layers)
+        or not torch.is_grad_enabled()
         or torch.compiler.is_compiling()
         or any(part.device.type != "cpu" for part in (x, *parameters))
         or any(part.dtype != parameters[0].dtype for part in parameters)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from multihead.nn import PostNorm, PreNorm
-from multihead.nn.kernels.twice import twice
+from multihead.nn.kernels.residual import fan_out
 
 pytestmark = pytest.mark.usefixtures("every_level")
 
@@ -20,7 +20,7 @@ def leaf(*shape: int) -> Tensor:
 @SHAPES
 def test_the_gradients_are_added(shape: tuple[int, ...]) -> None:
     x, a, b = leaf(*shape), leaf(*shape).detach(), leaf(*shape).detach()
-    first, second = twice(x)
+    first, second = fan_out(x)
     assert first.equal(x)
     assert second.equal(x)
     (found,) = torch.autograd.grad([first, second], x, [a, b])
@@ -29,7 +29,7 @@ def test_the_gradients_are_added(shape: tuple[int, ...]) -> None:
 
 def test_what_lies_in_another_order_is_added_too() -> None:
     x, a = leaf(5, 7), leaf(7, 5).detach().T
-    first, second = twice(x)
+    first, second = fan_out(x)
     (found,) = torch.autograd.grad([first, second], x, [a, torch.ones_like(a)])
     assert found.equal(a + 1)
 
@@ -37,13 +37,13 @@ def test_what_lies_in_another_order_is_added_too() -> None:
 @pytest.mark.parametrize("which", [0, 1])
 def test_one_reader_may_say_nothing(which: int) -> None:
     x, a = leaf(5, 7), leaf(5, 7).detach()
-    (found,) = torch.autograd.grad(twice(x)[which], x, a)
+    (found,) = torch.autograd.grad(fan_out(x)[which], x, a)
     assert found.equal(a)
 
 
 def test_where_nothing_is_learnt_it_is_x_itself() -> None:
     x = leaf(5, 7).detach()
-    assert all(one is x for one in twice(x))
+    assert all(one is x for one in fan_out(x))
 
 
 @pytest.mark.parametrize("kind", [PostNorm, PreNorm])

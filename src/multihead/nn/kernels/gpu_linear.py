@@ -7,7 +7,6 @@ product of the weights' gradient, a product with a row of ones a fifth of it.
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -27,16 +26,17 @@ class _Linear(torch.autograd.Function):
         return dx, gradient_Ne.T @ x_Nd, (ones_1N @ gradient_Ne)[0]
 
 
-def linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor | None) -> Tensor:
+def suits(x: Tensor, weight_ed: Tensor, bias_e: Tensor) -> bool:
+    """Whether :func:`linear` can take these: in training, of one format, not compiled."""
+    return (
+        x.dtype == weight_ed.dtype == bias_e.dtype
+        and not (x.dtype == torch.float32 and torch.is_autocast_enabled("cuda"))
+        and torch.is_grad_enabled()
+        and not torch.compiler.is_compiling()
+    )
+
+
+def linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor) -> Tensor:
     """(..., d) to (..., e)."""
-    if (
-        bias_e is None
-        or not x.is_cuda
-        or not x.dtype == weight_ed.dtype == bias_e.dtype
-        or (x.dtype == torch.float32 and torch.is_autocast_enabled("cuda"))
-        or not torch.is_grad_enabled()
-        or torch.compiler.is_compiling()
-    ):
-        return F.linear(x, weight_ed, bias_e)
     flat: Tensor = _Linear.apply(x.flatten(0, -2), weight_ed, bias_e)  # type: ignore[no-untyped-call]
     return flat.view(*x.shape[:-1], -1)

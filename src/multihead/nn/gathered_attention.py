@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from multihead.nn.kernels import matmul_attention
+from multihead.nn import ops
 
 
 def attend(q_BHNd: Tensor, k_BHNd: Tensor, v_BHNd: Tensor, text: int, places_nm: Tensor) -> Tensor:
@@ -23,7 +23,7 @@ def attend(q_BHNd: Tensor, k_BHNd: Tensor, v_BHNd: Tensor, text: int, places_nm:
     """
     causal = torch.ones(text, text, dtype=torch.bool, device=q_BHNd.device).tril()
     k_text, v_text = k_BHNd[:, :, :text], v_BHNd[:, :, :text]
-    of_text = matmul_attention.attend(q_BHNd[:, :, :text], k_text, v_text, causal, 0.0)
+    of_text = ops.attention(q_BHNd[:, :, :text], k_text, v_text, causal)
 
     q = q_BHNd[:, :, text:] * (1 / math.sqrt(q_BHNd.shape[-1]))
     places_nm = places_nm[: q.shape[2]]

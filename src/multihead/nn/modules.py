@@ -1,0 +1,72 @@
+"""Linear layers, layer normalisation and dropout: PyTorch's modules, computed by ``nn.ops``."""
+
+from torch import Tensor, nn
+
+from multihead.nn import ops
+
+
+class Linear(nn.Linear):
+    """x W^T + b."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d) to (..., e)."""
+        return ops.linear(x, (self.weight, self.bias))[0]
+
+
+def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[Tensor, ...]:
+    """Every layer's x W^T + b, or max(0, x W^T + b), as one product where that is faster.
+
+    Args:
+        x: (..., d).
+        layers: the layers that read x; each gives (..., e) of its own.
+        with_relu: whether ReLU follows.
+    """
+    # Another class of layer, or one with a hook, is called as a module.
+    plain = [layer for layer in layers if type(layer) is Linear and not layer._forward_hooks]
+    if len(plain) == len(layers):
+        return ops.linear(x, *((layer.weight, layer.bias) for layer in plain), with_relu=with_relu)
+    found = tuple(layer(x) for layer in layers)
+    return tuple(map(ops.relu, found)) if with_relu else found
+
+
+class LayerNorm(nn.LayerNorm):
+    """Layer normalisation over the last axis (Ba et al. 2016, eq. 4).
+
+    Args:
+        d_model: width of the axis.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__(d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Same shape as x."""
+        return ops.layer_norm(x, self)
+
+
+def set_epsilon(module: nn.Module, epsilon: float) -> None:
+    """Set the epsilon that every layer norm of a module adds to the variance."""
+    for part in module.modules():
+        if isinstance(part, nn.LayerNorm):
+            part.eps = epsilon
+
+
+class Dropout(nn.Module):
+    """Dropout (Srivastava et al. 2014): zero each element with chance p in training, scale the others up."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    @property
+    def chance(self) -> float:
+        """The chance now: 0 outside training."""
+        return self.p if self.training else 0.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Same shape as x."""
+        return ops.dropout(x, self.chance)
+
+    def extra_repr(self) -> str:
+        """The chance, as ``repr`` shows it."""
+        return f"p={self.p}"

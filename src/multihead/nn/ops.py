@@ -1,0 +1,144 @@
+"""The operations of attention models: each is its equation in PyTorch and one line that hands it to a kernel.
+
+With ``native.use("")`` on a CPU every operation is the equation that stands here. The kernels of
+``nn.kernels`` compute the same functions faster; each is tested against these equations.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from multihead import native
+from multihead.gpu import kernel
+from multihead.nn.kernels import (
+    byte_dropout,
+    gpu_linear,
+    residual,
+    short_attention,
+    stacked_linear,
+)
+from multihead.nn.kernels import lookup as lookups
+from multihead.nn.kernels import relu as relus
+
+Layer = tuple[Tensor, Tensor | None]
+"""A linear layer's weight (e, d) and bias (e,)."""
+
+
+def accelerated(x: Tensor) -> bool:
+    """Whether kernels exist where x is: native ones on a CPU, Triton's and PyTorch's fused ones elsewhere."""
+    return native.ON or x.device.type != "cpu"
+
+
+def masked_softmax(scores_BHQK: Tensor, allowed: Tensor | None = None) -> Tensor:
+    """Softmax over the allowed keys; the others get 0. Same shape as the scores."""
+    if allowed is not None:
+        # The smallest finite number and not -inf: a row without any allowed key must not become NaN.
+        scores_BHQK = scores_BHQK.masked_fill(~allowed, torch.finfo(scores_BHQK.dtype).min)
+    return scores_BHQK.softmax(dim=-1)
+
+
+def attention(
+    q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | None = None, dropout: float = 0.0
+) -> Tensor:
+    """Dropout(softmax(QK^T / sqrt(d_k))) V (Vaswani et al. 2017, eq. 1), (B, H, Q, d_v).
+
+    Args:
+        q_BHQd: queries.
+        k_BHKd: keys, as wide as the queries.
+        v_BHKd: values, of any width d_v.
+        allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
+        dropout: chance that a weight is dropped.
+    """
+    fused = _fused_attention(q_BHQd, k_BHKd, v_BHKd, allowed, dropout) if accelerated(q_BHQd) else None
+    if fused is not None:
+        return fused
+    # Scaling the queries touches d_k numbers a query, scaling the scores would touch K.
+    scores_BHQK = (q_BHQd * (1 / math.sqrt(q_BHQd.shape[-1]))) @ k_BHKd.mT
+    return _dropout(masked_softmax(scores_BHQK, allowed), dropout) @ v_BHKd
+
+
+def _fused_attention(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, p: float) -> Tensor | None:
+    if q.device.type == "cpu":
+        # Not PyTorch's: for sentences its masked path on a CPU is several times slower than two products.
+        suits = short_attention.suits(q, k, v, allowed)
+        return short_attention.attend(q, k, v, allowed, p) if suits else None
+    triton = None if p else kernel("nn.kernels.triton_attention", q, k, v)
+    if triton is not None and triton.suits(q, k, v, allowed):
+        out: Tensor = triton.attend(q, k, v, allowed)
+        return out
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=p)
+
+
+def linear(x: Tensor, *layers: Layer, with_relu: bool = False) -> tuple[Tensor, ...]:
+    """x W^T + b, or max(0, x W^T + b), of every layer that reads x: (..., d) to (..., e) each."""
+    if _has_fast_products(x) and (products := stacked_linear.products_for(x, layers)) is not None:
+        return stacked_linear.stacked_linear(x, layers, products, with_relu=with_relu)
+    found = tuple(_linear(x, weight_ed, bias_e) for weight_ed, bias_e in layers)
+    return tuple(map(relu, found)) if with_relu else found
+
+
+def _linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor | None) -> Tensor:
+    if x.is_cuda and bias_e is not None and gpu_linear.suits(x, weight_ed, bias_e):
+        return gpu_linear.linear(x, weight_ed, bias_e)
+    return F.linear(x, weight_ed, bias_e)
+
+
+def _has_fast_products(x: Tensor) -> bool:
+    """Whether one product of several layers pays: in int8 by native kernels, in bf16 by oneDNN."""
+    return native.ON or x.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")
+
+
+def relu(x: Tensor) -> Tensor:
+    """max(0, x); any shape."""
+    return relus.relu(x) if native.ON and native.suits(x) else F.relu(x)
+
+
+def dropout(x: Tensor, p: float) -> Tensor:
+    """x * m / (1 - p) with m ~ Bernoulli(1 - p) (Srivastava et al. 2014); x itself where p is 0.
+
+    On a CPU p is rounded to a multiple of 1/256: drawing a number for each element would cost more than a
+    small layer's arithmetic.
+    """
+    if not p:
+        return x
+    return byte_dropout.byte_dropout(x, p) if x.device.type == "cpu" else torch.dropout(x, p, train=True)
+
+
+_dropout = dropout  # where an argument has its name
+
+
+def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
+    """gamma (x - mean) / sqrt(variance + epsilon) + beta over the last axis (Ba et al. 2016, eq. 4)."""
+    if accelerated(x) and (out := residual.layer_norm(x, norm)) is not None:
+        return out
+    return F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+def residual_norm(x: Tensor, y: Tensor, norm: nn.Module, p: float) -> Tensor:
+    """Norm(x + Dropout(y)); x and y of one shape, the norm over the last axis."""
+    if accelerated(x) and (out := residual.residual_norm(x, y, norm, p)) is not None:
+        return out
+    normed: Tensor = norm(x + dropout(y, p))
+    return normed
+
+
+def residual_sum(x: Tensor, y: Tensor, p: float) -> Tensor:
+    """x + Dropout(y); x and y of one shape."""
+    if accelerated(x) and (out := residual.residual_sum(x, y, p)) is not None:
+        return out
+    return x + dropout(y, p)
+
+
+def lookup(weight_Vd: Tensor, ids: Tensor, scale: float) -> Tensor:
+    """scale * weight[ids], (..., d), in autocast's format where that is on (Vaswani et al. 2017, sec. 3.4).
+
+    Raises:
+        IndexError: an id is none of the V.
+    """
+    device = weight_Vd.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight_Vd.dtype
+    if native.ON and lookups.suits(weight_Vd, dtype):
+        return lookups.lookup(weight_Vd, ids, scale, dtype)
+    return (F.embedding(ids, weight_Vd) * scale).to(dtype)

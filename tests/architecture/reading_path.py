@@ -1,0 +1,90 @@
+"""The files that a reader passes through: ``python tests/architecture/reading_path.py`` prints the table.
+
+A file counts as entered when one of its functions is called (``sys.setprofile``), so the figure is the number
+of files of the package that somebody opens who follows a call to its end.
+"""
+
+import ast
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from multihead import native
+from multihead.batch import Source
+from multihead.models.transformer import Settings, Transformer
+from multihead.search.beam import beam
+
+PACKAGE = Path(__file__).parents[2] / "src" / "multihead"
+V, B, S, T = 29, 3, 7, 5
+
+
+def files_entered(call: Callable[[], object]) -> list[str]:
+    """Return the package's files of which a function runs during the call, sorted."""
+    entered: set[str] = set()
+
+    def profile(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
+            entered.add(frame.f_code.co_filename)
+
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return sorted(Path(name).relative_to(PACKAGE).as_posix() for name in entered)
+
+
+def model() -> Transformer:
+    """Return a small Transformer as published: post-norm, sinusoids, tied matrices."""
+    sizes = {"d_model": 22, "d_ff": 34, "num_layers": 2, "num_heads": 2}
+    return Transformer(Settings.model_validate({**sizes, "source_vocab": V, "target_vocab": V}))
+
+
+def training_forward() -> list[str]:
+    """Return what ``Transformer.forward`` enters in training, without native kernels."""
+    made = model().train()
+    source, target = torch.randint(3, V, (B, S)), torch.randint(3, V, (B, T))
+    with native.use(""):
+        return files_entered(lambda: made(source, target, torch.tensor([S, S - 2, S - 3])))
+
+
+def beam_search() -> list[str]:
+    """Return what a beam search by the model's own steps enters, without native kernels."""
+    made = model().eval()
+    source = Source(torch.randint(3, V, (B, S)), torch.tensor([S, S - 2, S - 3]))
+    with native.use(""):
+        return files_entered(lambda: beam(made, source, [[1]] * B, eos_id=2, beam_size=3))
+
+
+def engines_imported_by_the_model() -> list[str]:
+    """Return the engines that ``models/transformer.py`` imports."""
+    tree = ast.parse((PACKAGE / "models" / "transformer.py").read_text(encoding="utf-8"))
+    modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return [module for module in modules if module.startswith("multihead.engines")]
+
+
+def decoder_steps() -> list[str]:
+    """Return the classes that take one step of a decoder layer: plain, laid out, native."""
+    found = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and "Decoder" in node.name and "Protocol" not in ast.dump(node):
+                methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+                if {"step", "begin"} <= methods and file.parent.name != "models":
+                    found.append(f"{file.relative_to(PACKAGE).as_posix()}:{node.name}")
+    return found
+
+
+if __name__ == "__main__":
+    for name, part in (
+        ("files entered by Transformer.forward in training, native off", training_forward()),
+        ("files entered by a beam search by the model's own steps", beam_search()),
+        ("imports of an engine by models/transformer.py", engines_imported_by_the_model()),
+        ("implementations of a decoder step", decoder_steps()),
+    ):
+        print(f"{len(part):3}  {name}\n     {', '.join(part)}")

@@ -1,0 +1,19 @@
+"""A reader follows the Transformer in one sitting: the files on the way are counted."""
+
+import reading_path
+
+
+def test_the_forward_pass_enters_a_dozen_files() -> None:
+    files = reading_path.training_forward()
+    assert "nn/multi_head.py" in files
+    assert len(files) <= 12, files
+
+
+def test_a_beam_search_by_the_models_own_steps_enters_eighteen_files() -> None:
+    files = reading_path.beam_search()
+    assert "search/beam.py" in files
+    assert len(files) <= 18, files
+
+
+def test_the_model_imports_no_engine() -> None:
+    assert reading_path.engines_imported_by_the_model() == []
