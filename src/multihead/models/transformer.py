@@ -28,10 +28,19 @@ from multihead.nn import (
 )
 from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
 from multihead.nn.decoding import DecoderState, left_padded
+from multihead.nn.description import (
+    EmbeddingSpec,
+    EncoderDecoderSpec,
+    LinearSpec,
+    PositionsSpec,
+    StackSpec,
+    describe,
+)
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout
 from multihead.nn.positions import NoPositions
 from multihead.nn.residual import ResidualKind
+from multihead.nn.rotary import RotaryPositions
 from multihead.nn.score_functions import AdditiveScore, DotScore
 from multihead.nn.teacher_forcing import agreeing_loss, next_token_loss, target_log_probabilities
 
@@ -56,6 +65,9 @@ class Settings(Vocabularies):
     """Layers of the decoder where they differ; 0: num_layers."""
     num_heads: PositiveInt = 8
     """Attention heads, h of the paper."""
+    num_kv_heads: NonNegativeInt = 0
+    """Heads of keys and values, a divisor of num_heads: query heads share them in groups (Ainslie et al.
+    2023); 0: as many as num_heads."""
     d_k: NonNegativeInt = 0
     """Width of a head's queries and keys; 0: d_model / num_heads."""
     d_v: NonNegativeInt = 0
@@ -81,8 +93,9 @@ class Settings(Vocabularies):
     no norm at all."""
     activation: Literal["relu", "gelu", "silu"] = "relu"
     """Of the feed-forward networks."""
-    positions: Literal["sinusoidal", "sinusoidal_concatenated", "learned", "none"] = "sinusoidal"
-    """Positional encoding: interleaved as in the paper, halves as in the authors' code, learned, none."""
+    positions: Literal["sinusoidal", "sinusoidal_concatenated", "learned", "rotary", "none"] = "sinusoidal"
+    """Positional encoding: interleaved as in the paper, halves as in the authors' code, learned, rotary (Su
+    et al. 2021: turns queries and keys of self-attention), none."""
     max_positions: PositiveInt = 512
     """How many positions are learned (positions = "learned")."""
     tied: Literal["all", "decoder", "none"] = "all"
@@ -90,10 +103,15 @@ class Settings(Vocabularies):
     output_bias: bool = False
     """A bias in the output layer (the paper: none; Marian has one)."""
     window: NonNegativeInt = 0
-    """Restricted self-attention (sec. 4, Table 1): a position attends to the r around it only, itself in the
-    middle, so r is odd; 0: to all."""
+    """Restricted self-attention (sec. 4, Table 1): a position attends only to the r around it, itself in the
+    middle, so r is odd; 0: to all. A mask: it changes the model and saves no time."""
     initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
     """How matrices begin."""
+
+    @property
+    def head_width(self) -> int:
+        """d_k, also where it follows from d_model and num_heads."""
+        return self.d_k or self.d_model // self.num_heads
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -102,6 +120,12 @@ class Settings(Vocabularies):
                 f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}; "
                 "change one or set d_k"
             )
+        if self.num_kv_heads and self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_heads {self.num_heads} is not a multiple of num_kv_heads {self.num_kv_heads}"
+            )
+        if self.positions == "rotary" and self.head_width % 2:
+            raise ValueError('positions = "rotary" turns pairs, and the width of a head, d_k, is odd')
         if self.window and self.window % 2 == 0:
             raise ValueError(f"window {self.window} is even: no position stands in its middle")
         if not self.residual and self.norm != "post":
@@ -118,10 +142,19 @@ class Transformer(nn.Module):
         super().__init__()
         s = self.settings = settings
 
-        def attention() -> MultiHeadAttention:
+        def attention(rotary: RotaryPositions | None = None) -> MultiHeadAttention:
             return MultiHeadAttention(
-                s.d_model, s.num_heads, d_k=s.d_k or None, d_v=s.d_v or None, score=_score(s)
+                s.d_model,
+                s.num_heads,
+                num_kv_heads=s.num_kv_heads or None,
+                d_k=s.d_k or None,
+                d_v=s.d_v or None,
+                score=_score(s),
+                rotary=rotary,
             )
+
+        def self_attention() -> MultiHeadAttention:
+            return attention(RotaryPositions(s.head_width) if s.positions == "rotary" else None)
 
         def feed_forward() -> FeedForward:
             return FeedForward(s.d_model, s.d_ff, activation=s.activation, dropout=s.activation_dropout)
@@ -130,7 +163,7 @@ class Transformer(nn.Module):
         self.encoder = TransformerEncoder(
             s.num_layers,
             s.d_model,
-            attention=attention,
+            attention=self_attention,
             feed_forward=feed_forward,
             residual=residual,
             dropout=s.dropout,
@@ -138,7 +171,8 @@ class Transformer(nn.Module):
         self.decoder = TransformerDecoder(
             s.decoder_layers or s.num_layers,
             s.d_model,
-            attention=attention,
+            attention=self_attention,
+            cross_attention=attention,
             feed_forward=feed_forward,
             residual=residual,
             dropout=s.dropout,
@@ -214,6 +248,20 @@ class Transformer(nn.Module):
         logits_BTV = self(batch.source.ids_BS, batch.target_in, batch.source.lengths_B)
         return target_log_probabilities(logits_BTV, batch)
 
+    def describe(self) -> EncoderDecoderSpec:
+        """The description that engines and exports read."""
+        output = describe(self.output, EmbeddingSpec)
+        return EncoderDecoderSpec(
+            source=describe(self.source_embedding, EmbeddingSpec),
+            source_positions=describe(self.source_positions, PositionsSpec),
+            target=describe(self.target_embedding, EmbeddingSpec),
+            target_positions=describe(self.target_positions, PositionsSpec),
+            encoder=describe(self.encoder, StackSpec),
+            decoder=describe(self.decoder, StackSpec),
+            output=LinearSpec(output.weight, self.output_bias),
+            window=self.settings.window,
+        )
+
     # --- search ---------------------------------------------------------------------------------
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> DecoderState:
@@ -241,13 +289,13 @@ class Transformer(nn.Module):
 def _score(s: Settings) -> nn.Module:
     if s.score == "scaled_dot":
         return DotProductAttention(s.attention_dropout)
-    return DotScore() if s.score == "dot" else AdditiveScore(s.d_k or s.d_model // s.num_heads)
+    return DotScore() if s.score == "dot" else AdditiveScore(s.head_width)
 
 
 def _positions(s: Settings) -> nn.Module:
     if s.positions == "learned":
         return LearnedPositions(s.max_positions, s.d_model)
-    if s.positions == "none":
+    if s.positions in ("rotary", "none"):
         return NoPositions()
     return SinusoidalPositions(s.d_model, interleaved=s.positions == "sinusoidal")
 

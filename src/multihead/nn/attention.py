@@ -5,6 +5,7 @@ import math
 from torch import Tensor, nn
 
 from multihead.nn import ops
+from multihead.nn.description import ScoreSpec
 from multihead.nn.ops import masked_softmax
 
 
@@ -46,3 +47,7 @@ class DotProductAttention(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """As :func:`attention`; same shapes."""
         return ops.attention(q, k, v, allowed, self.dropout if self.training else 0.0)
+
+    def describe(self) -> ScoreSpec:
+        """The description that engines and exports read."""
+        return ScoreSpec("dot", scaled=True)

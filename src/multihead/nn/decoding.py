@@ -21,6 +21,12 @@ class LayerCache:
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
         self.length = 0
+        self._forgotten = 0
+
+    @property
+    def position(self) -> int:
+        """The position of the next target token: of those kept, and of those forgotten before them."""
+        return self._forgotten + self.length
 
     @property
     def sentences(self) -> int:
@@ -44,6 +50,7 @@ class LayerCache:
         new = LayerCache(self.source_keys, self.source_values)
         kept = slice(max(0, self.length - columns), self.length)
         new.length = kept.stop - kept.start
+        new._forgotten = self._forgotten + kept.start
         if self._keys is not None and self._values is not None:
             new._keys, new._values = self._keys[:, :, kept].clone(), self._values[:, :, kept].clone()
         return new
@@ -60,7 +67,7 @@ class LayerCache:
 
     def _with(self, source_keys: Tensor, source_values: Tensor, rows: Tensor) -> "LayerCache":
         new = LayerCache(source_keys, source_values)
-        new.length = self.length
+        new.length, new._forgotten = self.length, self._forgotten
         if self._keys is not None and self._values is not None:
             new._keys = self._keys.index_select(0, rows)
             new._values = self._values.index_select(0, rows)

@@ -5,6 +5,7 @@ import math
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from multihead.nn.description import EmbeddingSpec
 from multihead.nn.ops import lookup
 
 
@@ -33,3 +34,7 @@ class TokenEmbedding(nn.Embedding):
     def logits(self, x: Tensor, bias_V: Tensor | None = None) -> Tensor:
         """Use the embeddings as the output layer: (..., d_model) to (..., V)."""
         return F.linear(x, self.weight, bias_V)
+
+    def describe(self) -> EmbeddingSpec:
+        """The description that engines and exports read."""
+        return EmbeddingSpec(self.weight, self.scale)

@@ -6,6 +6,8 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from multihead.nn import description
+from multihead.nn.description import FeedForwardSpec, UndescribedError
 from multihead.nn.modules import Dropout, Linear, all_linear
 from multihead.nn.ops import relu
 
@@ -44,3 +46,14 @@ class FeedForward(nn.Module):
             inner = self.activation(self.w_1(x))
         transformed: Tensor = self.w_2(self.dropout(inner))
         return transformed
+
+    def describe(self) -> FeedForwardSpec:
+        """The description that engines and exports read.
+
+        Raises:
+            UndescribedError: the activation is none of ``ACTIVATIONS``, or a part has been exchanged.
+        """
+        names = [name for name, function in ACTIVATIONS.items() if function is self.activation]
+        if not names or type(self.dropout) is not Dropout:
+            raise UndescribedError("a feed-forward network with an activation or dropout of its own")
+        return FeedForwardSpec(names[0], description.linear(self.w_1), description.linear(self.w_2))

@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
+from multihead.nn import description
 from multihead.nn.decoding import LayerCache
+from multihead.nn.description import (
+    AttentionSpec,
+    DecoderLayerSpec,
+    EncoderLayerSpec,
+    FeedForwardSpec,
+    ResidualSpec,
+    StackSpec,
+    describe,
+)
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.modules import LayerNorm
 from multihead.nn.multi_head import MultiHeadAttention
@@ -35,13 +45,23 @@ class EncoderLayer(nn.Module):
         out: Tensor = self.around_feed_forward(x_BNd, self.feed_forward)
         return out
 
+    def describe(self) -> EncoderLayerSpec:
+        """The description that engines and exports read."""
+        return EncoderLayerSpec(
+            self_attention=describe(self.self_attention, AttentionSpec),
+            feed_forward=describe(self.feed_forward, FeedForwardSpec),
+            around_attention=describe(self.around_attention, ResidualSpec),
+            around_feed_forward=describe(self.around_feed_forward, ResidualSpec),
+        )
+
 
 def look_back(
     attention: MultiHeadAttention, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None
 ) -> Tensor:
     """Self-attention of R rows' next Q positions, (R, Q, d_model); the cache takes their keys and values."""
-    k, v = cache.append(*attention.keys_values(x_RQd))
-    return attention.attend(attention.queries(x_RQd), k, v, allowed)
+    start = cache.position
+    k, v = cache.append(*attention.keys_values(x_RQd, start))
+    return attention.attend(attention.queries(x_RQd, start), k, v, allowed)
 
 
 class DecoderLayer(nn.Module):
@@ -104,6 +124,17 @@ class DecoderLayer(nn.Module):
         """The cache before the first step: the source's keys and values, nothing of the target's."""
         return LayerCache(*self.cross_attention.keys_values(memory_BSd))
 
+    def describe(self) -> DecoderLayerSpec:
+        """The description that engines and exports read."""
+        return DecoderLayerSpec(
+            self_attention=describe(self.self_attention, AttentionSpec),
+            cross_attention=describe(self.cross_attention, AttentionSpec),
+            feed_forward=describe(self.feed_forward, FeedForwardSpec),
+            around_self=describe(self.around_self, ResidualSpec),
+            around_cross=describe(self.around_cross, ResidualSpec),
+            around_feed_forward=describe(self.around_feed_forward, ResidualSpec),
+        )
+
 
 def _final_norm(d_model: int, residual: ResidualKind) -> nn.Module:
     return nn.Identity() if residual.ends_normalised else LayerNorm(d_model)
@@ -145,9 +176,17 @@ class TransformerEncoder(nn.Module):
         out: Tensor = self.norm(x_BNd)
         return out
 
+    def describe(self) -> StackSpec:
+        """The description that engines and exports read."""
+        layers = tuple(describe(layer, EncoderLayerSpec) for layer in self.layers)
+        return StackSpec(layers, description.norm(self.norm))
+
 
 class TransformerDecoder(nn.Module):
-    """num_layers decoder layers, one on the other; arguments as :class:`TransformerEncoder`."""
+    """num_layers decoder layers, one on the other; arguments as :class:`TransformerEncoder`.
+
+    ``cross_attention`` makes a layer's attention over the source; default ``attention``.
+    """
 
     def __init__(
         self,
@@ -155,13 +194,19 @@ class TransformerDecoder(nn.Module):
         d_model: int,
         *,
         attention: Callable[[], MultiHeadAttention],
+        cross_attention: Callable[[], MultiHeadAttention] | None = None,
         feed_forward: Callable[[], FeedForward],
         residual: ResidualKind = PostNorm,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            DecoderLayer(attention(), attention(), feed_forward(), lambda: residual(d_model, dropout))
+            DecoderLayer(
+                attention(),
+                (cross_attention or attention)(),
+                feed_forward(),
+                lambda: residual(d_model, dropout),
+            )
             for _ in range(num_layers)
         )
         self.norm = _final_norm(d_model, residual)
@@ -195,6 +240,11 @@ class TransformerDecoder(nn.Module):
             x_RQd = layer.step(x_RQd, cache, allowed, memory_allowed)
         out: Tensor = self.norm(x_RQd)
         return out
+
+    def describe(self) -> StackSpec:
+        """The description that engines and exports read."""
+        layers = tuple(describe(layer, DecoderLayerSpec) for layer in self.layers)
+        return StackSpec(layers, description.norm(self.norm))
 
     def _decoder_layers(self) -> list[DecoderLayer]:
         return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]

@@ -8,6 +8,8 @@ from multihead.nn import ops
 class Linear(nn.Linear):
     """x W^T + b."""
 
+    linear_spec = True  # ``description.linear`` reads it; a subclass must say so itself
+
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) to (..., e)."""
         return ops.linear(x, (self.weight, self.bias))[0]
@@ -35,6 +37,8 @@ class LayerNorm(nn.LayerNorm):
     Args:
         d_model: width of the axis.
     """
+
+    layer_norm_spec = True  # ``description.norm`` reads it; a subclass must say so itself
 
     def __init__(self, d_model: int) -> None:
         super().__init__(d_model)

@@ -2,8 +2,11 @@
 
 from torch import Tensor, nn
 
+from multihead.nn import description
 from multihead.nn.attention import DotProductAttention
+from multihead.nn.description import AttentionSpec, RotarySpec, ScoreSpec, describe
 from multihead.nn.modules import Linear, all_linear
+from multihead.nn.rotary import RotaryPositions
 
 
 class MultiHeadAttention(nn.Module):
@@ -12,14 +15,18 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: width of inputs and output.
         num_heads: h.
+        num_kv_heads: heads of keys and values, a divisor of h; query heads share them in groups (grouped-query
+            attention, Ainslie et al. 2023; 1: multi-query attention, Shazeer 2019); default h.
         d_k: width of a head's queries and keys; default d_model / h.
         d_v: width of a head's values; default d_k.
         dropout: chance that an attention weight is dropped (the paper: 0).
         score: the attention of one head; default scaled dot-product. Must offer
             ``forward(q, k, v, allowed)`` and ``weights(q, k, allowed)``.
+        rotary: turns queries and keys by their positions; None: it does not.
 
     Raises:
-        ValueError: d_model is not a multiple of num_heads and no d_k is given.
+        ValueError: d_model is not a multiple of num_heads and no d_k is given, or num_heads is not a multiple
+            of num_kv_heads.
     """
 
     def __init__(
@@ -27,51 +34,84 @@ class MultiHeadAttention(nn.Module):
         d_model: int,
         num_heads: int,
         *,
+        num_kv_heads: int | None = None,
         d_k: int | None = None,
         d_v: int | None = None,
         dropout: float = 0.0,
         score: nn.Module | None = None,
+        rotary: RotaryPositions | None = None,
     ) -> None:
         super().__init__()
         if d_k is None and d_model % num_heads:
             raise ValueError(f"d_model {d_model} is not a multiple of num_heads {num_heads}; give d_k")
-        d_k = d_k or d_model // num_heads
-        d_v = d_v or d_k
-        self.num_heads = num_heads
-        self.w_q = Linear(d_model, num_heads * d_k)
-        self.w_k = Linear(d_model, num_heads * d_k)
-        self.w_v = Linear(d_model, num_heads * d_v)
-        self.w_o = Linear(num_heads * d_v, d_model)
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads or num_heads
+        if self.num_heads % self.num_kv_heads:
+            raise ValueError(f"num_heads {num_heads} is not a multiple of num_kv_heads {num_kv_heads}")
+        self.d_k = d_k or d_model // num_heads
+        self.d_v = d_v or self.d_k
+        self.w_q = Linear(d_model, self.num_heads * self.d_k)
+        self.w_k = Linear(d_model, self.num_kv_heads * self.d_k)
+        self.w_v = Linear(d_model, self.num_kv_heads * self.d_v)
+        self.w_o = Linear(self.num_heads * self.d_v, d_model)
         self.score = score if score is not None else DotProductAttention(dropout)
+        self.rotary = rotary
 
     def forward(self, x_BQd: Tensor, memory_BKd: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """Let every x look at the memory (for self-attention the same tensor); (B, Q, d_model).
+        """Every x attends to the memory (for self-attention the same tensor); (B, Q, d_model).
 
         Args:
-            x_BQd: where the queries come from, (B, Q, d_model).
-            memory_BKd: where keys and values come from, (B, K, d_model).
+            x_BQd: the queries' source, (B, Q, d_model).
+            memory_BKd: the keys' and values' source, (B, K, d_model).
             allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
         """
         if memory_BKd is x_BQd:
-            q, k, v = (self._split(y) for y in all_linear(x_BQd, self.w_q, self.w_k, self.w_v))
-            return self.attend(q, k, v, allowed)
+            q, k, v = all_linear(x_BQd, self.w_q, self.w_k, self.w_v)
+            q_BHQd, k_BGKd = self._turned(self._heads(q, self.num_heads), self._heads(k, self.num_kv_heads))
+            return self.attend(q_BHQd, k_BGKd, self._heads(v, self.num_kv_heads), allowed)
         return self.attend(self.queries(x_BQd), *self.keys_values(memory_BKd), allowed)
 
-    def queries(self, x_BQd: Tensor) -> Tensor:
-        """The heads' queries, (B, H, Q, d_k)."""
-        return self._split(self.w_q(x_BQd))
+    def queries(self, x_BQd: Tensor, start: int = 0) -> Tensor:
+        """The heads' queries, (B, H, Q, d_k), the first of them at position ``start``."""
+        (q_BHQd,) = self._turned(self._heads(self.w_q(x_BQd), self.num_heads), start=start)
+        return q_BHQd
 
-    def keys_values(self, memory_BKd: Tensor) -> tuple[Tensor, Tensor]:
-        """The heads' keys (B, H, K, d_k) and values (B, H, K, d_v), which a decoder may keep."""
-        keys, values = all_linear(memory_BKd, self.w_k, self.w_v)
-        return self._split(keys), self._split(values)
+    def keys_values(self, memory_BKd: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
+        """The heads' keys (B, G, K, d_k) and values (B, G, K, d_v), which a decoder may keep."""
+        k, v = (self._heads(y, self.num_kv_heads) for y in all_linear(memory_BKd, self.w_k, self.w_v))
+        (k_BGKd,) = self._turned(k, start=start)
+        return k_BGKd, v
 
-    def attend(self, q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | None) -> Tensor:
+    def attend(self, q_BHQd: Tensor, k_BGKd: Tensor, v_BGKd: Tensor, allowed: Tensor | None) -> Tensor:
         """Attend, put the heads side by side and mix them with W^O; (B, Q, d_model)."""
-        heads_BHQd: Tensor = self.score(q_BHQd, k_BHKd, v_BHKd, allowed)
+        group = self.num_heads // self.num_kv_heads
+        if group > 1:
+            k_BGKd, v_BGKd = k_BGKd.repeat_interleave(group, dim=1), v_BGKd.repeat_interleave(group, dim=1)
+        heads_BHQd: Tensor = self.score(q_BHQd, k_BGKd, v_BGKd, allowed)
         mixed: Tensor = self.w_o(heads_BHQd.transpose(1, 2).flatten(2))
         return mixed
 
-    def _split(self, x_BNd: Tensor) -> Tensor:
-        B, N, _ = x_BNd.shape
-        return x_BNd.view(B, N, self.num_heads, -1).transpose(1, 2)
+    def describe(self) -> AttentionSpec:
+        """The description that engines and exports read."""
+        return AttentionSpec(
+            heads=self.num_heads,
+            kv_heads=self.num_kv_heads,
+            d_k=self.d_k,
+            d_v=self.d_v,
+            score=describe(self.score, ScoreSpec),
+            w_q=description.linear(self.w_q),
+            w_k=description.linear(self.w_k),
+            w_v=description.linear(self.w_v),
+            w_o=description.linear(self.w_o),
+            rotary=None if self.rotary is None else describe(self.rotary, RotarySpec),
+        )
+
+    def _turned(self, *heads_BHNd: Tensor, start: int = 0) -> tuple[Tensor, ...]:
+        """Queries or keys, turned by their positions if these are rotary."""
+        if self.rotary is None:
+            return heads_BHNd
+        return tuple(self.rotary(x_BHNd, start) for x_BHNd in heads_BHNd)
+
+    def _heads(self, x_BNe: Tensor, heads: int) -> Tensor:
+        """(B, N, heads * d) to (B, heads, N, d)."""
+        B, N, _ = x_BNe.shape
+        return x_BNe.view(B, N, heads, -1).transpose(1, 2)

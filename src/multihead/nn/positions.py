@@ -1,7 +1,11 @@
 """Where a token stands: positional encodings (Vaswani et al. 2017, sec. 3.5)."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
+
+from multihead.nn.description import PositionsSpec
 
 
 def sinusoids(length: int, d_model: int, *, interleaved: bool = True) -> Tensor:
@@ -35,13 +39,19 @@ class SinusoidalPositions(nn.Module):
         return x_BNd + _rows(self.encodings(end), start, end, shift_B).to(x_BNd.dtype)
 
     def encodings(self, end: int) -> Tensor:
-        """What is added at positions 0, 1, ..., at least up to ``end``, (any, d_model)."""
+        """The encodings of positions 0, 1, ..., at least up to ``end``, (any, d_model)."""
         if end > len(self.table):
             longer = sinusoids(2 * end, self.d_model, interleaved=self.interleaved)
             # Kernels that were recorded (``training.cuda_graphs``) go on reading the old one.
             self._outgrown.append(self.table)
             self.table = longer.to(self.table)
         return self.table
+
+    def describe(self) -> PositionsSpec:
+        """The description that engines and exports read."""
+        kind: Literal["sinusoidal", "sinusoidal_concatenated"]
+        kind = "sinusoidal" if self.interleaved else "sinusoidal_concatenated"
+        return PositionsSpec(kind, self.encodings)
 
 
 class LearnedPositions(nn.Module):
@@ -70,8 +80,12 @@ class LearnedPositions(nn.Module):
         return x_BNd + _rows(self.weight, start, end, shift_B).to(x_BNd.dtype)
 
     def encodings(self, end: int) -> Tensor:
-        """What is added at positions 0, 1, ..., all that were learned, (limit, d_model)."""
+        """The vectors added at positions 0, 1, ..., all that were learned, (limit, d_model)."""
         return self.weight
+
+    def describe(self) -> PositionsSpec:
+        """The description that engines and exports read."""
+        return PositionsSpec("learned", self.encodings, self.weight)
 
 
 class NoPositions(nn.Module):
@@ -82,7 +96,11 @@ class NoPositions(nn.Module):
         return x_BNd
 
     def encodings(self, end: int) -> None:
-        """What is added at any position: nothing."""
+        """Nothing is added at any position."""
+
+    def describe(self) -> PositionsSpec:
+        """The description that engines and exports read."""
+        return PositionsSpec("none", self.encodings)
 
 
 def _rows(table: Tensor, start: int, end: int, shift_B: Tensor | None) -> Tensor:

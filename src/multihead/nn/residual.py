@@ -1,11 +1,12 @@
 """The residual connection around a sublayer, with dropout and layer norm (Vaswani et al. 2017, sec. 3.1)."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 from torch import Tensor, nn
 
-from multihead.nn import ops
+from multihead.nn import description, ops
+from multihead.nn.description import ResidualSpec, UndescribedError
 from multihead.nn.kernels.residual import fan_out
 from multihead.nn.modules import Dropout, LayerNorm
 
@@ -43,6 +44,10 @@ class PostNorm(nn.Module):
         out: Tensor = self.norm(x + self.dropout(sublayer(x)))
         return out
 
+    def describe(self) -> ResidualSpec:
+        """The description that engines and exports read."""
+        return _described("post", self.norm, self.dropout)
+
 
 class PreNorm(nn.Module):
     """x + Dropout(Sublayer(LayerNorm(x))): trains deep stacks without warm-up (Xiong et al. 2020).
@@ -64,3 +69,14 @@ class PreNorm(nn.Module):
             return ops.residual_sum(x, sublayer(self.norm(read)), self.dropout.chance)
         out: Tensor = x + self.dropout(sublayer(self.norm(x)))
         return out
+
+    def describe(self) -> ResidualSpec:
+        """The description that engines and exports read."""
+        return _described("pre", self.norm, self.dropout)
+
+
+def _described(kind: Literal["post", "pre"], norm: nn.Module, dropout: nn.Module) -> ResidualSpec:
+    found = description.norm(norm)
+    if found is None or type(dropout) is not Dropout:
+        raise UndescribedError("a residual connection without a norm, or with a dropout of its own")
+    return ResidualSpec(kind, found)

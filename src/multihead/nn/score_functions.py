@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn import ops
+from multihead.nn.description import ScoreSpec
 from multihead.nn.kernels.additive_score import additive_scores
 
 
@@ -46,6 +47,10 @@ class DotScore(ScoreFunction):
         """See :class:`ScoreFunction`. Queries sqrt(d) times as large undo the scale of the kernels."""
         return ops.attention(q * q.shape[-1] ** 0.5, k, v, allowed)
 
+    def describe(self) -> ScoreSpec:
+        """The description that engines and exports read."""
+        return ScoreSpec("dot", scaled=False)
+
 
 class AdditiveScore(ScoreFunction):
     """score(q, k) = v . tanh(q + k) (Bahdanau et al. 2015, appendix A.1.2), v learned, d wide."""
@@ -62,3 +67,7 @@ class AdditiveScore(ScoreFunction):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """See :class:`ScoreFunction`."""
         return ops.masked_softmax(additive_scores(q, k, self.v), allowed) @ v
+
+    def describe(self) -> ScoreSpec:
+        """The description that engines and exports read."""
+        return ScoreSpec("additive", scaled=False, v=self.v)

@@ -1,0 +1,42 @@
+"""Rotary positions: queries and keys turned by an angle that grows with their position (Su et al. 2021)."""
+
+import torch
+from torch import Tensor, nn
+
+from multihead.nn.description import RotarySpec
+
+
+class RotaryPositions(nn.Module):
+    """Turn each pair (x_2i, x_2i+1) of a head by m theta_i, theta_i = base^(-2i / d) (eq. 15 and 34).
+
+    A score then depends on the two contents and on how far apart they stand, not on where. Nothing is learned,
+    and nothing is added to the values.
+
+    Args:
+        d_k: width of a head's queries and keys, even.
+        base: 10,000 in the paper.
+
+    Raises:
+        ValueError: d_k is odd.
+    """
+
+    def __init__(self, d_k: int, base: float = 10_000.0) -> None:
+        super().__init__()
+        if d_k % 2:
+            raise ValueError(f"rotary positions turn pairs, and d_k {d_k} is odd")
+        self.d_k, self.base = d_k, base
+
+    def forward(self, x_BHNd: Tensor, start: int = 0) -> Tensor:
+        """Turn queries or keys at positions start, start + 1, ...; same shape."""
+        positions_N = torch.arange(start, start + x_BHNd.shape[2], device=x_BHNd.device)
+        theta = self.base ** (
+            -torch.arange(0, self.d_k, 2, device=x_BHNd.device, dtype=torch.float64) / self.d_k
+        )
+        angle_Np = positions_N[:, None] * theta
+        cos, sin = angle_Np.cos().to(x_BHNd.dtype), angle_Np.sin().to(x_BHNd.dtype)
+        even, odd = x_BHNd[..., 0::2], x_BHNd[..., 1::2]
+        return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
+
+    def describe(self) -> RotarySpec:
+        """The description that engines and exports read."""
+        return RotarySpec(self.base)
