@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from laying_out import lay_out
 from torch import Tensor
 
 from multihead.batch import Source
 from multihead.engines.native.cache import ALIGNED, NativeCache
-from multihead.engines.transformer import lay_out
 from multihead.models.transformer import Settings, Transformer
 
 pytestmark = pytest.mark.usefixtures("native_level", "fresh_memory_is_nan")

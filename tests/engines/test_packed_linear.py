@@ -7,6 +7,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from multihead.engines.native.packed_linear import PackedLinear
+from multihead.nn.description import linear
 
 DTYPES = [torch.float32, torch.bfloat16, torch.int8]
 
@@ -77,7 +78,7 @@ def test_the_matrix_library_and_ours_leave_each_others_registers_alone(dtype: to
 
 def test_several_layers_are_one_product_and_the_first_is_scaled() -> None:
     first, second, x = nn.Linear(13, 7), nn.Linear(13, 5), torch.randn(3, 13)
-    packed = PackedLinear.of(torch.float32, first, second, first=0.5)
+    packed = PackedLinear.of(torch.float32, linear(first), linear(second), first=0.5)
     assert_close(packed(x), torch.cat([first(x) / 2, second(x)], dim=1), rtol=1e-5, atol=1e-5)
 
 

@@ -6,11 +6,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laying_out import lay_out
 
 from multihead.batch import Source
 from multihead.engines.choose import LatestStepper
 from multihead.engines.cuda import graphs as search
-from multihead.engines.cuda.graphs import GPUTransformer, lay_out
+from multihead.engines.cuda.graphs import GraphTransformer
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
@@ -39,9 +40,9 @@ def model_of(device: str, **given: object) -> Transformer:
     return made.to(device)
 
 
-def fixed(model: Transformer) -> GPUTransformer:
-    found = lay_out(model, torch.float32)
-    assert found is not None
+def fixed(model: Transformer) -> GraphTransformer:
+    found = lay_out(model, torch.float32, "cuda")
+    assert isinstance(found, GraphTransformer)
     return found
 
 
@@ -60,7 +61,7 @@ def numbers(found: list[list[Hypothesis]]) -> list[float]:
     return [one.score for one in every] + [one.log_probability for one in every]
 
 
-def same(stepper: GPUTransformer, model: Transformer, source: Source, **asked: Any) -> None:
+def same(stepper: GraphTransformer, model: Transformer, source: Source, **asked: Any) -> None:
     prefixes = [[BEGIN]] * len(source.lengths_B)
     wanted = beam(OneByOne(model), source, prefixes, eos_id=END, **asked)
     found = beam(stepper, source, prefixes, eos_id=END, **asked)
@@ -142,8 +143,8 @@ def test_scores_that_are_no_numbers_are_refused(device: str) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU of NVIDIA's")
 def test_a_model_on_a_gpu_offers_it() -> None:
     made = model_of("cuda")
-    assert isinstance(LatestStepper(made, torch.device("cuda"), torch.bfloat16).stepper(), GPUTransformer)
+    assert isinstance(LatestStepper(made, torch.device("cuda"), torch.bfloat16).stepper(), GraphTransformer)
 
 
 def test_a_model_with_other_parts_offers_none() -> None:
-    assert lay_out(model_of("cpu", window=3), torch.float32) is None
+    assert lay_out(model_of("cpu", window=3), torch.float32, "cuda") is None

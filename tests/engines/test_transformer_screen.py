@@ -4,11 +4,11 @@ from typing import Any, cast
 
 import pytest
 import torch
+from laying_out import lay_out
 
 from multihead import native
 from multihead.batch import Source
 from multihead.engines.native import screen
-from multihead.engines.transformer import lay_out
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam

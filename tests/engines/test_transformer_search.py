@@ -1,22 +1,18 @@
 """The Transformer laid out for search, against the Transformer."""
 
-from typing import Any
-
 import pytest
 import torch
-from torch import Tensor
+from laying_out import lay_out, walk
 from torch.testing import assert_close
 
 from multihead import native
 from multihead.batch import Source
 from multihead.engines.choose import LatestStepper
-from multihead.engines.transformer import lay_out
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
 from multihead.search.request import Limits
-from multihead.search.stepper import Stepper
 
 pytestmark = pytest.mark.usefixtures("every_level")
 
@@ -51,32 +47,17 @@ def source() -> Source:
     return Source(torch.randint(4, VOCABULARY, (5, 11)), lengths)
 
 
-def walk(stepper: Stepper[Any], asked: Source, prefixes: list[list[int]], steps: int) -> list[Tensor]:
-    """Logits along a search that branches, exchanges rows and drops sentences, always in the same way."""
-    chance = torch.Generator().manual_seed(7)
-    seen = []
-    with torch.inference_mode():
-        state = stepper.start(asked, prefixes)
-        tokens, each, sentences = torch.tensor([prefix[-1] for prefix in prefixes]), 1, len(prefixes)
-        for step in range(steps):
-            logits, state = stepper.step(tokens, state)
-            seen.append(logits.float())
-            if step in (4, 9):
-                kept = torch.arange(sentences - 1)
-                state, sentences = state.keep(kept), sentences - 1
-            parents = torch.randint(each, (sentences, 3), generator=chance)
-            rows = (torch.arange(sentences)[:, None] * each + parents).flatten()
-            state, each = state.select(rows), 3
-            tokens = torch.randint(4, VOCABULARY, (sentences * 3,), generator=chance)
-    return seen
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_search_sees_the_same_scores(variant: str) -> None:
     made, asked = model(**VARIANTS[variant]), source()
     prepared = lay_out(made, torch.float32)
     assert prepared is not None
-    assert_close(walk(prepared, asked, PREFIXES, 13), walk(made, asked, PREFIXES, 13), rtol=1e-4, atol=1e-4)
+    assert_close(
+        walk(prepared, asked, PREFIXES, 13, VOCABULARY),
+        walk(made, asked, PREFIXES, 13, VOCABULARY),
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 def test_memory_is_dropped_and_nothing_changes() -> None:
@@ -84,7 +65,7 @@ def test_memory_is_dropped_and_nothing_changes() -> None:
     prepared = lay_out(made, torch.float32)
     assert prepared is not None
     begun = [[BEGIN]] * 5
-    expected, found = walk(made, asked, begun, 61), walk(prepared, asked, begun, 61)
+    expected, found = walk(made, asked, begun, 61, VOCABULARY), walk(prepared, asked, begun, 61, VOCABULARY)
     assert_close(found, expected, rtol=1e-4, atol=1e-4)
     state = prepared.start(asked, begun)
     with torch.inference_mode():
@@ -138,9 +119,10 @@ def test_coarser_matrices_come_near(dtype: torch.dtype, most: float) -> None:
         return
     assert prepared is not None
     with torch.autocast("cpu", torch.bfloat16):  # as a member of an ensemble whose others need it
-        found = walk(prepared, asked, PREFIXES, 7)
+        found = walk(prepared, asked, PREFIXES, 7, VOCABULARY)
     errors = [
-        (a - b).abs().mean() / b.std() for a, b in zip(found, walk(made, asked, PREFIXES, 7), strict=True)
+        (a - b).abs().mean() / b.std()
+        for a, b in zip(found, walk(made, asked, PREFIXES, 7, VOCABULARY), strict=True)
     ]
     assert max(errors) < most
 
@@ -171,7 +153,12 @@ def test_the_stepper_follows_the_weights() -> None:
     second = latest.stepper()
     assert second is not first
     asked = source()
-    assert_close(walk(second, asked, PREFIXES, 3), walk(made, asked, PREFIXES, 3), rtol=1e-4, atol=1e-4)
+    assert_close(
+        walk(second, asked, PREFIXES, 3, VOCABULARY),
+        walk(made, asked, PREFIXES, 3, VOCABULARY),
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 def test_what_a_sentence_is_told_does_not_depend_on_its_batch() -> None:
@@ -182,8 +169,8 @@ def test_what_a_sentence_is_told_does_not_depend_on_its_batch() -> None:
     )
     prepared = lay_out(made, torch.float32)
     assert prepared is not None
-    together = walk(prepared, asked, [[BEGIN]] * 29, 9)
-    assert_close(together, walk(made, asked, [[BEGIN]] * 29, 9), rtol=1e-4, atol=1e-4)
+    together = walk(prepared, asked, [[BEGIN]] * 29, 9, VOCABULARY)
+    assert_close(together, walk(made, asked, [[BEGIN]] * 29, 9, VOCABULARY), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")

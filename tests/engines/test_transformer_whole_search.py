@@ -7,9 +7,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laying_out import lay_out
+from torch import Tensor
 
 from multihead.batch import Source
-from multihead.engines.transformer import PreparedTransformer, lay_out
+from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
@@ -30,7 +32,7 @@ class OneByOne:
         self.start, self.step = stepper.start, stepper.step
 
 
-def prepared(dtype: torch.dtype = torch.float32, **given: object) -> PreparedTransformer:
+def prepared(dtype: torch.dtype = torch.float32, **given: object) -> LaidOutTransformer:
     sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
     every = {**sizes, "num_heads": 2, "num_layers": 2, **given}
     made = Transformer(Settings.model_validate(every)).eval()
@@ -38,7 +40,7 @@ def prepared(dtype: torch.dtype = torch.float32, **given: object) -> PreparedTra
         for parameter in made.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
     found = lay_out(made, dtype)
-    assert isinstance(found, PreparedTransformer)
+    assert isinstance(found, LaidOutTransformer)
     return found
 
 
@@ -139,7 +141,7 @@ def test_a_model_without_an_end_is_cut_and_says_so() -> None:
     assert not one.finished
 
 
-def with_bias(token: int, bias: float) -> PreparedTransformer:
+def with_bias(token: int, bias: float) -> LaidOutTransformer:
     """A model that is led to a token, or away from it."""
     sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
     made = Transformer(
@@ -149,7 +151,7 @@ def with_bias(token: int, bias: float) -> PreparedTransformer:
         assert made.output_bias is not None
         made.output_bias[token] = bias
     found = lay_out(made.eval(), torch.float32)
-    assert found is not None
+    assert isinstance(found, LaidOutTransformer)
     return found
 
 
@@ -165,9 +167,9 @@ def test_it_is_left_to_the_steps_where_more_is_asked(monkeypatch: pytest.MonkeyP
     searched: list[BeamRequest] = []
     own = model.beam
 
-    def noted(source: Source, request: BeamRequest) -> list[list[Hypothesis]] | None:
+    def noted(source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
         searched.append(request)
-        return own(source, request)
+        return own(source, longest_B, request)
 
     monkeypatch.setattr(model, "beam", noted)
     begun: list[list[int]] = [[BEGIN], [BEGIN]]

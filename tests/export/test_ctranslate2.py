@@ -12,6 +12,7 @@ from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
 from multihead.export.ctranslate2 import not_expressible, specification
 from multihead.models.transformer import Settings, Transformer
+from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.losses import objective
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
@@ -99,6 +100,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "decoder's matrices tied": {"tied": "decoder"},
     "nothing tied": {"tied": "none"},
     "a decoder of one layer": {"decoder_layers": 1},
+    "grouped queries": {"d_model": 24, "num_heads": 4, "num_kv_heads": 2},
 }
 
 
@@ -134,21 +136,33 @@ def same(ours: list[list[Hypothesis]], theirs: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reason"),
     [
         ({"d_k": 7}, "d_k = 7"),
         ({"d_v": 7}, "d_v = 7"),
-        ({"norm": "batch"}, 'norm = "batch"'),
-        ({"norm": "none"}, 'norm = "none"'),
-        ({"residual": False}, "residual = false"),
-        ({"score": "additive"}, 'score = "additive"'),
+        ({"score": "additive"}, "score = additive"),
+        ({"score": "dot"}, "scores that are not scaled"),
+        ({"positions": "rotary", "d_model": 24}, "rotary positions"),
         ({"window": 3}, "window = 3"),
     ],
 )
-def test_what_ctranslate2_cannot_compute_is_named(settings: dict[str, object], told: str) -> None:
-    assert not_expressible(Settings()) == []
-    s = Settings.model_validate(settings)
-    assert not_expressible(s) == [told]
+def test_a_property_that_ctranslate2_has_no_word_for_is_named(
+    settings: dict[str, object], reason: str
+) -> None:
+    assert not_expressible(described({})) == []
+    assert reason in not_expressible(described(settings))
+
+
+def described(settings: dict[str, object]) -> EncoderDecoderSpec:
+    sizes = {"num_layers": 2, **SIZES, **settings}
+    return describe(Transformer(Settings.model_validate(sizes)), EncoderDecoderSpec)
+
+
+@pytest.mark.parametrize("settings", [{"norm": "batch"}, {"norm": "none"}, {"residual": False}])
+def test_a_model_without_a_description_is_refused(settings: dict[str, object]) -> None:
+    pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
+    with pytest.raises(UserError, match="does not describe itself"):
+        specification(Transformer(Settings.model_validate({**SIZES, **settings})))
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:

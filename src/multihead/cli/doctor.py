@@ -1,4 +1,11 @@
-"""Look at this machine: versions, device, what is missing."""
+"""Check this machine, and how it runs a trained model.
+
+    multihead doctor
+    multihead doctor runs/de-en
+
+Without a run: versions, the device, and what is not installed. With one: the
+engine that searches it here, and why the faster ones do not.
+"""
 
 import platform
 import shutil
@@ -6,13 +13,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
+from typing import Annotated
 
 import torch
+import tyro
 from rich.table import Table
+from torch import nn
 
 from multihead import hardware, native
 from multihead.cli import _console, _options
 from multihead.cores import usable_cores
+from multihead.engines.choose import OWN_STEPS, choose
+from multihead.export.ctranslate2 import not_expressible
+from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.run import Run
 from multihead.run.environment import PACKAGES
 
 OPTIONAL = {
@@ -26,17 +40,50 @@ OPTIONAL = {
 
 @dataclass(frozen=True)
 class Options:
-    """Nothing can be said."""
+    """Options of the command."""
+
+    run: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = (
+        None
+    )
+    """Run folder; without one, the machine is checked."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    _options.read(Options, arguments)
+    options = _options.read(Options, arguments)
     table = Table.grid(padding=(0, 2))
-    for name, value in _findings():
+    for name, value in _about(Run.open(options.run)) if options.run else _findings():
         table.add_row(name, value)
     _console.output().print(table, soft_wrap=False)
     return 0
+
+
+def _about(run: Run) -> Iterator[tuple[str, str]]:
+    """The device, the engine that searches a run's model, and the reasons against the others."""
+    device = hardware.pick_device()
+    model = run.load_model(device).eval()
+    yield "run", str(run.folder)
+    yield "model", f"{run.recipe.kind}, {sum(each.numel() for each in model.parameters()):,} parameters"
+    yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    dtype = hardware.pick_dtype("auto", device)
+    yield "precision", str(dtype).removeprefix("torch.")
+    if run.task != "translation":
+        yield "engine", f"{OWN_STEPS}: there are engines for translators only"
+        return
+    choice = choose(model, device, dtype)
+    yield "engine", choice.engine
+    for name, reason in choice.declined.items():
+        yield "", f"not {name}: {reason}"
+    yield "export", _export(model)
+
+
+def _export(model: nn.Module) -> str:
+    """Whether CTranslate2 can compute a model."""
+    try:
+        reasons = not_expressible(describe(model, EncoderDecoderSpec))
+    except UndescribedError as error:
+        reasons = [str(error)]
+    return f"not to ctranslate2: {', '.join(reasons)}" if reasons else "to ctranslate2"
 
 
 def _findings() -> Iterator[tuple[str, str]]:

@@ -1,32 +1,23 @@
-"""Keys and values that the hypotheses of a sentence keep together, and who of them sees which."""
+"""Keys and values that a sentence's hypotheses share; the search state records each hypothesis's slots."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from multihead.engines.attention import Keys
+
 LOOK = 8
-"""Steps after which it is looked whether slots can be dropped: looking costs a little, dropping more."""
-
-
-class Keys(NamedTuple):
-    """Keys (N, H, K, d_k) and values (N, H, K, d_v), in float32."""
-
-    k: Tensor
-    v: Tensor
-
-    def at(self, sentences: Tensor) -> "Keys":
-        """Those of these sentences."""
-        return Keys(self.k.index_select(0, sentences), self.v.index_select(0, sentences))
+"""Steps between two checks whether slots can be dropped: a check costs a little, dropping more."""
 
 
 class Cache(Protocol):
-    """What a state knows of a layer's cache."""
+    """A layer's cache, as the state sees it."""
 
     slots: int
-    """How many were written for each sentence."""
+    """Slots written for each sentence."""
 
     @property
     def sentences(self) -> int:
@@ -34,7 +25,7 @@ class Cache(Protocol):
         ...
 
     def keep(self, sentences: Tensor) -> None:
-        """Go on with these sentences."""
+        """Drop all other sentences."""
         ...
 
     def compact(self, slots_NM: Tensor) -> None:
@@ -45,7 +36,7 @@ class Cache(Protocol):
 class SharedCache:
     """One decoder layer's keys and values: the source's, and every slot that a hypothesis has written.
 
-    A slot stays where it was written. Which of them are a hypothesis's own past is told by the state.
+    A slot stays where it was written. The state records each hypothesis's slots.
 
     Args:
         source: of the encoder's output.
@@ -62,17 +53,17 @@ class SharedCache:
         """N: how many sentences are still searched."""
         return len(self.source.k)
 
-    def append(self, k_NKHd: Tensor, v_NKHd: Tensor) -> Keys:
+    def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
         """Add a slot for each of a sentence's K hypotheses; return all keys and values so far."""
-        start, self.slots = self.slots, self.slots + k_NKHd.shape[1]
+        start, self.slots = self.slots, self.slots + k_NGKd.shape[2]
         if self._buffers is None or self.slots > self._buffers[0].shape[2]:
-            self._buffers = self._longer(k_NKHd, v_NKHd, start)
-        for buffer, new in zip(self._buffers, (k_NKHd, v_NKHd), strict=True):
-            buffer[:, :, start : self.slots] = new.transpose(1, 2)
+            self._buffers = self._longer(k_NGKd, v_NGKd, start)
+        for buffer, new in zip(self._buffers, (k_NGKd, v_NGKd), strict=True):
+            buffer[:, :, start : self.slots] = new
         return self._keys()
 
     def keep(self, sentences: Tensor) -> None:
-        """Go on with these sentences."""
+        """Drop all other sentences."""
         self.source = self.source.at(sentences)
         if self.source_bias is not None:
             self.source_bias = self.source_bias.index_select(0, sentences)
@@ -94,10 +85,10 @@ class SharedCache:
         k, v = self._buffers
         return Keys(k[:, :, : self.slots], v[:, :, : self.slots])
 
-    def _longer(self, k_NKHd: Tensor, v_NKHd: Tensor, written: int) -> tuple[Tensor, Tensor]:
-        N, K, H, _ = k_NKHd.shape
+    def _longer(self, k_NGKd: Tensor, v_NGKd: Tensor, written: int) -> tuple[Tensor, Tensor]:
+        N, G, K, _ = k_NGKd.shape
         room = max(16 * K, 2 * self.slots)
-        k, v = (torch.empty(N, H, room, new.shape[3]) for new in (k_NKHd, v_NKHd))
+        k, v = (torch.empty(N, G, room, new.shape[3]) for new in (k_NGKd, v_NGKd))
         if self._buffers is not None:
             for buffer, old in zip((k, v), self._buffers, strict=True):
                 buffer[:, :, :written] = old[:, :, :written]
@@ -106,7 +97,7 @@ class SharedCache:
 
 @dataclass(frozen=True, slots=True)
 class SharedState:
-    """A decoder's caches and whose slots are whose (``search.State``). The caches are written in place.
+    """A decoder's caches and each hypothesis's slots (``search.State``). The caches are written in place.
 
     Attributes:
         caches: one a layer.
@@ -138,7 +129,7 @@ class SharedState:
         return SharedState(self.caches, K, self.columns + 1, bias, self.shift_N)
 
     def select(self, rows: Tensor) -> "SharedState":
-        """See ``search.State``: whose past is whose changes hands, keys and values stay where they are."""
+        """See ``search.State``: only the record of slots changes, keys and values stay where they are."""
         each = len(rows) // self.sentences
         if self.bias is None:
             return replace(self, rows=each)
@@ -166,9 +157,17 @@ class SharedState:
 
 
 def slots_in_use(bias_NKS: Tensor) -> Tensor | None:
-    """The slots that somebody sees, in order, as many for each sentence, (N, M); None: not worth dropping."""
+    """The slots that some hypothesis sees, in order, (N, M), M the most of any sentence; None: keep all."""
     used_NS = (bias_NKS == 0).any(1)
     most = int(used_NS.sum(1).max())
     if 2 * most > bias_NKS.shape[2]:
         return None
     return used_NS.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
+
+
+def source_bias(lengths_N: Tensor, width: int) -> Tensor | None:
+    """0 for each real position of the sources, -infinity behind them, (N, 1, 1, S); None: all are real."""
+    absent_NS = torch.arange(width) >= lengths_N[:, None]
+    if not bool(absent_NS.any()):
+        return None
+    return torch.zeros(absent_NS.shape).masked_fill_(absent_NS, -torch.inf)[:, None, None]

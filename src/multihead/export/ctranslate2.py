@@ -10,20 +10,33 @@ import shutil
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor, nn
 
+from multihead.batch import PairBatch, Source
+from multihead.engines.parts import keys_of_every_head, stacked
 from multihead.errors import UserError
 from multihead.export.folder import refuse_used, write_folder
 from multihead.generation.translator import MOST_PIECES
-from multihead.models.transformer import Settings, Transformer
-from multihead.nn import FeedForward, MultiHeadAttention
-from multihead.nn.layers import DecoderLayer, EncoderLayer
-from multihead.nn.positions import sinusoids
+from multihead.nn.description import (
+    AttentionSpec,
+    EncoderDecoderSpec,
+    EncoderLayerSpec,
+    FeedForwardSpec,
+    LinearSpec,
+    NormSpec,
+    PositionsSpec,
+    ResidualSpec,
+    UndescribedError,
+    describe,
+)
 from multihead.run import Run
+from multihead.text.tokenizer import Tokenizer
 
 Quantization = Literal[
     "float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16"
@@ -32,6 +45,10 @@ Quantization = Literal[
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH"}
 """Ours by its names."""
+SENTENCES, LENGTH = 5, 3
+"""The example that :func:`verify` scores."""
+TOLERANCE = 0.01
+"""Of a sentence's log-probability; float32 in two libraries differs by less than a thousandth."""
 POSITIONS = MOST_PIECES + 256
 """Rows of the table of positions where the model has no limit: our longest line, and room for its output."""
 
@@ -39,26 +56,35 @@ POSITIONS = MOST_PIECES + 256
 def export(run: Run, folder: Path, quantization: Quantization = "float32") -> None:
     """Write a run's model, vocabulary and tokenizer to a folder that CTranslate2 reads.
 
+    Before anything is written, CTranslate2 scores a few sentences in float32, and must agree with the model.
+
     Args:
         run: a trained Transformer.
         folder: new or empty; it appears when it is complete.
         quantization: the format in which weights are stored and products computed.
 
     Raises:
-        UserError: CTranslate2 is not installed or cannot compute this model; the folder is in use.
+        UserError: CTranslate2 is not installed or cannot compute this model; its scores differ from the
+            model's; the folder is in use.
     """
     refuse_used(folder)
-    tokenizers = run.tokenizers()
-    spec = specification(run.load_model(), place=str(run.folder))
-    source, target = ([one.piece(number) for number in range(one.vocab_size)] for one in tokenizers)
-    spec.register_source_vocabulary(source)
-    spec.register_target_vocabulary(target)
-    spec.config.unk_token = target[tokenizers[1].unk_id]
-    spec.config.bos_token = spec.config.decoder_start_token = target[tokenizers[1].bos_id]
-    spec.config.eos_token = target[tokenizers[1].eos_id]
-    spec.config.add_source_eos = True
-    spec.validate()
-    spec.optimize(quantization=None if quantization == "float32" else quantization)
+    model, place, tokenizers = run.load_model().eval(), str(run.folder), run.tokenizers()
+
+    def whole(format: str | None) -> Any:
+        spec = specification(model, place=place)
+        source, target = ([one.piece(number) for number in range(one.vocab_size)] for one in tokenizers)
+        spec.register_source_vocabulary(source)
+        spec.register_target_vocabulary(target)
+        spec.config.unk_token = target[tokenizers[1].unk_id]
+        spec.config.bos_token = spec.config.decoder_start_token = target[tokenizers[1].bos_id]
+        spec.config.eos_token = target[tokenizers[1].eos_id]
+        spec.config.add_source_eos = True
+        spec.validate()
+        spec.optimize(quantization=format)
+        return spec
+
+    verify(model, whole(None), tokenizers, place=place)
+    spec = whole(None if quantization == "float32" else quantization)
 
     def fill(partial: Path) -> None:
         spec.save(str(partial))
@@ -73,62 +99,131 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
 
     Args:
         model: the model.
-        place: what an error names.
+        place: named in errors.
 
     Raises:
         UserError: CTranslate2 is not installed; it cannot compute this model.
     """
     specs = _library()
-    if not isinstance(model, Transformer):
-        fact = f"CTranslate2 cannot compute this model ({type(model).__name__})"
-        raise UserError(fact, place=place, remedy='Only kind = "transformer" can be exported to it.')
-    s = model.settings
-    if unknown := not_expressible(s):
-        fact = f"CTranslate2 cannot compute this Transformer: {', '.join(unknown)}"
+    try:
+        described = describe(model, EncoderDecoderSpec)
+    except UndescribedError as error:
+        fact = f"CTranslate2 cannot compute this model: {error}"
+        raise UserError(fact, place=place, remedy="Translate with `multihead translate`.") from None
+    if reasons := not_expressible(described):
+        fact = f"CTranslate2 cannot compute this Transformer: {', '.join(reasons)}"
         raise UserError(fact, place=place, remedy="Translate with `multihead translate`.")
+    first: EncoderLayerSpec = described.encoder.layers[0]
     spec = specs.TransformerSpec.from_config(
-        (s.num_layers, s.decoder_layers or s.num_layers),
-        s.num_heads,
-        pre_norm=s.norm == "pre",
-        activation=getattr(specs.Activation, ACTIVATIONS[s.activation]),
+        (len(described.encoder.layers), len(described.decoder.layers)),
+        first.self_attention.heads,
+        pre_norm=first.residuals[0].kind == "pre",
+        activation=getattr(specs.Activation, ACTIVATIONS[first.feed_forward.activation]),
     )
-    spec.config.layer_norm_epsilon = 1e-5
-    _embeddings(spec.encoder.embeddings[0], model.source_embedding)
-    _embeddings(spec.decoder.embeddings, model.target_embedding)
-    spec.encoder.scale_embeddings = np.float32(model.source_embedding.scale)
-    spec.decoder.scale_embeddings = np.float32(model.target_embedding.scale)
-    spec.encoder.position_encodings.encodings = _positions(s, model.source_positions)
-    spec.decoder.position_encodings.encodings = _positions(s, model.target_positions)
-    spec.decoder.projection.weight = _array(model.output.weight)
-    if model.output_bias is not None:
-        spec.decoder.projection.bias = _array(model.output_bias)
-    for to, part in zip(spec.encoder.layer, model.encoder.layers, strict=True):
-        layer = cast(EncoderLayer, part)
+    spec.config.layer_norm_epsilon = first.residuals[0].norm.epsilon
+    spec.encoder.embeddings[0].weight = _array(described.source.weight)
+    spec.decoder.embeddings.weight = _array(described.target.weight)
+    spec.encoder.scale_embeddings = np.float32(described.source.scale)
+    spec.decoder.scale_embeddings = np.float32(described.target.scale)
+    width = described.source.weight.shape[1]
+    spec.encoder.position_encodings.encodings = _positions(described.source_positions, width)
+    spec.decoder.position_encodings.encodings = _positions(described.target_positions, width)
+    spec.decoder.projection.weight = _array(described.output.weight)
+    if described.output.bias is not None:
+        spec.decoder.projection.bias = _array(described.output.bias)
+    for to, layer in zip(spec.encoder.layer, described.encoder.layers, strict=True):
         _self_attention(to.self_attention, layer.self_attention, layer.around_attention)
         _feed_forward(to.ffn, layer.feed_forward, layer.around_feed_forward)
-    for to, part in zip(spec.decoder.layer, model.decoder.layers, strict=True):
-        block = cast(DecoderLayer, part)
-        _self_attention(to.self_attention, block.self_attention, block.around_self)
-        _cross_attention(to.attention, block.cross_attention, block.around_cross)
-        _feed_forward(to.ffn, block.feed_forward, block.around_feed_forward)
-    if s.norm == "pre":
-        _norm(spec.encoder.layer_norm, model.encoder.norm)
-        _norm(spec.decoder.layer_norm, model.decoder.norm)
+    for to, layer in zip(spec.decoder.layer, described.decoder.layers, strict=True):
+        _self_attention(to.self_attention, layer.self_attention, layer.around_self)
+        _cross_attention(to.attention, layer.cross_attention, layer.around_cross)
+        _feed_forward(to.ffn, layer.feed_forward, layer.around_feed_forward)
+    for to, stack in ((spec.encoder, described.encoder), (spec.decoder, described.decoder)):
+        if stack.norm is not None:
+            _norm(to.layer_norm, stack.norm)
     return spec
 
 
-def not_expressible(s: Settings) -> list[str]:
-    """Return the settings that CTranslate2's Transformer has no word for, as a recipe writes them."""
-    d_head = s.d_model // s.num_heads
+def not_expressible(described: EncoderDecoderSpec) -> list[str]:
+    """Return the properties of a model that CTranslate2's Transformer has no word for; none: it has."""
+    faults = []
+    if described.window:
+        faults.append(f"window = {described.window}")
+    for attention in described.attentions:
+        faults += _faults_of(attention)
+    residuals = [residual for layer in described.layers for residual in layer.residuals]
+    kinds = {residual.kind for residual in residuals}
+    norms = [stack.norm for stack in (described.encoder, described.decoder) if stack.norm is not None]
+    if len(kinds) > 1 or (kinds == {"pre"}) != (len(norms) == 2):
+        faults.append("pre- and post-norm are mixed")
+    if len({norm.epsilon for norm in (*norms, *(residual.norm for residual in residuals))}) > 1:
+        faults.append("layer norms have different epsilons")
+    if len({attention.heads for attention in described.attentions}) > 1:
+        faults.append("attentions have different numbers of heads")
+    activations = {layer.feed_forward.activation for layer in described.layers}
+    if len(activations) > 1 or not activations <= ACTIVATIONS.keys():
+        faults.append(f"activation = {', '.join(sorted(activations))}")
+    return list(dict.fromkeys(faults))
+
+
+def _faults_of(attention: AttentionSpec) -> list[str]:
+    d_model = attention.w_o.weight.shape[0]
+    score = attention.score
     faults = {
-        f"d_k = {s.d_k}": s.d_k not in (0, d_head) or d_head * s.num_heads != s.d_model,
-        f"d_v = {s.d_v}": s.d_v not in (0, s.d_k or d_head),
-        f'norm = "{s.norm}"': s.norm not in ("post", "pre"),
-        "residual = false": not s.residual,
-        f'score = "{s.score}"': s.score != "scaled_dot",
-        f"window = {s.window}": bool(s.window),
+        f"d_k = {attention.d_k}": attention.d_k * attention.heads != d_model,
+        f"d_v = {attention.d_v}": attention.d_v != attention.d_k,
+        f"score = {score.kind}": score.kind != "dot",
+        "scores that are not scaled": score.kind == "dot" and not score.scaled,
+        "rotary positions": attention.rotary is not None,
     }
-    return [told for told, fault in faults.items() if fault]
+    return [name for name, fault in faults.items() if fault]
+
+
+def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, place: str = "model") -> None:
+    """Score a few random sentences with CTranslate2 and with the model.
+
+    Args:
+        model: in evaluation mode.
+        spec: of the model, in float32, complete.
+        tokenizers: of the source and of the target.
+        place: named in errors.
+
+    Raises:
+        UserError: their log-probabilities differ by more than ``TOLERANCE``.
+    """
+    random = torch.Generator().manual_seed(1)
+    words, targets = (_random_sentences(one, random) for one in tokenizers)
+    with TemporaryDirectory() as folder:
+        spec.save(folder)
+        runtime = import_module("ctranslate2").Translator(
+            folder, inter_threads=1, intra_threads=1, compute_type="float32"
+        )
+        pieces = [
+            [[one.piece(number) for number in line] for line in lines]
+            for one, lines in zip(tokenizers, (words, targets), strict=True)
+        ]
+        theirs = [sum(scored.log_probs) for scored in runtime.score_batch(*pieces)]
+    source, target = tokenizers
+    lengths_B = torch.full((SENTENCES,), LENGTH + 1)
+    read = Source(torch.tensor([[*line, source.eos_id] for line in words]), lengths_B)
+    target_BT = torch.tensor([[target.bos_id, *line, target.eos_id] for line in targets])
+    with torch.inference_mode():
+        batch = PairBatch(read, target_BT, lengths_B, SENTENCES * (LENGTH + 1))
+        ours = cast(Any, model).score(batch).sum(1).tolist()
+    off = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
+    if not off <= TOLERANCE:
+        raise UserError(
+            f"CTranslate2 computes another model: log-probabilities of sentences differ by {off:.3f}",
+            place=place,
+            remedy="A layer does something that its description does not say: describe it (ARCHITECTURE.md).",
+        )
+
+
+def _random_sentences(tokenizer: Tokenizer, random: torch.Generator) -> list[list[int]]:
+    special = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id}
+    usual = [number for number in range(tokenizer.vocab_size) if number not in special]
+    picked = torch.randint(len(usual), (SENTENCES, LENGTH), generator=random)
+    return [[usual[place] for place in line] for line in picked.tolist()]
 
 
 def _library() -> Any:
@@ -148,44 +243,36 @@ def _array(tensor: Tensor | None) -> npt.NDArray[np.float32]:
     return array
 
 
-def _positions(s: Settings, module: nn.Module) -> npt.NDArray[np.float32]:
-    if s.positions == "none":
-        return np.zeros((POSITIONS, s.d_model), dtype=np.float32)
-    if s.positions == "learned":
-        assert isinstance(module.weight, Tensor)
-        return _array(module.weight)
-    return _array(sinusoids(POSITIONS, s.d_model, interleaved=s.positions == "sinusoidal"))
+def _positions(positions: PositionsSpec, width: int) -> npt.NDArray[np.float32]:
+    table = positions.encodings(POSITIONS)
+    return np.zeros((POSITIONS, width), dtype=np.float32) if table is None else _array(table)
 
 
-def _embeddings(to: Any, embedding: nn.Embedding) -> None:
-    to.weight = _array(embedding.weight)
+def _linear(to: Any, *parts: LinearSpec) -> None:
+    """One product for several layers of one input."""
+    weight, bias = stacked(*parts)
+    to.weight = _array(weight)
+    to.bias = _array(weight.new_zeros(len(weight)) if bias is None else bias)
 
 
-def _linear(to: Any, parts: Sequence[nn.Linear]) -> None:
-    """One product for several that read the same."""
-    to.weight = np.concatenate([_array(part.weight) for part in parts])
-    to.bias = np.concatenate([_array(part.bias) for part in parts])
-
-
-def _norm(to: Any, norm: nn.Module | Tensor) -> None:
-    assert isinstance(norm, nn.LayerNorm)
+def _norm(to: Any, norm: NormSpec) -> None:
     to.gamma, to.beta = _array(norm.weight), _array(norm.bias)
 
 
-def _self_attention(to: Any, attention: MultiHeadAttention, around: nn.Module) -> None:
-    _linear(to.linear[0], [attention.w_q, attention.w_k, attention.w_v])
-    _linear(to.linear[1], [attention.w_o])
+def _self_attention(to: Any, attention: AttentionSpec, around: ResidualSpec) -> None:
+    _linear(to.linear[0], attention.w_q, *keys_of_every_head(attention))
+    _linear(to.linear[1], attention.w_o)
     _norm(to.layer_norm, around.norm)
 
 
-def _cross_attention(to: Any, attention: MultiHeadAttention, around: nn.Module) -> None:
-    _linear(to.linear[0], [attention.w_q])
-    _linear(to.linear[1], [attention.w_k, attention.w_v])
-    _linear(to.linear[2], [attention.w_o])
+def _cross_attention(to: Any, attention: AttentionSpec, around: ResidualSpec) -> None:
+    _linear(to.linear[0], attention.w_q)
+    _linear(to.linear[1], *keys_of_every_head(attention))
+    _linear(to.linear[2], attention.w_o)
     _norm(to.layer_norm, around.norm)
 
 
-def _feed_forward(to: Any, network: FeedForward, around: nn.Module) -> None:
-    _linear(to.linear_0, [network.w_1])
-    _linear(to.linear_1, [network.w_2])
+def _feed_forward(to: Any, network: FeedForwardSpec, around: ResidualSpec) -> None:
+    _linear(to.linear_0, network.w_1)
+    _linear(to.linear_1, network.w_2)
     _norm(to.layer_norm, around.norm)

@@ -201,6 +201,11 @@ class EncoderDecoderSpec:
         return (*own, *(layer.cross_attention for layer in self.decoder.layers))
 
     @property
+    def smallest_vocabulary(self) -> int:
+        """The size of the smaller vocabulary."""
+        return min(len(self.source.weight), len(self.target.weight))
+
+    @property
     def layers(self) -> tuple[EncoderLayerSpec | DecoderLayerSpec, ...]:
         """Every layer, the encoder's first."""
         return (*self.encoder.layers, *self.decoder.layers)

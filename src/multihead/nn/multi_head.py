@@ -15,8 +15,8 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: width of inputs and output.
         num_heads: h.
-        num_kv_heads: heads of keys and values, a divisor of h; query heads share them in groups (grouped-query
-            attention, Ainslie et al. 2023; 1: multi-query attention, Shazeer 2019); default h.
+        num_kv_heads: heads of keys and values, a divisor of h; query heads share them in groups
+            (grouped-query attention, Ainslie et al. 2023; 1: multi-query attention, Shazeer 2019); default h.
         d_k: width of a head's queries and keys; default d_model / h.
         d_v: width of a head's values; default d_k.
         dropout: chance that an attention weight is dropped (the paper: 0).

@@ -9,8 +9,8 @@ from multihead.nn.description import RotarySpec
 class RotaryPositions(nn.Module):
     """Turn each pair (x_2i, x_2i+1) of a head by m theta_i, theta_i = base^(-2i / d) (eq. 15 and 34).
 
-    A score then depends on the two contents and on how far apart they stand, not on where. Nothing is learned,
-    and nothing is added to the values.
+    A score then depends on the two contents and on their distance, not on where they stand. Nothing is
+    learned, and nothing is added to the values.
 
     Args:
         d_k: width of a head's queries and keys, even.
@@ -28,11 +28,10 @@ class RotaryPositions(nn.Module):
 
     def forward(self, x_BHNd: Tensor, start: int = 0) -> Tensor:
         """Turn queries or keys at positions start, start + 1, ...; same shape."""
-        positions_N = torch.arange(start, start + x_BHNd.shape[2], device=x_BHNd.device)
-        theta = self.base ** (
-            -torch.arange(0, self.d_k, 2, device=x_BHNd.device, dtype=torch.float64) / self.d_k
-        )
-        angle_Np = positions_N[:, None] * theta
+        N, device = x_BHNd.shape[2], x_BHNd.device
+        pairs_p = torch.arange(0, self.d_k, 2, device=device, dtype=torch.float64)
+        positions_N = torch.arange(start, start + N, device=device, dtype=torch.float64)
+        angle_Np = positions_N[:, None] * self.base ** (-pairs_p / self.d_k)
         cos, sin = angle_Np.cos().to(x_BHNd.dtype), angle_Np.sin().to(x_BHNd.dtype)
         even, odd = x_BHNd[..., 0::2], x_BHNd[..., 1::2]
         return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)

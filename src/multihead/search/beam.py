@@ -13,7 +13,7 @@ from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.hypotheses import Finished, Hypothesis, Live, length_penalty, to_drop
 from multihead.search.observer import Branches, Fate, Observer
-from multihead.search.request import DEFAULT, Limits, whole
+from multihead.search.request import DEFAULT, Limits, search_as_a_whole
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
@@ -67,7 +67,7 @@ def beam(
         )
     if not prefixes:
         return []
-    found = whole(
+    found = search_as_a_whole(
         stepper,
         source,
         prefixes,

@@ -11,7 +11,7 @@ from multihead.search.branching import Continuations
 from multihead.search.constraints import Constraint
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
-from multihead.search.request import DEFAULT, Limits, whole
+from multihead.search.request import DEFAULT, Limits, search_as_a_whole
 from multihead.search.rollout import rollout
 from multihead.search.stepper import State, Stepper
 
@@ -34,7 +34,7 @@ def greedy(
 
     ``alpha`` decides nothing here; it makes the scores comparable with those of a beam search.
     """
-    found = whole(
+    found = search_as_a_whole(
         stepper,
         source,
         prefixes,

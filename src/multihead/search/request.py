@@ -51,12 +51,16 @@ DEFAULT = Limits()
 
 @dataclass(frozen=True, slots=True)
 class BeamRequest:
-    """A plain beam search; attributes as the arguments of ``beam``.
+    """A plain beam search: one begin symbol, no constraint but banned tokens. Arguments as of ``beam``.
 
     Attributes:
-        first: the begin symbol, which every output begins with.
-        longest_B: the most tokens that each output may have.
-        banned: what must never come.
+        first: the begin symbol.
+        eos_id: the end symbol.
+        banned: tokens that must never come, sorted; the end symbol is not among them.
+        beam_size: hypotheses alive at a time.
+        alpha: exponent of the length penalty.
+        n_best: hypotheses to return.
+        stop: "exact" or "first".
     """
 
     first: int
@@ -66,22 +70,26 @@ class BeamRequest:
     alpha: float
     n_best: int
     stop: Literal["exact", "first"]
-    longest_B: Tensor
 
 
 class Searcher(Protocol):
-    """What a stepper may offer besides its steps."""
+    """A stepper that can run a plain beam search as a whole, without a return to Python after every token."""
 
-    def beam(self, source: Source, request: BeamRequest) -> list[list[Hypothesis]] | None:
-        """The same hypotheses as ``search.beam`` finds; None: not like this, or not here.
+    def beam(self, source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
+        """The hypotheses that ``search.beam`` finds; None: it cannot run this request.
+
+        Args:
+            source: B sentences.
+            longest_B: the most tokens that each output may have.
+            request: the search.
 
         Raises:
-            UserError: scores that are no numbers.
+            UserError: the model's scores are not finite.
         """
         ...
 
 
-def whole(
+def search_as_a_whole(
     stepper: object,
     source: Source,
     prefixes: Sequence[Sequence[int]],
@@ -95,22 +103,20 @@ def whole(
     constraints: Sequence[Constraint],
     observer: Observer | None,
 ) -> list[list[Hypothesis]] | None:
-    """Let the model search, if it offers to and nothing is asked that it knows nothing of; else None.
+    """Run a search by the stepper's own ``beam`` if it has one and the request is plain; else None.
 
-    Arguments as of ``beam``. What it knows nothing of: forced prefixes, least lengths, constraints other than
-    banned tokens, observers.
+    Arguments as of ``beam``. Not plain: forced prefixes, minimum lengths, observers, constraints other than
+    banned tokens.
     """
     offered = cast(Any, getattr(stepper, "beam", None))
     firsts = {tuple(prefix) for prefix in prefixes}
     if offered is None or observer is not None or limits.min_length or len(firsts) != 1:
         return None
     (first,) = firsts
-    bans = [constraint.tokens for constraint in constraints if isinstance(constraint, Banned)]
+    # A subclass may forbid more than it lists.
+    bans = [constraint.tokens for constraint in constraints if type(constraint) is Banned]
     banned = tuple(sorted({token for tokens in bans for token in tokens}))
     if len(first) != 1 or len(bans) != len(constraints) or eos_id in banned:
         return None
-    searcher = cast(Searcher, stepper)
-    longest_B = limits.longest(source.lengths_B)
-    return searcher.beam(
-        source, BeamRequest(first[0], eos_id, banned, beam_size, alpha, n_best, stop, longest_B)
-    )
+    request = BeamRequest(first[0], eos_id, banned, beam_size, alpha, n_best, stop)
+    return cast(Searcher, stepper).beam(source, limits.longest(source.lengths_B), request)

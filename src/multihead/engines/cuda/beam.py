@@ -8,7 +8,6 @@ written down and read once at the end.
 
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal
 
 import numpy as np
 import torch
@@ -19,21 +18,6 @@ from multihead.search.branching import IMPOSSIBLE
 from multihead.search.distribution import largest
 from multihead.search.hypotheses import Hypothesis, best, length_penalty
 from multihead.search.request import BeamRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a step goes by; attributes as of ``BeamRequest``."""
-
-    eos_id: int
-    banned: tuple[int, ...]
-    alpha: float
-    stop: Literal["exact", "first"]
-
-    @classmethod
-    def of(cls, request: BeamRequest) -> "Rules":
-        """The rules of a search."""
-        return cls(request.eos_id, request.banned, request.alpha, request.stop)
 
 
 class BeamState:
@@ -87,19 +71,19 @@ class BeamState:
         self._count_B.zero_()
         self._scores_BN.fill_(-torch.inf)
 
-    def advance(self, logits_RV: Tensor, rules: Rules) -> None:
+    def advance(self, logits_RV: Tensor, request: BeamRequest) -> None:
         """Take a step: each sentence's K best continuations, given the scores of the next token, (B K, V)."""
         K = self._sums_BK.shape[1]
-        every = self._extensions(logits_RV, rules)
+        every = self._extensions(logits_RV, request)
         sums_BK, places_BK = every.sums.topk(K, dim=1)
         tokens_BK, cut_BK = every.tokens.gather(1, places_BK), every.cut.gather(1, places_BK)
         parents_BK = places_BK // (every.sums.shape[1] // K)
-        ends_BK = (tokens_BK == rules.eos_id) & (sums_BK > -torch.inf)
-        self._set_aside(ends_BK, sums_BK, parents_BK, cut_BK, rules.alpha)
+        ends_BK = (tokens_BK == request.eos_id) & (sums_BK > -torch.inf)
+        self._set_aside(ends_BK, sums_BK, parents_BK, cut_BK, request.alpha)
         self._count_B += ends_BK.sum(1)
         sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)
-        done_B = self._attainable(sums_BK, rules.alpha) <= self._scores_BN[:, -1]
-        if rules.stop == "first":
+        done_B = self._attainable(sums_BK, request.alpha) <= self._scores_BN[:, -1]
+        if request.stop == "first":
             done_B |= self._count_B >= K
         self._sums_BK.copy_(sums_BK.masked_fill(done_B[:, None], -torch.inf))
         self.last.copy_(tokens_BK)
@@ -135,10 +119,10 @@ class BeamState:
 
     # --- the parts of a step ----------------------------------------------------------------------------
 
-    def _extensions(self, logits_RV: Tensor, rules: Rules) -> "_Extensions":
+    def _extensions(self, logits_RV: Tensor, request: BeamRequest) -> "_Extensions":
         """All that may come of every sentence's hypotheses; see ``branching.continuations``."""
         B, K = self._sums_BK.shape
-        normaliser_R, end_R, values_RC, tokens_RC = _best(logits_RV, rules, K)
+        normaliser_R, end_R, values_RC, tokens_RC = _best(logits_RV, request, K)
         normaliser_BK, end_BK = normaliser_R.view(B, K), end_R.view(B, K)
         self.finite.logical_and_(normaliser_BK.isfinite().all())
         values, tokens = values_RC.view(B, K, -1), tokens_RC.view(B, K, -1)
@@ -148,7 +132,7 @@ class BeamState:
         forced_BK = end_BK.clamp(min=IMPOSSIBLE).where(must_BK, best_BK)
         values = values.masked_fill(must_BK[..., None], -torch.inf)
         values[..., 0] = forced_BK
-        tokens[..., 0].masked_fill_(must_BK, rules.eos_id)
+        tokens[..., 0].masked_fill_(must_BK, request.eos_id)
         sums = self._sums_BK[..., None] + (values - normaliser_BK[..., None])
         return _Extensions(sums.flatten(1), tokens.flatten(1), cut_BK[..., None].expand_as(sums).flatten(1))
 
@@ -174,16 +158,16 @@ class BeamState:
         return sums_BK.amax(1) / torch.maximum(shortest, longest_B)
 
 
-def _best(logits_RV: Tensor, rules: Rules, k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _best(logits_RV: Tensor, request: BeamRequest, k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Of each row: log sum exp, the end's score, the k largest that are not banned, and whose they are."""
     triton = kernel("engines.cuda.triton_best", logits_RV)
     if triton is not None and triton.suits(logits_RV, k):
-        banned_V = _banned(rules.banned, logits_RV.shape[1], logits_RV.device)
-        found: tuple[Tensor, Tensor, Tensor, Tensor] = triton.best(logits_RV, banned_V, rules.eos_id, k)
+        banned_V = _banned(request.banned, logits_RV.shape[1], logits_RV.device)
+        found: tuple[Tensor, Tensor, Tensor, Tensor] = triton.best(logits_RV, banned_V, request.eos_id, k)
         return found
     logits_RV = logits_RV.float()
-    normaliser_R, end_R = logits_RV.logsumexp(1), logits_RV[:, rules.eos_id].clone()
-    for token in rules.banned:
+    normaliser_R, end_R = logits_RV.logsumexp(1), logits_RV[:, request.eos_id].clone()
+    for token in request.banned:
         logits_RV[:, token] = -torch.inf
     return normaliser_R, end_R, *largest(logits_RV, k)
 

@@ -1,76 +1,85 @@
 """A Transformer's whole search on a GPU: steps over tensors of fixed size, recorded as CUDA graphs."""
 
 from collections import OrderedDict
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from multihead.batch import Source
-from multihead.engines.cuda.beam import BeamState, Rules
-from multihead.engines.fixed_decoder import SLOTS, FixedDecoder
-from multihead.engines.layers import preparable
-from multihead.models.transformer import Transformer
-from multihead.nn import TokenEmbedding, masks
-from multihead.nn.decoding import DecoderState
+from multihead.engines.attention import FusedAttention
+from multihead.engines.cuda.beam import BeamState
+from multihead.engines.cuda.cache import SLOTS, FixedMemory, numbers_a_slot
+from multihead.engines.layers import LaidOutDecoder
+from multihead.engines.parts import scaled_embedding
+from multihead.nn import masks
+from multihead.nn.description import EncoderDecoderSpec
 from multihead.search.distribution import not_finite
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import BeamRequest
-from multihead.search.stepper import Stepper
 
 STRIDE = 16
 """Steps that one graph serves: it attends to all slots up to its last step's."""
 LOOK = 4
-"""Steps between two looks whether every sentence is done: to look is to wait for the GPU."""
+"""Steps between two checks whether every sentence is done: a check waits for the GPU."""
 MEMORY = 1 << 30
-"""Bytes that searches may keep where there is no GPU to ask; of a GPU's, a quarter."""
+"""Bytes that searches may keep without a GPU; with one, a quarter of its memory."""
 
 
-class GPUTransformer:
-    """A stepper (``search.Stepper``) with the weights that a model has now, and a whole search besides.
+class Encoding(Protocol):
+    """A model with an encoder, and steps of its own (``search.Stepper``)."""
+
+    def encode(self, source_BS: Tensor, allowed: Tensor | None) -> Tensor:
+        """The encoder's output, (B, S, d_model)."""
+        ...
+
+    def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> Any:
+        """See ``search.Stepper``."""
+        ...
+
+    def step(self, tokens_R: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """See ``search.Stepper``."""
+        ...
+
+
+class GraphTransformer:
+    """A stepper (``search.Stepper``) that runs a plain beam search as recorded steps.
 
     Args:
-        model: its steps are the model's own; it reads the source.
-        target: embedding and positions of the target.
-        decoder: laid out.
+        model: the encoder and the steps of any other search are its own.
+        spec: its description, which ``engines.layers`` accepts.
         dtype: of matrix products.
     """
 
-    def __init__(
-        self,
-        model: Stepper[DecoderState],
-        target: tuple[TokenEmbedding, nn.Module],
-        decoder: FixedDecoder,
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, model: Encoding, spec: EncoderDecoderSpec, dtype: torch.dtype) -> None:
         self.start, self.step = model.start, model.step
-        self._model = cast(nn.Module, model)
-        embedding, self._positions = target
-        self._embedding = (embedding.weight.detach() * embedding.scale).to(dtype)
-        self._decoder, self._dtype = decoder, dtype
+        self._model, self.stack, self._positions = model, spec.decoder, spec.target_positions
+        self._embedding = scaled_embedding(spec.target, dtype)
+        self.decoder = LaidOutDecoder(spec.decoder, spec.output, FusedAttention(), dtype)
+        self.dtype = dtype
         self._captured: OrderedDict[tuple[object, ...], _CapturedSearch] = OrderedDict()
         self._numbers = _memory(self._embedding.device) // self._embedding.element_size()
         """How many numbers all captured searches may keep together."""
-        self._pool = torch.cuda.graph_pool_handle() if self._embedding.is_cuda else None
+        self.pool: Any = torch.cuda.graph_pool_handle() if self._embedding.is_cuda else None
+        """The memory that all graphs share: none reads what another has written there."""
 
-    def beam(self, source: Source, request: BeamRequest) -> list[list[Hypothesis]] | None:
-        """A whole beam search (``search.request``); too many sentences for half of the memory are parted.
+    def beam(self, source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
+        """A whole beam search (``search.request.Searcher``), split where it would fill half of the memory.
 
         Raises:
-            UserError: scores that are no numbers.
+            UserError: the model's scores are not finite.
         """
-        steps = int(request.longest_B.max()) + 1
+        steps = int(longest_B.max()) + 1
         places = _rounded(steps, STRIDE) * request.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
-        most = max(1, self._numbers // 2 // (places * self._decoder.numbers_a_slot()))
-        every = (source.ids_BS, source.lengths_B, request.longest_B)
+        most = max(1, self._numbers // 2 // (places * numbers_a_slot(self.stack)))
+        every = (source.ids_BS, source.lengths_B, longest_B)
         parts = zip(*(torch.split(tensor, most) for tensor in every), strict=True)
         return [
             found
-            for ids_BS, lengths_B, longest_B in parts
-            for found in self._searched(
-                Source(ids_BS, lengths_B), longest_B, _rounded(steps, STRIDE), request
-            )
+            for ids_BS, lengths_B, longest in parts
+            for found in self._searched(Source(ids_BS, lengths_B), longest, _rounded(steps, STRIDE), request)
         ]
 
     def _searched(
@@ -78,15 +87,15 @@ class GPUTransformer:
     ) -> list[list[Hypothesis]]:
         sentences, width = source.ids_BS.shape
         rows, width = _rounded(sentences, 1 << max(0, sentences.bit_length() - 4)), _rounded(width, SLOTS)
-        key = (rows, width, steps, request.beam_size, request.n_best, Rules.of(request))
+        key = (rows, width, steps, request)
         if key not in self._captured:
-            numbers = rows * (steps * request.beam_size + width) * self._decoder.numbers_a_slot()
+            numbers = rows * (steps * request.beam_size + width) * numbers_a_slot(self.stack)
             while self._captured and numbers + self._kept() > self._numbers:
                 self._captured.popitem(last=False)
             self._captured[key] = _CapturedSearch(self, rows, width, steps, request, numbers)
         self._captured.move_to_end(key)
         search = self._captured[key]
-        search.begin(source, longest_B, request.first)
+        search.begin(source, longest_B)
         for step in range(steps):
             search.step(step)
             if (step + 1) % LOOK == 0 and search.over():
@@ -98,53 +107,39 @@ class GPUTransformer:
     def _kept(self) -> int:
         return sum(search.numbers for search in self._captured.values())
 
-    # --- what a search asks for -------------------------------------------------------------------------
+    # --- for a captured search --------------------------------------------------------------------------
 
     def read(self, source: Source) -> Tensor:
         """The encoder's output, (B, S, d_model)."""
-        allowed = masks.padding(source.lengths_B, source.ids_BS.shape[1])
-        memory_BSd: Tensor = self._model.encode(source.ids_BS, allowed)  # type: ignore[operator]
-        return memory_BSd
+        memory_BSd = self._model.encode(
+            source.ids_BS, masks.padding(source.lengths_B, source.ids_BS.shape[1])
+        )
+        return memory_BSd.to(self.dtype)
 
-    def looked_up(self, tokens_BK: Tensor, step: Tensor, steps: int) -> Tensor:
-        """What the decoder reads, (B, K, d_model)."""
+    def embedded(self, tokens_BK: Tensor, step: Tensor, steps: int) -> Tensor:
+        """The decoder's input, (B, K, d_model)."""
         x_BKd = F.embedding(tokens_BK, self._embedding)
-        table = cast(Tensor | None, self._positions.encodings(steps))  # type: ignore[operator]
+        table = self._positions.encodings(steps)
         if table is None:
             return x_BKd
         # The steps after every sentence's last are for nothing, but must not read past the table.
         return x_BKd + table.index_select(0, step[None].clamp(max=len(table) - 1)).to(x_BKd.dtype)
 
-    @property
-    def decoder(self) -> FixedDecoder:
-        """The layers."""
-        return self._decoder
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Of matrix products."""
-        return self._dtype
-
-    @property
-    def pool(self) -> Any:
-        """The memory that all graphs share: they can, since none reads what another has written there."""
-        return self._pool
-
 
 class _CapturedSearch:
-    """Everything that a search of one size needs, in one place in memory; and its steps, recorded."""
+    """The tensors of a search of one size, fixed in memory, and its steps, recorded."""
 
     def __init__(
-        self, model: GPUTransformer, rows: int, width: int, steps: int, request: BeamRequest, numbers: int
+        self, model: GraphTransformer, rows: int, width: int, steps: int, request: BeamRequest, numbers: int
     ) -> None:
         self.numbers = numbers
-        device = request.longest_B.device
-        K = request.beam_size
-        self._model, self._rules, self._steps = model, Rules.of(request), steps
+        K, device = request.beam_size, model.decoder.device
+        self._model, self._request, self._steps = model, request, steps
         self.state = BeamState(rows, K, request.n_best, steps, device)
-        self._memory = model.decoder.memory(rows, width, steps * K)
+        self._memory = FixedMemory(
+            model.stack, sentences=rows, width=width, slots=steps * K, dtype=model.dtype, device=device
+        )
         self._bias_BKn = torch.zeros(rows, K, steps * K, dtype=model.dtype, device=device)
-        self._source_bias_BS = torch.zeros(rows, width, dtype=model.dtype, device=device)
         self._longest_B = torch.zeros(rows, dtype=torch.long, device=device)
         self._ids_BS = torch.zeros(rows, width, dtype=torch.long, device=device)
         self._lengths_B = torch.ones(rows, dtype=torch.long, device=device)
@@ -152,18 +147,21 @@ class _CapturedSearch:
         self._uses = 0
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
 
-    def begin(self, source: Source, longest_B: Tensor, first: int) -> None:
-        """Lay these sentences out."""
+    def begin(self, source: Source, longest_B: Tensor) -> None:
+        """Read these sentences into the buffers."""
         self._uses += 1
         sentences, width = source.ids_BS.shape
         self._ids_BS.zero_()[:sentences, :width] = source.ids_BS
         self._lengths_B.fill_(1)[:sentences] = source.lengths_B
         self._longest_B.fill_(-1)[:sentences] = longest_B
-        self.state.begin(first, self._longest_B)
+        self.state.begin(self._request.first, self._longest_B)
         places_S = torch.arange(self._ids_BS.shape[1], device=self._ids_BS.device)
-        self._source_bias_BS.zero_().masked_fill_(places_S >= self._lengths_B[:, None], -torch.inf)
+        absent_BS = places_S >= self._lengths_B[:, None]
+        self._memory.source_bias_BS.zero_().masked_fill_(absent_BS, -torch.inf)
         self._bias_BKn.fill_(-torch.inf)
-        self._model.decoder.read(self._model.read(Source(self._ids_BS, self._lengths_B)), self._memory)
+        memory_BSd = self._model.read(Source(self._ids_BS, self._lengths_B))
+        with torch.autocast(memory_BSd.device.type, enabled=False):
+            self._memory.read(self._model.decoder, memory_BSd)
 
     def step(self, number: int) -> None:
         """Take a step; recorded where the search is used again, as recording takes as long as some steps."""
@@ -183,7 +181,7 @@ class _CapturedSearch:
         """Whether every sentence is done.
 
         Raises:
-            UserError: scores that are no numbers.
+            UserError: the model's scores are not finite.
         """
         over, finite, step = torch.stack(
             [self.state.over.long(), self.state.finite.long(), self.state.step]
@@ -200,9 +198,10 @@ class _CapturedSearch:
         bias_BKn.copy_(bias_BKn.gather(1, ancestors))
         bias_BKn.scatter_(2, slots_K[:, None].expand(len(bias_BKn), K, 1), 0.0)
         with torch.autocast(bias_BKn.device.type, enabled=False):  # everything is in its format already
-            x_BKd = self._model.looked_up(state.last, state.step, self._steps)
-            logits_RV = self._model.decoder.step(x_BKd, self._memory, slots_K, bias_BKn, self._source_bias_BS)
-        state.advance(logits_RV, self._rules)
+            x_BKd = self._model.embedded(state.last, state.step, self._steps)
+            self._memory.place(slots_K, last * K)
+            logits_RV = self._model.decoder.logits(x_BKd, self._memory.caches, bias_BKn)
+        state.advance(logits_RV, self._request)
 
 
 def _memory(device: torch.device) -> int:
@@ -212,14 +211,3 @@ def _memory(device: torch.device) -> int:
 
 def _rounded(count: int, multiple: int) -> int:
     return -(-count // multiple) * multiple
-
-
-def lay_out(model: nn.Module, dtype: torch.dtype) -> GPUTransformer | None:
-    """This model as it is now, laid out for a GPU, which records a search's steps; None: it cannot be."""
-    if not isinstance(model, Transformer):
-        return None
-    if model.settings.window or not preparable([*model.encoder.layers, *model.decoder.layers]):
-        return None
-    output = (model.output.weight, model.output_bias)
-    decoder = FixedDecoder(model.decoder.layers, model.decoder.norm, output, dtype)
-    return GPUTransformer(model, (model.target_embedding, model.target_positions), decoder, dtype)

@@ -5,7 +5,6 @@ needs any more; room is made for the next steps.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -15,34 +14,12 @@ from multihead import native
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
 from multihead.engines.shared_cache import LOOK, slots_in_use
+from multihead.search.request import BeamRequest
 
 WIDEST = 64
 """Most hypotheses of a sentence that the kernel keeps."""
 TOGETHER = 64
 """Rows whose logits it makes at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is searched for; see ``search.beam``.
-
-    Attributes:
-        first: the begin symbol.
-        end: the end symbol.
-        banned: what must never come, the end symbol not among it.
-        beam_size: at most ``WIDEST``.
-        n_best: at most ``beam_size``.
-        alpha: exponent of the length penalty.
-        stop_at_first: whether a sentence is done when ``beam_size`` of its hypotheses have ended.
-    """
-
-    first: int
-    end: int
-    banned: Sequence[int]
-    beam_size: int
-    n_best: int
-    alpha: float
-    stop_at_first: bool
 
 
 class Ended(NamedTuple):
@@ -72,7 +49,7 @@ def beam(
     cache: NativeCache,
     embedding_Vd: Tensor,
     encodings: Callable[[int], Tensor | None],
-    plan: Plan,
+    request: BeamRequest,
     longest_N: Tensor,
 ) -> list[list[Ended]]:
     """Return what has ended of each sentence, in the order of ending.
@@ -82,18 +59,19 @@ def beam(
         cache: of its ``begin``.
         embedding_Vd: of the target's tokens, scaled, float32.
         encodings: what the positions add, up to at least one.
-        plan: what is searched for.
+        request: the search; its beam is at most ``WIDEST``.
         longest_N: the most tokens that each output may have.
 
     Raises:
         NotFiniteError: the model's scores are no numbers.
         ValueError: an output may be longer than the positions that were learned.
     """
-    K = plan.beam_size
-    live = _Live(plan, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
-    banned = torch.tensor(plan.banned, dtype=torch.long)
-    most_and_end = K, plan.n_best, decoder.output.outputs, plan.end, plan.stop_at_first
-    search = (*most_and_end, native.bits(plan.alpha), len(banned), native.address(banned))
+    K = request.beam_size
+    live = _Live(request, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
+    banned = torch.tensor(request.banned, dtype=torch.long)
+    stop_at_first = request.stop == "first"
+    most_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
+    search = (*most_and_end, native.bits(request.alpha), len(banned), native.address(banned))
     found: list[_End] = []
     step = 0
     while True:
@@ -138,18 +116,18 @@ class _End(NamedTuple):
 class _Live:
     """What ``native/beam.h`` calls hypotheses: N sentences of the ``places`` that there were."""
 
-    def __init__(self, plan: Plan, longest_N: Tensor, width: int, vocabulary: int) -> None:
-        N, K = len(longest_N), plan.beam_size
+    def __init__(self, request: BeamRequest, longest_N: Tensor, width: int, vocabulary: int) -> None:
+        N, K = len(longest_N), request.beam_size
         self.sums = torch.full((N, K), -torch.inf, dtype=torch.float32)
         self.sums[:, 0] = 0.0
         self.bias = None if K == 1 else self.sums.new_empty(N, K, 0)
-        self.scores = self.sums.new_full((N, plan.n_best), -torch.inf)
+        self.scores = self.sums.new_full((N, request.n_best), -torch.inf)
         self.count = torch.zeros(N, dtype=torch.long)
         self.done = torch.zeros(N, dtype=torch.uint8)
         self.longest = longest_N.long().clone()
         self.place = torch.arange(N)
         steps = int(longest_N.max()) + 1
-        self.tokens = torch.full((steps + 1, N, K), plan.first)
+        self.tokens = torch.full((steps + 1, N, K), request.first)
         self.parents = torch.zeros_like(self.tokens)
         self.ends = torch.empty(N * K * LOOK, 4, dtype=torch.long)
         self.totals = self.sums.new_empty(N * K * LOOK)

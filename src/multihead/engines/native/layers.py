@@ -1,83 +1,106 @@
 """The Transformer's layers in search, each computed by one native kernel (``native/search_layers.h``).
 
-Equations as in ``nn.layers``, layout as in ``engines.layers``. What it gains: a step of a small model is a
-hundred calls with little work in each; here it is one call a layer, and a block of sentences stays in the
-processor's cache from the first product to the last.
+Equations as in ``nn.layers``, layout as in ``engines.layers``. A step of a small model is a hundred calls
+with little work in each; here it is one call a layer, and a block of sentences stays in the processor's cache
+from the first product to the last.
 """
 
 import ctypes
-import math
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from multihead import native
+from multihead.engines.layers import declines_attention
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.packed_linear import PackedLinear
 from multihead.engines.native.screen import Screen
-from multihead.nn.attention import DotProductAttention
-from multihead.nn.feed_forward import ACTIVATIONS, FeedForward
-from multihead.nn.layers import DecoderLayer, EncoderLayer
-from multihead.nn.multi_head import MultiHeadAttention
-from multihead.nn.residual import PostNorm, PreNorm
+from multihead.engines.parts import keys_of_every_head
+from multihead.nn.description import (
+    AttentionSpec,
+    DecoderLayerSpec,
+    EncoderDecoderSpec,
+    EncoderLayerSpec,
+    LinearSpec,
+    NormSpec,
+    StackSpec,
+)
+
+
+def declines(spec: EncoderDecoderSpec) -> str | None:
+    """Return why the native kernels cannot compute a model; None: they can."""
+    if not native.level():
+        return "there are no native kernels here"
+    if (reason := declines_attention(spec)) is not None:
+        return reason
+    for layer in spec.layers:
+        if layer.feed_forward.activation != "relu":
+            return f"the activation is {layer.feed_forward.activation}, not relu"
+        if len({residual.kind for residual in layer.residuals}) > 1:
+            return "a layer has pre- and post-norm"
+    for stack in (spec.encoder, spec.decoder):
+        if len({widths for layer in stack.layers for widths in _widths(layer)}) > 1:
+            return "layers or attentions of one stack have different widths"
+        if len({layer.residuals[0].kind for layer in stack.layers}) > 1:
+            return "a stack has layers of pre- and of post-norm"
+    return None
+
+
+def _widths(layer: EncoderLayerSpec | DecoderLayerSpec) -> list[tuple[int, ...]]:
+    """(H, d_model, d_k, d_v, d_ff) by each attention of a layer; the kernels take one for all."""
+    attentions = [layer.self_attention]
+    if isinstance(layer, DecoderLayerSpec):
+        attentions.append(layer.cross_attention)
+    d_ff, d_model = layer.feed_forward.w_1.weight.shape
+    return [(each.heads, d_model, each.d_k, each.d_v, d_ff) for each in attentions]
 
 
 class _Layer:
-    """What the kernels are told of a layer: widths, matrices, norms.
+    """A layer as the kernels take it: widths, matrices, norms.
 
     Args:
-        attention: whose widths are those of all.
+        layer: its description.
         matrices: in the kernel's order.
-        arounds: its residual connections.
     """
 
-    def __init__(
-        self,
-        attention: MultiHeadAttention,
-        matrices: Sequence[PackedLinear],
-        arounds: Iterable[PreNorm | PostNorm],
-    ) -> None:
-        H, first, last = attention.num_heads, matrices[-2], matrices[-1]
-        d_k, d_v = attention.w_q.out_features // H, attention.w_v.out_features // H
-        self.widths = (H, last.outputs, d_k, d_v, first.outputs)
-        norms = [_Norm(around.norm) for around in arounds]
+    def __init__(self, layer: EncoderLayerSpec | DecoderLayerSpec, matrices: Sequence[PackedLinear]) -> None:
+        self.widths = _widths(layer)[0]
+        norms = [_Norm(residual.norm) for residual in layer.residuals]
         self._kept = matrices, norms
         description = (
             *(number for matrix in matrices for number in matrix.description),
-            all(isinstance(around, PreNorm) for around in arounds),
+            layer.residuals[0].kind == "pre",
             *(number for norm in norms for number in norm.description),
         )
         self.description: tuple[int, ...] = description
 
 
 class _Norm:
-    """A layer norm, which is copied, as the kernels are told of it."""
+    """A copy of a layer norm, as the kernels take it."""
 
-    def __init__(self, norm: nn.LayerNorm) -> None:
+    def __init__(self, norm: NormSpec) -> None:
         self._kept = [part.detach().float().clone() for part in (norm.weight, norm.bias)]
-        self.description = (*map(native.address, self._kept), native.bits(norm.eps))
+        self.description = (*map(native.address, self._kept), native.bits(norm.epsilon))
 
 
 class NativeEncoderLayer:
-    """``nn.EncoderLayer`` for reading only. ``suits`` says whether it can be one.
+    """An encoder layer for inference.
 
     Args:
-        layer: its weights are copied.
+        layer: its description; the weights are copied.
         dtype: of the matrices.
     """
 
-    def __init__(self, layer: EncoderLayer, dtype: torch.dtype) -> None:
+    def __init__(self, layer: EncoderLayerSpec, dtype: torch.dtype) -> None:
         self._dtype = dtype
-        own, network = layer.self_attention, layer.feed_forward
+        network = layer.feed_forward
         matrices = [
-            PackedLinear.of(dtype, own.w_q, own.w_k, own.w_v, first=_scale(own)),
-            PackedLinear.of(dtype, own.w_o),
+            *_self_attention(layer.self_attention, dtype),
             PackedLinear.of(dtype, network.w_1),
             PackedLinear.of(dtype, network.w_2),
         ]
-        self._layer = _Layer(own, matrices, _arounds(layer, "attention", "feed_forward"))
+        self._layer = _Layer(layer, matrices)
         self._description = native.integers(self._layer.description)
 
     def __call__(self, x_NSd: Tensor, lengths_N: Tensor) -> Tensor:
@@ -97,29 +120,24 @@ class NativeEncoderLayer:
 
 
 class NativeDecoder:
-    """A stack of ``nn.DecoderLayer``, the norm at its end and the output layer, for taking steps only.
+    """A stack of decoder layers, its final norm and the output layer, for taking steps only.
 
     Args:
-        layers: alike but for their weights, which are copied. ``suits`` says whether each can be one.
-        norm: a layer norm, or something that leaves what it is given.
-        output: weight (V, d_model) and bias (V,) or None of the output layer.
+        stack: layers alike but for their weights, which are copied; see :func:`declines`.
+        output: the output layer.
         dtype: of the matrices and of the cached keys and values, which are bf16 beside int8.
     """
 
-    def __init__(
-        self,
-        layers: Sequence[DecoderLayer],
-        norm: nn.Module,
-        output: tuple[Tensor, Tensor | None],
-        dtype: torch.dtype,
-    ) -> None:
+    def __init__(self, stack: StackSpec, output: LinearSpec, dtype: torch.dtype) -> None:
         self._dtype = dtype
+        layers = stack.layers
         self._layers = [_decoder_layer(layer, dtype) for layer in layers]
-        sources = [layer.cross_attention for layer in layers]
-        self._w_kv = [PackedLinear.of(dtype, source.w_k, source.w_v) for source in sources]
-        self.output = PackedLinear(*output, dtype)
-        self._screen = Screen(*output, dtype) if Screen.pays(len(output[0]), 1, dtype) else None
-        self._norm = _Norm(norm) if isinstance(norm, nn.LayerNorm) else None
+        sources = [keys_of_every_head(layer.cross_attention) for layer in layers]
+        self._w_kv = [PackedLinear.of(dtype, *keys_values) for keys_values in sources]
+        self.output = PackedLinear(output.weight, output.bias, dtype)
+        screened = Screen.pays(len(output.weight), 1, dtype)
+        self._screen = Screen(output.weight, output.bias, dtype) if screened else None
+        self._norm = None if stack.norm is None else _Norm(stack.norm)
         self._in_layers = native.integers(
             tuple(number for layer in self._layers for number in layer.description)
         )
@@ -224,34 +242,19 @@ class NativeDecoder:
         )
 
 
-def _decoder_layer(layer: DecoderLayer, dtype: torch.dtype) -> _Layer:
-    own, source, network = layer.self_attention, layer.cross_attention, layer.feed_forward
+def _self_attention(spec: AttentionSpec, dtype: torch.dtype) -> list[PackedLinear]:
+    """W^Q, W^K and W^V as one matrix, with the scale of the scores in W^Q; W^O."""
+    w_qkv = PackedLinear.of(dtype, spec.w_q, *keys_of_every_head(spec), first=spec.scale)
+    return [w_qkv, PackedLinear.of(dtype, spec.w_o)]
+
+
+def _decoder_layer(layer: DecoderLayerSpec, dtype: torch.dtype) -> _Layer:
+    source, network = layer.cross_attention, layer.feed_forward
     matrices = [
-        PackedLinear.of(dtype, own.w_q, own.w_k, own.w_v, first=_scale(own)),
-        PackedLinear.of(dtype, own.w_o),
-        PackedLinear.of(dtype, source.w_q, first=_scale(source)),
+        *_self_attention(layer.self_attention, dtype),
+        PackedLinear.of(dtype, source.w_q, first=source.scale),
         PackedLinear.of(dtype, source.w_o),
         PackedLinear.of(dtype, network.w_1),
         PackedLinear.of(dtype, network.w_2),
     ]
-    return _Layer(own, matrices, _arounds(layer, "self", "cross", "feed_forward"))
-
-
-def suits(layer: nn.Module) -> bool:
-    """Whether there are native kernels, and for such a layer: dot products, ReLU, layer norm."""
-    parts = list(layer.children())
-    return native.level() != "" and all(
-        (isinstance(part, MultiHeadAttention) and type(part.score) is DotProductAttention)
-        or (isinstance(part, FeedForward) and part.activation is ACTIVATIONS["relu"])
-        or type(part) in (PreNorm, PostNorm)
-        for part in parts
-    )
-
-
-def _scale(attention: MultiHeadAttention) -> float:
-    d_k: float = attention.w_q.out_features / attention.num_heads
-    return 1 / math.sqrt(d_k)
-
-
-def _arounds(layer: nn.Module, *names: str) -> list[PreNorm | PostNorm]:
-    return [cast(PreNorm | PostNorm, getattr(layer, f"around_{name}")) for name in names]
+    return _Layer(layer, matrices)

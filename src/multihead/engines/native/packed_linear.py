@@ -7,9 +7,11 @@ speed; these read a matrix from front to back and sum in registers (``native/pro
 from typing import NoReturn, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from multihead import native
+from multihead.engines.parts import stacked
+from multihead.nn.description import LinearSpec
 from multihead.nn.kernels.byte_products import PANEL
 
 
@@ -40,12 +42,9 @@ class PackedLinear:
         raise TypeError("laid out for the native kernels, which know its addresses: it cannot be copied")
 
     @classmethod
-    def of(cls, dtype: torch.dtype, *parts: nn.Linear, first: float = 1.0) -> Self:
-        """One product for several layers that read the same; the first of them is multiplied by a factor."""
-        factors = [first] + [1.0] * (len(parts) - 1)
-        weight = torch.cat([part.weight * factor for part, factor in zip(parts, factors, strict=True)])
-        bias = torch.cat([part.bias * factor for part, factor in zip(parts, factors, strict=True)])
-        return cls(weight, bias, dtype)
+    def of(cls, dtype: torch.dtype, *parts: LinearSpec, first: float = 1.0) -> Self:
+        """One product for several layers of one input, the output of the first times a factor."""
+        return cls(*stacked(*parts, first=first), dtype)
 
     def __call__(self, x_Md: Tensor) -> Tensor:
         """(M, inputs) to (M, outputs), both in float32."""

@@ -1,0 +1,423 @@
+"""A changed layer is computed as it is, or declined with a reason: every engine, every export, every part.
+
+Each mutation is what somebody does who tries an idea: a subclass, a part exchanged, a class edited in place.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from laying_out import lay_out, walk
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from multihead import native
+from multihead.batch import Source
+from multihead.engines.choose import ENGINES, OWN_STEPS, Choice, choose
+from multihead.errors import UserError
+from multihead.export.ctranslate2 import specification, verify
+from multihead.models.transformer import Settings, Transformer
+from multihead.nn import DotProductAttention, FeedForward, MultiHeadAttention, PostNorm, PreNorm
+from multihead.nn.attention import attention_weights
+from multihead.nn.feed_forward import ACTIVATIONS
+from multihead.nn.modules import LayerNorm, Linear
+from multihead.nn.positions import SinusoidalPositions
+from multihead.nn.residual import Sublayer
+from multihead.nn.score_functions import DotScore, ScoreFunction
+from multihead.search.beam import beam
+from multihead.search.request import Limits
+
+PAD, UNKNOWN, BEGIN, END, VOCABULARY = 0, 1, 2, 3, 41
+CPU = torch.device("cpu")
+
+Mutation = Callable[[Transformer], None]
+
+
+def model(**given: object) -> Transformer:
+    torch.manual_seed(7)
+    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 24, "d_ff": 37}
+    made = Transformer(Settings.model_validate({**sizes, "num_heads": 4, "num_layers": 2, **given})).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return made
+
+
+def attentions(model: Transformer) -> list[MultiHeadAttention]:
+    return [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
+
+
+# --- what people try ----------------------------------------------------------------------------------
+
+
+class LinearBias(DotProductAttention):
+    """ALiBi in a subclass (Press et al. 2022), as somebody writes it who only wants to try."""
+
+    def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
+        back_QK = torch.arange(k.shape[2]) - torch.arange(k.shape[2] - q.shape[2], k.shape[2])[:, None]
+        scores = q @ k.mT / q.shape[-1] ** 0.5 + 0.5 * back_QK
+        found: Tensor = (scores if allowed is None else scores.masked_fill(~allowed, -1e9)).softmax(-1)
+        return found
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
+        return self.weights(q, k, allowed) @ v
+
+
+class Cosine(ScoreFunction):
+    def scores(self, q_BHQd: Tensor, k_BHKd: Tensor) -> Tensor:
+        return 5 * F.normalize(q_BHQd, dim=-1) @ F.normalize(k_BHKd, dim=-1).mT
+
+
+class Gated(MultiHeadAttention):
+    """Another computation with the same parameters."""
+
+    def attend(self, q_BHQd: Tensor, k_BGKd: Tensor, v_BGKd: Tensor, allowed: Tensor | None) -> Tensor:
+        return super().attend(q_BHQd, k_BGKd, v_BGKd, allowed) * 0.5
+
+
+class Scaled(PostNorm):
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        out: Tensor = self.norm(1.3 * x + sublayer(x))
+        return out
+
+
+class Squared(FeedForward):
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.w_2(F.relu(self.w_1(x)) ** 2)
+        return out
+
+
+class Reversed(SinusoidalPositions):
+    def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
+        return 2 * x_BNd - super().forward(x_BNd, start, shift_B)
+
+
+class Doubled(Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * super().forward(x)
+
+
+class Rms(LayerNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * (x.square().mean(-1, keepdim=True) + self.eps).rsqrt() * self.weight
+
+
+def with_scores(kind: Callable[[], nn.Module], model: Transformer) -> None:
+    for attention in attentions(model):
+        attention.score = kind()
+
+
+def with_class(of: type[nn.Module], other: type[nn.Module], model: Transformer) -> None:
+    for part in model.modules():
+        if type(part) is of:
+            part.__class__ = other
+
+
+def extra_bias(model: Transformer) -> None:
+    attention = attentions(model)[0]
+    attention.register_parameter("sink", nn.Parameter(torch.randn(3)))
+
+
+def other_activation(model: Transformer) -> None:
+    for part in model.modules():
+        if isinstance(part, FeedForward):
+            part.activation = lambda x: F.relu(x) ** 2
+
+
+def a_hook(model: Transformer) -> None:
+    model.decoder.layers[0].register_forward_hook(lambda module, inputs, output: output)
+    attentions(model)[1].w_q.register_forward_hook(lambda module, inputs, output: 1.1 * output)
+
+
+def another_forward(model: Transformer) -> None:
+    network = model.encoder.layers[0].feed_forward
+    assert isinstance(network, FeedForward)
+    network.forward = lambda x: 0.7 * FeedForward.forward(network, x)  # type: ignore[method-assign]
+
+
+def one_layer_of_another_width(model: Transformer) -> None:
+    model.decoder.layers[1].feed_forward = FeedForward(24, 53)
+
+
+def one_layer_pre_norm(model: Transformer) -> None:
+    layer = model.decoder.layers[1]
+    layer.around_self, layer.around_cross = PreNorm(24, 0.0).eval(), PreNorm(24, 0.0).eval()
+
+
+def without_biases(model: Transformer) -> None:
+    for attention in attentions(model):
+        attention.w_q.register_parameter("bias", None)
+        attention.w_k.register_parameter("bias", None)
+
+
+def fewer_cross_heads(model: Transformer) -> None:
+    for layer in model.decoder.layers:
+        layer.cross_attention = MultiHeadAttention(24, 2)
+
+
+def other_epsilon(model: Transformer) -> None:
+    for part in model.decoder.modules():
+        if isinstance(part, nn.LayerNorm):
+            part.eps = 0.3
+
+
+MUTATIONS: dict[str, Mutation] = {
+    "a subclass of the score": partial(with_scores, LinearBias),
+    "a score function of one's own": partial(with_scores, Cosine),
+    "scores that are not scaled": partial(with_scores, DotScore),
+    "a subclass of the attention": partial(with_class, MultiHeadAttention, Gated),
+    "a subclass of the residual connection": partial(with_class, PostNorm, Scaled),
+    "a subclass of the feed-forward network": partial(with_class, FeedForward, Squared),
+    "a subclass of the positions": partial(with_class, SinusoidalPositions, Reversed),
+    "a subclass of the linear layer": partial(with_class, Linear, Doubled),
+    "another norm": partial(with_class, LayerNorm, Rms),
+    "an extra parameter": extra_bias,
+    "another activation": other_activation,
+    "a hook": a_hook,
+    "another forward on a module": another_forward,
+    "one layer of another width": one_layer_of_another_width,
+    "one layer with pre-norm": one_layer_pre_norm,
+    "no biases of queries and keys": without_biases,
+    "other heads over the source": fewer_cross_heads,
+    "another epsilon": other_epsilon,
+}
+SETTINGS: dict[str, dict[str, object]] = {
+    "as published": {},
+    "two key/value heads": {"num_kv_heads": 2},
+    "one key/value head": {"num_kv_heads": 1},
+    "wide values": {"d_k": 7, "d_v": 11},
+    "pre-norm": {"norm": "pre"},
+    "GELU": {"activation": "gelu"},
+    "rotary positions": {"positions": "rotary"},
+    "rotary positions and shared heads": {"positions": "rotary", "num_kv_heads": 2},
+    "additive scores": {"score": "additive"},
+    "a window": {"window": 3},
+    "batch norm": {"norm": "batch"},
+    "no norm": {"norm": "none"},
+    "no residual": {"residual": False},
+}
+VARIANTS = {
+    **{name: (mutation, {}) for name, mutation in MUTATIONS.items()},
+    **{name: (lambda made: None, settings) for name, settings in SETTINGS.items()},
+}
+
+
+def mutated(variant: str) -> Transformer:
+    mutation, settings = VARIANTS[variant]
+    made = model(**settings)
+    mutation(made)
+    return made.eval()
+
+
+def sources(count: int) -> Source:
+    lengths = torch.tensor([1 + number % 5 for number in range(count)])
+    return Source(torch.randint(4, VOCABULARY, (count, 5)), lengths)
+
+
+# --- engines ------------------------------------------------------------------------------------------
+
+
+def agrees(made: Transformer, stepper: Any, asked: Source) -> None:
+    begun = [[BEGIN, 7 + number % 3][: 1 + number % 2] for number in range(len(asked.lengths_B))]
+    assert_close(
+        walk(stepper, asked, begun, 6, VOCABULARY),
+        walk(made, asked, begun, 6, VOCABULARY),
+        rtol=1e-3,
+        atol=1e-3,
+    )
+    limits = Limits(max_length=11)
+    whole = [[BEGIN]] * len(begun)
+    ours = beam(made, asked, whole, eos_id=END, beam_size=3, limits=limits)
+    theirs = beam(stepper, asked, whole, eos_id=END, beam_size=3, limits=limits)
+    assert [[h.tokens for h in found] for found in theirs] == [[h.tokens for h in found] for found in ours]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("engine", [engine.name for engine in ENGINES])
+def test_an_engine_that_accepts_a_mutated_layer_computes_it(engine: str, variant: str) -> None:
+    if engine == "native kernels" and not native.LEVELS:
+        pytest.skip("the native part is not installed")
+    made = mutated(variant)
+    (chosen,) = (each for each in ENGINES if each.name == engine)
+    with torch.inference_mode():
+        stepper = lay_out(made, torch.float32, chosen.device, only=engine)
+        if stepper is not None:
+            agrees(made, stepper, sources(7))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_chosen_engine_agrees_and_the_others_give_their_reasons(variant: str) -> None:
+    made = mutated(variant)
+    with torch.inference_mode():
+        choice = choose(made, CPU, torch.float32)
+        agrees(made, choice.stepper, sources(7))
+    assert all(choice.declined.values())
+    assert not choice.refuted
+    if choice.engine == OWN_STEPS:
+        assert len(choice.declined) == sum(engine.device == "cpu" for engine in ENGINES)
+
+
+def accepted(variant: str) -> Choice:
+    return choose(mutated(variant), CPU, torch.float32)
+
+
+@pytest.mark.skipif(not native.LEVELS, reason="the native part is not installed")
+@pytest.mark.parametrize(
+    "variant",
+    ["as published", "two key/value heads", "one key/value head", "wide values", "pre-norm",
+     "scores that are not scaled", "no biases of queries and keys", "another epsilon"],
+)  # fmt: skip
+def test_the_native_engine_accepts_all_that_it_can_compute(variant: str) -> None:
+    assert accepted(variant).engine == "native kernels"
+
+
+@pytest.mark.parametrize("variant", ["GELU", "one layer of another width", "one layer with pre-norm"])
+def test_the_laid_out_layers_take_what_the_native_kernels_decline(variant: str) -> None:
+    assert accepted(variant).engine == "laid-out layers"
+
+
+@pytest.mark.parametrize(
+    ("variant", "reason"),
+    [
+        ("a subclass of the score", "LinearBias inherits a description and gives none of its own"),
+        ("a score function of one's own", "Cosine does not describe itself"),
+        ("an extra parameter", "a parameter that its description does not mention: sink"),
+        ("a hook", "was given a hook"),
+        ("another forward on a module", "was given another forward"),
+        ("another activation", "activation"),
+        ("another norm", "Rms is not a layer norm"),
+        ("rotary positions", "positions are rotary"),
+        ("a window", "a window of 3"),
+    ],
+)
+def test_the_reason_names_what_was_changed(variant: str, reason: str) -> None:
+    choice = accepted(variant)
+    assert choice.engine == OWN_STEPS
+    assert all(reason in why for why in choice.declined.values())
+
+
+# --- classes edited in place: their description is still the old one ----------------------------------
+
+
+def alibi_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DotProductAttention, "weights", LinearBias.weights)
+    monkeypatch.setattr(DotProductAttention, "forward", LinearBias.forward)
+
+
+def half_the_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forward(
+        self: DotProductAttention, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None
+    ) -> Tensor:
+        return attention_weights(q / 2, k, allowed) @ v
+
+    monkeypatch.setattr(DotProductAttention, "forward", forward)
+
+
+def a_third_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = FeedForward.forward
+    monkeypatch.setattr(FeedForward, "forward", lambda self, x: plain(self, x) + 0.2 * x)
+
+
+def norm_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = PostNorm.forward
+    monkeypatch.setattr(PostNorm, "forward", lambda self, x, sublayer: plain(self, self.norm(x), sublayer))
+
+
+IN_PLACE = [alibi_in_place, half_the_scale, a_third_product, norm_before_and_after]
+
+
+@pytest.mark.parametrize("edit", IN_PLACE)
+def test_a_class_that_was_edited_in_place_is_found_by_the_proof(
+    edit: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(monkeypatch)
+    made = model()
+    choice = choose(made, CPU, torch.float32)
+    assert choice.engine == OWN_STEPS
+    assert choice.refuted
+    assert all("differ from the model's own steps" in reason for reason in choice.refuted.values())
+
+
+def test_shared_key_heads_built_in_place_are_found_by_their_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As somebody does who edits W^K and W^V and leaves the rest of the class as it was."""
+    made = model()
+    for attention in attentions(made):
+        attention.w_k, attention.w_v = Linear(24, 12), Linear(24, 12)
+
+    def attend(self: MultiHeadAttention, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
+        mixed: Tensor = self.w_o(self.score(q, k, v, allowed).transpose(1, 2).flatten(2))
+        return mixed
+
+    monkeypatch.setattr(MultiHeadAttention, "attend", attend)
+    choice = choose(made, CPU, torch.float32)
+    assert choice.engine == OWN_STEPS
+    assert all("w_k is (12, 24), its description says (24, 24)" in why for why in choice.declined.values())
+
+
+def test_a_proof_leaves_the_model_in_training_mode_and_its_gradients_alone() -> None:
+    made = model(dropout=0.5).train()
+    assert choose(made, CPU, torch.float32).engine != OWN_STEPS
+    assert made.training
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in made.parameters())
+
+
+def test_activations_are_known_by_their_names() -> None:
+    assert {"relu", "gelu", "gelu_tanh", "silu"} == ACTIVATIONS.keys()
+
+
+# --- exports ------------------------------------------------------------------------------------------
+
+
+class Words:
+    """A vocabulary, as an export needs it."""
+
+    vocab_size, pad_id, unk_id, bos_id, eos_id = VOCABULARY, PAD, UNKNOWN, BEGIN, END
+
+    def piece(self, number: int) -> str:
+        return ["<pad>", "<unk>", "<s>", "</s>", *(f"w{n}" for n in range(4, VOCABULARY))][number]
+
+
+def complete(spec: Any) -> Any:
+    names = [Words().piece(number) for number in range(VOCABULARY)]
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
+    spec.config.add_source_eos = True
+    spec.validate()
+    spec.optimize()
+    return spec
+
+
+WORDS: Any = (Words(), Words())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_ctranslate2_computes_a_mutated_layer_or_its_export_is_refused(variant: str) -> None:
+    pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
+    made = mutated(variant)
+    spec = None
+    with suppress(UserError):  # the next test says which it must not refuse
+        spec = specification(made)
+    if spec is not None:
+        verify(made, complete(spec), WORDS)
+
+
+@pytest.mark.parametrize("variant", ["as published", "two key/value heads", "pre-norm", "GELU"])
+def test_ctranslate2_takes_what_it_can_compute(variant: str) -> None:
+    pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
+    made = mutated(variant)
+    verify(made, complete(specification(made)), WORDS)
+
+
+@pytest.mark.parametrize("edit", IN_PLACE)
+def test_an_export_of_a_class_that_was_edited_in_place_is_refused(
+    edit: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
+    edit(monkeypatch)
+    made = model()
+    with pytest.raises(UserError, match="CTranslate2 computes another model"):
+        verify(made, complete(specification(made)), WORDS)
