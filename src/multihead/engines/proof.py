@@ -15,7 +15,7 @@ from multihead.search.stepper import Stepper
 LENGTHS = (3, 2)
 """Source tokens of the example's sentences: one of them is padded."""
 PARENTS = ((0, 0, 1, 1), (1, 0, 3, 2))
-"""After each step but the last: the rows that the beam goes on with, so that caches are reordered."""
+"""After each step but the last: the rows that the beam keeps, so that caches are reordered."""
 TOLERANCE = 1e-3
 """Of log-probabilities, relative to their spread; float32 alone is off by some millionths."""
 

@@ -36,9 +36,9 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """Return the ``n_best`` best hypotheses found for each sentence, best first.
 
-    A step takes the ``beam_size`` likeliest of all one-symbol extensions of the live hypotheses. Those
-    that end are set aside; the others live on. Of all that were ever set aside, those with the best
-    ``log P / lp`` are returned. With ``beam_size`` 1 this is greedy search.
+    A step keeps the ``beam_size`` most probable one-symbol extensions of the live hypotheses. Those that end
+    are set aside, the others stay alive; the hypotheses with the best ``log P / lp`` of all that were set aside
+    are returned. With ``beam_size`` 1 this is greedy search.
 
     Args:
         stepper: the model.
@@ -51,8 +51,8 @@ def beam(
         stop: "exact": a sentence is done when no live hypothesis can still be among its n best; "first": also
             when ``beam_size`` of its hypotheses have ended (a heuristic: a later one could be better).
         limits: how long an output may be.
-        constraints: what must not come next.
-        observer: is shown every step.
+        constraints: the forbidden continuations.
+        observer: called with the branches of every step.
 
     Raises:
         UserError: if ``n_best`` exceeds ``beam_size``, or the model's scores are not finite.
@@ -104,7 +104,7 @@ def beam(
             done_B = (_attainable(live, sums_BK, alpha) <= ended.worst) | (sums_BK.amax(1) == -torch.inf)
             if stop == "first":
                 done_B |= ended.count_B >= beam_size
-            # Done is done, so that what a sentence does until it is dropped does not depend on the batch.
+            # A sentence that is done stays done: what happens until it is dropped must not depend on the batch.
             best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
             going = to_drop(live, done_B, step)
             if going is not None:
@@ -184,7 +184,7 @@ class _Ended:
         self._scores_BN = rivals_BX.topk(self._scores_BN.shape[1], dim=1).values
 
     def keep(self, sentences: Tensor) -> None:
-        """Go on with these sentences."""
+        """Keep these sentences."""
         self._scores_BN, self.count_B = self._scores_BN[sentences], self.count_B[sentences]
 
 

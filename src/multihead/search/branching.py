@@ -1,4 +1,4 @@
-"""What may follow each row: the part of a step that all searches share."""
+"""Scores of each hypothesis's next token under constraints and limits; every search takes this step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from multihead.search.distribution import largest, log_normaliser
 from multihead.search.hypotheses import Live
 
 IMPOSSIBLE = -1e4
-"""Least score of an end where there must be one: finite, as -infinity marks unused rows."""
+"""Smallest score of a forced end symbol: finite, because -infinity marks unused rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class Continuations:
     Attributes:
         logits: (R, V), -infinity where a token is not allowed.
         normaliser: (R,); ``logits - normaliser`` are the model's log-probabilities.
-        values: (R, K), the largest logits of each row, descending.
-        tokens: (R, K), whose they are.
-        cut: (R,), True where the end symbol would not be the model's wish.
+        values: (R, K), the top-k logits of each row, descending.
+        tokens: (R, K), their token ids.
+        cut: (R,), True where the end symbol is forced although the model prefers another token.
     """
 
     logits: Tensor
@@ -36,15 +36,15 @@ class Continuations:
 def continuations(
     live: Live, logits_RV: Tensor, constraints: Sequence[Constraint], eos_id: int, step: int, most: int
 ) -> Continuations:
-    """Apply constraints and limits. Search owns the scores it was given, and writes into them.
+    """Apply constraints and length limits to the scores, in place: they belong to search.
 
     Args:
         live: the hypotheses that are continued.
         logits_RV: their scores.
-        constraints: what must not come next.
+        constraints: the forbidden continuations.
         eos_id: the end symbol.
         step: the number of this step, from 0.
-        most: how many of each row's likeliest tokens are wanted.
+        most: k of the top-k tokens of each row.
     """
     logits_RV = logits_RV.float()
     normaliser_R = log_normaliser(logits_RV, step)

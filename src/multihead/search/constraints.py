@@ -1,4 +1,4 @@
-"""What must not come next.
+"""Constraints: the continuations that search must not take.
 
 A constraint is a pure function of the histories: it names the forbidden continuations, and search sets
 their scores to -infinity. The probabilities of what remains stay the model's own.
@@ -16,11 +16,11 @@ Forbidden = tuple[Tensor | slice, Tensor]
 """Rows, and the tokens that may not follow them: a slice and (X,), or indices that broadcast."""
 
 Constraint = Callable[[Tensor], Forbidden]
-"""history_RT -> what may not follow."""
+"""history_RT -> the forbidden continuations."""
 
 
 def written(history_RT: Tensor) -> Tensor:
-    """How many tokens each row has written, the begin symbol not counted, (R,)."""
+    """The number of tokens in each row, the begin symbol not counted, (R,)."""
     return (history_RT >= 0).sum(1) - 1
 
 
@@ -66,7 +66,7 @@ def no_repeated_ngram(size: int) -> Constraint:
 
 
 def forbid_(logits_RV: Tensor, history_RT: Tensor, constraints: Iterable[Constraint]) -> None:
-    """Set what the constraints forbid to -infinity, in place: search owns the scores it was given."""
+    """Set the forbidden continuations' scores to -infinity, in place."""
     for constraint in constraints:
         rows, tokens = constraint(history_RT)
         if isinstance(rows, slice):

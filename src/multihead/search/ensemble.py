@@ -1,4 +1,4 @@
-"""Several models that write one output together."""
+"""Ensembles: several models that search one output together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ class EnsembleState:
 
 
 class Ensemble:
-    """A stepper made of steppers: the mean of their probabilities, whatever kinds of models they are."""
+    """A stepper that averages the probabilities of its members, which may be of any kind."""
 
     def __init__(self, members: Sequence[Stepper[Any]]) -> None:
         assert members, "an ensemble has members"
@@ -38,7 +38,7 @@ class Ensemble:
         return EnsembleState([member.start(source, prefixes) for member in self.members])
 
     def step(self, tokens_R: Tensor, state: EnsembleState) -> tuple[Tensor, EnsembleState]:
-        """See ``Stepper``. The scores are logarithms of summed probabilities; softmax makes the mean of them.
+        """See ``Stepper``. The scores are the logarithm of the summed probabilities; softmax normalises them.
 
         Raises:
             UserError: if the members' vocabularies differ in size.

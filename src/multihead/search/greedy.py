@@ -1,4 +1,4 @@
-"""Greedy search: always the likeliest token."""
+"""Greedy search: the most probable token at every step."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -50,14 +50,14 @@ def greedy(
     if found is not None:
         return found
 
-    def likeliest(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
+    def most_probable(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         return following.tokens[:, 0]
 
     finished = rollout(
         stepper,
         source,
         prefixes,
-        likeliest,
+        most_probable,
         eos_id=eos_id,
         copies=1,
         alpha=alpha,

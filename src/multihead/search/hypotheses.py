@@ -15,13 +15,13 @@ class Hypothesis:
     """One output of a search.
 
     Attributes:
-        tokens: what was written, forced prefix included, without begin and end symbol.
-        log_probability: natural logarithm of the model's probability of what follows the forced prefix,
-            end symbol included. Constraints, temperature and the like say what may be chosen; they do
-            not change this number.
+        tokens: the output, forced prefix included, without begin and end symbol.
+        log_probability: natural logarithm of the model's probability of everything after the forced prefix,
+            end symbol included. Constraints and temperature restrict the choice; they do not change this
+            number.
         score: ``log_probability`` over the length penalty; hypotheses are sorted by it.
-        finished: False if it was cut: made to end by the maximum length where the model would rather have
-            gone on, or because nothing was allowed to follow.
+        finished: False if it was cut off: the maximum length, or constraints that left no other token,
+            forced the end symbol where the model preferred another.
     """
 
     tokens: tuple[int, ...]
@@ -55,10 +55,10 @@ class Live:
     """K rows for each of the B sentences still searched, ordered by sentence (R = B * K).
 
     Attributes:
-        sentences: places in the input, (B,).
-        longest: how many tokens each output may have, (B,).
-        written: how many it has, forced prefix included, (B,); all rows of a sentence are equally long.
-        history: begin symbol and tokens, set flush right, -1 before them, (R, T).
+        sentences: indices into the input, (B,).
+        longest: the most tokens that each output may have, (B,).
+        written: tokens so far, forced prefix included, (B,); all rows of a sentence are equally long.
+        history: begin symbol and tokens, aligned on the right, -1 before them, (R, T).
         sums: log-probabilities, (B, K); -infinity: the row is not in use.
         soonest: the first step at which a sentence can be at its limit.
     """
@@ -94,11 +94,11 @@ class Live:
 
     @property
     def at_limit(self) -> Tensor:
-        """Whose outputs may not grow: only the end symbol can follow, (B,)."""
+        """True for sentences whose outputs may not grow: only the end symbol can follow, (B,)."""
         return self.written >= self.longest
 
     def may_be_at_limit(self, step: int) -> bool:
-        """Whether ``at_limit`` can be true anywhere; does not ask the device."""
+        """Return whether ``at_limit`` can be true anywhere, without waiting for the device."""
         return step >= self.soonest
 
     def rows(self, parents_BK: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ class Live:
 
 
 def to_drop(live: Live, done_B: Tensor, step: int) -> Tensor | None:
-    """Indices of the sentences to go on with, where it pays to drop the others; else None.
+    """Indices of the sentences to keep, if dropping the others pays; else None.
 
     Dropping copies the state of those that stay, so it waits until an eighth is done; but a sentence at
     its limit must not be stepped any further (the model may have no more positions).
@@ -155,7 +155,7 @@ def to_drop(live: Live, done_B: Tensor, step: int) -> Tensor | None:
 
 
 class Finished:
-    """Hypotheses that have ended, gathered as tensors and made into objects once, when all are there."""
+    """Hypotheses that have ended, collected as tensors and turned into objects once, at the end."""
 
     def __init__(self, sentences: int, alpha: float) -> None:
         self._sentences, self._alpha = sentences, alpha

@@ -1,4 +1,4 @@
-"""What can be seen of a search while it goes on, enough to draw it as a tree."""
+"""The branches of each step of a search, for an observer that draws it as a tree."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class Fate(IntEnum):
-    """What became of a branch."""
+    """The outcome of a branch."""
 
     PRUNED = 0
     KEPT = 1
@@ -18,19 +18,19 @@ class Fate(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The branches that one step looked at: X for each of the B sentences still searched.
+    """The branches considered in one step: X for each of the B sentences still searched.
 
     Tensors of shape (B, X) but for ``sentences``, (B,).
 
     Attributes:
         step: counted from 0.
         sentences: which sentences, by their place in the input.
-        parents: which of its sentence's rows a branch comes from (at step 0 there is only row 0).
-        tokens: the token that it adds.
-        log_probabilities: the sum so far, this token included; -infinity marks a branch that is none
-            (forbidden, or of a row no longer in use).
+        parents: the row, within its sentence, that each branch extends (at step 0, row 0).
+        tokens: the token that each adds.
+        log_probabilities: the sum so far, this token included; -infinity marks a branch that is
+            forbidden, or of an unused row.
         fates: a ``Fate`` each.
-        rows: the row in which a kept branch goes on; -1 for others.
+        rows: the row in which a kept branch continues; -1 for the others.
     """
 
     step: int

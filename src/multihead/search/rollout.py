@@ -18,7 +18,7 @@ S = TypeVar("S", bound=State)
 
 
 class Choose(Protocol):
-    """Which token comes next: (what may follow, sentences (B,), step) -> tokens (R,), each an allowed one."""
+    """Chooses the next token: (continuations, sentences (B,), step) -> tokens (R,), each an allowed one."""
 
     def __call__(self, following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         """Choose a token for each row."""

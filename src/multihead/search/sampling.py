@@ -24,8 +24,8 @@ from multihead.search.stepper import State, Stepper
 S = TypeVar("S", bound=State)
 
 SHARPEST, FLATTEST = 1e-30, 1e30
-"""Beyond these temperatures nothing changes: the likeliest token is drawn, or each that is allowed alike. To
-divide by them would overflow."""
+"""Temperatures are clamped to this range, where dividing by them cannot overflow. At the ends, sampling is
+greedy, or uniform over the allowed tokens."""
 
 
 @torch.inference_mode()
@@ -51,13 +51,13 @@ def sample(
 
     Args:
         seed: the same seed gives the same samples.
-        numbers: B numbers that tell the sentences apart, e.g. their lines in a file; default: 0 to B - 1.
+        numbers: B numbers that identify the sentences, e.g. their lines in a file; default: 0 to B - 1.
         samples: how many are drawn for each sentence.
         temperature: the model's scores are divided by it.
-        top_k: only the k likeliest tokens; 0: all.
-        top_p: of these, only the likeliest that together have this probability (at least one).
-        distinct: leave out a sample that was drawn before (fewer than ``samples`` may come back).
-            Estimates of an expectation need them all.
+        top_k: sample from the k most probable tokens; 0: from all.
+        top_p: of these, from the smallest set of most probable tokens whose probabilities reach this sum.
+        distinct: drop repeated samples (fewer than ``samples`` may come back). To estimate an expectation,
+            keep them.
     """
     numbers = range(len(prefixes)) if numbers is None else numbers
     keys = [[randomness.derive(seed, "sample", n, copy) for copy in range(samples)] for n in numbers]
@@ -85,11 +85,11 @@ def sample(
 def draw(
     logits_RV: Tensor, uniform_R: Tensor, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
 ) -> Tensor:
-    """Return a token for each row, (R,): where the cumulative probability reaches a number of [0, 1).
+    """Return a token for each row, (R,), by inverse transform sampling.
 
     Args:
         logits_RV: scores.
-        uniform_R: the numbers, see :func:`uniform`.
+        uniform_R: a number in [0, 1) each, see :func:`uniform`.
         temperature: see :func:`sample`, as the others.
         top_k: the same.
         top_p: the same.

@@ -1,4 +1,4 @@
-"""What search knows of a model: two methods, and two of its state.
+"""The interface between search and models: two methods of a model, and two of its state.
 
 Rows are hypotheses. A state holds the same number of rows, k, for every sentence still searched,
 ordered by sentence: row ``r`` belongs to sentence ``r // k``.
@@ -13,11 +13,13 @@ from multihead.batch import Source
 
 
 class State(Protocol):
-    """What a model remembers between two steps. A method returns the state to go on with;
-    the old one must not be used again (a model may reuse its memory)."""
+    """A model's memory between two steps.
+
+    A method returns the new state; the old one must not be used again, because a model may reuse its memory.
+    """
 
     def select(self, rows: Tensor) -> Self:
-        """Go on with these rows (R' indices, repeats allowed, k' for every sentence, sentences in order).
+        """Keep these rows: R' indices, repeats allowed, k' for every sentence, sentences in order.
 
         Also right after ``start``, before the first step. Only what the target side wrote is moved; what was
         read of the source is shared by a sentence's rows.
@@ -25,7 +27,7 @@ class State(Protocol):
         ...
 
     def keep(self, sentences: Tensor) -> Self:
-        """Go on with these sentences only (ascending indices), with all their rows."""
+        """Keep these sentences (ascending indices) with all their rows."""
         ...
 
 
@@ -33,7 +35,7 @@ S = TypeVar("S", bound=State)
 
 
 class Stepper(Protocol[S]):
-    """A model as seen by search. Everything runs under ``torch.inference_mode``."""
+    """A model, as search sees it. Everything runs under ``torch.inference_mode``."""
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> S:
         """Read the sources and all of each prefix but its last token; one row a sentence.

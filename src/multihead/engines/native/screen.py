@@ -1,4 +1,4 @@
-"""The likeliest entries of an output layer without all of its arithmetic (``native/screen.h``).
+"""The top-k entries of an output layer, screened in int8 (``native/screen.h``).
 
 What it gains: the output layer is half of a decoder's arithmetic, and products of bytes take 0.6 of the time
 of those of bf16. They tell for certain which few entries may be the largest; only these are multiplied in
