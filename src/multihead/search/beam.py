@@ -37,8 +37,8 @@ def beam(
     """Return the ``n_best`` best hypotheses found for each sentence, best first.
 
     A step keeps the ``beam_size`` most probable one-symbol extensions of the live hypotheses. Those that end
-    are set aside, the others stay alive; the hypotheses with the best ``log P / lp`` of all that were set aside
-    are returned. With ``beam_size`` 1 this is greedy search.
+    are set aside, the others stay alive. Of all that were set aside, those with the best ``log P / lp`` are
+    returned. With ``beam_size`` 1 this is greedy search.
 
     Args:
         stepper: the model.
@@ -104,7 +104,7 @@ def beam(
             done_B = (_attainable(live, sums_BK, alpha) <= ended.worst) | (sums_BK.amax(1) == -torch.inf)
             if stop == "first":
                 done_B |= ended.count_B >= beam_size
-            # A sentence that is done stays done: what happens until it is dropped must not depend on the batch.
+            # A sentence that is done stays done: what it does until it is dropped must not depend on the batch.
             best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
             going = to_drop(live, done_B, step)
             if going is not None:
