@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from multihead.attention_maps import running_text, sentence
 from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.text.lossless import learn
-from multihead.text.masking import MASK, encode_with_gaps, mask_id
+from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.masking import learn as learn_with_gaps
 from multihead.text.tokenizer import Tokenizer
 
@@ -56,6 +56,6 @@ def test_a_gap_is_a_word_of_its_own() -> None:
     tokenizer = learn_with_gaps(["the king said", "the kings say"], settings, lowercase=False)
     gap = mask_id(tokenizer)
     assert gap is not None
-    ids = encode_with_gaps(tokenizer, "the [MASK] said[MASK]the")
+    ids = encode_masked(tokenizer, "the [MASK] said[MASK]the")
     words = [token.text for token in sentence(tokenizer, ids, [gap]).words]
     assert words == ["the", MASK, "said", MASK, "the"]

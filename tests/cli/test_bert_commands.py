@@ -169,7 +169,7 @@ def test_a_text_with_gaps_and_a_text_with_a_class_are_looked_into(
 
 
 def test_bad_input_is_told(pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured) -> None:
-    assert "there is no gap" in fail(capfdbinary, "fill", pretrained, "the cat")
+    assert "no [MASK] in the text" in fail(capfdbinary, "fill", pretrained, "the cat")
     long = "the [MASK] " + "cat " * 40
     assert "more than the model can read (30)" in fail(capfdbinary, "fill", pretrained, long)
     assert f"Use it with `multihead classify {tuned}" in fail(capfdbinary, "fill", tuned, "the [MASK]")

@@ -46,7 +46,7 @@ def story(pair: str, capture: pytest.CaptureFixture[str]) -> str:
 def test_the_story_is_told_whole(pair: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = story(pair, capsys)
     assert "of 17 numbers that training never saw are exactly right" in told
-    for number in numbers.SHOWN:
+    for number in numbers.SAMPLES:
         source, target = (num2words(number, lang=language) for language in pair.split("-"))
         assert f"\n  {source}\n" in told
         assert f"(should be: {target})" in told

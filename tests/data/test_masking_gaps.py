@@ -13,7 +13,7 @@ from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError
 from multihead.settings.tasks import classification, masked
-from multihead.text.masking import encode_with_gaps, mask_id
+from multihead.text.masking import encode_masked, mask_id
 
 LINES = [
     f"the {name} number {n} is {'good' if n % 3 else 'bad'}" for n in range(97) for name in ("cat", "dog")
@@ -75,13 +75,13 @@ def test_quotes_are_ordinary_and_labels_are_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (["id\ttext\tlabel", "1\tgood"], r"bad\.tsv:2: 2 columns, but the heading has 3"),
+        (["id\ttext\tlabel", "1\tgood"], r"bad\.tsv:2: 2 columns, but the header has 3"),
         (
             ["id\ttext\tclass", "1\tgood\t1"],
-            r'bad\.tsv:1: no column "label" in the heading.*--data\.label_field',
+            r'bad\.tsv:1: no column "label" in the header.*--data\.label_field',
         ),
         ([], r"bad\.tsv: the file is empty"),
-        (["id\ttext\tlabel", "1\tthe cat\t0", "2\tthe dog\t"], r"bad\.tsv:3: a text without a class"),
+        (["id\ttext\tlabel", "1\tthe cat\t0", "2\tthe dog\t"], r"bad\.tsv:3: no label"),
     ],
 )
 def test_bad_tables_are_told_with_file_and_line(folder: Path, rows: list[str], told: str) -> None:
@@ -143,7 +143,7 @@ def test_of_the_gaps_eight_tenths_are_masks_one_another_piece_and_one_what_it_wa
         shown["other"] += int((ids.ne(gap) & ids.ne(answers)).sum())
         total += len(ids)
         pieces += batch.tokens - 2 * len(rows)
-        specials = torch.tensor([*t.controls, mask_id(t)])
+        specials = torch.tensor([*t.special_ids, mask_id(t)])
         assert not torch.isin(answers, specials).any()
         assert not torch.isin(ids[ids != mask_id(t)], specials).any()
     assert total / pieces == pytest.approx(0.15, abs=0.015)
@@ -178,7 +178,7 @@ def test_half_the_second_parts_are_their_own_and_follow_on_the_first(folder: Pat
         for row, follows in zip(
             ids.view_as(batch.input.ids_BN).tolist(), batch.follows_B.tolist(), strict=True
         ):
-            inside = [i for i in row if i not in texts.tokenizer.controls]
+            inside = [i for i in row if i not in texts.tokenizer.special_ids]
             if follows == 1:
                 own += 1
                 assert texts.tokenizer.decode(inside) in LINES
@@ -210,10 +210,10 @@ def test_a_stream_of_texts_goes_on_from_a_position(folder: Path) -> None:
 
 def test_a_text_without_a_gap_is_refused(folder: Path) -> None:
     t = unlabelled(folder).tokenizer
-    assert encode_with_gaps(t, "the [MASK] is").count(mask_id(t) or -1) == 1
+    assert encode_masked(t, "the [MASK] is").count(mask_id(t) or -1) == 1
     assert t.encode("[MASK]").count(mask_id(t) or -1) == 0
-    with pytest.raises(UserError, match="there is no gap in the text"):
-        encode_with_gaps(t, "the cat")
+    with pytest.raises(UserError, match=r"no \[MASK\] in the text"):
+        encode_masked(t, "the cat")
 
 
 def test_a_foreign_second_part_is_no_longer_than_its_own(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_without_validation_files_pairs_are_held_out(corpus: Corpus) -> None:
         ({"source": ()}, "no training files are named.*--src"),
         ({"source": ("-",), "target": ("-",)}, "standard input is named twice"),
         ({"valid_target": ("valid.tgt",)}, "data.valid_target: .* data.valid_source"),
-        ({"valid_source": ("valid.src",)}, r"valid.src: one side only.*Name the target files too"),
+        ({"valid_source": ("valid.src",)}, r"valid.src: one side only.*Name the target file too"),
         ({"target": ("valid.tgt",)}, "211 lines, but .* has 23"),
         ({"max_chars": 5}, r"no pair is left of the 211 read \(dropped: 211 too long\)"),
         ({"max_length": 1}, r"no training pair is left .* too many pieces\).*data.max_length"),

@@ -1,4 +1,4 @@
-"""Text to learn vocabularies from."""
+"""Text to train tokenizers on."""
 
 import gzip
 import random
@@ -23,9 +23,9 @@ def sentences() -> list[str]:
 
 @pytest.fixture(scope="session")
 def multi30k() -> list[str]:
-    """5,003 real captions, German and English by turns."""
+    """5,003 real captions, alternating between German and English."""
     if not MULTI30K.is_dir():
-        pytest.skip("../shared/data/multi30k is not there")
+        pytest.skip("../shared/data/multi30k is missing")
     sides = []
     for language in ("de", "en"):
         with gzip.open(MULTI30K / f"train.{language}.gz", "rt", encoding="utf-8", newline="\n") as lines:

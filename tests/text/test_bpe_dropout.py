@@ -1,4 +1,4 @@
-"""BPE-dropout: its distribution, and that it is a function of seed and key."""
+"""BPE-dropout: its distribution, and its dependence on seed and key alone."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from multihead.errors import UserError
 from multihead.settings import TokenizerSettings
 from multihead.text import bpe_dropout
-from multihead.text.bpe_dropout import VARIANTS, BPEDropout, Merges, cut
+from multihead.text.bpe_dropout import VARIANTS, BPEDropout, Merges, merge
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -28,7 +28,7 @@ def tokenizer(sentences: list[str]) -> Tokenizer:
 ODD = ["", "😀 뷁", "a  b", "</s> <0x41>", "x" * 501, "\u2028", "▁"]
 
 
-def test_almost_no_dropout_is_what_the_tokenizer_does(tokenizer: Tokenizer, sentences: list[str]) -> None:
+def test_vanishing_dropout_equals_the_tokenizer(tokenizer: Tokenizer, sentences: list[str]) -> None:
     dropout = BPEDropout(tokenizer, 1e-12, seed=3)
     for text in [*sentences[:401], *ODD]:
         assert dropout.encode(text, 5) == tokenizer.encode(text)
@@ -45,10 +45,10 @@ def test_the_text_stays_the_same(tokenizer: Tokenizer, text: str, key: int) -> N
     assert tokenizer.decode(ids) == tokenizer.normalize(text)
 
 
-def test_a_cut_is_a_function_of_seed_and_key(
+def test_a_segmentation_is_a_function_of_seed_and_key(
     tokenizer: Tokenizer, sentences: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bpe_dropout, "_MOST_WORDS", 11)  # forgets all the time
+    monkeypatch.setattr(bpe_dropout, "_CACHE_SIZE", 11)  # emptied all the time
     texts = [*sentences[:97], *ODD]
     keys = [(7, number) for number in range(len(texts))]
     one, other = BPEDropout(tokenizer, 0.3, seed=3), BPEDropout(tokenizer, 0.3, seed=3)
@@ -60,7 +60,7 @@ def test_a_cut_is_a_function_of_seed_and_key(
     assert found != one.encode_batch(texts, [(8, number) for _, number in keys])
 
 
-def test_a_cut_is_the_same_in_every_process(
+def test_a_segmentation_is_the_same_in_every_process(
     tokenizer: Tokenizer, sentences: list[str], tmp_path: Path
 ) -> None:
     tokenizer.save(tmp_path / "t.json")
@@ -72,11 +72,11 @@ print(BPEDropout(Tokenizer.load(sys.argv[1]), 0.3, 3).encode(sys.argv[2], 5, 7))
 """
     text = " ".join(sentences[:7])
     command = [sys.executable, "-c", code, str(tmp_path / "t.json"), text]
-    told = subprocess.run(command, env={"PYTHONHASHSEED": "5"}, capture_output=True, text=True, check=True)
-    assert told.stdout == f"{BPEDropout(tokenizer, 0.3, 3).encode(text, 5, 7)}\n"
+    done = subprocess.run(command, env={"PYTHONHASHSEED": "5"}, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{BPEDropout(tokenizer, 0.3, 3).encode(text, 5, 7)}\n"
 
 
-def test_ids_are_cut_again_without_their_text(tokenizer: Tokenizer, sentences: list[str]) -> None:
+def test_stored_ids_are_reencoded_like_their_text(tokenizer: Tokenizer, sentences: list[str]) -> None:
     dropout = BPEDropout(tokenizer, 0.3, seed=3)
     texts = ["", *sentences[:31], "", *ODD, ""]
     keys = [(11, number) for number in range(len(texts))]
@@ -92,7 +92,7 @@ def test_ids_are_cut_again_without_their_text(tokenizer: Tokenizer, sentences: l
 
 
 def exact(letters: tuple[int, ...], merges: Merges, p: float) -> Counter[tuple[int, ...]]:
-    """The distribution of algorithm 1, every step written out: all subsets of merges left out."""
+    """The distribution of algorithm 1, by enumerating all subsets of dropped merges at every step."""
     places = [place for place in range(len(letters) - 1) if letters[place : place + 2] in merges]
     found: Counter[tuple[int, ...]] = Counter()
     for subset in range(1 << len(places)):
@@ -108,13 +108,13 @@ def exact(letters: tuple[int, ...], merges: Merges, p: float) -> Counter[tuple[i
     return found
 
 
-def test_cuts_are_distributed_as_in_the_papers_algorithm() -> None:
-    # letters 0, 1; pieces 2 = 01, 3 = 11, 4 = 012 in letters 0 1 1, 5 = 011 by two ways
+def test_segmentations_are_distributed_as_in_the_papers_algorithm() -> None:
+    # letters 0, 1; pieces 2 = 01, 3 = 11, 5 = 011 in two ways, 6 = 0110 by (5, 2)
     merges: Merges = {(0, 1): (0, 2), (1, 1): (1, 3), (2, 1): (2, 5), (0, 3): (3, 5), (5, 2): (4, 6)}
     letters, p, times = (0, 1, 1, 0, 1), 0.3, 20_011
     generator = random.Random(7)
-    chances = iter(generator.random, None)
-    seen = Counter(tuple(cut(letters, merges, p, chances)) for _ in range(times))
+    uniform = iter(generator.random, None)
+    seen = Counter(tuple(merge(letters, merges, p, uniform)) for _ in range(times))
     wanted = exact(letters, merges, p)
     assert sum(wanted.values()) == pytest.approx(1)
     assert set(seen) <= set(wanted)
@@ -124,22 +124,22 @@ def test_cuts_are_distributed_as_in_the_papers_algorithm() -> None:
         assert abs(seen[pieces] / times - chance) < spread
 
 
-def test_a_word_is_merged_as_often_as_dropout_lets_it() -> None:
+def test_merges_are_dropped_at_the_given_rate() -> None:
     words = [a + b for a in "abcdefghijklm" for b in "nopqrstuvwxyz"]
     tokenizer = train(words, TokenizerSettings.model_validate({"vocab_size": 4001}))
     merged = BPEDropout(tokenizer, 0.25, seed=3)
     lengths = Counter(len(merged.encode(word, key)) for word in words for key in range(53))
-    # "▁" + a + b have two merges in a row: made both, the first only, or none
+    # "▁" + a + b has two merges in a row: both made, the first only, or none
     wanted = {1: 0.75 * 0.75, 2: 0.75 * 0.25, 3: 0.25}
     total = lengths.total()
     for length, chance in wanted.items():
         assert lengths[length] / total == pytest.approx(chance, abs=0.06)
 
 
-def test_places_and_keys_choose_evenly_among_a_words_cuts(tokenizer: Tokenizer) -> None:
+def test_positions_and_keys_choose_uniformly_among_the_variants_of_a_word(tokenizer: Tokenizer) -> None:
     chosen: Counter[int] = Counter()
     dropout = BPEDropout(tokenizer, 0.5, seed=3)
-    dropout._cut = lambda word, variant: chosen.update([variant]) or word  # type: ignore[method-assign]
+    dropout._segmented = lambda word, variant: chosen.update([variant]) or word  # type: ignore[method-assign]
     ids = np.array(tokenizer.encode("ta la " * 53), np.uint32)
     dropout.reencode([ids] * 31, [(1, number) for number in range(31)])
     count = 2 * 53 * 31
@@ -149,7 +149,7 @@ def test_places_and_keys_choose_evenly_among_a_words_cuts(tokenizer: Tokenizer) 
     )  # chi squared
 
 
-def test_a_very_long_word_takes_no_quadratic_time(tokenizer: Tokenizer) -> None:
+def test_a_very_long_word_does_not_take_quadratic_time(tokenizer: Tokenizer) -> None:
     text = "tadanga" * 3001
     assert tokenizer.decode(BPEDropout(tokenizer, 0.1, seed=3).encode(text, 1)) == text
 
@@ -161,10 +161,8 @@ def test_other_tokenizers_are_refused(sentences: list[str], kind: str) -> None:
         BPEDropout(other, 0.1, seed=3)
 
 
-def test_a_vocabulary_made_elsewhere_need_not_have_every_letter(
-    tokenizer: Tokenizer, sentences: list[str]
-) -> None:
-    """As the tokenizers library writes it: control symbols beside the vocabulary, letters left out."""
+def test_a_vocabulary_from_elsewhere_may_lack_characters(tokenizer: Tokenizer, sentences: list[str]) -> None:
+    """As the tokenizers library writes it: special tokens outside the vocabulary, some characters missing."""
     content = json.loads(tokenizer.to_json())
     vocab = content["model"]["vocab"]
     added = [symbol["content"] for symbol in content["added_tokens"]]

@@ -1,4 +1,4 @@
-"""Which pairs are dropped, and the report of it."""
+"""Rules that drop pairs, and the report of what they dropped."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from multihead.settings import DataSettings
-from multihead.text.cleaning import CleaningReport, Reason, fault, pair_hash
+from multihead.text.cleaning import CleaningReport, Reason, pair_hash, rejection_reason
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,17 @@ from multihead.text.cleaning import CleaningReport, Reason, fault, pair_hash
 )
 def test_a_pair_is_judged_by_itself(source: str, target: str, reason: Reason | None) -> None:
     assert (
-        fault(source, target, DataSettings.model_validate({"max_chars": 53, "max_length_ratio": 3})) == reason
+        rejection_reason(
+            source, target, DataSettings.model_validate({"max_chars": 53, "max_length_ratio": 3})
+        )
+        == reason
     )
 
 
-def test_identical_sides_are_dropped_only_on_demand() -> None:
+def test_identical_sides_are_dropped_only_if_asked_for() -> None:
     data = DataSettings.model_validate({"drop_identical": True})
-    assert fault("eins", "eins", data) == "identical"
-    assert fault("eins", "Eins", data) is None
+    assert rejection_reason("eins", "eins", data) == "identical"
+    assert rejection_reason("eins", "Eins", data) is None
 
 
 def test_the_hash_of_a_pair_is_64_bits_that_depend_on_both_sides() -> None:
@@ -46,7 +49,7 @@ def test_the_hash_of_a_pair_is_64_bits_that_depend_on_both_sides() -> None:
 
 def test_the_hash_of_a_pair_is_the_same_in_every_process() -> None:
     code = "from multihead.text.cleaning import pair_hash; print(pair_hash('eins', '한'))"
-    told = [
+    printed = [
         subprocess.run(
             [sys.executable, "-c", code],
             env={"PYTHONHASHSEED": seed},
@@ -56,7 +59,7 @@ def test_the_hash_of_a_pair_is_the_same_in_every_process() -> None:
         ).stdout
         for seed in "12"
     ]
-    assert told == [f"{pair_hash('eins', '한')}\n"] * 2
+    assert printed == [f"{pair_hash('eins', '한')}\n"] * 2
     assert pair_hash("eins", "one") == 9343036570242328609
 
 
@@ -64,15 +67,15 @@ def test_the_report_says_what_was_dropped_and_why() -> None:
     report = CleaningReport()
     reasons: list[Reason | None] = [None, "too long", None, "empty", "too long", None, None]
     for reason in reasons:
-        report.see(reason)
+        report.record(reason)
     report.drop("duplicate", 7)
     report.drop("duplicate", 3)
     assert (report.read, report.kept) == (7, 2)
     assert str(report) == (
         "7 pairs read, 2 kept\n"
         "  1 dropped: one side is empty (first: pair 4)\n"
-        "  2 dropped: longer than data.max_chars (first: pair 2)\n"
-        "  2 dropped: seen before (first: pair 3)"
+        "  2 dropped: longer than data.max_chars characters (first: pair 2)\n"
+        "  2 dropped: duplicate (first: pair 3)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Reading corpora, good and bad."""
+"""Reading parallel corpora, valid and broken."""
 
 import io
 import json
@@ -59,7 +59,7 @@ def test_files_of_different_length_are_refused_with_both_counts(tmp_path: Path) 
 
 @pytest.mark.parametrize("lost", [1, 13])
 @pytest.mark.parametrize("swapped", [False, True])
-def test_the_line_where_files_part_is_found(tmp_path: Path, lost: int, swapped: bool) -> None:
+def test_the_line_at_which_files_lose_alignment_is_found(tmp_path: Path, lost: int, swapped: bool) -> None:
     source = [5 + 31 * (number * 17 % 7) for number in range(101)]
     target = [length + number % 3 for number, length in enumerate(source)]
     del target[53 : 53 + lost]
@@ -72,7 +72,7 @@ def test_a_file_that_ends_early_is_suspected_at_its_end() -> None:
     assert first_suspicious_line(source, source[:83]) == 84
 
 
-def test_an_additional_empty_line_is_suspected() -> None:
+def test_an_extra_empty_line_is_suspected() -> None:
     source = [5 + 31 * (number * 17 % 7) for number in range(101)]
     assert first_suspicious_line(source, [*source[:29], 0, *source[29:]]) == 30
 
@@ -88,14 +88,14 @@ def test_an_empty_file_is_refused_by_name(tmp_path: Path, empty: str) -> None:
         pairs(tmp_path, Path(write(tmp_path, "b.tsv", "")).name)
 
 
-def test_odd_separators_keep_the_alignment(tmp_path: Path) -> None:
+def test_unusual_separators_keep_the_alignment(tmp_path: Path) -> None:
     write(tmp_path, "a.de", "ei\u2028ns\nzw\u0085ei\ndr\rei\r\n")
     write(tmp_path, "a.en", "one\ntwo\nthree\n")
     found = [("ei\u2028ns", "one"), ("zw\u0085ei", "two"), ("dr\rei", "three")]
     assert pairs(tmp_path, "a.de", "a.en") == found
 
 
-def test_tsv_knows_no_quotes_and_counts_columns_from_one(tmp_path: Path) -> None:
+def test_tsv_has_no_quoting_and_counts_columns_from_one(tmp_path: Path) -> None:
     write(tmp_path, "a.tsv", '7\t"one\t\'eins"\n8\ttwo\tzwei\r\n\n')
     assert pairs(tmp_path, "a.tsv") == [("7", '"one'), ("8", "two"), ("", "")]
     swapped = pairs(tmp_path, "a.tsv", source_field="3", target_field="2")
@@ -104,25 +104,25 @@ def test_tsv_knows_no_quotes_and_counts_columns_from_one(tmp_path: Path) -> None
 
 def test_a_tsv_line_with_too_few_columns_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "a.tsv", "a\tb\nc\n")
-    with pytest.raises(UserError, match=r"a\.tsv:2: column 2 wanted, but there are 1"):
+    with pytest.raises(UserError, match=r"a\.tsv:2: no column 2: the line has 1"):
         pairs(tmp_path, "a.tsv")
 
 
 @pytest.mark.parametrize("field", ["0", "-1", "en", "²", "1.5"])
 def test_a_tsv_column_must_be_a_number_from_one_or_a_name(tmp_path: Path, field: str) -> None:
     write(tmp_path, "a.tsv", "a\tb\n")
-    fact = rf'a\.tsv:1: data\.target_field = "{field}", but the heading line has the columns a, b\.'
+    fact = rf'a\.tsv:1: data\.target_field = "{field}", but the header has the columns a, b\.'
     with pytest.raises(UserError, match=fact):
         pairs(tmp_path, "a.tsv", target_field=field)
 
 
-def test_a_tsv_column_that_has_a_name_has_a_heading_line(tmp_path: Path) -> None:
+def test_a_tsv_column_given_by_name_implies_a_header(tmp_path: Path) -> None:
     write(tmp_path, "a.tsv", "id\tde\t en\n7\teins\tone\n8\tzwei\ttwo\n")
     found = [("eins", "one"), ("zwei", "two")]
     assert pairs(tmp_path, "a.tsv", source_field="de", target_field="en") == found
     assert pairs(tmp_path, "a.tsv", source_field="2", target_field="en") == found
     write(tmp_path, "b.tsv", "de\ten\tde\neins\tone\tEins\n")
-    with pytest.raises(UserError, match=r'"de", but the heading line has it twice'):
+    with pytest.raises(UserError, match=r'"de", but the header has it twice'):
         pairs(tmp_path, "b.tsv", source_field="de", target_field="en")
     for nothing in ("de\ten\n", "", "\n"):
         write(tmp_path, "c.tsv", nothing)
@@ -145,12 +145,12 @@ def test_jsonl_is_read_by_keys_onto_one_line(tmp_path: Path) -> None:
         ("{", "not JSON"),
         ("[" * 100_003, "not JSON"),
         ("9" * 10_007, "not JSON"),
-        ("[1]", "no JSON object"),
-        ('{"source": {"de": "a"}}', "'source' is not text but"),
+        ("[1]", "not a JSON object"),
+        ('{"source": {"de": "a"}}', "'source' is not a string but"),
         ('{"a": {"de": "a"}, "b": 3}', r"no key 'source'. .*\(keys here: 'a.de', 'b'\)"),
         ('{"target": "a"}', r"no key 'source'. .*\(keys here: 'target'\)"),
-        ('{"source": 7, "target": "a"}', "'source' is not text but 7"),
-        ('{"source": "a", "target": null}', "'target' is not text but null"),
+        ('{"source": 7, "target": "a"}', "'source' is not a string but 7"),
+        ('{"source": "a", "target": null}', "'target' is not a string but null"),
         ('{"source": "a\\u0000", "target": "b"}', "NUL"),
         ('{"source": "a", "target": "\\ud800"}', "surrogate"),
     ],
@@ -161,7 +161,7 @@ def test_bad_jsonl_is_refused_with_its_line(tmp_path: Path, line: str, fact: str
         pairs(tmp_path, "a.jsonl")
 
 
-def test_files_must_be_named_so_that_both_sides_are_known(tmp_path: Path) -> None:
+def test_file_names_must_give_both_sides(tmp_path: Path) -> None:
     write(tmp_path, "a.de", "eins\n")
     write(tmp_path, "a.tsv", "a\tb\n")
     data = DataSettings.model_validate({"dir": str(tmp_path)})
@@ -169,7 +169,7 @@ def test_files_must_be_named_so_that_both_sides_are_known(tmp_path: Path) -> Non
         list(read_pairs(data, ["a.de"], []))
     with pytest.raises(UserError, match="2 source files but 1 target files"):
         list(read_pairs(data, ["a.de", "a.de"], ["a.de"]))
-    with pytest.raises(UserError, match="holds both sides by itself"):
+    with pytest.raises(UserError, match="already holds both sides"):
         list(read_pairs(data, ["a.tsv"], ["a.tsv"]))
     with pytest.raises(UserError, match="standard input named twice"):
         list(read_pairs(data, ["-"], ["-"]))
@@ -183,7 +183,7 @@ def test_standard_input_may_be_one_side_or_hold_both(tmp_path: Path, monkeypatch
     assert pairs(tmp_path, "-", format="tsv") == [("eins", "one")]
 
 
-def test_keys_of_objects_in_objects_have_a_dot(tmp_path: Path) -> None:
+def test_keys_of_nested_objects_have_a_dot(tmp_path: Path) -> None:
     """As the `datasets` library writes parallel corpora."""
     rows = [
         {"id": 1, "translation": {"de": "ja", "en": "yes"}},

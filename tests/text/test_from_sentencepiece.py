@@ -1,4 +1,4 @@
-"""Tokenizers made of SentencePiece models give the pieces and ids of the library that reads those."""
+"""Tokenizers converted from SentencePiece models, against the sentencepiece library and Marian."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def learned(sentences: list[str], size: int = 503, **more: Any) -> bytes:
 
 
 def numbered(*models: bytes) -> dict[str, int]:
-    """A vocabulary as Marian has it: the end first, then both sides' pieces in any order, padding last."""
+    """A vocabulary as Marian has it: end token first, both sides' pieces in any order, padding last."""
     pieces = set()
     for model in models:
         library = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -56,7 +56,7 @@ def numbered(*models: bytes) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def sides(sentences: list[str]) -> tuple[bytes, bytes]:
-    """A model a side, of texts that share some words."""
+    """One model a side, trained on texts that share some words."""
     return learned(sentences[:600]), learned(
         [text[::-1] for text in sentences[500:]], 401, normalization_rule_name="identity"
     )
@@ -77,7 +77,7 @@ def test_pieces_and_ids_are_the_librarys(sides: tuple[bytes, bytes], sentences: 
                 assert ours.decode(ours.encode(text)) == theirs.decode(pieces)
 
 
-def test_odd_texts_are_cut_as_the_library_cuts_them(sides: tuple[bytes, bytes]) -> None:
+def test_unusual_texts_are_segmented_as_by_the_library(sides: tuple[bytes, bytes]) -> None:
     numbers = numbered(*sides)
     for model in sides:
         ours, theirs = from_sentencepiece(model, numbers), library_of(model)
@@ -115,12 +115,12 @@ def test_marians_own_tokenizer_gives_the_same_ids_and_texts(
     assert source.encode(">>nds<< a")[0] == len(numbers)
     given = [theirs(text_target=text).input_ids for text in texts]
     assert [[*target.encode(text), 0] for text in texts] == given
-    whole = [ids for ids in given if target.unk_id not in ids]  # theirs leaves out what is unknown
+    whole = [ids for ids in given if target.unk_id not in ids]  # theirs skips unknown tokens
     assert len(whole) > 37
     assert [target.decode(ids) for ids in whole] == [
         theirs.decode(ids, skip_special_tokens=True) for ids in whole
     ]
-    # What only the source cuts can be written too.
+    # Pieces that only the source side produces can be decoded too.
     both = source.encode(sentences[3]) + target.encode(sentences[3][::-1])
     assert target.decode(both) == theirs.decode(both)
     assert (source.pad_id, source.bos_id, source.eos_id, source.unk_id) == (
@@ -131,7 +131,7 @@ def test_marians_own_tokenizer_gives_the_same_ids_and_texts(
     )
 
 
-def test_a_piece_without_a_number_is_cut_into_those_that_have_one(sentences: list[str]) -> None:
+def test_a_piece_without_an_id_is_split_into_pieces_with_ids(sentences: list[str]) -> None:
     model = learned(sentences)
     theirs, numbers = library_of(model), numbered(model)
     text = max(sentences, key=len)
@@ -147,30 +147,34 @@ def test_a_piece_without_a_number_is_cut_into_those_that_have_one(sentences: lis
         ]
 
 
-def test_it_survives_being_written_and_read(sides: tuple[bytes, bytes], sentences: list[str]) -> None:
+def test_a_converted_tokenizer_survives_saving_and_loading(
+    sides: tuple[bytes, bytes], sentences: list[str]
+) -> None:
     ours = from_sentencepiece(sides[0], numbered(*sides))
     again = Tokenizer.from_json(ours.to_json())
     assert again.fingerprint == ours.fingerprint
     assert again.encode_batch([*sentences, *ODD]) == ours.encode_batch([*sentences, *ODD])
 
 
-def test_what_cannot_be_had_is_told(sentences: list[str]) -> None:
+def test_unsupported_models_are_refused_with_the_reason(sentences: list[str]) -> None:
     model = learned(sentences, 211)
     numbers = numbered(model)
 
-    def told(content: bytes, given: dict[str, int] = numbers) -> str:
+    def refusal(content: bytes, given: dict[str, int] = numbers) -> str:
         with pytest.raises(UserError) as error:
             from_sentencepiece(content, given, place="source.spm")
         return str(error.value)
 
     junk = (b"no model at all", b"\xff" * 31, b"\xff" * 10**7, b"\n\x05", b"\n\x02\x18\x01" + model)
     for content in (b"", *junk, model[:977]):
-        assert told(content) == "source.spm: not a SentencePiece model"
-    assert "damaged rules for characters" in told(model + b"\x1a\x05\x12\x03bad")
-    assert "other rules for spaces" in told(learned(sentences, 211, model_type="bpe"))
-    assert "other rules for spaces" in told(learned(sentences, 211, add_dummy_prefix=False))
-    assert "tokenizer.json" in told(learned(sentences, 211, user_defined_symbols=["XYZ"]))
-    assert 'pieces like "<0x00>"' in told(learned(sentences, 503, byte_fallback=True))
-    assert "gaps or repeat" in told(model, {**numbers, "more": 1999})
-    assert "no symbol <unk>" in told(model, {"a": 0})
-    assert "no symbol </s>" in told(model, {"<unk>": 0, "<pad>": 1})
+        assert refusal(content) == "source.spm: not a SentencePiece model"
+    assert "normalisation rules of the SentencePiece model are damaged" in refusal(
+        model + b"\x1a\x05\x12\x03bad"
+    )
+    assert "white-space options" in refusal(learned(sentences, 211, model_type="bpe"))
+    assert "white-space options" in refusal(learned(sentences, 211, add_dummy_prefix=False))
+    assert "tokenizer.json" in refusal(learned(sentences, 211, user_defined_symbols=["XYZ"]))
+    assert 'pieces like "<0x00>"' in refusal(learned(sentences, 503, byte_fallback=True))
+    assert "gaps or repeat" in refusal(model, {**numbers, "more": 1999})
+    assert "no token <unk>" in refusal(model, {"a": 0})
+    assert "no token </s>" in refusal(model, {"<unk>": 0, "<pad>": 1})

@@ -1,4 +1,4 @@
-"""Reading lines of files, good and bad."""
+"""Reading the lines of files, valid and broken."""
 
 import gzip
 import io
@@ -37,7 +37,7 @@ def test_lines_end_with_line_feeds_alone(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_compression_is_told_by_content_not_by_name(tmp_path: Path, suffix: str) -> None:
+def test_compression_is_detected_by_content_not_by_name(tmp_path: Path, suffix: str) -> None:
     path = write(tmp_path, "a.txt", COMPRESS[suffix](b"eins\nzwei\n"))
     assert list(read_lines(path)) == ["eins", "zwei"]
 
@@ -50,7 +50,7 @@ def test_concatenated_archives_are_read_to_the_end(tmp_path: Path, suffix: str) 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("kept", [0.3, 0.9])
-def test_a_cut_archive_is_refused(tmp_path: Path, suffix: str, kept: float) -> None:
+def test_a_truncated_archive_is_refused(tmp_path: Path, suffix: str, kept: float) -> None:
     packed = COMPRESS[suffix]("\n".join(map(str, range(100_003))).encode())
     path = write(tmp_path, f"a{suffix}", packed[: int(len(packed) * kept)])
     with pytest.raises(UserError, match=r"a\.(gz|xz|zst):\d+: the compressed file is damaged"):
@@ -66,7 +66,7 @@ def test_a_corrupt_archive_is_refused(tmp_path: Path, suffix: str) -> None:
 
 
 def test_an_archive_only_by_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"a\.gz: not a \.gz file in spite of its name"):
+    with pytest.raises(UserError, match=r"a\.gz: not a \.gz file, despite its name"):
         list(read_lines(write(tmp_path, "a.gz", "eins\n")))
 
 
@@ -89,7 +89,7 @@ def test_invalid_bytes_are_refused_with_line_column_and_byte(tmp_path: Path) -> 
     assert list(read_lines(path, "latin-1")) == ["gut", "Männer"]
 
 
-def test_a_cut_character_at_a_line_end_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_character_at_a_line_end_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r":1: not UTF-8 \(byte 0xED"):
         list(read_lines(write(tmp_path, "a", "한".encode()[:2] + b"\n")))
 
@@ -141,7 +141,7 @@ def test_a_line_of_a_megabyte_is_a_line(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1 << 20)
     with pytest.raises(UserError, match=r"a:2: a line of more than 1 MiB"):
         list(read_lines(write(tmp_path, "a", "kurz\n" + "x" * (1 << 21))))
 
@@ -153,7 +153,7 @@ def test_what_is_written_by_line_feeds_is_read(tmp_path: Path, wanted: list[str]
     assert list(read_lines(path)) == wanted
 
 
-def test_a_bomb_unfolds_a_little_at_a_time() -> None:
+def test_a_decompression_bomb_expands_a_little_at_a_time() -> None:
     bomb = zstandard.ZstdCompressor().compress(bytes(2**28))
     reader = lines._Zstandard(io.BytesIO(bomb))
     assert reader.readinto(bytearray(10)) == 10

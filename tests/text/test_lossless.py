@@ -1,4 +1,4 @@
-"""Tokenizers that lose nothing, and running text in blocks."""
+"""Lossless tokenizers, and running text in blocks."""
 
 from pathlib import Path
 
@@ -10,44 +10,44 @@ from multihead.errors import UserError
 from multihead.text import documents
 from multihead.text.documents import read_blocks, split_at
 from multihead.text.lossless import learn, unknown_characters
-from multihead.text.tokenizer import CONTROLS
+from multihead.text.tokenizer import SPECIAL_TOKENS
 
 TEXT = "To be, or\tnot to be:\n\n  that is  the question…\n\nÄh? 아니 🙂\n" * 7
 
 
 @pytest.mark.parametrize(("kind", "size"), [("chars", 53), ("bpe", 293)])
-def test_nothing_is_lost(kind: str, size: int) -> None:
+def test_decoding_restores_the_text(kind: str, size: int) -> None:
     tokenizer = learn([TEXT], kind, size, 2)  # type: ignore[arg-type]
     assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
     assert tokenizer.vocab_size <= size
-    assert [tokenizer.piece(i) for i in range(4)] == list(CONTROLS)
+    assert [tokenizer.piece(i) for i in range(4)] == list(SPECIAL_TOKENS)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_nothing_is_unknown_to_bytes(text: str) -> None:
+def test_byte_level_bpe_knows_every_character(text: str) -> None:
     tokenizer = BYTES
     assert tokenizer.decode(tokenizer.encode(text)) == text
-    assert not tokenizer.controls & set(tokenizer.encode(text))
+    assert not tokenizer.special_ids & set(tokenizer.encode(text))
 
 
 BYTES = learn([TEXT], "bpe", 277, 2)
 
 
-def test_characters_that_were_not_in_the_text_are_named() -> None:
+def test_unknown_characters_are_listed() -> None:
     tokenizer = learn(["abc \n"], "chars", 53, 1)
     assert unknown_characters(tokenizer, "a 가 b 나 가\n") == ["가", "나"]
 
 
-def test_a_vocabulary_that_is_too_small_says_what_would_do() -> None:
-    with pytest.raises(UserError, match="The least that works here is 7"):
+def test_a_vocabulary_size_that_is_too_small_is_refused_with_the_minimum() -> None:
+    with pytest.raises(UserError, match="Set it to at least 7"):
         learn(["abc"], "chars", 6, 1)
-    with pytest.raises(UserError, match="The least that works here is 260"):
+    with pytest.raises(UserError, match="Set it to at least 260"):
         learn(["abc"], "bpe", 259, 1)
     with pytest.raises(UserError, match="no text"):
         learn([], "chars", 100, 1)
 
 
-def test_blocks_are_cut_as_the_whole_text_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_tokenised_like_the_whole_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "BLOCK", 11)
     path = tmp_path / "text.txt"
     path.write_text(TEXT, encoding="utf-8")

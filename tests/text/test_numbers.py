@@ -1,4 +1,4 @@
-"""The quickstart's corpus."""
+"""The number corpus of the quickstart."""
 
 import subprocess
 import sys
@@ -9,12 +9,12 @@ import pytest
 from multihead.errors import UserError
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text import numbers
-from multihead.text.cleaning import fault
+from multihead.text.cleaning import rejection_reason
 from multihead.text.corpus import read_pairs
 from multihead.text.numbers import (
     HELD_OUT,
     PAIRS,
-    SHOWN,
+    SAMPLES,
     TEST,
     TRAIN,
     VALID,
@@ -25,7 +25,7 @@ from multihead.text.numbers import (
 from multihead.text.training import train
 
 VOCAB_SIZES = {"de-en": 380, "ko-en": 372}
-"""Of the recipes: with these numerals stay split, "zwei und vier zig", "사 십 이"."""
+"""Vocabulary sizes of the recipes, at which numerals stay split: "zwei und vier zig", "사 십 이"."""
 COMPOUNDS = {"de-en": ("zweiundvierzig", "forty-two"), "ko-en": ("사십이", "forty-two")}
 
 
@@ -34,21 +34,21 @@ def corpus(request: pytest.FixtureRequest) -> NumberCorpus:
     return make(request.param, 1)
 
 
-def test_no_number_is_in_two_parts_or_twice(corpus: NumberCorpus) -> None:
+def test_no_number_occurs_twice_or_in_two_splits(corpus: NumberCorpus) -> None:
     together = [*corpus.train, *corpus.valid, *corpus.test]
     assert (len(corpus.train), len(corpus.valid), len(corpus.test)) == (TRAIN, VALID, TEST)
     assert len({source for source, _ in together}) == len({target for _, target in together}) == len(together)
 
 
-def test_what_is_shown_is_tested_and_never_trained_on(corpus: NumberCorpus) -> None:
+def test_the_samples_are_in_the_test_set_and_never_in_training(corpus: NumberCorpus) -> None:
     source, target = COMPOUNDS[corpus.pair]
     assert corpus.test[0] == (source, target)
-    assert len(corpus.test[: len(SHOWN)]) == 10
+    assert len(corpus.test[: len(SAMPLES)]) == 10
     assert not any(source in text for text, _ in corpus.train)
     assert not any(target in text for _, text in corpus.train)
 
 
-def test_held_out_compounds_occur_in_no_training_number_but_their_parts_do(corpus: NumberCorpus) -> None:
+def test_held_out_compounds_never_occur_in_training_but_their_parts_do(corpus: NumberCorpus) -> None:
     targets = [target for _, target in corpus.train]
     tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
     units = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
@@ -60,23 +60,23 @@ def test_held_out_compounds_occur_in_no_training_number_but_their_parts_do(corpu
     assert len({number // 10 for number in HELD_OUT}) == len({number % 10 for number in HELD_OUT}) == 8
 
 
-def test_training_lists_a_small_part_of_all_numbers_and_every_small_one(corpus: NumberCorpus) -> None:
+def test_training_covers_every_small_number_and_a_sample_of_the_large_ones(corpus: NumberCorpus) -> None:
     targets = {target for _, target in corpus.train}
     assert {"zero", "one", "twelve", "twenty", "thirty-three", "ninety-nine"} <= targets
     thousands = [target for target in targets if " thousand" in target]
     assert len(targets) / 2 < len(thousands) < len(targets)
 
 
-def test_a_test_has_numbers_of_all_lengths(corpus: NumberCorpus) -> None:
+def test_the_test_set_has_numbers_of_all_lengths(corpus: NumberCorpus) -> None:
     thousands = sum(" thousand" in target for _, target in corpus.test)
     assert 0.6 < thousands / TEST < 0.9
 
 
 def test_every_pair_passes_cleaning(corpus: NumberCorpus) -> None:
-    assert {fault(*pair, DataSettings()) for pair in corpus.train} == {None}
+    assert {rejection_reason(*pair, DataSettings()) for pair in corpus.train} == {None}
 
 
-def test_numerals_are_cut_in_pieces_that_mean_something(corpus: NumberCorpus) -> None:
+def test_numerals_are_segmented_into_meaningful_subwords(corpus: NumberCorpus) -> None:
     settings = TokenizerSettings.model_validate({"vocab_size": VOCAB_SIZES[corpus.pair]})
     tokenizer = train((text for pair in corpus.train for text in pair), settings)
     source, target = ([piece.text for piece in tokenizer.pieces(text)] for text in COMPOUNDS[corpus.pair])
@@ -104,7 +104,7 @@ numbers.TRAIN, numbers.VALID, numbers.TEST = 101, 3, 13
 for seed in (2, 3):
     print(numbers.make("ko-en", seed))
 """
-    told = [
+    printed = [
         subprocess.run(
             [sys.executable, "-c", code],
             env={"PYTHONHASHSEED": seed},
@@ -114,13 +114,13 @@ for seed in (2, 3):
         ).stdout
         for seed in "12"
     ]
-    assert told[0] == told[1]
+    assert printed[0] == printed[1]
     for name, size in {"TRAIN": 101, "VALID": 3, "TEST": 13}.items():
         monkeypatch.setattr(numbers, name, size)
-    assert told[0] == f"{make('ko-en', 2)}\n{make('ko-en', 3)}\n"
+    assert printed[0] == f"{make('ko-en', 2)}\n{make('ko-en', 3)}\n"
     assert make("ko-en", 2) != make("ko-en", 3)
 
 
 def test_an_unknown_pair_is_refused() -> None:
-    with pytest.raises(UserError, match=r"no number words for 'fr-en'\. There are de-en and ko-en"):
+    with pytest.raises(UserError, match=r"no number words for 'fr-en'\. Choose de-en or ko-en"):
         make("fr-en", 1)

@@ -1,4 +1,4 @@
-"""Sentences made worse: by how much, and always in the same way."""
+"""Perturbed sentences: the size of the change, and its reproducibility."""
 
 import random
 
@@ -17,7 +17,7 @@ rates = st.floats(0, 1)
 
 
 @pytest.mark.parametrize(("rate", "left"), [(0.2, 81), (0.5, 51), (0.99, 1), (1.0, 1)])
-def test_trimming_cuts_the_end(rate: float, left: int) -> None:
+def test_trimming_removes_the_end(rate: float, left: int) -> None:
     assert perturb(TEXT, "trim", rate).split() == WORDS[:left]
 
 
@@ -28,7 +28,7 @@ def test_omitting_leaves_gaps_and_keeps_the_order() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.2])
-def test_permuting_moves_no_word_further_than_it_may(rate: float) -> None:
+def test_permuting_moves_no_word_further_than_allowed(rate: float) -> None:
     mixed = perturb(TEXT, "permute", rate).split()
     assert sorted(mixed) == sorted(WORDS)
     moves = [abs(place - WORDS.index(word)) for place, word in enumerate(mixed)]
@@ -36,7 +36,7 @@ def test_permuting_moves_no_word_further_than_it_may(rate: float) -> None:
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 999))
-def test_a_permutation_is_one_and_keeps_near(count: int, furthest: int, seed: int) -> None:
+def test_a_permutation_keeps_every_word_within_the_distance(count: int, furthest: int, seed: int) -> None:
     words = [str(number) for number in range(count)]
     mixed = permuted(words, furthest, random.Random(seed))
     assert sorted(mixed) == sorted(words)
@@ -44,7 +44,7 @@ def test_a_permutation_is_one_and_keeps_near(count: int, furthest: int, seed: in
 
 
 @given(texts, st.sampled_from(KINDS), rates, st.integers(0, 9))
-def test_it_adds_nothing_leaves_something_and_is_repeatable(
+def test_a_perturbation_adds_nothing_leaves_something_and_is_reproducible(
     text: str, how: Perturbation, rate: float, number: int
 ) -> None:
     worse = perturb(text, how, rate, seed=3, number=number)
@@ -56,10 +56,10 @@ def test_it_adds_nothing_leaves_something_and_is_repeatable(
 
 
 @given(texts, st.sampled_from(KINDS))
-def test_at_rate_zero_nothing_happens(text: str, how: Perturbation) -> None:
+def test_rate_zero_changes_nothing(text: str, how: Perturbation) -> None:
     assert perturb(text, how, 0.0) == text
 
 
-def test_sentences_and_seeds_have_chances_of_their_own() -> None:
+def test_sentences_and_seeds_are_perturbed_differently() -> None:
     outcomes = {perturb(TEXT, "omit", 0.5, seed=seed, number=number) for seed in (1, 2) for number in (1, 2)}
     assert len(outcomes) == 4

@@ -1,4 +1,4 @@
-"""A SentencePiece model that we write gives the ids that we give."""
+"""Exported SentencePiece models give the same ids as the tokenizer."""
 
 import gzip
 import random
@@ -60,7 +60,7 @@ def test_words_of_few_letters_get_identical_ids(chance: random.Random, size: int
     assert_same(trained("bpe", words, 264 + size), [" ".join(words), *more])
 
 
-def test_control_symbols_have_the_same_ids_and_are_no_text(sentences: list[str]) -> None:
+def test_special_tokens_have_the_same_ids_and_kinds(sentences: list[str]) -> None:
     tokenizer = trained("bpe", sentences, 503)
     other = theirs(tokenizer)
     assert (other.pad_id(), other.unk_id(), other.bos_id(), other.eos_id()) == (0, 1, 2, 3)
@@ -73,7 +73,7 @@ def test_control_symbols_have_the_same_ids_and_are_no_text(sentences: list[str])
     assert not other.is_byte(260)
 
 
-def test_a_model_is_the_same_bytes_each_time_and_survives_a_file(sentences: list[str]) -> None:
+def test_the_export_is_deterministic_and_survives_saving(sentences: list[str]) -> None:
     tokenizer = trained("bpe", sentences, 503)
     assert to_sentencepiece(Tokenizer.from_json(tokenizer.to_json())) == to_sentencepiece(tokenizer)
 
@@ -84,7 +84,7 @@ def test_other_tokenizers_are_refused(sentences: list[str], kind: str) -> None:
         to_sentencepiece(trained(kind, sentences, 503))
 
 
-def test_a_tokenizer_with_merges_of_another_make_is_refused(sentences: list[str]) -> None:
+def test_a_tokenizer_with_other_merges_is_refused(sentences: list[str]) -> None:
     tokenizer = trained("bpe", sentences, 503)
     first, second = tokenizer.content["model"]["merges"][:2]
     text = tokenizer.to_json()

@@ -1,4 +1,4 @@
-"""Tokenizers: round trips, special symbols, files from elsewhere."""
+"""Tokenizers: round trips, special tokens, files of other tools."""
 
 import json
 import unicodedata
@@ -47,7 +47,7 @@ anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=53)
 @example("  <pad> <unk>\u2028 한 한 ▁ <0x41>\n")
 @example("각각 e\u0301 ﬁ ２ Å")
 @example("\n a \n")
-def test_nothing_is_unknown_in_bytes_and_nothing_is_lost(byte_tokenizer: Tokenizer, text: str) -> None:
+def test_byte_fallback_leaves_nothing_unknown_and_loses_nothing(byte_tokenizer: Tokenizer, text: str) -> None:
     ids = byte_tokenizer.encode(text)
     wanted = " ".join(part for part in spaced(text).split(" ") if part)
     assert byte_tokenizer.decode(ids) == wanted == byte_tokenizer.normalize(text)
@@ -55,7 +55,7 @@ def test_nothing_is_unknown_in_bytes_and_nothing_is_lost(byte_tokenizer: Tokeniz
     assert not {byte_tokenizer.pad_id, byte_tokenizer.bos_id, byte_tokenizer.eos_id} & set(ids)
 
 
-def test_known_text_comes_back(tokenizer: Tokenizer, sentences: list[str]) -> None:
+def test_known_text_survives_a_round_trip(tokenizer: Tokenizer, sentences: list[str]) -> None:
     unknown = 0
     for sentence in sentences:
         ids = tokenizer.encode(sentence)
@@ -67,14 +67,14 @@ def test_known_text_comes_back(tokenizer: Tokenizer, sentences: list[str]) -> No
 
 
 @given(text=anything)
-def test_control_symbols_never_come_from_text(tokenizer: Tokenizer, text: str) -> None:
+def test_special_tokens_never_come_from_text(tokenizer: Tokenizer, text: str) -> None:
     for shown in (text, f"<s>{text}</s> <pad>", "</s>", "<s>", "a <pad> b", "▁</s>"):
         ids = tokenizer.encode(shown)
         assert not {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id} & set(ids)
 
 
 @given(st.lists(anything, max_size=5))
-def test_a_batch_is_encoded_as_its_texts(tokenizer: Tokenizer, texts: list[str]) -> None:
+def test_a_batch_is_encoded_like_its_texts(tokenizer: Tokenizer, texts: list[str]) -> None:
     assert tokenizer.encode_batch(texts) == [tokenizer.encode(text) for text in texts]
     assert tokenizer.decode_batch(tokenizer.encode_batch(texts)) == [
         tokenizer.decode(tokenizer.encode(text)) for text in texts
@@ -84,7 +84,7 @@ def test_a_batch_is_encoded_as_its_texts(tokenizer: Tokenizer, texts: list[str])
 @given(text=anything)
 @example(TEXT)
 @example(" 한 😀a  b")
-def test_pieces_know_their_places(tokenizer: Tokenizer, text: str) -> None:
+def test_pieces_have_their_offsets_in_the_text(tokenizer: Tokenizer, text: str) -> None:
     pieces = tokenizer.pieces(text)
     assert [piece.id for piece in pieces] == tokenizer.encode(text)
     assert [piece.text for piece in pieces] == [tokenizer.piece(piece.id) for piece in pieces]
@@ -98,7 +98,7 @@ def test_pieces_know_their_places(tokenizer: Tokenizer, text: str) -> None:
     )
 
 
-def test_places_are_those_of_the_words() -> None:
+def test_offsets_are_those_of_the_words() -> None:
     tokenizer = trained("words", ["ein kleiner Hund."])
     text = "ein  kleiner Hund."
     assert [text[piece.start : piece.end] for piece in tokenizer.pieces(text)] == [
@@ -109,13 +109,13 @@ def test_places_are_those_of_the_words() -> None:
     ]
 
 
-def test_ids_of_control_symbols_are_0_to_3(tokenizer: Tokenizer) -> None:
+def test_ids_of_special_tokens_are_0_to_3(tokenizer: Tokenizer) -> None:
     found = (tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id)
     assert found == (0, 1, 2, 3)
     assert [tokenizer.piece(number) for number in found] == ["<pad>", "<unk>", "<s>", "</s>"]
 
 
-def test_decoding_leaves_out_control_symbols_and_shows_unknown_words(tokenizer: Tokenizer) -> None:
+def test_decoding_skips_special_tokens_and_shows_unknown_words(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode("7")
     assert tokenizer.decode([2, *ids, 3, 0, 0]) == "7"
     assert tokenizer.decode([*ids, 1, *ids, 1]) == "7 <unk> 7 <unk>"
@@ -175,7 +175,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_file_that_is_no_tokenizer_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "t.json").write_text(BAD[name])
-    with pytest.raises(UserError, match=r"t\.json: not a tokenizer .* is needed\."):
+    with pytest.raises(UserError, match=r"t\.json: not a tokenizer .* Give a tokenizer\.json"):
         Tokenizer.load(tmp_path / "t.json")
 
 
@@ -198,7 +198,7 @@ def test_a_vocabulary_with_wrong_ids_is_refused(tmp_path: Path, damage: str) -> 
         Tokenizer.load(tmp_path / "t.json")
 
 
-def test_a_tokenizer_of_other_make_is_read(tmp_path: Path) -> None:
+def test_a_tokenizer_of_another_tool_is_read(tmp_path: Path) -> None:
     vocabulary = {"[PAD]": 0, "hund": 1, "[CLS]": 2, "##e": 3, "[SEP]": 4, "[UNK]": 5, "ein": 6}
     library = Library(models.WordPiece(vocabulary, unk_token="[UNK]"))
     library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -219,7 +219,7 @@ def test_a_tokenizer_of_other_make_is_read(tmp_path: Path) -> None:
     assert tokenizer.word_starts.tolist() == [True, True, True, False, True, True, True]
 
 
-def test_a_control_symbol_that_is_not_marked_as_one_is_still_kept_out_of_text(tmp_path: Path) -> None:
+def test_a_special_token_that_is_not_marked_as_one_never_comes_from_text(tmp_path: Path) -> None:
     content = json.loads(trained("bpe", ["ein kleiner Hund"], 300).to_json())
     content["added_tokens"] = [
         {
@@ -252,7 +252,7 @@ def test_a_tokenizer_without_normaliser_is_made_to_lowercase() -> None:
     assert tokenizer.decode(tokenizer.encode("EIN KLEINER Kleiner")) == "ein kleiner kleiner"
 
 
-def test_dropout_of_a_files_own_is_switched_off(sentences: list[str]) -> None:
+def test_dropout_set_in_a_file_is_switched_off(sentences: list[str]) -> None:
     tokenizer = trained("bpe", sentences)
     content = json.loads(tokenizer.to_json())
     content["model"]["dropout"] = 0.9
@@ -264,8 +264,8 @@ def test_dropout_of_a_files_own_is_switched_off(sentences: list[str]) -> None:
 @pytest.mark.parametrize(
     ("lost", "name"), [("<pad>", "<pad> or"), ("</s>", "</s> or"), ("<unk>", "<unk> or")]
 )
-def test_a_tokenizer_without_a_control_symbol_is_refused(tmp_path: Path, lost: str, name: str) -> None:
+def test_a_tokenizer_without_a_special_token_is_refused(tmp_path: Path, lost: str, name: str) -> None:
     content = trained("words", ["ein kleiner Hund"]).to_json().replace(lost, "lost")
     (tmp_path / "t.json").write_text(content)
-    with pytest.raises(UserError, match=rf"t\.json: no symbol {name}.*name no file and have one trained"):
+    with pytest.raises(UserError, match=rf"t\.json: no token {name}.*name no file to have one trained"):
         Tokenizer.load(tmp_path / "t.json")

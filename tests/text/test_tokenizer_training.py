@@ -1,4 +1,4 @@
-"""Vocabularies: their sizes, what is in them, and that they depend on the text alone."""
+"""Trained vocabularies: size, contents, and dependence on the text alone."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tokenizers import models, trainers
 
 from multihead.errors import UserError
 from multihead.settings import TokenizerSettings
-from multihead.text.pieces import alphabet, complete_merges, normalizer, parts
+from multihead.text.pieces import alphabet, complete_merges, normalizer, script_pre_tokenizer
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -41,17 +41,17 @@ for kind in sys.argv[2:]:
 
 def test_a_vocabulary_depends_on_nothing_but_the_text(sentences: list[str], tmp_path: Path) -> None:
     (tmp_path / "texts.json").write_text(json.dumps(sentences))
-    told = set()
+    printed = set()
     for seed, threads in (("0", "1"), ("1", "2"), ("2", "3")):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads}
         command = [sys.executable, "-c", TRAIN, str(tmp_path / "texts.json"), *KINDS]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        told.add(done.stdout)
-    assert told == {"".join(trained(kind, sentences).fingerprint + "\n" for kind in KINDS)}
+        printed.add(done.stdout)
+    assert printed == {"".join(trained(kind, sentences).fingerprint + "\n" for kind in KINDS)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_vocabulary_depends_not_on_the_order_of_the_text(sentences: list[str], kind: str) -> None:
+def test_a_vocabulary_does_not_depend_on_the_order_of_the_text(sentences: list[str], kind: str) -> None:
     assert trained(kind, sentences).fingerprint == trained(kind, sentences[::-1]).fingerprint
 
 
@@ -68,22 +68,22 @@ def test_a_vocabulary_ends_smaller_where_the_text_has_no_more(kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_vocabulary_too_small_says_the_least_that_works(kind: str) -> None:
+def test_a_vocabulary_size_too_small_for_the_text_is_refused_with_the_minimum(kind: str) -> None:
     texts = ["eine kleine Kuh", "ein kleiner Hund"]
-    with pytest.raises(UserError, match=r"vocab_size: 3 pieces are too few.* The least") as caught:
+    with pytest.raises(UserError, match=r"vocab_size: 3 is too small.* Set it to at least") as caught:
         trained(kind, texts, 3)
-    found = re.search(r"The least that works here is (\d+)\.", str(caught.value))
+    found = re.search(r"Set it to at least (\d+)\.", str(caught.value))
     assert found
     least = int(found[1])
     assert trained(kind, texts, least).vocab_size == least
-    with pytest.raises(UserError, match="too few"):
+    with pytest.raises(UserError, match="too small"):
         trained(kind, texts, least - 1)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["  ", "▁"]])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_is_refused(kind: str, texts: list[str]) -> None:
-    with pytest.raises(UserError, match="no text to learn a vocabulary from"):
+    with pytest.raises(UserError, match="no text to train a tokenizer on"):
         trained(kind, texts)
 
 
@@ -99,7 +99,7 @@ def test_subwords_are_fewer_than_characters_and_frequent_words_stay_whole(
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "wordpiece"])
-def test_no_piece_reaches_over_letters_digits_punctuation_and_scripts(kind: str) -> None:
+def test_no_piece_spans_letters_digits_punctuation_or_scripts(kind: str) -> None:
     tokenizer = trained(kind, ["abc123, API를 abc123, 日本語の한국어.", "don't"] * 97, 4001)
     mixed = re.compile(r"[a-zA-Z](?=[^a-zA-Z])|[0-9](?=[^0-9])|[가-힣](?=[^가-힣])|[,.'](?=[a-z0-9])")
     learned = pieces(tokenizer)[4 + 256 * (kind != "wordpiece") :]
@@ -124,7 +124,7 @@ def test_lower_case_is_part_of_the_tokenizer(kind: str) -> None:
     assert place.end == 8
 
 
-def test_rare_words_are_left_out_if_asked_for() -> None:
+def test_rare_words_are_omitted_if_asked_for() -> None:
     texts = ["oft oft oft", "zweimal zweimal", "einmal"]
     assert pieces(trained("words", texts, min_frequency=2))[4:] == ["▁oft", "▁zweimal"]
     assert "▁einmal" not in pieces(trained("bpe", texts, min_frequency=2))
@@ -135,12 +135,12 @@ def test_the_most_frequent_words_come_first_and_ties_by_name() -> None:
     assert pieces(trained("words", ["b c a a", "a. c"], 7))[4:] == ["▁a", "▁c", "."]
 
 
-def test_spaced_words_are_taken_as_they_stand() -> None:
+def test_white_space_tokens_are_kept_whole() -> None:
     texts = ["a dog 's ball", "is n't it ? dog 's", "日本語の word42!"]
     tokenizer = trained("spaced", texts)
     assert sorted(pieces(tokenizer)[4:]) == sorted({f"▁{word}" for text in texts for word in text.split()})
     assert tokenizer.decode(tokenizer.encode(texts[0])) == texts[0]
-    with pytest.raises(UserError, match=r"split_digits: .* as they stand"):
+    with pytest.raises(UserError, match=r"split_digits: .* does not split words"):
         trained("spaced", texts, split_digits=True)
 
 
@@ -151,25 +151,25 @@ def test_byte_pair_encoding_merges_the_most_frequent_pair_first() -> None:
     assert pieces(tokenizer)[-3:] == ["es", "est", "lo"]
 
 
-def test_very_rare_characters_are_left_to_bytes() -> None:
+def test_very_rare_characters_are_left_to_byte_fallback() -> None:
     lines = ["ab ba" * 4001, "☃", "é"]
     assert alphabet(lines) == ["a", "b", "▁"]
     assert alphabet(lines[1:]) == ["é", "▁", "☃"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_mark_of_a_word_is_known_even_where_no_text_has_a_space(kind: str) -> None:
+def test_the_word_mark_is_in_the_vocabulary_of_a_text_without_spaces(kind: str) -> None:
     tokenizer = trained(kind, ["abcd" * (number % 5 + 1) for number in range(4001)], 300)
     assert tokenizer.pieces("abcd")[0].text.startswith("▁")
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "wordpiece"])
-def test_no_piece_is_a_row_of_signs(kind: str) -> None:
+def test_no_piece_is_a_long_row_of_one_character(kind: str) -> None:
     tokenizer = trained(kind, ["=" * 97, "a" * 101] * 13, 401)
     assert 16 <= max(map(len, pieces(tokenizer))) <= 32
 
 
-def test_complete_merges_are_all_ways_to_make_a_piece_in_their_order() -> None:
+def test_complete_merges_are_all_splits_of_a_piece_in_order() -> None:
     assert complete_merges(["a", "b", "ab", "ba", "aba"]) == [
         ("a", "b"),
         ("b", "a"),
@@ -182,14 +182,14 @@ def test_unigram_pieces_are_as_good_as_those_of_the_librarys_own_trainer(multi30
     tokenizer = trained("unigram", multi30k, 2003)
     library = Library(models.Unigram())
     library.normalizer = normalizer(lowercase=False)
-    library.pre_tokenizer = parts(split_digits=False)
+    library.pre_tokenizer = script_pre_tokenizer(split_digits=False)
     library.train_from_iterator(multi30k, trainers.UnigramTrainer(vocab_size=2003 - 256, show_progress=False))
     ours = sum(map(len, tokenizer.encode_batch(multi30k)))
     theirs = sum(len(encoding.ids) for encoding in library.encode_batch(multi30k))
     assert ours < 1.01 * theirs
 
 
-def test_wordpiece_takes_the_longest_piece_first(sentences: list[str]) -> None:
+def test_wordpiece_matches_the_longest_piece_first(sentences: list[str]) -> None:
     tokenizer = trained("wordpiece", sentences)
     known = set(pieces(tokenizer))
     for word in " ".join(sentences[:97]).split(" "):

@@ -38,7 +38,7 @@ EXAMPLE: dict[Pair, tuple[str, str]] = {
     "ko-en": ("사십이", "forty-two"),
 }
 """For the attention map."""
-SAMPLES = len(numbers.SHOWN)
+SAMPLES = len(numbers.SAMPLES)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def _stored(
 def _seen(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
     """Count validation pairs. They are cleaned of nothing but what the model cannot take."""
     for number, pair in enumerate(pairs, start=1):
-        report.see(None)
+        report.record(None)
         yield number, pair
 
 

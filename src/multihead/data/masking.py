@@ -43,7 +43,7 @@ class Gaps:
         gap = mask_id(tokenizer)
         assert gap is not None, "the tokenizer has a symbol for a gap"
         self.gap = gap
-        specials = {*tokenizer.controls, gap}
+        specials = {*tokenizer.special_ids, gap}
         self._plain = np.array([i for i in range(tokenizer.vocab_size) if i not in specials])
         self._is_special = np.isin(np.arange(tokenizer.vocab_size), [*specials])
 

@@ -11,7 +11,7 @@ from multihead.data.hashes import Hashes, are_in, as_hashes, count_in, first_occ
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
 from multihead.settings import DataSettings
-from multihead.text.cleaning import CleaningReport, fault, pair_hash
+from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason
 
 DROPPED, TRAIN, VALID = 0, 1, 2
 FEWEST_HELD_OUT, MOST_HELD_OUT = 50, 2000
@@ -52,8 +52,8 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
     kept = bytearray()
     whole, sources, targets = array("Q"), array("Q"), array("Q")
     for source, target in pairs:
-        reason = fault(source, target, data)
-        report.see(reason)
+        reason = rejection_reason(source, target, data)
+        report.record(reason)
         kept.append(reason is None)
         if reason is None:
             if data.drop_duplicates:

@@ -15,7 +15,7 @@ from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.hardware import Precision
 from multihead.run import Run
-from multihead.text.masking import MASK, encode_with_gaps, mask_id
+from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
 
@@ -77,7 +77,7 @@ class MaskFiller:
         Raises:
             UserError: no gap; longer than the model can read.
         """
-        ids = encode_with_gaps(self.tokenizer, text)
+        ids = encode_masked(self.tokenizer, text)
         limit = int(self.model.limit)  # type: ignore[arg-type]
         if len(ids) > limit - 2:
             fact = f"{len(ids):,} pieces are more than the model can read ({limit - 2:,})"
@@ -85,7 +85,7 @@ class MaskFiller:
         read = as_input([(np.array(ids), None)], self.tokenizer).to(self.device)
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
             logits_NV: Any = self.model(read)[0][0].float()
-            silent = [*self.tokenizer.controls, self._gap]
+            silent = [*self.tokenizer.special_ids, self._gap]
             logits_NV[:, silent] = -torch.inf
             logits_NV[:, self.tokenizer.vocab_size :] = -torch.inf  # rows that are only padding
             p_NV = logits_NV.softmax(-1)

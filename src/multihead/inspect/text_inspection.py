@@ -16,7 +16,7 @@ from multihead.errors import UserError
 from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.text_generator import TORN, TextGenerator
-from multihead.text.masking import MASK, encode_with_gaps, mask_id
+from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
 GUESSES = 8
@@ -104,7 +104,7 @@ def read_gaps(filler: MaskFiller, text: str) -> Reading:
     _check(text)
     tokenizer, gap = filler.tokenizer, mask_id(filler.tokenizer)
     gaps = MASK in text
-    ids = encode_with_gaps(tokenizer, text) if gaps else tokenizer.encode(text)
+    ids = encode_masked(tokenizer, text) if gaps else tokenizer.encode(text)
     limit = int(filler.model.limit)  # type: ignore[arg-type]
     if len(ids) > limit - 2:
         fact = f"{len(ids):,} pieces are more than the model can read ({limit - 2:,})"

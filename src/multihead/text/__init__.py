@@ -1,1 +1,1 @@
-"""Text: corpus readers, cleaning, tokenizers. Knows no torch."""
+"""Corpus readers, cleaning and tokenizers. Nothing here imports torch."""

@@ -1,7 +1,7 @@
-"""BPE-dropout: in training a word is cut now this way, now that (Provilkov et al. 2020, sec. 3).
+"""BPE-dropout: subword regularisation by skipping random merges (Provilkov et al. 2020, sec. 3).
 
-The library has it too, but cannot be told a seed. Here every cut is a function of (seed, key), so that an
-epoch can be read again, from any place in it, by any number of processes.
+The ``tokenizers`` library implements it without a seed. Here every segmentation is a function of
+(seed, key), so an epoch can be replayed from any position by any number of processes.
 """
 
 import struct
@@ -18,9 +18,9 @@ from multihead.text.pieces import BYTES
 from multihead.text.tokenizer import Tokenizer
 
 VARIANTS = 32
-"""Cuts drawn for each word; one of them is taken each time that the word occurs."""
-_MOST_WORDS = 200_000
-"""Words whose cuts are remembered; then all are forgotten, and drawn again the same."""
+"""Segmentations sampled per word; each occurrence of the word uses one of them."""
+_CACHE_SIZE = 200_000
+"""Words in the cache. A full cache is emptied; the same segmentations are then computed again."""
 
 _MASK = (1 << 64) - 1
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -28,16 +28,16 @@ _ID = np.dtype("<u4")
 
 Ids = npt.NDArray[np.unsignedinteger]
 Merges = dict[tuple[int, int], tuple[int, int]]
-"""(left id, right id) -> (rank, id of both together)."""
+"""(left id, right id) -> (rank, id of the merged piece)."""
 
 
 class BPEDropout:
-    """Encode text with merges left out at random.
+    """Encodes text with a BPE tokenizer, skipping random merges.
 
     Args:
         tokenizer: a BPE tokenizer.
-        dropout: the chance that a merge is left out, each time that it could be made; in [0, 1).
-        seed: everything random follows from it and from the keys given later.
+        dropout: probability of skipping a merge, each time it applies; in [0, 1).
+        seed: together with the key of each text, determines its segmentation.
 
     Raises:
         UserError: the tokenizer is not BPE.
@@ -49,31 +49,31 @@ class BPEDropout:
         self._dropout = dropout
         self._seed = seed & _MASK
         self._merges = _merges(tokenizer)
-        self._letters = _letters(tokenizer)
+        self._characters = _characters(tokenizer)
         self._starts = tokenizer.word_starts
-        self._cuts: dict[bytes, list[bytes | None]] = {}
+        self._cache: dict[bytes, list[bytes | None]] = {}
 
     def encode(self, text: str, *key: int) -> list[int]:
-        """Return a text's piece ids, as drawn for (seed, key), e.g. a key of epoch, sentence and side."""
+        """Return the token ids of a text for (seed, key); the key may be (epoch, sentence, side)."""
         ids: list[int] = self.reencode([np.array(self._tokenizer.encode(text), _ID)], [key])[0].tolist()
         return ids
 
     def encode_batch(self, texts: Sequence[str], keys: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Return ``encode`` of each text with its key; the keys have one length."""
+        """Return ``encode`` of each text with its key. All keys have the same length."""
         ids = [np.array(encoded, _ID) for encoded in self._tokenizer.encode_batch(texts)]
         return [encoded.tolist() for encoded in self.reencode(ids, keys)]
 
     def reencode(
         self, sentences: Sequence[Sequence[int] | npt.NDArray[np.integer]], keys: Sequence[Sequence[int]]
     ) -> list[Ids]:
-        """Return other ids of the same texts: what ``encode`` gives for each with its key. The fastest way.
+        """Return ``encode`` of each text with its key, given the texts as token ids. Fastest for stored data.
 
         Args:
-            sentences: the tokenizer's ids of each text, (N,).
-            keys: for each text, whole numbers that tell this use of it from others; all of one length.
+            sentences: token ids of each text as the tokenizer gives them, (N,).
+            keys: integers that identify this use of each text; all keys have the same length.
 
         Returns:
-            for each text its ids, (N',).
+            new token ids of each text, (N',).
         """
         arrays = [np.asarray(sentence, _ID) for sentence in sentences]
         if not self._dropout or not sum(map(len, arrays)):
@@ -83,70 +83,73 @@ class BPEDropout:
         starts = self._starts[ids]
         starts[bounds[bounds < len(ids)]] = starts[0] = True
         begins = np.flatnonzero(starts)
-        # Sentence s has the words first[s]:first[s + 1] of all.
+        # Sentence s has the words first[s]:first[s + 1].
         first = np.searchsorted(begins, [0, *bounds, len(ids)])
         counts = np.diff(first)
         place = np.arange(len(begins), dtype=np.uint64) - np.repeat(first[:-1], counts).astype(np.uint64)
-        variants = _mixed(np.repeat(self._mixed_keys(keys), counts) + place * _STEP) % np.uint64(VARIANTS)
+        hashes = _splitmix64(np.repeat(self._key_hashes(keys), counts) + place * _STEP)
+        variants = hashes % np.uint64(VARIANTS)
         flat = ids.tobytes()
         edges = [*(begins * _ID.itemsize).tolist(), len(flat)]
-        cuts = [
-            self._cut(flat[start:end], variant)
+        words = [
+            self._segmented(flat[start:end], variant)
             for (start, end), variant in zip(pairwise(edges), variants.tolist(), strict=True)
         ]
-        return [np.frombuffer(b"".join(cuts[start:end]), _ID) for start, end in pairwise(first.tolist())]
+        return [np.frombuffer(b"".join(words[start:end]), _ID) for start, end in pairwise(first.tolist())]
 
-    def _mixed_keys(self, keys: Sequence[Sequence[int]]) -> npt.NDArray[np.uint64]:
-        """Return 64 bits for each key, (B,)."""
+    def _key_hashes(self, keys: Sequence[Sequence[int]]) -> npt.NDArray[np.uint64]:
+        """Return a 64-bit hash of seed and key for each key, (B,)."""
         state = np.full(len(keys), self._seed, dtype=np.uint64)
         for column in zip(*keys, strict=True):
-            state = _mixed(state ^ np.array([part & _MASK for part in column], dtype=np.uint64))
+            state = _splitmix64(state ^ np.array([part & _MASK for part in column], dtype=np.uint64))
         return state
 
-    def _cut(self, word: bytes, variant: int) -> bytes:
-        """Return one of a word's cuts, remembered or drawn. Words are the bytes of their ids."""
-        cuts = self._cuts.get(word)
-        if cuts is None:
-            if len(self._cuts) >= _MOST_WORDS:
-                self._cuts.clear()
-            cuts = self._cuts[word] = [None] * VARIANTS
-        found = cuts[variant]
+    def _segmented(self, word: bytes, variant: int) -> bytes:
+        """Return one segmentation of a word, cached or computed. A word is the bytes of its token ids."""
+        variants = self._cache.get(word)
+        if variants is None:
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            variants = self._cache[word] = [None] * VARIANTS
+        found = variants[variant]
         if found is None:
             ids = struct.unpack(f"<{len(word) // _ID.itemsize}I", word)
-            letters = [letter for piece in ids for letter in self._letters[piece]]
-            chances = _chances(struct.pack("<QQ", self._seed, variant), word)
-            pieces = cut(letters, self._merges, self._dropout, chances)
-            found = cuts[variant] = struct.pack(f"<{len(pieces)}I", *pieces)
+            characters = [character for piece in ids for character in self._characters[piece]]
+            uniform = _uniform(struct.pack("<QQ", self._seed, variant), word)
+            pieces = merge(characters, self._merges, self._dropout, uniform)
+            found = variants[variant] = struct.pack(f"<{len(pieces)}I", *pieces)
         return found
 
 
-def cut(letters: Sequence[int], merges: Merges, dropout: float, chances: Iterator[float]) -> list[int]:
-    """Return the pieces that a word's letters are merged to (algorithm 1 of the paper).
+def merge(characters: Sequence[int], merges: Merges, dropout: float, uniform: Iterator[float]) -> list[int]:
+    """Merge the characters of a word into pieces, skipping random merges (algorithm 1 of the paper).
 
-    At every step each possible merge is left out with the probability ``dropout``, and of the others the
-    first in rank, leftmost, is made; until none is left. To try them in that order until one is not left
-    out, as here, is the same.
+    The paper drops each applicable merge with probability ``dropout`` and makes the leftmost merge of lowest
+    rank among the rest, until none is left. Trying merges in that order until one is not dropped is
+    equivalent.
 
     Args:
-        letters: ids.
-        merges: what may be merged.
-        dropout: the probability of leaving out.
-        chances: random numbers, uniform in [0, 1).
+        characters: token ids.
+        merges: the merges of the tokenizer.
+        dropout: probability of skipping a merge.
+        uniform: random numbers in [0, 1).
     """
-    symbols: list[int | None] = list(letters)
+    symbols: list[int | None] = list(characters)
     end = len(symbols)
     before, after = list(range(-1, end - 1)), list(range(1, end + 1))
-    waiting = [(*merges[pair], place, pair) for place, pair in enumerate(pairwise(letters)) if pair in merges]
-    heapify(waiting)
-    left_out = []
-    while waiting:
-        candidate = heappop(waiting)
+    queue = [
+        (*merges[pair], place, pair) for place, pair in enumerate(pairwise(characters)) if pair in merges
+    ]
+    heapify(queue)
+    dropped = []
+    while queue:
+        candidate = heappop(queue)
         _, merged, place, (left, right) = candidate
         other = after[place]
         if symbols[place] != left or other == end or symbols[other] != right:
-            continue  # one of the two has been merged with another since
-        if next(chances) < dropout:
-            left_out.append(candidate)
+            continue  # outdated: one of the two has been merged since
+        if next(uniform) < dropout:
+            dropped.append(candidate)
             continue
         symbols[place], symbols[other] = merged, None
         after[place] = after[other]
@@ -154,14 +157,14 @@ def cut(letters: Sequence[int], merges: Merges, dropout: float, chances: Iterato
             before[after[place]] = place
         for here in (before[place], place):
             if here >= 0 and after[here] < end and (pair := (symbols[here], symbols[after[here]])) in merges:
-                heappush(waiting, (*merges[pair], here, pair))
-        for candidate in left_out:
-            heappush(waiting, candidate)
-        left_out.clear()
+                heappush(queue, (*merges[pair], here, pair))
+        for candidate in dropped:
+            heappush(queue, candidate)
+        dropped.clear()
     return [symbol for symbol in symbols if symbol is not None]
 
 
-def _chances(seed: bytes, word: bytes) -> Iterator[float]:
+def _uniform(seed: bytes, word: bytes) -> Iterator[float]:
     """Yield random numbers in [0, 1), a function of seed and word."""
     for block in count():
         digest = blake2b(word, key=seed, salt=struct.pack("<Q", block)).digest()
@@ -169,8 +172,8 @@ def _chances(seed: bytes, word: bytes) -> Iterator[float]:
             yield value / (1 << 32)
 
 
-def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return each value turned into one that looks random (SplitMix64, Steele et al. 2014)."""
+def _splitmix64(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Hash each value to 64 pseudo-random bits (SplitMix64, Steele et al. 2014)."""
     a, b = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
     values = values + _STEP
     values = (values ^ (values >> np.uint64(30))) * a
@@ -179,7 +182,7 @@ def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def _merges(tokenizer: Tokenizer) -> Merges:
-    """Return a tokenizer's merges by ids; refuse tokenizers that cut by other rules."""
+    """Return the merges of a plain BPE tokenizer by token id; refuse any other tokenizer."""
     model = tokenizer.content["model"]
     special = ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges", "dropout")
     if model["type"] != "BPE" or any(model.get(name) for name in special):
@@ -190,17 +193,16 @@ def _merges(tokenizer: Tokenizer) -> Merges:
     return {(ids[left], ids[right]): (rank, ids[left + right]) for rank, (left, right) in pairs}
 
 
-def _letters(tokenizer: Tokenizer) -> list[tuple[int, ...]]:
-    """Return the ids of each piece's letters.
+def _characters(tokenizer: Tokenizer) -> list[tuple[int, ...]]:
+    """Return each piece as the ids of its characters.
 
-    Bytes and control symbols stay what they are, and so does a piece, of a vocabulary that was made
-    elsewhere, of which no merges lead to letters.
+    Byte pieces and special tokens stay whole, as does a piece whose characters are not all in the vocabulary.
     """
     ids = tokenizer.content["model"]["vocab"]
-    whole = {*BYTES, *map(tokenizer.piece, tokenizer.controls)}
+    whole = {*BYTES, *map(tokenizer.piece, tokenizer.special_ids)}
     found: list[tuple[int, ...]] = []
     for number in range(tokenizer.vocab_size):
         piece = tokenizer.piece(number)
-        apart = piece in ids and piece not in whole and all(letter in ids for letter in piece)
-        found.append(tuple(ids[letter] for letter in piece) if apart else (number,))
+        apart = piece in ids and piece not in whole and all(character in ids for character in piece)
+        found.append(tuple(ids[character] for character in piece) if apart else (number,))
     return found

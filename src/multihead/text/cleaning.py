@@ -1,4 +1,4 @@
-"""Which sentence pairs are fit for training, and the report of those that are not."""
+"""Corpus cleaning: rules that drop sentence pairs unfit for training, and a report of what they dropped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ Reason = Literal[
     "empty", "too long", "length ratio", "identical", "too many pieces", "duplicate", "not wanted"
 ]
 
-_MEANING: Mapping[Reason, str] = {
+_EXPLANATION: Mapping[Reason, str] = {
     "empty": "one side is empty",
-    "too long": "longer than data.max_chars",
-    "length ratio": "lengths differ more than data.max_length_ratio",
-    "identical": "source and target are the same",
-    "too many pieces": "longer than data.max_length in pieces",
-    "duplicate": "seen before",
-    "not wanted": "more than data.max_pairs",
+    "too long": "longer than data.max_chars characters",
+    "length ratio": "length ratio above data.max_length_ratio",
+    "identical": "source and target are identical",
+    "too many pieces": "longer than data.max_length tokens",
+    "duplicate": "duplicate",
+    "not wanted": "beyond data.max_pairs",
 }
 _RATIO_SLACK = 10
-"""Characters added to both sides before they are compared, so that "Ja." may become "Of course I will."."""
+"""Characters added to both lengths before taking the ratio: "Ja." may become "Of course I will."."""
 
 
-def fault(source: str, target: str, data: DataSettings) -> Reason | None:
-    """Return why a pair is to be dropped, or None; looks at nothing but the pair."""
+def rejection_reason(source: str, target: str, data: DataSettings) -> Reason | None:
+    """Return the reason for dropping a pair, or None to keep it. Depends on the pair alone."""
     if not source or not target or source.isspace() or target.isspace():
         return "empty"
     short, long = sorted((len(source), len(target)))
@@ -39,21 +39,21 @@ def fault(source: str, target: str, data: DataSettings) -> Reason | None:
 
 
 def pair_hash(source: str, target: str) -> int:
-    """Return 64 bits (unsigned) that stand for a pair, the same in every process and on every machine.
+    """Return an unsigned 64-bit hash of a pair, the same in every process and on every machine.
 
-    Among 10 million different pairs the chance that any two collide is 3 in a million.
+    Among 10 million different pairs, the probability of any collision is 3 in a million.
     """
     return int.from_bytes(blake2b(f"{source}\0{target}".encode(), digest_size=8).digest(), "little")
 
 
 @dataclass
 class CleaningReport:
-    """What was read, and what was dropped for which reason.
+    """Counts of the pairs read and of those dropped, by reason.
 
     Attributes:
         read: pairs read.
         dropped: pairs dropped, by reason.
-        first: the first pair dropped for a reason, counted from 1 through all files.
+        first: number of the first pair dropped for each reason, counted from 1 across all files.
     """
 
     read: int = 0
@@ -62,34 +62,33 @@ class CleaningReport:
 
     @property
     def kept(self) -> int:
-        """Pairs that are left."""
+        """Pairs kept."""
         return self.read - sum(self.dropped.values())
 
-    def see(self, reason: Reason | None) -> None:
-        """Count the next pair read, and what ``fault`` said of it."""
+    def record(self, reason: Reason | None) -> None:
+        """Count a pair as read and, unless the reason is None, as dropped."""
         self.read += 1
         if reason is not None:
             self.drop(reason, self.read)
 
     def drop(self, reason: Reason, number: int) -> None:
-        """Drop a pair that was counted as read before; ``number`` is its place, from 1."""
+        """Count pair ``number`` (from 1), already counted as read, as dropped."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         self.first[reason] = min(number, self.first.get(reason, number))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON can hold it."""
+        """Return the report as a JSON-serialisable dictionary."""
         dropped = {reason: self.dropped[reason] for reason in get_args(Reason) if reason in self.dropped}
         first = {reason: self.first[reason] for reason in dropped}
         return {"read": self.read, "kept": self.kept, "dropped": dropped, "first": first}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        """Return the report that ``to_dict`` wrote."""
+        """Return the report from the dictionary that ``to_dict`` made."""
         return cls(saved["read"], dict(saved["dropped"]), dict(saved["first"]))
 
     def __str__(self) -> str:
         lines = [f"{self.read:,} pairs read, {self.kept:,} kept"]
         for reason, count in self.to_dict()["dropped"].items():
-            where = f"first: pair {self.first[reason]:,}"
-            lines.append(f"  {count:,} dropped: {_MEANING[reason]} ({where})")
+            lines.append(f"  {count:,} dropped: {_EXPLANATION[reason]} (first: pair {self.first[reason]:,})")
         return "\n".join(lines)

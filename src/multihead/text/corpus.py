@@ -1,4 +1,4 @@
-"""Sentence pairs from files: two aligned files (Moses), TSV or JSONL."""
+"""Readers of parallel corpora: two line-aligned files (Moses format), TSV or JSONL."""
 
 import json
 import re
@@ -19,20 +19,21 @@ __all__ = ["read_lines", "read_pairs"]
 Pair = tuple[str, str]
 Format = Literal["lines", "tsv", "jsonl"]
 
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
-"""What JSON can spell and no text file can hold: NUL, halves of surrogate pairs."""
+_INVALID = re.compile("[\0\ud800-\udfff]")
+"""NUL and lone surrogates: JSON can escape them, but no text file can hold them."""
 
 
 def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Pair]:
-    """Yield the (source, target) pairs of files, one file after the other.
+    """Yield the (source, target) pairs of the files in order.
 
     Args:
-        data: the folder, format, columns and encoding of the files.
-        sources: the source side; or TSV / JSONL files that hold both sides. "-" is standard input.
-        targets: the target side, file by file and line by line with the source; empty for TSV and JSONL.
+        data: folder, format, columns and encoding of the files.
+        sources: source files, or TSV / JSONL files with both sides; "-" is standard input.
+        targets: target files, line-aligned with the source files; empty for TSV and JSONL.
 
     Raises:
-        UserError: files that are missing, empty, unreadable or of different length; a row without its fields.
+        UserError: a file is missing, empty or unreadable, two aligned files differ in length, or a row lacks
+            a field.
     """
     check_sides(data, sources, targets)
     if not targets:
@@ -40,32 +41,35 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
             yield from _rows(data, source)
         return
     for source, target in zip(sources, targets, strict=True):
-        yield from _lines(_path(data, source), _path(data, target), data.encoding)
+        yield from _aligned_lines(_path(data, source), _path(data, target), data.encoding)
 
 
-OTHER_KINDS = {
-    ".csv": "Save it with tabs between the columns, as .tsv: commas also stand in sentences.",
-    ".tmx": "A TMX file is not read: save its segments as .tsv, a pair a line.",
-    ".xml": "An XML file is not read: save its sentences as .tsv, a pair a line.",
-    ".xlsx": "A table of a spreadsheet is not read: save it with tabs between the columns, as .tsv.",
-    ".zip": "An archive is not read: unpack it, and name its files.",
+UNSUPPORTED = {
+    ".csv": "Save it as tab-separated .tsv: a comma may also be part of a sentence.",
+    ".tmx": "TMX is not supported: save its segments as .tsv, one pair a line.",
+    ".xml": "XML is not supported: save its sentences as .tsv, one pair a line.",
+    ".xlsx": "Spreadsheets are not supported: export the table as tab-separated .tsv.",
+    ".zip": "Archives are not supported: unpack it, and name its files.",
 }
-"""What to do with files that are often given for a corpus."""
+"""Remedies for file types that are not read, by extension."""
 
 
 def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> None:
-    """Refuse files that cannot be two sides of pairs, by their names alone; see :func:`read_pairs`.
+    """Refuse file names that do not give both sides of the pairs; see :func:`read_pairs`. Opens no file.
 
     Raises:
-        UserError: one side only, both sides in one file and another beside it, standard input named twice.
+        UserError: one side is missing, a TSV or JSONL file has a target file as well, or standard input is
+            named twice.
     """
     if (*sources, *targets).count(STDIN) > 1:
         raise UserError("standard input named twice", place="data", remedy="It can be read only once.")
     if not targets:
         for name in sources:
             if _format(data, name) == "lines":
-                remedy = "Name the target files too, or set data.format to tsv or jsonl if it has both."
-                remedy = OTHER_KINDS.get(file_kind(name), remedy)
+                remedy = (
+                    "Name the target file too, or set data.format to tsv or jsonl if it holds both sides."
+                )
+                remedy = UNSUPPORTED.get(file_kind(name), remedy)
                 raise UserError("one side only", place=_path(data, name), remedy=remedy)
         return
     if len(sources) != len(targets):
@@ -74,7 +78,8 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
     for source, target in zip(sources, targets, strict=True):
         if {_format(data, source), _format(data, target)} != {"lines"}:
             remedy = "Name it as the source only, or set data.format to lines."
-            raise UserError("holds both sides by itself", place=f"{source}, {target}", remedy=remedy)
+            fact = "a TSV or JSONL file already holds both sides"
+            raise UserError(fact, place=f"{source}, {target}", remedy=remedy)
 
 
 def _path(data: DataSettings, name: str) -> str:
@@ -88,8 +93,8 @@ def _format(data: DataSettings, name: str) -> Format:
     return kinds.get(file_kind(name), "lines")
 
 
-def _lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
-    """Yield line by line from two files."""
+def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
+    """Yield the pairs of two line-aligned files."""
     lengths = array("I"), array("I")
     for left, right in zip_longest(read_lines(source, encoding), read_lines(target, encoding)):
         if left is not None:
@@ -104,12 +109,12 @@ def _lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
     if len(lengths[0]) != len(lengths[1]):
         line = first_suspicious_line(*lengths)
         fact = f"{len(lengths[0])} lines, but {target} has {len(lengths[1])}"
-        remedy = f"Do they belong together? If so, look about line {line} first, where lengths stop agreeing."
+        remedy = f"If the files belong together, check around line {line}, where the lengths stop agreeing."
         raise UserError(fact, place=source, remedy=remedy)
 
 
 def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
-    """Yield the pairs of a file that holds both sides. A blank line is an empty pair: cleaning counts it."""
+    """Yield the pairs of a TSV or JSONL file. A blank line is an empty pair, which cleaning counts."""
     path, kind = _path(data, name), _format(data, name)
     lines = enumerate(read_lines(path, data.encoding), start=1)
     if kind == "tsv":
@@ -132,44 +137,45 @@ def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
 
 
 def _empty(place: str) -> UserError:
-    return UserError("the file is empty", place=place, remedy="Is it the right one, and whole?")
+    return UserError("the file is empty", place=place, remedy="Check its name, and that it is complete.")
 
 
 def _columns(data: DataSettings, path: str, lines: Iterator[tuple[int, str]]) -> tuple[int, int]:
-    """Return the indices, from 0, of the two columns of a TSV file.
+    """Return the indices, from 0, of the source and target columns of a TSV file.
 
-    Columns that are called by name have a heading line; it is taken from the lines, for it is no pair.
+    If either is given by name, the first line is a header and is consumed.
     """
     fields = data.source_field or "1", data.target_field or "2"
-    heading: list[str] = []
+    header: list[str] = []
     if not all(map(_is_number, fields)):
-        heading = next(lines, (0, ""))[1].split("\t")
-        if not any(heading):
+        header = next(lines, (0, ""))[1].split("\t")
+        if not any(header):
             raise _empty(path)
-    return _column(fields[0], heading, path, "source"), _column(fields[1], heading, path, "target")
+    return _column(fields[0], header, path, "source"), _column(fields[1], header, path, "target")
 
 
 def _is_number(field: str) -> bool:
     return field.isdecimal() and int(field) > 0
 
 
-def _column(field: str, heading: list[str], path: str, side: str) -> int:
-    """Return the index, from 0, of a TSV column: named by number, from 1, or by what stands over it."""
+def _column(field: str, header: list[str], path: str, side: str) -> int:
+    """Return the index, from 0, of a TSV column given by its number, from 1, or by its name in the header."""
     if _is_number(field):
         return int(field) - 1
-    names = [name.strip() for name in heading]
+    names = [name.strip() for name in header]
     if names.count(field) == 1:
         return names.index(field)
-    fact = f'data.{side}_field = "{field}", but the heading line has '
+    fact = f'data.{side}_field = "{field}", but the header has '
     fact += "it twice" if field in names else f"the columns {', '.join(names)}"
-    raise UserError(fact, place=f"{path}:1", remedy="Name a column by its heading, or by its number from 1.")
+    remedy = "Give the column's name in the header, or its number from 1."
+    raise UserError(fact, place=f"{path}:1", remedy=remedy)
 
 
 def _cells(line: str, *, columns: tuple[int, int]) -> Pair:
     cells = line.split("\t")
     if max(columns) >= len(cells):
-        fact = f"column {max(columns) + 1} wanted, but there are {len(cells)}"
-        remedy = "Mend the line, or set data.source_field and data.target_field."
+        fact = f"no column {max(columns) + 1}: the line has {len(cells)}"
+        remedy = "Correct the line, or set data.source_field and data.target_field."
         raise UserError(fact, remedy=remedy)
     return cells[columns[0]], cells[columns[1]]
 
@@ -178,15 +184,16 @@ def _values(line: str, *, keys: tuple[str, str]) -> Pair:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        remedy = 'One object a line is expected: {"source": "...", "target": "..."}.'
+        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
         raise UserError(f"not JSON ({error})", remedy=remedy) from None
     if not isinstance(row, dict):
-        raise UserError("no JSON object", remedy='Expected: {"source": "...", "target": "..."}.')
+        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
+        raise UserError("not a JSON object", remedy=remedy)
     return _value(row, keys[0]), _value(row, keys[1])
 
 
 def _keys(row: dict[str, object]) -> list[str]:
-    """Return the keys of an object, those of objects in it behind a dot."""
+    """Return the keys of an object; those of a nested object as ``outer.inner``."""
     found: list[str] = []
     for key, value in row.items():
         found += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
@@ -194,7 +201,7 @@ def _keys(row: dict[str, object]) -> list[str]:
 
 
 def _value(row: dict[str, object], key: str) -> str:
-    """Return the text under a key, on one line: a line feed inside it becomes a space.
+    """Return the text under a key, its line feeds replaced by spaces.
 
     ``translation.de`` is the key ``de`` of the object under ``translation``.
     """
@@ -207,9 +214,9 @@ def _value(row: dict[str, object], key: str) -> str:
         raise UserError(f"no key {key!r}", remedy=remedy)
     text = row[key]
     if not isinstance(text, str):
-        fact = f"{key!r} is not text but {json.dumps(text)[:40]}"
-        raise UserError(fact, remedy="Put it in quotes, or leave the line out.")
-    if _NO_TEXT.search(text):
-        fact = f"{key!r} holds a NUL character or half a surrogate pair"
-        raise UserError(fact, remedy="Remove it, or leave the line out.")
+        fact = f"{key!r} is not a string but {json.dumps(text)[:40]}"
+        raise UserError(fact, remedy="Quote it, or remove the line.")
+    if _INVALID.search(text):
+        fact = f"{key!r} contains a NUL character or a lone surrogate"
+        raise UserError(fact, remedy="Remove it, or remove the line.")
     return text.replace("\r\n", " ").replace("\n", " ")

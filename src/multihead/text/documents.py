@@ -1,4 +1,4 @@
-"""Running text from files, in blocks that a tokenizer cuts as it would cut the whole."""
+"""Running text from files, in blocks that can be tokenised independently."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,22 +8,22 @@ from multihead.errors import UserError
 from multihead.text.lines import read_lines
 
 BLOCK = 1 << 20
-"""Characters a block, about."""
-LARGEST = 64 * BLOCK
-"""A block that finds no good place to end is ended here."""
+"""Approximate size of a block, in characters."""
+MAX_BLOCK = 64 * BLOCK
+"""Size at which a block is ended even where tokenisation may differ, in characters."""
 
 Block = tuple[str, bool]
-"""Text, and whether a document ends with it."""
+"""Text, and whether it ends a document."""
 
 
 def read_blocks(
     paths: Sequence[Path], documents: Literal["file", "line"], encoding: str = "utf-8"
 ) -> Iterator[Block]:
-    """Yield the text of files in blocks, one file after the other; lines end with LF.
+    """Yield the text of the files in blocks; lines end with LF.
 
-    A block ends before a line feed that words follow: there byte-level cutting (Radford et al. 2019) begins
-    anew anyway, so that blocks are cut as the whole text would be. Where a line is a document, its line feed
-    is left out, and empty lines are passed over.
+    A block ends before a line feed that is followed by a word. Byte-level pre-tokenisation (Radford et al.
+    2019) splits there anyway, so the tokens are those of the whole text. If each line is a document, its line
+    feed is dropped and empty lines are skipped.
 
     Raises:
         UserError: a file is missing, unreadable, damaged or empty.
@@ -36,17 +36,18 @@ def read_blocks(
             empty = empty and not block[0].strip()
             yield block
         if empty:
-            raise UserError("no text in this file", place=str(path), remedy="Is it the right one, and whole?")
+            remedy = "Check its name, and that it is complete."
+            raise UserError("no text in this file", place=str(path), remedy=remedy)
 
 
 def _whole(lines: Iterator[str]) -> Iterator[Block]:
-    """Yield a file's text, the last block being its end."""
+    """Yield the text of a file as one document, in blocks."""
     parts: list[str] = []
     size = 0
     for line in lines:
-        if size > BLOCK and (line[:1].strip() or size > LARGEST):
+        if size > BLOCK and (line[:1].strip() or size > MAX_BLOCK):
             text = "".join(parts)
-            # The last line feed belongs to what comes after it.
+            # The last line feed goes with the text after it.
             yield text[:-1], False
             parts, size = ["\n"], 1
         parts.append(f"{line}\n")
@@ -55,7 +56,7 @@ def _whole(lines: Iterator[str]) -> Iterator[Block]:
 
 
 def split_at(blocks: Iterator[Block], characters: int) -> Iterator[tuple[Block, bool]]:
-    """Yield the blocks with whether they lie behind the first so many characters; one is cut in two there."""
+    """Split blocks after so many characters; yield each block and whether it lies after the split."""
     left = characters
     for text, ends in blocks:
         if left >= len(text):

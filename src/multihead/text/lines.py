@@ -1,4 +1,4 @@
-"""Lines of a text file, plain or compressed, or of standard input; every fault is named with its place."""
+"""Reader for the lines of a text file, plain or compressed, or of standard input."""
 
 import gzip
 import io
@@ -15,40 +15,42 @@ import zstandard
 from multihead.errors import UserError
 
 STDIN = "-"
-LONGEST_LINE = 1 << 26
-"""A line beyond this many bytes (64 MiB) is no text; reading stops before memory does."""
+MAX_LINE_BYTES = 1 << 26
+"""Lines of more than 64 MiB are refused, so that a file that is not text cannot exhaust memory."""
 
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 class _Lines(Protocol):
-    """What is read of an opened file, compressed or not."""
+    """An open file, decompressed."""
 
     def readline(self, size: int, /) -> bytes: ...
 
 
 def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
-    """Yield the lines of a file, without their ends.
+    """Yield the lines of a file without their line ends.
 
-    Lines end with LF alone; a CR before it and a byte-order mark at the start are stripped. Everything
-    else stays in its line, U+2028 and U+0085 too, so that two files stay aligned.
+    Only LF ends a line; a CR before it and a byte-order mark at the start of the file are stripped. U+2028,
+    U+0085 and the like stay in the line, so that parallel files stay aligned.
 
     Args:
-        path: a file, plain or compressed by gzip, xz or zstandard (told by content); "-" is standard input.
-        encoding: its text encoding.
+        path: a file, plain or compressed with gzip, xz or zstandard (detected by content); "-" is standard
+            input.
+        encoding: text encoding.
 
     Raises:
-        UserError: file missing, unreadable or damaged; encoding unknown; invalid bytes; a NUL byte.
+        UserError: the file is missing, unreadable or damaged, the encoding is unknown, or the text has
+            invalid bytes or a NUL byte.
     """
     _check_encoding(encoding)
     place = "standard input" if path == STDIN else path
     with _opened(path) as binary:
         for number, raw in enumerate(_raw_lines(binary, place), start=1):
             if b"\0" in raw:
-                remedy = "Remove it; or convert the file to UTF-8 if it is UTF-16."
+                remedy = "Remove it, or convert the file to UTF-8 if it is UTF-16."
                 if number == 1 and raw.startswith(b"PK\x03\x04"):
-                    remedy = "It is an archive (.zip): unpack it, and name its files."
+                    remedy = "This is a .zip archive: unpack it, and name its files."
                 raise UserError("a NUL byte", place=f"{place}:{number}", remedy=remedy)
             try:
                 line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
@@ -58,7 +60,7 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
 
 
 def file_kind(path: str) -> str:
-    """Return the extension that says what is in a file, lower-case, that of a compression left off.
+    """Return the extension of a file in lower case, without that of its compression.
 
     >>> file_kind("corpus/train.TSV.gz")
     '.tsv'
@@ -69,7 +71,7 @@ def file_kind(path: str) -> str:
 
 @contextmanager
 def _opened(path: str) -> Iterator[_Lines]:
-    """Open for reading, decompressing; what the system refuses becomes a UserError."""
+    """Open a file for reading, decompressed; an operating system error becomes a ``UserError``."""
     if path == STDIN:
         yield _decompressed(sys.stdin.buffer, path)
         return
@@ -86,24 +88,26 @@ def _opened(path: str) -> Iterator[_Lines]:
 
 
 def _nearby(path: str) -> str:
-    """Return a remedy for a missing file, with the same file under another compression where there is one."""
+    """Return a remedy for a missing file: the same file with another compression, if there is one."""
     here = Path(path)
     stem = here.with_suffix("") if here.suffix in _MAGIC else here
     for suffix in ("", *_MAGIC):
         other = stem.with_name(stem.name + suffix)
         if other.is_file():
             return f"There is {other}."
-    return "Check the name and the folder it is looked for in."
+    return "Check its name and folder."
 
 
 def _decompressed(binary: IO[bytes], path: str) -> _Lines:
-    """Wrap a stream by what its first bytes say it is."""
+    """Wrap a stream in the decompressor that its first bytes call for."""
     buffered = binary if isinstance(binary, io.BufferedReader) else io.BufferedReader(binary)  # type: ignore[type-var]
     head = buffered.peek(8)[:8]
     kind = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), "")
     named = Path(path).suffix.lower()
     if head and named in _MAGIC and kind != named:
-        raise UserError(f"not a {named} file in spite of its name", place=path, remedy="Rename or repack it.")
+        raise UserError(
+            f"not a {named} file, despite its name", place=path, remedy="Rename or recompress it."
+        )
     if kind == ".gz":
         return gzip.open(buffered)
     if kind == ".xz":
@@ -114,7 +118,7 @@ def _decompressed(binary: IO[bytes], path: str) -> _Lines:
 
 
 class _Zstandard(io.RawIOBase):
-    """Frames of a .zst file, one after the other. The library's own reader takes a cut file for a whole."""
+    """Reader for the frames of a .zst file. Unlike the library's own, it detects a truncated file."""
 
     def __init__(self, binary: IO[bytes]) -> None:
         super().__init__()
@@ -133,7 +137,7 @@ class _Zstandard(io.RawIOBase):
             if self._frame.eof:
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
                 self._inside = False
-            # Little at a time: it may unfold to 32,000 times as much.
+            # Small reads, because the data may expand 32,000-fold.
             raw = raw or self._binary.read(512)
             if not raw:
                 if self._inside:
@@ -147,35 +151,38 @@ class _Zstandard(io.RawIOBase):
 
 
 def _raw_lines(binary: _Lines, place: str) -> Iterator[bytes]:
-    """Yield lines as bytes, their ends included."""
+    """Yield lines as bytes, line ends included."""
     number = 0
     try:
-        while raw := binary.readline(LONGEST_LINE):
+        while raw := binary.readline(MAX_LINE_BYTES):
             number += 1
-            if len(raw) == LONGEST_LINE:
-                fact = f"a line of more than {LONGEST_LINE >> 20} MiB"
+            if len(raw) == MAX_LINE_BYTES:
+                fact = f"a line of more than {MAX_LINE_BYTES >> 20} MiB"
                 raise UserError(fact, place=f"{place}:{number}", remedy="Is this a text file?")
             yield raw
     except _DAMAGE as error:
-        fact = f"the compressed file is damaged or cut off ({error})"
-        raise UserError(fact, place=f"{place}:{number + 1}", remedy="Fetch or pack it again.") from error
+        fact = f"the compressed file is damaged or truncated ({error})"
+        raise UserError(
+            fact, place=f"{place}:{number + 1}", remedy="Download or compress it again."
+        ) from error
 
 
 def _undecodable(error: UnicodeDecodeError, encoding: str, place: str) -> UserError:
     byte, column = error.object[error.start], error.start + 1
-    remedy = "Convert the file to UTF-8, or say what it is: --data.encoding (or --encoding) latin-1."
+    remedy = "Convert the file to UTF-8, or give its encoding: --data.encoding (or --encoding) latin-1."
     return UserError(
         f"not {encoding.upper()} (byte 0x{byte:02X} at column {column})", place=place, remedy=remedy
     )
 
 
 def _check_encoding(encoding: str) -> None:
-    """Refuse names that Python does not know, and encodings whose line end is more than the byte LF."""
+    """Refuse unknown encodings, and those in which a line feed is not the single byte 0x0A."""
     try:
         plain = "\n".encode(encoding) == b"\n"
     except (LookupError, ValueError):
         fact = f"unknown text encoding {encoding!r}"
-        raise UserError(fact, place="data.encoding", remedy="Usual ones: utf-8, latin-1, euc-kr.") from None
+        remedy = "Common ones: utf-8, latin-1, euc-kr."
+        raise UserError(fact, place="data.encoding", remedy=remedy) from None
     if not plain:
         remedy = "Convert the files to UTF-8 first, e.g. with iconv."
         raise UserError(f"{encoding} cannot be read line by line", place="data.encoding", remedy=remedy)

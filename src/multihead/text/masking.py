@@ -1,4 +1,4 @@
-"""Tokenizers that know a symbol for a gap."""
+"""Tokenizers with a [MASK] token, for masked language models."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ NAMES = (MASK, "<mask>")
 
 
 def learn(texts: Iterable[str], settings: MaskedSettings, *, lowercase: bool) -> Tokenizer:
-    """Learn a tokenizer with the symbol [MASK] as its last; see ``text.training.train``."""
+    """Train a tokenizer whose last token is [MASK]; see ``text.training.train``."""
     plain = TokenizerSettings(
         kind=settings.kind,
         vocab_size=max(1, settings.vocab_size - 1),
@@ -25,7 +25,7 @@ def learn(texts: Iterable[str], settings: MaskedSettings, *, lowercase: bool) ->
 
 
 def with_mask(tokenizer: Tokenizer) -> Tokenizer:
-    """Return the tokenizer with [MASK] in its vocabulary; itself where it has it."""
+    """Return the tokenizer with [MASK] added to its vocabulary, or itself if it has a mask token."""
     if mask_id(tokenizer) is not None:
         return tokenizer
     content = json.loads(tokenizer.to_json())
@@ -38,24 +38,24 @@ def with_mask(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def mask_id(tokenizer: Tokenizer) -> int | None:
-    """Return the id of the symbol for a gap, None if there is none."""
+    """Return the id of the mask token, or None if the vocabulary has none."""
     ids = range(tokenizer.vocab_size - 1, -1, -1)
     return next((number for number in ids if tokenizer.piece(number) in NAMES), None)
 
 
-def encode_with_gaps(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the ids of a text in which "[MASK]" stands for gaps.
+def encode_masked(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Return the token ids of a text in which each "[MASK]" stands for one mask token.
 
     Raises:
-        UserError: there is no gap; the tokenizer has no symbol for it.
+        UserError: the text has no [MASK], or the vocabulary no mask token.
     """
-    gap = mask_id(tokenizer)
-    if gap is None:
-        raise UserError("the vocabulary has no symbol for a gap", place="tokenizer")
+    mask = mask_id(tokenizer)
+    if mask is None:
+        raise UserError("the vocabulary has no mask token", place="tokenizer")
     parts = text.split(MASK)
     if len(parts) == 1:
-        raise UserError("there is no gap in the text", place="text", remedy=f"Write {MASK} where it is.")
+        raise UserError(f"no {MASK} in the text", place="text", remedy=f"Write {MASK} for the missing token.")
     ids = tokenizer.encode(parts[0])
     for part in parts[1:]:
-        ids += [gap, *tokenizer.encode(part)]
+        ids += [mask, *tokenizer.encode(part)]
     return ids

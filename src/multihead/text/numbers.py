@@ -1,7 +1,7 @@
-"""Number words in two languages: a corpus that needs no files, and that cannot be learned by heart.
+"""A generated parallel corpus of number words, for the quickstart.
 
-Eight compound numerals, ``HELD_OUT``, occur nowhere in training, alone or in larger numbers: a model that
-says "forty-two" must have put it together from "forty" and "two".
+The eight compound numerals of ``HELD_OUT`` never occur in training, alone or within a larger number. A model
+that outputs "forty-two" has composed it from "forty" and "two" and has not memorised it.
 """
 
 import random
@@ -16,9 +16,9 @@ from multihead.errors import UserError
 
 PAIRS = ("de-en", "ko-en")
 HELD_OUT = (42, 24, 35, 57, 68, 73, 86, 91)
-"""Every tens (20 to 90) once and every unit but nine once, so each is still met in seven other company."""
-SHOWN = (42, 142, 86, 1234, 4242, 12_345, 57_024, 342_091, 700_007, 999_999)
-"""The first test numbers."""
+"""Each ten (20 to 90) and each unit but 9 once, so training has each of them in at least seven others."""
+SAMPLES = (42, 142, 86, 1234, 4242, 12_345, 57_024, 342_091, 700_007, 999_999)
+"""The first numbers of the test set."""
 
 TRAIN, VALID, TEST = 20_000, 500, 1000
 _DIGITS = (3, 4, 5, 6)
@@ -28,13 +28,13 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class NumberCorpus:
-    """Pairs of number words; no number is in two parts.
+    """Pairs of number words in three disjoint splits.
 
     Attributes:
         pair: the languages, e.g. "de-en".
-        train: without any numeral of ``HELD_OUT``.
-        valid: to choose by.
-        test: to report; begins with ``SHOWN``.
+        train: training set, without any numeral of ``HELD_OUT``.
+        valid: validation set.
+        test: test set; begins with ``SAMPLES``.
     """
 
     pair: str
@@ -44,28 +44,28 @@ class NumberCorpus:
 
 
 def make(pair: str, seed: int) -> NumberCorpus:
-    """Make the corpus: 20,000 pairs to train on, 500 to validate, 1,000 to test, from zero to 999,999.
+    """Return the corpus: 20,000 training, 500 validation and 1,000 test pairs of numbers from 0 to 999,999.
 
     Raises:
-        UserError: a pair of languages that is not in ``PAIRS``.
+        UserError: the language pair is not in ``PAIRS``.
     """
     if pair not in PAIRS:
         fact = f"no number words for {pair!r}"
-        raise UserError(fact, place="pair", remedy=f"There are {' and '.join(PAIRS)}.")
-    unseen = [_said(number, pair) for number in HELD_OUT]
+        raise UserError(fact, place="pair", remedy=f"Choose {' or '.join(PAIRS)}.")
+    unseen = [_in_words(number, pair) for number in HELD_OUT]
     numbers = _numbers(random.Random(seed))
-    test = {number: _said(number, pair) for number in SHOWN}
+    test = {number: _in_words(number, pair) for number in SAMPLES}
     while len(test) < TEST:
         number = next(numbers)
-        test[number] = _said(number, pair)
+        test[number] = _in_words(number, pair)
     valid: dict[int, Pair] = {}
     while len(valid) < VALID:
         if (number := next(numbers)) not in test:
-            valid[number] = _said(number, pair)
+            valid[number] = _in_words(number, pair)
     train: dict[int, Pair] = {}
     for number in chain(range(100), numbers):
         if number not in test and number not in valid:
-            source, target = _said(number, pair)
+            source, target = _in_words(number, pair)
             if not any(left in source or right in target for left, right in unseen):
                 train[number] = source, target
         if len(train) == TRAIN:
@@ -74,7 +74,7 @@ def make(pair: str, seed: int) -> NumberCorpus:
 
 
 def write_files(corpus: NumberCorpus, folder: Path) -> None:
-    """Write train.de, train.en, valid.de, ... into a folder, which is made where it is missing."""
+    """Write train.de, train.en, valid.de, ... into a folder, creating it if needed."""
     folder.mkdir(parents=True, exist_ok=True)
     for part, pairs in {"train": corpus.train, "valid": corpus.valid, "test": corpus.test}.items():
         for language, lines in zip(corpus.pair.split("-"), zip(*pairs, strict=True), strict=True):
@@ -82,13 +82,13 @@ def write_files(corpus: NumberCorpus, folder: Path) -> None:
             (folder / f"{part}.{language}").write_text(text, encoding="utf-8", newline="\n")
 
 
-def _numbers(chance: random.Random) -> Iterator[int]:
-    """Yield numbers of three to six digits, as many of each length."""
+def _numbers(generator: random.Random) -> Iterator[int]:
+    """Yield random numbers of three to six digits, all four lengths equally often."""
     while True:
-        digits = chance.choice(_DIGITS)
-        yield chance.randrange(10 ** (digits - 1), 10**digits)
+        digits = generator.choice(_DIGITS)
+        yield generator.randrange(10 ** (digits - 1), 10**digits)
 
 
-def _said(number: int, pair: str) -> Pair:
+def _in_words(number: int, pair: str) -> Pair:
     source, target = pair.split("-")
     return num2words(number, lang=source), num2words(number, lang=target)

@@ -1,6 +1,7 @@
-"""Sentences made worse on purpose, to see what a model makes of them: cut, with gaps, out of order.
+"""Perturbed inputs for robustness tests: truncation, word drop and local shuffling.
 
-Noise as of Lample et al. 2018, sec. 2.3. Everything random follows from (seed, number of the sentence).
+Word drop and shuffling as in Lample et al. 2018, sec. 2.3. All randomness is a function of (seed, sentence
+number).
 """
 
 import random
@@ -10,30 +11,30 @@ Perturbation = Literal["trim", "omit", "permute"]
 
 
 def perturb(text: str, how: Perturbation, rate: float, *, seed: int = 1, number: int = 0) -> str:
-    """Return a sentence made worse; at least one word is left of it.
+    """Return a perturbed sentence of at least one word.
 
     Args:
-        text: words set apart by spaces.
-        how: ``trim`` cuts this part off the end; ``omit`` leaves out each word with this chance; ``permute``
-            shuffles, and no word moves further than this part of the sentence.
-        rate: 0 (nothing happens) to 1.
-        seed: of the chances.
-        number: of the sentence, so that each has chances of its own.
+        text: words separated by white space.
+        how: ``trim`` removes this fraction of the words from the end, ``omit`` drops each word with this
+            probability, ``permute`` shuffles, moving no word by more than this fraction of the sentence.
+        rate: from 0 (no change) to 1.
+        seed: seeds the perturbation.
+        number: number of the sentence; each is perturbed differently.
     """
     words = text.split()
     if not words or not rate:
         return text
-    chance = random.Random(f"{seed} {number} {how}")
+    generator = random.Random(f"{seed} {number} {how}")
     if how == "trim":
         left = words[: max(1, len(words) - round(rate * len(words)))]
     elif how == "omit":
-        left = [word for word in words if chance.random() >= rate] or [chance.choice(words)]
+        left = [word for word in words if generator.random() >= rate] or [generator.choice(words)]
     else:
-        left = permuted(words, round(rate * len(words)), chance)
+        left = permuted(words, round(rate * len(words)), generator)
     return " ".join(left)
 
 
-def permuted(words: list[str], furthest: int, chance: random.Random) -> list[str]:
-    """Return the words in another order, none further than ``furthest`` places from where it was."""
-    keys = [place + chance.uniform(0, furthest + 1) for place in range(len(words))]
+def permuted(words: list[str], max_distance: int, generator: random.Random) -> list[str]:
+    """Return the words in random order, none moved by more than ``max_distance`` positions."""
+    keys = [place + generator.uniform(0, max_distance + 1) for place in range(len(words))]
     return [words[place] for place in sorted(range(len(words)), key=keys.__getitem__)]

@@ -1,4 +1,4 @@
-"""What vocabularies are made of: characters, words and merged pieces, counted in an order of their own."""
+"""The deterministic steps of tokenizer training: normalisation, pre-tokenisation, counts, BPE merges."""
 
 import json
 from collections import Counter
@@ -8,18 +8,18 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Library
 
 COVERAGE = 0.9999
-"""Part of the text whose characters become pieces; the rare others are spelt in bytes, or unknown."""
+"""Character coverage: fraction of the text whose characters become pieces; rarer ones are spelt in bytes."""
 BYTES = tuple(f"<0x{value:02X}>" for value in range(256))
-"""Pieces that together spell any character in UTF-8, named as in SentencePiece."""
-LONGEST_PIECE = 32
-"""Characters of a merged piece at most: beyond are rows of signs and other waste."""
+"""Byte pieces, which spell any character in UTF-8 (byte fallback); named as in SentencePiece."""
+MAX_PIECE_CHARS = 32
+"""Maximum length of a merged piece, in characters; longer ones are mostly rows of punctuation."""
 
 _APART = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}ー"
-"""Scripts that are written without a space, or with particles, after words of other scripts."""
+"""Scripts that may follow a word of another script without a space."""
 
 
 def normalizer(lowercase: bool) -> normalizers.Normalizer:
-    """Return what is done to a text first: (lower case,) NFC, and spaces made single."""
+    """Return the normaliser: lower case if asked for, NFC, runs of spaces collapsed, ends stripped."""
     return normalizers.Sequence(
         [
             *([normalizers.Lowercase()] if lowercase else []),
@@ -30,19 +30,19 @@ def normalizer(lowercase: bool) -> normalizers.Normalizer:
     )
 
 
-def spaces() -> pre_tokenizers.PreTokenizer:
-    """Return the cutter at spaces: a word starts with "▁", which stands for the space before it."""
+def whitespace_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
+    """Return the pre-tokenizer that splits at spaces; "▁" marks the start of a word (SentencePiece)."""
     return pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
 
 
-def parts(split_digits: bool, *, runs: bool = True) -> pre_tokenizers.PreTokenizer:
-    """Return the cutter at spaces and, within words, between letters, digits and punctuation.
+def script_pre_tokenizer(split_digits: bool, *, runs: bool = True) -> pre_tokenizers.PreTokenizer:
+    """Return the pre-tokenizer that splits at spaces and between letters, digits and punctuation.
 
-    Hangul, Han with kana, and the letters of all other scripts are kept apart too, as in SentencePiece.
+    As in SentencePiece, it also splits between Hangul, Han with kana, and all other scripts.
 
     Args:
-        split_digits: whether every digit is a part of its own.
-        runs: whether adjacent punctuation is one part.
+        split_digits: make every digit a part of its own.
+        runs: keep adjacent punctuation in one part.
     """
     words = [
         r"▁?\p{Hangul}+",
@@ -52,11 +52,13 @@ def parts(split_digits: bool, *, runs: bool = True) -> pre_tokenizers.PreTokeniz
         r"▁?[^\p{L}\p{M}\p{N}▁]" + ("+" if runs else ""),
         "▁",
     ]
-    return pre_tokenizers.Sequence([spaces(), pre_tokenizers.Split(Regex("|".join(words)), "isolated")])
+    return pre_tokenizers.Sequence(
+        [whitespace_pre_tokenizer(), pre_tokenizers.Split(Regex("|".join(words)), "isolated")]
+    )
 
 
 def alphabet(lines: Iterable[str]) -> list[str]:
-    """Return the most frequent characters, enough for ``COVERAGE`` of the text, ordered by code point."""
+    """Return the most frequent characters that make up ``COVERAGE`` of the text, sorted by code point."""
     counts: Counter[str] = Counter()
     for line in lines:
         counts.update(line)
@@ -69,45 +71,45 @@ def alphabet(lines: Iterable[str]) -> list[str]:
     return sorted(ranked)
 
 
-def count(lines: Iterable[str], cutter: pre_tokenizers.PreTokenizer) -> Counter[str]:
-    """Return how often each word or part of a word occurs."""
+def count(lines: Iterable[str], pre_tokenizer: pre_tokenizers.PreTokenizer) -> Counter[str]:
+    """Return the count of each part that the pre-tokenizer yields."""
     words = Counter(word for line in lines for word in line.split(" "))
     counts: Counter[str] = Counter()
     for word, times in words.items():
-        for part, _ in cutter.pre_tokenize_str(word):
+        for part, _ in pre_tokenizer.pre_tokenize_str(word):
             counts[part] += times
     return counts
 
 
 def by_count(counts: Counter[str]) -> list[str]:
-    """Return the counted strings, most frequent first, equally frequent ones by code point."""
+    """Return the strings by falling count, ties by code point."""
     return sorted(counts, key=lambda text: (-counts[text], text))
 
 
-def merged(
+def bpe_pieces(
     lines: Iterable[str],
-    letters: Sequence[str],
-    cutter: pre_tokenizers.PreTokenizer,
+    characters: Sequence[str],
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
     size: int,
     min_frequency: int,
 ) -> list[str]:
-    """Return the pieces of byte-pair encoding (Sennrich et al. 2016): the letters, then merged ones in order.
+    """Train byte-pair encoding (Sennrich et al. 2016); return the characters, then the merged pieces by rank.
 
     Args:
         lines: normalised text.
-        letters: the characters to start from; others are left out.
-        cutter: no merge reaches over the parts that it makes.
-        size: pieces wanted in all; fewer come back where no two pieces meet ``min_frequency`` times.
-        min_frequency: how often two pieces must meet in order to be merged.
+        characters: the initial alphabet; other characters are ignored.
+        pre_tokenizer: bounds the merges: no piece spans two of its parts.
+        size: total number of pieces; fewer are returned when no pair reaches ``min_frequency``.
+        min_frequency: minimum count of a pair to be merged.
     """
     library = Library(models.BPE())
-    library.pre_tokenizer = cutter
+    library.pre_tokenizer = pre_tokenizer
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         min_frequency=min_frequency,
-        initial_alphabet=list(letters),
-        limit_alphabet=len(letters),
-        max_token_length=LONGEST_PIECE,
+        initial_alphabet=list(characters),
+        limit_alphabet=len(characters),
+        max_token_length=MAX_PIECE_CHARS,
         show_progress=False,
     )
     library.train_from_iterator(lines, trainer)
@@ -116,11 +118,11 @@ def merged(
 
 
 def complete_merges(pieces: Sequence[str]) -> list[tuple[str, str]]:
-    """Return all pairs of pieces that make a piece, in the order of the pieces they make.
+    """Return every pair of pieces that concatenates to a piece, in the order of the results.
 
-    A trainer notes one pair for each piece, the one it met most often. With all of them the rule is that
-    of SentencePiece: whatever two neighbours make the earliest piece are merged.
+    The trainer records one pair a piece, its most frequent one. All of them together give SentencePiece's
+    rule: merge the neighbours whose concatenation has the highest score.
     """
-    known = set(pieces)
-    cuts = ((piece[:cut], piece[cut:]) for piece in pieces for cut in range(1, len(piece)))
-    return [(left, right) for left, right in cuts if left in known and right in known]
+    vocabulary = set(pieces)
+    splits = ((piece[:at], piece[at:]) for piece in pieces for at in range(1, len(piece)))
+    return [(left, right) for left, right in splits if left in vocabulary and right in vocabulary]

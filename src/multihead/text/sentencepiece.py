@@ -1,7 +1,7 @@
-"""A BPE tokenizer as a SentencePiece model, for the many programs that read those.
+"""Export of a BPE tokenizer as a SentencePiece model.
 
-The file is a protocol buffer (``sentencepiece_model.proto``) of which we need strings, whole numbers
-and floats, so it is written here by hand; no package is needed.
+The file is a protocol buffer (``sentencepiece_model.proto``). It needs only strings, integers and floats, so
+they are encoded here, without a dependency.
 """
 
 import struct
@@ -17,13 +17,13 @@ _BPE = 2
 
 
 def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
-    """Return the contents of a ``.model`` file that gives the same ids.
+    """Return the contents of a ``.model`` file that gives the same ids for normalised text.
 
-    SentencePiece is given text as ``tokenizer.normalize`` returns it: it handles spaces by itself, but
-    not NFC and lower case (its own charts of characters know neither without compatibility forms).
+    Pass SentencePiece text from ``tokenizer.normalize``. The model handles spaces itself, but neither NFC nor
+    lower case: SentencePiece's normalisation rules offer them only together with compatibility forms.
 
     Raises:
-        UserError: not a BPE tokenizer with byte pieces, as trained here.
+        UserError: not a BPE tokenizer with byte fallback trained by multihead.
     """
     _check(tokenizer)
     kinds = {tokenizer.unk_id: _UNKNOWN}
@@ -32,7 +32,7 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     for number in range(tokenizer.vocab_size):
         piece = tokenizer.piece(number)
         kind = kinds.get(number, _BYTE if piece in BYTES else _NORMAL)
-        # Higher scores are merged first: minus the id.
+        # The highest score is merged first, hence minus the id.
         score = -float(number) if kind == _NORMAL else 0.0
         pieces += _message(1, _text(1, piece) + _float(2, score) + _number(3, kind))
     trainer = (
@@ -54,18 +54,18 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
 
 
 def _check(tokenizer: Tokenizer) -> None:
-    """Refuse what SentencePiece would cut in other ways."""
-    model, cutter = tokenizer.content["model"], tokenizer.content["pre_tokenizer"] or {}
+    """Refuse a tokenizer that SentencePiece would not reproduce."""
+    model, pre_tokenizer = tokenizer.content["model"], tokenizer.content["pre_tokenizer"] or {}
     names = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
-    normal = [name for id, name in enumerate(names) if id not in tokenizer.controls and name not in BYTES]
+    normal = [name for id, name in enumerate(names) if id not in tokenizer.special_ids and name not in BYTES]
     if not (
         model["type"] == "BPE"
         and model["byte_fallback"]
         and set(BYTES) <= set(names)
-        and cutter.get("type") == "Metaspace"
+        and pre_tokenizer.get("type") == "Metaspace"
         and [tuple(pair) for pair in model["merges"]] == complete_merges(normal)
     ):
-        fact = "only a BPE tokenizer trained by multihead can be written as a SentencePiece model"
+        fact = "only a BPE tokenizer trained by multihead can be exported to SentencePiece"
         raise UserError(fact, place="tokenizer", remedy='Train one with tokenizer.kind = "bpe" (or "chars").')
 
 
@@ -86,7 +86,7 @@ def _message(field: int, content: bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Return a whole number in groups of seven bits, the lowest first; an eighth says whether more follow."""
+    """Encode an integer as a varint: seven bits a byte, lowest first; the eighth bit marks continuation."""
     groups = bytearray()
     while value > 127:
         groups.append(value & 127 | 128)

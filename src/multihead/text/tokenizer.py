@@ -1,4 +1,4 @@
-"""Text to piece ids and back: a thin shell around the ``tokenizers`` library."""
+"""Text to token ids and back: a thin wrapper around the ``tokenizers`` library."""
 
 import hashlib
 import json
@@ -15,26 +15,26 @@ from multihead import disk
 from multihead.errors import UserError
 
 PAD, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
-CONTROLS = (PAD, UNKNOWN, BEGIN, END)
-"""The special symbols of a vocabulary trained here; their ids are their places."""
+SPECIAL_TOKENS = (PAD, UNKNOWN, BEGIN, END)
+"""Special tokens of a vocabulary trained here, in the order of their ids."""
 
-ONLY = "<|endoftext|>"
-"""GPT-2's only special symbol, which serves for all."""
-_ALSO_CALLED = {
-    PAD: (PAD, "[PAD]", ONLY),
-    UNKNOWN: (UNKNOWN, "[UNK]", ONLY),
-    # The last: where there is no begin symbol, a decoder begins with padding, as Marian's does.
-    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", ONLY, PAD),
-    END: (END, "[SEP]", "<eos>", "[EOS]", ONLY),
+END_OF_TEXT = "<|endoftext|>"
+"""GPT-2's only special token, which stands for all four."""
+_ALIASES = {
+    PAD: (PAD, "[PAD]", END_OF_TEXT),
+    UNKNOWN: (UNKNOWN, "[UNK]", END_OF_TEXT),
+    # PAD last: without a begin token, a decoder starts from padding, as Marian's does.
+    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", END_OF_TEXT, PAD),
+    END: (END, "[SEP]", "<eos>", "[EOS]", END_OF_TEXT),
 }
 _WORD_MARKS = ("▁", "Ġ")
-"""How a piece says that a word starts with it (Metaspace, byte-level)."""
+"""Prefixes that mark the start of a word (Metaspace, byte-level)."""
 
 T = TypeVar("T")
 
 
 class Piece(NamedTuple):
-    """A piece of a text: ``text[start:end]`` is what it stands for, without the space before it."""
+    """A token of a text; ``text[start:end]`` is what it covers, without the space before it."""
 
     id: int
     text: str
@@ -43,12 +43,12 @@ class Piece(NamedTuple):
 
 
 class Tokenizer:
-    """A vocabulary of pieces, and the rules by which text is cut into them.
+    """A subword vocabulary, and the rules that segment text into it.
 
-    Encoding never yields a begin, end or padding id: where such a symbol's name stands in a text, it is
-    text. ``decode(encode(text))`` is ``normalize(text)`` wherever nothing was unknown. For tokenizers
-    trained here that is: canonical composition (NFC), lower case if asked for, U+2581 taken for a space,
-    runs of spaces made one, and spaces at either end dropped. Every other character stays.
+    Encoding never yields a begin, end or padding id: the name of a special token in a text is text.
+    ``decode(encode(text))`` equals ``normalize(text)`` unless a token is unknown. A tokenizer trained here
+    normalises to NFC, and to lower case if asked for; U+2581 becomes a space, runs of spaces collapse, and
+    spaces at the ends are stripped. All other characters are preserved.
     """
 
     def __init__(self, library: Library, *, place: str = "tokenizer") -> None:
@@ -57,14 +57,14 @@ class Tokenizer:
         self.vocab_size = len(vocabulary)
         self._pieces = sorted(vocabulary, key=vocabulary.__getitem__)
         if [vocabulary[piece] for piece in self._pieces] != list(range(self.vocab_size)):
-            remedy = "Each id from 0 to the size of the vocabulary must stand for one piece."
+            remedy = "Number the tokens from 0, each with an id of its own."
             raise UserError("the ids have gaps or repeat", place=place, remedy=remedy)
-        self.pad_id = _control(vocabulary, PAD, place)
-        self.unk_id = _control(vocabulary, UNKNOWN, place)
-        self.bos_id = _control(vocabulary, BEGIN, place)
-        self.eos_id = _control(vocabulary, END, place)
-        self._silent = {self.pad_id, self.bos_id, self.eos_id}
-        self.controls = frozenset({self.unk_id, *self._silent})
+        self.pad_id = _special_id(vocabulary, PAD, place)
+        self.unk_id = _special_id(vocabulary, UNKNOWN, place)
+        self.bos_id = _special_id(vocabulary, BEGIN, place)
+        self.eos_id = _special_id(vocabulary, END, place)
+        self._skipped = {self.pad_id, self.bos_id, self.eos_id}
+        self.special_ids = frozenset({self.unk_id, *self._skipped})
         marks = (mark for mark in _WORD_MARKS if any(piece.startswith(mark) for piece in self._pieces))
         self._word_mark = next(marks, "")
         library.no_padding()
@@ -73,11 +73,11 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a ``tokenizer.json``, written here or elsewhere.
+        """Read a ``tokenizer.json`` of the ``tokenizers`` library.
 
         Raises:
-            UserError: no such file, not a tokenizer, or one without padding, unknown, begin and end symbols
-                (where no begin symbol is known, padding is that too).
+            UserError: no such file, not a tokenizer, or one without a padding, unknown or end token (the
+                padding token serves as the begin token if there is none).
         """
         try:
             text = disk.content(Path(path)).decode("utf-8")
@@ -88,25 +88,25 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, text: str, *, place: str = "tokenizer") -> Self:
-        """Return the tokenizer that ``to_json`` wrote; raises as ``load`` does."""
+        """Return the tokenizer from the contents of a ``tokenizer.json``; raises as ``load`` does."""
         try:
             content = json.loads(text)
             for token in content["added_tokens"]:
-                token["special"] |= any(token["content"] in names for names in _ALSO_CALLED.values())
+                token["special"] |= any(token["content"] in names for names in _ALIASES.values())
             if content["model"].get("dropout"):
-                content["model"]["dropout"] = None  # not to be seeded: see ``bpe_dropout``
+                content["model"]["dropout"] = None  # cannot be seeded; see ``bpe_dropout``
             library = Library.from_str(json.dumps(content))
-            # Some faults show only when something unknown is met.
+            # Some defects appear only at the first unknown character.
             library.encode("\U0010fffd a", add_special_tokens=False)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # the library raises nothing narrower than Exception; or it panics
-            remedy = "A tokenizer.json as the tokenizers library writes it is needed."
+        except BaseException as error:  # the library raises plain Exception, or panics
+            remedy = "Give a tokenizer.json of the tokenizers library."
             raise UserError(f"not a tokenizer ({error})", place=place, remedy=remedy) from None
         return cls(library, place=place)
 
     def lowercased(self) -> Self:
-        """Return this tokenizer with all text lower-cased first; itself where it does so already."""
+        """Return the tokenizer with lower-casing in its normaliser; itself if it has that already."""
         if self.normalize("A") == "a":
             return self
         steps = [{"type": "Lowercase"}, *filter(None, [self.content["normalizer"]])]
@@ -118,7 +118,7 @@ class Tokenizer:
         Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     def to_json(self) -> str:
-        """Return the contents of a ``tokenizer.json``: the same bytes for the same tokenizer."""
+        """Return the contents of a ``tokenizer.json``, deterministically."""
         return json.dumps(self.content, ensure_ascii=False, indent=1) + "\n"
 
     @cached_property
@@ -127,25 +127,25 @@ class Tokenizer:
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def normalize(self, text: str) -> str:
-        """Return a text as it is before it is cut."""
+        """Return the normalised text, as it is segmented."""
         normalizer = self._library.normalizer
         return normalizer.normalize_str(text) if normalizer else text
 
     def encode(self, text: str) -> list[int]:
-        """Return a text's piece ids, without begin and end symbols."""
-        return _told(lambda: list(self._library.encode(text, add_special_tokens=False).ids))
+        """Return the token ids of a text, without begin and end tokens."""
+        return _guarded(lambda: list(self._library.encode(text, add_special_tokens=False).ids))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return ``encode`` of each text, on all cores."""
-        found = _told(lambda: self._library.encode_batch_fast(list(texts), add_special_tokens=False))
+        """Return ``encode`` of each text, computed on all cores."""
+        found = _guarded(lambda: self._library.encode_batch_fast(list(texts), add_special_tokens=False))
         return [encoding.ids for encoding in found]
 
     def pieces(self, text: str) -> list[Piece]:
-        """Return a text's pieces with their places in it.
+        """Return the tokens of a text with their offsets.
 
-        The bytes of a character that is not in the vocabulary all have the place of that character.
+        All byte tokens of a character have the offsets of that character.
         """
-        found = _told(lambda: self._library.encode(text, add_special_tokens=False))
+        found = _guarded(lambda: self._library.encode(text, add_special_tokens=False))
         placed = []
         for number, piece, (start, end) in zip(found.ids, found.tokens, found.offsets, strict=True):
             spaces = len(text[start:end]) - len(text[start:end].lstrip(" ▁"))
@@ -153,71 +153,71 @@ class Tokenizer:
         return placed
 
     def decode(self, ids: Iterable[int], unknown: Sequence[str] = ()) -> str:
-        """Return the text that ids stand for; begin, end and padding are left out.
+        """Return the text of token ids; begin, end and padding tokens are skipped.
 
         Args:
-            ids: pieces.
-            unknown: words to put in the places of unknown pieces, in order; past the last one "<unk>" stands.
+            ids: token ids.
+            unknown: words that replace unknown tokens, in order; once they run out, "<unk>" is used.
         """
         words = iter(unknown)
         pieces = [
             f"{self._word_mark}{next(words, UNKNOWN)}" if number == self.unk_id else self._pieces[number]
             for number in map(int, ids)
-            if number not in self._silent
+            if number not in self._skipped
         ]
         decoder = self._library.decoder
-        return _told(lambda: str(decoder.decode(pieces))) if decoder else " ".join(pieces)
+        return _guarded(lambda: str(decoder.decode(pieces))) if decoder else " ".join(pieces)
 
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
         """Return ``decode`` of each sequence."""
         return [self.decode(ids) for ids in batch]
 
     def piece(self, number: int) -> str:
-        """Return the piece of an id, as the vocabulary writes it."""
+        """Return the token with this id, as the vocabulary spells it."""
         return self._pieces[number]
 
     @cached_property
     def word_starts(self) -> npt.NDArray[np.bool_]:
-        """For each id of the vocabulary, whether a word starts with it, (V,). Control symbols are words."""
+        """True for each token that starts a word, (V,). Special tokens count as words."""
         prefix = self.content["model"].get("continuing_subword_prefix")
         if prefix:
             return np.array([not piece.startswith(prefix) for piece in self._pieces])
         starts = (
-            piece.startswith(_WORD_MARKS) or id in self.controls for id, piece in enumerate(self._pieces)
+            piece.startswith(_WORD_MARKS) or id in self.special_ids for id, piece in enumerate(self._pieces)
         )
         return np.fromiter(starts, dtype=np.bool_, count=self.vocab_size)
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """What stands in the ``tokenizer.json``; not to be changed."""
+        """The parsed ``tokenizer.json``; read only."""
         content: dict[str, Any] = json.loads(self._library.to_str())
         return content
 
     def words(self, text: str) -> list[str]:
-        """Return the normalised text cut into the words within which pieces are looked for."""
-        cutter = self._library.pre_tokenizer
+        """Return the normalised text split into words by the pre-tokenizer."""
+        pre_tokenizer = self._library.pre_tokenizer
         text = self.normalize(text)
-        return [word for word, _ in cutter.pre_tokenize_str(text)] if cutter else [text]
+        return [word for word, _ in pre_tokenizer.pre_tokenize_str(text)] if pre_tokenizer else [text]
 
 
-def _control(vocabulary: dict[str, int], control: str, place: str) -> int:
-    """Return the id of a special symbol, whatever its usual names."""
-    for name in _ALSO_CALLED[control]:
+def _special_id(vocabulary: dict[str, int], token: str, place: str) -> int:
+    """Return the id of a special token under any of its names."""
+    for name in _ALIASES[token]:
         if name in vocabulary:
             return vocabulary[name]
-    remedy = "Add it to the tokenizer, or name no file and have one trained."
-    raise UserError(f"no symbol {' or '.join(_ALSO_CALLED[control])}", place=place, remedy=remedy)
+    remedy = "Add it to the tokenizer, or name no file to have one trained."
+    raise UserError(f"no token {' or '.join(_ALIASES[token])}", place=place, remedy=remedy)
 
 
-def _told(use: Callable[[], T]) -> T:
-    """Use the library; of a sound tokenizer it takes everything but halves of surrogate pairs."""
+def _guarded(call: Callable[[], T]) -> T:
+    """Call the library; turn its failures into ``UserError``."""
     try:
-        return use()
+        return call()
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except TypeError:
-        remedy = "Is it UTF-8 throughout?"
+        remedy = "Remove its lone surrogates."
         raise UserError("the text is not valid Unicode", place="input", remedy=remedy) from None
-    except BaseException as error:  # a panic inside the library is no Exception
-        fact = f"the tokenizer fails on this text ({error})"
+    except BaseException as error:  # a panic in the library is not an Exception
+        fact = f"the tokenizer failed on this text ({error})"
         raise UserError(fact, place="tokenizer.json", remedy="Copy the run folder again.") from None

@@ -1,4 +1,4 @@
-"""Training a tokenizer from text. The same text gives the same tokenizer, in whatever process."""
+"""Tokenizer training. Deterministic: the same text gives the same tokenizer in every process."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,41 +11,39 @@ from multihead.settings import TokenizerSettings
 from multihead.text.pieces import (
     BYTES,
     alphabet,
+    bpe_pieces,
     by_count,
     complete_merges,
     count,
-    merged,
     normalizer,
-    parts,
-    spaces,
+    script_pre_tokenizer,
+    whitespace_pre_tokenizer,
 )
-from multihead.text.tokenizer import CONTROLS, UNKNOWN, Tokenizer
+from multihead.text.tokenizer import SPECIAL_TOKENS, UNKNOWN, Tokenizer
 from multihead.text.unigram import unigram_scores
 
 _SEEDS = 2
-"""Unigram: pieces at the start, as a multiple of those wanted."""
-_LONGEST_WORD = 1000
-"""WordPiece: words of more characters are unknown (its search takes quadratic time)."""
+"""Unigram: size of the seed vocabulary, as a multiple of the final one."""
+_MAX_WORD_CHARS = 1000
+"""WordPiece: longer words are unknown, because segmentation takes quadratic time."""
 
 
 def train(texts: Iterable[str], settings: TokenizerSettings, lowercase: bool = False) -> Tokenizer:
-    """Learn a tokenizer.
+    """Train a tokenizer.
 
     Args:
-        texts: sentences; they are held in memory, so pass a sample of a large corpus.
-        settings: kind and size of the vocabulary. It ends smaller than asked for where the text has no
-            more pieces: compare ``Tokenizer.vocab_size``.
-        lowercase: whether the tokenizer lower-cases what it reads.
+        texts: sentences. They are held in memory, so pass a sample of a large corpus.
+        settings: kind and size of the vocabulary. A small text may give a smaller one; see
+            ``Tokenizer.vocab_size``.
+        lowercase: make the tokenizer lower-case its input.
 
     Raises:
-        UserError: no text, or a vocabulary too small for the text's characters.
+        UserError: no text, or a vocabulary size too small for the characters of the text.
     """
     normal = normalizer(lowercase)
     lines = [line for text in texts if (line := normal.normalize_str(text))]
     if not lines:
-        raise UserError(
-            "no text to learn a vocabulary from", place="tokenizer", remedy="Is the corpus empty?"
-        )
+        raise UserError("no text to train a tokenizer on", place="tokenizer", remedy="Is the corpus empty?")
     library = _KINDS[settings.kind](_Text(lines, alphabet(lines), settings))
     library.normalizer = normal
     library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
@@ -54,91 +52,93 @@ def train(texts: Iterable[str], settings: TokenizerSettings, lowercase: bool = F
 
 @dataclass(frozen=True)
 class _Text:
-    """What a vocabulary is learned from, and how."""
+    """The training text of a vocabulary, its alphabet, and the settings."""
 
     lines: Sequence[str]
-    letters: Sequence[str]
+    characters: Sequence[str]
     settings: TokenizerSettings
 
     def room(self, first: Sequence[str], least: int) -> int:
-        """Return how many pieces may be learned besides the ``first``; there must be room for ``least``."""
+        """Return the vocabulary size left after the ``first`` tokens; refuse less than ``least``."""
         size, needed = self.settings.vocab_size, len(first) + least
         if size < needed:
-            fact = f"{size} pieces are too few for {len(first)} fixed ones and {least} of the text"
-            remedy = f"The least that works here is {needed}."
+            fact = f"{size} is too small for {len(first)} fixed tokens and at least {least} from the text"
+            remedy = f"Set it to at least {needed}."
             raise UserError(fact, place="tokenizer.vocab_size", remedy=remedy)
         return size - len(first)
 
-    def merged(self, size: int) -> list[str]:
-        """Return the pieces of byte-pair encoding."""
-        cutter = parts(self.settings.split_digits)
-        return merged(self.lines, self.letters, cutter, size, self.settings.min_frequency)
+    def bpe_pieces(self, size: int) -> list[str]:
+        """Train byte-pair encoding; return its pieces by rank."""
+        pre_tokenizer = script_pre_tokenizer(self.settings.split_digits)
+        return bpe_pieces(self.lines, self.characters, pre_tokenizer, size, self.settings.min_frequency)
 
 
 def _bpe(text: _Text) -> Library:
-    """Byte-pair encoding with all bytes as pieces: nothing is unknown."""
-    first = [*CONTROLS, *BYTES]
-    return _merging(first, text.merged(text.room(first, len(text.letters))))
+    """Byte-pair encoding with byte fallback, so no character is unknown."""
+    first = [*SPECIAL_TOKENS, *BYTES]
+    return _bpe_library(first, text.bpe_pieces(text.room(first, len(text.characters))))
 
 
 def _chars(text: _Text) -> Library:
-    """Characters: byte-pair encoding without merges."""
-    first = [*CONTROLS, *BYTES]
-    text.room(first, len(text.letters))
-    return _merging(first, text.letters)
+    """Characters with byte fallback: byte-pair encoding without merges."""
+    first = [*SPECIAL_TOKENS, *BYTES]
+    text.room(first, len(text.characters))
+    return _bpe_library(first, text.characters)
 
 
-def _merging(first: Sequence[str], pieces: Sequence[str]) -> Library:
+def _bpe_library(first: Sequence[str], pieces: Sequence[str]) -> Library:
     merges = complete_merges(pieces)
     library = Library(models.BPE(_ids(first, pieces), merges, unk_token=UNKNOWN, byte_fallback=True))
-    # Pieces do not reach over the parts of a word, so cutting at spaces is enough: what SentencePiece does.
-    library.pre_tokenizer = spaces()
+    # No piece spans two parts of a word, so splitting at spaces is enough, as in SentencePiece.
+    library.pre_tokenizer = whitespace_pre_tokenizer()
     return library
 
 
 def _wordpiece(text: _Text) -> Library:
-    """WordPiece (Wu et al. 2016): the longest piece first. "▁" marks a word's start, which spares "##"."""
-    pieces = text.merged(text.room(CONTROLS, len(text.letters)))
-    vocabulary = _ids(CONTROLS, pieces)
-    model = models.WordPiece(vocabulary, unk_token=UNKNOWN, max_input_chars_per_word=_LONGEST_WORD)
+    """WordPiece (Wu et al. 2016): greedy longest match. "▁" marks the start of a word, in place of "##"."""
+    pieces = text.bpe_pieces(text.room(SPECIAL_TOKENS, len(text.characters)))
+    vocabulary = _ids(SPECIAL_TOKENS, pieces)
+    model = models.WordPiece(vocabulary, unk_token=UNKNOWN, max_input_chars_per_word=_MAX_WORD_CHARS)
     model.continuing_subword_prefix = ""
     library = Library(model)
-    library.pre_tokenizer = parts(text.settings.split_digits)
+    library.pre_tokenizer = script_pre_tokenizer(text.settings.split_digits)
     return library
 
 
 def _unigram(text: _Text) -> Library:
-    """The likeliest pieces under a unigram model (Kudo 2018), chosen from those of byte-pair encoding."""
-    first = [*CONTROLS, *BYTES]
-    room = text.room(first, len(text.letters))
-    cutter = parts(text.settings.split_digits)
-    scores = unigram_scores(count(text.lines, cutter), text.merged(_SEEDS * room), text.letters, room)
+    """Unigram language model (Kudo 2018) with byte fallback, seeded with BPE pieces."""
+    first = [*SPECIAL_TOKENS, *BYTES]
+    room = text.room(first, len(text.characters))
+    pre_tokenizer = script_pre_tokenizer(text.settings.split_digits)
+    scores = unigram_scores(
+        count(text.lines, pre_tokenizer), text.bpe_pieces(_SEEDS * room), text.characters, room
+    )
     vocabulary = [*((piece, 0.0) for piece in first), *scores]
-    library = Library(models.Unigram(vocabulary, unk_id=CONTROLS.index(UNKNOWN), byte_fallback=True))
-    # Cut at parts, so that no text ever matches one of the first pieces by its name.
-    library.pre_tokenizer = cutter
+    library = Library(models.Unigram(vocabulary, unk_id=SPECIAL_TOKENS.index(UNKNOWN), byte_fallback=True))
+    # Splitting into parts keeps text from matching the names of the first tokens.
+    library.pre_tokenizer = pre_tokenizer
     return library
 
 
 def _words(text: _Text) -> Library:
-    """Whole words, and every punctuation mark by itself."""
-    return _whole(text, parts(text.settings.split_digits, runs=False))
+    """Whole words and single punctuation marks."""
+    return _whole(text, script_pre_tokenizer(text.settings.split_digits, runs=False))
 
 
 def _spaced(text: _Text) -> Library:
-    """Whatever stands between spaces, in text that somebody else's rules have cut."""
+    """White-space tokens, for text that another tokenizer has split."""
     if text.settings.split_digits:
-        fact = 'kind "spaced" takes words as they stand'
-        raise UserError(fact, place="tokenizer.split_digits", remedy='Leave it out, or take kind "words".')
-    return _whole(text, spaces())
+        fact = 'kind "spaced" does not split words'
+        raise UserError(fact, place="tokenizer.split_digits", remedy='Omit it, or choose kind "words".')
+    return _whole(text, whitespace_pre_tokenizer())
 
 
-def _whole(text: _Text, cutter: pre_tokenizers.PreTokenizer) -> Library:
-    room = text.room(CONTROLS, 1)
-    counts = count(text.lines, cutter)
+def _whole(text: _Text, pre_tokenizer: pre_tokenizers.PreTokenizer) -> Library:
+    room = text.room(SPECIAL_TOKENS, 1)
+    counts = count(text.lines, pre_tokenizer)
     words = [word for word in by_count(counts) if counts[word] >= text.settings.min_frequency]
-    library = Library(models.WordLevel(_ids(CONTROLS, words[:room]), unk_token=UNKNOWN))
-    library.pre_tokenizer = cutter
+    library = Library(models.WordLevel(_ids(SPECIAL_TOKENS, words[:room]), unk_token=UNKNOWN))
+    library.pre_tokenizer = pre_tokenizer
     return library
 
 

@@ -1,7 +1,7 @@
-"""A unigram language model of pieces (Kudo 2018, sec. 3.2), by Viterbi training.
+"""Viterbi training of a unigram language model of subwords (Kudo 2018, sec. 3.2).
 
-The library's own trainer goes through words in hash order, so its vocabulary differs from process to
-process. Here the library only cuts the words; what is counted are whole numbers, whose sums know no order.
+The trainer of the ``tokenizers`` library visits words in hash order, so its vocabulary differs between
+processes. Here the library only segments words; counts are integers, whose sums do not depend on order.
 """
 
 import math
@@ -14,35 +14,35 @@ from tokenizers import models
 from multihead.text.tokenizer import UNKNOWN
 
 _KEEP = 0.75
-"""Part of the pieces that outlives a round of pruning (the paper keeps 80 %)."""
+"""Fraction of the pieces kept by a round of pruning (the paper keeps 80 %)."""
 _PASSES = 2
-"""Estimates of the probabilities between two prunings."""
+"""EM iterations between two rounds of pruning."""
 _UNUSED = 0.5
-"""Count of a piece that no word needs, so that its probability is not zero."""
+"""Count given to a piece that no word uses, so that its probability is not zero."""
 
 Scores = dict[str, float]
 
 
 def unigram_scores(
-    words: Mapping[str, int], seeds: Sequence[str], letters: Sequence[str], size: int
+    words: Mapping[str, int], seeds: Sequence[str], characters: Sequence[str], size: int
 ) -> list[tuple[str, float]]:
-    """Return pieces with their log-probabilities, the likeliest first.
+    """Return pieces with their log-probabilities, most probable first.
 
     Args:
-        words: words and how often they occur.
-        seeds: the pieces to choose from, the letters among them.
-        letters: pieces that are never dropped.
-        size: pieces wanted, at least as many as letters.
+        words: words and their counts.
+        seeds: the seed vocabulary, including the characters.
+        characters: pieces that are never pruned.
+        size: number of pieces to keep, at least the number of characters.
     """
     scores = dict.fromkeys(seeds, -1.0)
-    always = set(letters)
+    always = set(characters)
     while True:
         for _ in range(_PASSES):
-            counts = _used(words, scores)
+            counts = _viterbi_counts(words, scores)
             scores = _estimated(counts, scores)
         if len(scores) <= size:
             return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-        # What the text would lose in likelihood without the piece: its uses, each cut in the second-best way.
+        # Loss of log-likelihood without the piece: its count times the cost of the next best segmentation.
         losses = {
             piece: counts[piece] * (score - _best_without(piece, scores))
             for piece, score in scores.items()
@@ -53,8 +53,8 @@ def unigram_scores(
         scores = {piece: score for piece, score in scores.items() if piece in kept}
 
 
-def _used(words: Mapping[str, int], scores: Scores) -> Counter[str]:
-    """Return how often each piece occurs when every word is cut in its likeliest way."""
+def _viterbi_counts(words: Mapping[str, int], scores: Scores) -> Counter[str]:
+    """Return the count of each piece in the most probable segmentation of every word."""
     pieces = [UNKNOWN, *scores]
     library = Library(models.Unigram([(UNKNOWN, 0.0), *scores.items()], unk_id=0, byte_fallback=False))
     counts: Counter[str] = Counter()
@@ -66,13 +66,13 @@ def _used(words: Mapping[str, int], scores: Scores) -> Counter[str]:
 
 
 def _estimated(counts: Mapping[str, int], scores: Scores) -> Scores:
-    """Return log-probabilities by relative frequency, rounded so that every machine has the same."""
+    """Return log-probabilities from relative frequencies, rounded to be the same on every machine."""
     total = sum(max(counts[piece], _UNUSED) for piece in scores)
     return {piece: round(math.log(max(counts[piece], _UNUSED) / total), 6) for piece in scores}
 
 
 def _best_without(piece: str, scores: Scores) -> float:
-    """Return the log-probability of the likeliest way to make a piece from others."""
+    """Return the log-probability of the most probable segmentation of a piece into others."""
     best = [0.0] + [-math.inf] * len(piece)
     for end in range(1, len(piece) + 1):
         for start in range(end):

@@ -12,8 +12,7 @@ from typing import Literal
 
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
-from multihead.text.pieces import LONGEST_PIECE, alphabet, count, normalizer
-from multihead.text.pieces import parts as cutter
+from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,8 @@ def measure(data: DataSettings) -> Corpus:
         if len(words) < MOST_WORDS:
             for text in (source, target):
                 words.update(normal.normalize_str(text).split(" "))
-    parts = count(words, cutter(split_digits=False))
-    longer = sum(1 < len(part) <= LONGEST_PIECE for part in parts)
+    parts = count(words, script_pre_tokenizer(split_digits=False))
+    longer = sum(1 < len(part) <= MAX_PIECE_CHARS for part in parts)
     return Corpus(pairs, characters, len(alphabet(words)), longer)
 
 

@@ -13,7 +13,7 @@ from multihead.data.texts import PreparedTexts
 from multihead.generation.mask_filler import MaskFiller
 from multihead.recipe import Recipe
 from multihead.settings import Settings
-from multihead.text.masking import MASK, encode_with_gaps
+from multihead.text.masking import MASK, encode_masked
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 
@@ -65,6 +65,6 @@ def _with_gap(text: str, tokenizer: Tokenizer, most: int) -> tuple[str, str] | N
     for words in (text.split()[:count] for count in (20, 10, 5, 3)):
         middle = len(words) // 2
         gapped = " ".join([*words[:middle], MASK, *words[middle + 1 :]])
-        if len(words) > 2 and len(encode_with_gaps(tokenizer, gapped)) <= most:
+        if len(words) > 2 and len(encode_masked(tokenizer, gapped)) <= most:
             return gapped, words[middle]
     return None
