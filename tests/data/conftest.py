@@ -1,3 +1,5 @@
+"""A small corpus on disk, and a guard against preparing it twice."""
+
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,9 +19,9 @@ def corpus(tmp_path: Path) -> Corpus:
 
 @pytest.fixture
 def never_again(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Call it to make every further preparation from scratch fail."""
+    """Call it to make any further build of prepared data fail."""
 
     def fail(*arguments: object) -> None:
-        raise AssertionError("prepared anew")
+        raise AssertionError("built again")
 
     return lambda: monkeypatch.setattr(preparing, "build", fail)

@@ -1,4 +1,4 @@
-"""Plans, batches, and the stream that a position is enough to resume."""
+"""Batch plans, collation, and the stream that resumes from a position."""
 
 import hashlib
 import itertools
@@ -50,7 +50,7 @@ def arrays(pairs: list[tuple[int, int]]) -> tuple[planning.Lengths, planning.Len
 
 
 def some_pairs(count: int, seed: int = 5) -> PairList:
-    """Pairs that can be told apart: the first id of a source is 10 + its index."""
+    """Distinguishable pairs: the first id of a source is 10 + its index."""
     rng = np.random.default_rng(seed)
     sources = [[10 + i, *rng.integers(10, 99, rng.integers(0, 13)).tolist()] for i in range(count)]
     targets = [rng.integers(10, 99, rng.integers(1, 17)).tolist() for _ in range(count)]
@@ -88,14 +88,14 @@ def test_a_batch_of_several_pairs_keeps_to_the_budget_on_both_sides(
             assert len(batch) * (target[batch].max() + 1) <= 2 * budget
 
 
-def test_one_long_source_does_not_blow_up_its_batch() -> None:
+def test_one_long_source_is_a_batch_of_its_own() -> None:
     source = np.array([3] * 50 + [5000], dtype=np.int32)
     target = np.full(51, 3, dtype=np.int32)
     batches = epoch_plan(source, target, 400, 1, 0)
     assert [50] in [batch.tolist() for batch in batches]
 
 
-def test_epochs_and_seeds_differ_in_batches_and_not_only_in_their_order() -> None:
+def test_epochs_and_seeds_differ_in_their_batches_not_only_in_the_order() -> None:
     pairs = some_pairs(997)
 
     def batches(seed: int, epoch: int) -> set[frozenset[int]]:
@@ -127,14 +127,14 @@ def test_the_plan_is_the_same_in_another_process() -> None:
     assert there.stdout.strip() == hashlib.sha256(here).hexdigest()
 
 
-def test_chunks_are_sorted_apart_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_batched_separately_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "CHUNK", 37)
     pairs = some_pairs(101)
     plan = epoch_plan(pairs.source_lengths, pairs.target_lengths, 53, 1, 0)
     assert sorted(np.concatenate(plan).tolist()) == list(range(101))
 
 
-def test_no_batch_is_tiny_when_all_pairs_are_alike() -> None:
+def test_pairs_of_one_length_give_batches_of_nearly_one_size() -> None:
     same = np.full(1001, 9, dtype=np.int32)
     sizes = [len(batch) for batch in epoch_plan(same, same, 1000, 1, 0)]
     assert max(sizes) <= 100
@@ -156,7 +156,7 @@ def test_collate_by_hand() -> None:
 @given(
     st.lists(st.lists(st.integers(4, 99), max_size=23), min_size=1, max_size=5), st.sampled_from([1, 4, 8])
 )
-def test_widths_are_the_least_multiple_that_fits(rows: list[list[int]], multiple: int) -> None:
+def test_widths_are_the_smallest_multiple_that_fits(rows: list[list[int]], multiple: int) -> None:
     batch = collate(rows, rows[::-1], **SYMBOLS, shapes=Shapes(multiple))
     longest = max(map(len, rows)) + 1
     for width in (batch.source.ids_BS.shape[1], batch.target_in.shape[1]):
@@ -166,7 +166,7 @@ def test_widths_are_the_least_multiple_that_fits(rows: list[list[int]], multiple
 
 @settings(max_examples=25)
 @given(st.integers(0, 60), st.integers(0, 99))
-def test_a_stream_from_any_position_goes_on_as_if_never_interrupted(cut: int, seed: int) -> None:
+def test_a_stream_resumed_from_any_position_equals_an_uninterrupted_one(cut: int, seed: int) -> None:
     pairs = some_pairs(71)
     stream = partial(BatchStream, pairs, batch_tokens=61, seed=seed, **SYMBOLS)
     whole = list(itertools.islice(stream(), cut + 20))
@@ -178,7 +178,7 @@ def test_a_stream_from_any_position_goes_on_as_if_never_interrupted(cut: int, se
     assert whole[-1][1].epoch >= 1
 
 
-def test_an_epoch_of_the_stream_holds_every_pair_once() -> None:
+def test_an_epoch_of_the_stream_has_every_pair_once() -> None:
     pairs = some_pairs(43)
     seen: list[int] = []
     for batch, after in BatchStream(pairs, batch_tokens=59, seed=1, **SYMBOLS):
@@ -188,7 +188,7 @@ def test_an_epoch_of_the_stream_holds_every_pair_once() -> None:
     assert sorted(seen) == list(range(43))
 
 
-def test_reencoding_gets_ids_epoch_and_index_of_the_pair() -> None:
+def test_reencoding_receives_ids_epoch_and_index_of_the_pair() -> None:
     pairs = some_pairs(7)
     calls: list[tuple[Ids, int, int]] = []
 
@@ -203,7 +203,7 @@ def test_reencoding_gets_ids_epoch_and_index_of_the_pair() -> None:
     assert all(ids == pairs.source(index) for ids, _, index in calls)
 
 
-def test_the_largest_batch_fills_most_places() -> None:
+def test_the_largest_batch_has_the_most_tokens_padding_included() -> None:
     pairs = some_pairs(97)
     stream = BatchStream(pairs, batch_tokens=83, seed=1, **SYMBOLS)
 
@@ -215,7 +215,7 @@ def test_the_largest_batch_fills_most_places() -> None:
 
 
 @given(lengths, st.integers(1, 99))
-def test_sequential_batches_go_back_into_order(pairs: list[tuple[int, int]], budget: int) -> None:
+def test_sequential_batches_can_be_restored_to_order(pairs: list[tuple[int, int]], budget: int) -> None:
     texts = PairList([[10 + i] * (s + 1) for i, (s, _) in enumerate(pairs)], [[7] * t for _, t in pairs])
     out = np.full(len(pairs), -1)
     for indices, batch in sequential_batches(texts, batch_tokens=budget, **SYMBOLS):

@@ -1,4 +1,4 @@
-"""What is made once and kept: found again, built anew where it is not whole."""
+"""The content-addressed cache: built once, loaded afterwards, rebuilt when incomplete."""
 
 import json
 from collections.abc import Callable
@@ -7,32 +7,32 @@ from typing import Any
 
 import pytest
 
-from multihead.data.build_cache import found_or_built
+from multihead.data.build_cache import cached_build
 from multihead.errors import UserError
 
-BASIS = {"version": 1, "files": ["abc"]}
+INPUTS = {"version": 1, "files": ["abc"]}
 
 
-def kept(root: Path, built: list[int], basis: dict[str, Any] = BASIS) -> str:
+def cached(root: Path, built: list[int], inputs: dict[str, Any] = INPUTS) -> str:
     def build(folder: Path) -> dict[str, Any]:
         built.append(1)
         (folder / "words").write_text("seven")
         return {"length": 5}
 
-    def find(folder: Path, summary: Any, key: str) -> str:
+    def load(folder: Path, summary: Any, key: str) -> str:
         words = (folder / "words").read_text()
         if len(words) != summary["length"]:
-            raise ValueError("not whole")
+            raise ValueError("incomplete")
         return words
 
-    return found_or_built(root, basis, prefix="words-", summary_file="s.json", build=build, find=find)
+    return cached_build(root, inputs, prefix="words-", summary_file="s.json", build=build, load=load)
 
 
-def test_it_is_built_once_for_what_it_depends_on(tmp_path: Path) -> None:
+def test_data_is_built_once_for_the_same_inputs(tmp_path: Path) -> None:
     built: list[int] = []
-    assert [kept(tmp_path, built), kept(tmp_path, built)] == ["seven", "seven"]
+    assert [cached(tmp_path, built), cached(tmp_path, built)] == ["seven", "seven"]
     assert len(built) == 1
-    kept(tmp_path, built, {**BASIS, "version": 2})
+    cached(tmp_path, built, {**INPUTS, "version": 2})
     assert len(built) == 2
     for folder in tmp_path.iterdir():
         summary = json.loads((folder / "s.json").read_text())
@@ -41,7 +41,7 @@ def test_it_is_built_once_for_what_it_depends_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    "damage",
     [
         lambda folder: (folder / "words").write_text("eleven"),
         lambda folder: (folder / "words").unlink(),
@@ -50,17 +50,17 @@ def test_it_is_built_once_for_what_it_depends_on(tmp_path: Path) -> None:
         lambda folder: (folder / "s.json").write_bytes(b"\xff"),
     ],
 )
-def test_what_is_not_whole_is_built_anew(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+def test_incomplete_data_is_built_again(tmp_path: Path, damage: Callable[[Path], object]) -> None:
     built: list[int] = []
-    kept(tmp_path, built)
+    cached(tmp_path, built)
     (folder,) = tmp_path.iterdir()
-    spoil(folder)
-    assert kept(tmp_path, built) == "seven"
+    damage(folder)
+    assert cached(tmp_path, built) == "seven"
     assert len(built) == 2
 
 
-def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(UserError, match="cannot be written") as caught:
-        kept(tmp_path / "cache", [])
+        cached(tmp_path / "cache", [])
     assert caught.value.place == str(tmp_path / "cache")

@@ -1,4 +1,4 @@
-"""The cache of prepared data is listed and cleared, and nothing that is in use is touched."""
+"""Listing and clearing the cache of prepared data, except what is in use."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from command_line import Captured, fail, run
 
 from multihead.data.cache import clear, entries
-from multihead.data.folders import in_use
+from multihead.data.folders import read_locked
 from multihead.data.prepare import prepare
 from multihead.settings import DataSettings, TokenizerSettings
 
@@ -20,7 +20,7 @@ NAMES = ["0" * 32, "pictures-" + "1" * 32, "captions-" + "2" * 32]
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
-    """Three entries of 1,009 bytes, used 2, 5 and 11 days ago, the rest of a crash, and something else."""
+    """Three entries of 1,009 bytes, used 2, 5 and 11 days ago, remains of a crash, a foreign folder."""
     for name, days in zip([*NAMES, f"{'3' * 32}.abc.tmp", "notes"], (2, 5, 11, 7, 97), strict=True):
         (tmp_path / "cache" / name).mkdir(parents=True)
         (tmp_path / "cache" / name / "part").write_bytes(bytes(1009))
@@ -38,7 +38,7 @@ def test_entries_have_their_kind_size_and_time_of_last_use(cache: Path) -> None:
     assert entries(cache / "nowhere") == []
 
 
-def test_only_what_is_old_and_ours_is_cleared(cache: Path) -> None:
+def test_only_old_cache_folders_are_cleared(cache: Path) -> None:
     removed, kept = clear(cache, older_than=6 * DAY)
     assert [one.kind for one in removed] == ["unfinished", "captions"]
     assert kept == []
@@ -47,10 +47,10 @@ def test_only_what_is_old_and_ours_is_cleared(cache: Path) -> None:
     assert [path.name for path in cache.iterdir()] == ["notes"]
 
 
-def test_what_another_process_works_with_stays(cache: Path) -> None:
+def test_data_in_use_by_another_process_is_kept(cache: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from multihead.data.folders import in_use\n"
-        "in_use(Path(sys.argv[1]), lambda folder: folder); print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from multihead.data.folders import read_locked\n"
+        "read_locked(Path(sys.argv[1]), lambda folder: folder); print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, cache / NAMES[0]], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -64,16 +64,16 @@ def test_what_another_process_works_with_stays(cache: Path) -> None:
     assert [one.folder.name for one in clear(cache)[0]] == NAMES[:1]
 
 
-def test_a_use_counts_from_now_and_a_folder_made_anew_is_held_too(cache: Path) -> None:
+def test_reading_updates_the_time_of_use_and_locks_a_rebuilt_folder_too(cache: Path) -> None:
     folder = cache / NAMES[2]
-    assert in_use(folder, lambda path: path.name) == folder.name
+    assert read_locked(folder, lambda path: path.name) == folder.name
     assert time.time() - folder.stat().st_mtime < 60
     assert [one.folder.name for one in clear(cache)[1]] == [folder.name]
     folder.rename(cache / "elsewhere")
     folder.mkdir()
-    assert in_use(folder, lambda path: path.name) == folder.name
+    assert read_locked(folder, lambda path: path.name) == folder.name
     assert [one.folder.name for one in clear(cache)[1]] == [folder.name]
-    assert in_use(cache / "nowhere", lambda path: path.name) is None
+    assert read_locked(cache / "nowhere", lambda path: path.name) is None
 
 
 def test_a_prepared_corpus_is_in_use_and_listed(tmp_path: Path, capfdbinary: Captured) -> None:

@@ -1,4 +1,4 @@
-"""Known corpora: downloads that break off and go on; a server on this machine is the publisher."""
+"""Downloads of catalogue corpora, resumed and verified, from a local test server."""
 
 import errno
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from multihead.data import download
-from multihead.data.catalogue import KNOWN, KnownData, KnownFile, known, remedy_for_missing
+from multihead.data.catalogue import CORPORA, Corpus, CorpusFile, corpus_named, remedy_for_missing
 from multihead.data.download import get
 from multihead.errors import UserError
 
@@ -20,13 +20,13 @@ SHARED = Path(__file__).parents[3] / "shared" / "data" / "multi30k"
 
 
 class Publisher(http.server.ThreadingHTTPServer):
-    """Serves CONTENT, and misbehaves as told."""
+    """Serves CONTENT, with faults on request."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.content = dict(CONTENT)
         self.break_off_after: list[int] = []
-        """Bytes after which the next answers break off."""
+        """Bytes after which the next responses break off."""
         self.ranges = True
         self.asked: list[str | None] = []
 
@@ -64,46 +64,44 @@ def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
 
 
 @pytest.fixture
-def corpus(publisher: Publisher) -> KnownData:
+def corpus(publisher: Publisher) -> Corpus:
     files = tuple(
-        KnownFile(name, len(body), hashlib.sha256(body).hexdigest()) for name, body in CONTENT.items()
+        CorpusFile(name, len(body), hashlib.sha256(body).hexdigest()) for name, body in CONTENT.items()
     )
     address = f"http://127.0.0.1:{publisher.server_port}/"
-    return KnownData("toy", "about", "origin", "licence", files, url=address)
+    return Corpus("toy", "about", "origin", "licence", files, url=address)
 
 
 def held(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_files_arrive_whole_and_are_not_fetched_twice(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher
+def test_files_arrive_complete_and_are_not_downloaded_twice(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher
 ) -> None:
-    told: list[tuple[str, int, int]] = []
-    get(corpus, tmp_path / "to", progress=lambda *news: told.append(news))
+    reported: list[tuple[str, int, int]] = []
+    get(corpus, tmp_path / "to", progress=lambda *news: reported.append(news))
     assert held(tmp_path / "to") == CONTENT
     for name, body in CONTENT.items():
-        done = [done for told_name, done, total in told if told_name == name and total == len(body)]
+        done = [done for file, done, total in reported if file == name and total == len(body)]
         assert done == sorted(done)
         assert done[-1] == len(body)
     get(corpus, tmp_path / "to")
     assert len(publisher.asked) == len(CONTENT)
 
 
-def test_a_transfer_that_breaks_off_goes_on_where_it_stopped(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher
-) -> None:
+def test_an_interrupted_transfer_is_resumed(tmp_path: Path, corpus: Corpus, publisher: Publisher) -> None:
     publisher.break_off_after = [70_001, 30_011]
     get(corpus, tmp_path)
     assert held(tmp_path) == CONTENT
     assert publisher.asked[:3] == [None, "bytes=70001-", "bytes=100012-"]
 
 
-def test_a_later_call_takes_a_broken_transfer_up(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher
+def test_a_later_call_resumes_an_interrupted_transfer(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher
 ) -> None:
     publisher.break_off_after = [1009] * download.ATTEMPTS
-    with pytest.raises(UserError, match=r"broke off after 4,036 of 253,259 bytes .* again"):
+    with pytest.raises(UserError, match=r"lost after 4,036 of 253,259 bytes .* again to resume"):
         get(corpus, tmp_path)
     assert set(held(tmp_path)) == {"train.de.gz.part"}
     get(corpus, tmp_path)
@@ -111,21 +109,23 @@ def test_a_later_call_takes_a_broken_transfer_up(
     assert publisher.asked[download.ATTEMPTS] == "bytes=4036-"
 
 
-def test_a_server_without_ranges_starts_anew(tmp_path: Path, corpus: KnownData, publisher: Publisher) -> None:
+def test_a_server_without_ranges_sends_the_whole_file_again(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher
+) -> None:
     publisher.ranges = False
     publisher.break_off_after = [70_001]
     get(corpus, tmp_path)
     assert held(tmp_path) == CONTENT
 
 
-def test_a_stale_part_is_thrown_away_and_fetched_again(tmp_path: Path, corpus: KnownData) -> None:
+def test_a_stale_part_is_discarded_and_downloaded_again(tmp_path: Path, corpus: Corpus) -> None:
     (tmp_path / "train.de.gz.part").write_bytes(b"of another version")
     get(corpus, tmp_path)
     assert held(tmp_path) == CONTENT
 
 
-def test_a_whole_part_gets_its_name_without_being_fetched(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher
+def test_a_complete_part_is_renamed_without_a_download(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher
 ) -> None:
     for name, body in CONTENT.items():
         (tmp_path / f"{name}.part").write_bytes(body)
@@ -135,8 +135,8 @@ def test_a_whole_part_gets_its_name_without_being_fetched(
 
 
 @pytest.mark.parametrize("more", [b"", b"more"])
-def test_a_part_that_cannot_become_the_file_is_fetched_anew(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher, more: bytes
+def test_a_part_that_cannot_become_the_file_is_downloaded_again(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher, more: bytes
 ) -> None:
     whole = CONTENT["train.de.gz"]
     (tmp_path / "train.de.gz.part").write_bytes(b"x" * len(whole) + more)
@@ -145,8 +145,8 @@ def test_a_part_that_cannot_become_the_file_is_fetched_anew(
     assert publisher.asked == [None, None]
 
 
-def test_a_part_that_turns_out_wrong_at_the_last_attempt_is_told(
-    tmp_path: Path, corpus: KnownData, monkeypatch: pytest.MonkeyPatch
+def test_a_part_found_wrong_at_the_last_attempt_is_an_error(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     (tmp_path / "train.de.gz.part").write_bytes(b"of another version")
@@ -156,8 +156,8 @@ def test_a_part_that_turns_out_wrong_at_the_last_attempt_is_told(
 
 
 @pytest.mark.parametrize("wrong", [b"x" * len(CONTENT["train.en.gz"]), CONTENT["train.en.gz"] + b"more"])
-def test_wrong_bytes_are_refused_and_not_kept(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher, wrong: bytes
+def test_wrong_contents_are_refused_and_not_kept(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher, wrong: bytes
 ) -> None:
     publisher.content["train.en.gz"] = wrong
     with pytest.raises(UserError, match="SHA-256"):
@@ -165,24 +165,26 @@ def test_wrong_bytes_are_refused_and_not_kept(
     assert set(held(tmp_path)) == {"train.de.gz"}
 
 
-def test_a_missing_page_is_told_with_its_address(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher
+def test_a_missing_page_is_an_error_with_its_url(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher
 ) -> None:
     del publisher.content["train.de.gz"]
-    with pytest.raises(UserError, match=r"http://127.0.0.1:\d+/train.de.gz: cannot be fetched \(Not Found\)"):
+    with pytest.raises(
+        UserError, match=r"http://127.0.0.1:\d+/train.de.gz: cannot be downloaded \(Not Found\)"
+    ):
         get(corpus, tmp_path)
     assert not held(tmp_path)
 
 
-def test_no_network_is_told_with_a_way_round_it(tmp_path: Path, corpus: KnownData) -> None:
+def test_a_missing_network_is_an_error_with_a_remedy(tmp_path: Path, corpus: Corpus) -> None:
     nobody = replace(corpus, url="http://127.0.0.1:1/")
     with pytest.raises(UserError, match=r"Connection refused.*--from FOLDER"):
         get(nobody, tmp_path)
     assert not held(tmp_path)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(
-    tmp_path: Path, corpus: KnownData, monkeypatch: pytest.MonkeyPatch
+def test_a_full_disk_is_an_error_and_leaves_nothing(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
@@ -193,21 +195,21 @@ def test_a_full_disk_is_told_and_leaves_nothing(
     assert not held(tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, corpus: KnownData) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path, corpus: Corpus) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         get(corpus, tmp_path / "file" / "to")
 
 
-def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path, corpus: KnownData) -> None:
+def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path, corpus: Corpus) -> None:
     (tmp_path / "train.de.gz").write_bytes(b"mine")
-    with pytest.raises(UserError, match="is not the file that toy means"):
+    with pytest.raises(UserError, match="not the file of toy: its SHA-256 differs"):
         get(corpus, tmp_path)
     assert held(tmp_path) == {"train.de.gz": b"mine"}
 
 
-def test_files_are_taken_from_a_folder_and_checked(
-    tmp_path: Path, corpus: KnownData, publisher: Publisher
+def test_files_are_copied_from_a_folder_and_verified(
+    tmp_path: Path, corpus: Corpus, publisher: Publisher
 ) -> None:
     shelf = tmp_path / "shelf"
     shelf.mkdir()
@@ -216,7 +218,7 @@ def test_files_are_taken_from_a_folder_and_checked(
     get(corpus, tmp_path / "to", source=shelf)
     assert held(tmp_path / "to") == CONTENT
     (shelf / "train.en.gz").write_bytes(b"another")
-    with pytest.raises(UserError, match="other bytes than expected"):
+    with pytest.raises(UserError, match="unexpected contents"):
         get(corpus, tmp_path / "to2", source=shelf)
     (shelf / "train.en.gz").unlink()
     with pytest.raises(UserError, match="no such file"):
@@ -225,35 +227,37 @@ def test_files_are_taken_from_a_folder_and_checked(
     assert not publisher.asked
 
 
-def test_a_corpus_without_an_address_says_how_to_get_it(tmp_path: Path) -> None:
+def test_a_corpus_without_a_url_is_refused_with_instructions(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"tatoeba-de-en: .* manythings.org/anki.*--from FOLDER"):
-        get(known("tatoeba-de-en"), tmp_path)
+        get(corpus_named("tatoeba-de-en"), tmp_path)
 
 
-def test_an_unknown_corpus_names_the_known_ones() -> None:
+def test_an_unknown_corpus_is_refused_with_the_list_of_corpora() -> None:
     with pytest.raises(UserError, match="multi30k, tatoeba-de-en, ko-en"):
-        known("multi31k")
+        corpus_named("multi31k")
 
 
-def test_every_known_corpus_can_be_got_one_way_or_the_other() -> None:
-    for data in KNOWN.values():
-        assert data.url or data.by_hand
+def test_every_corpus_has_a_url_or_instructions() -> None:
+    for data in CORPORA.values():
+        assert data.url or data.instructions
         assert data.files
         for file in data.files:
             assert len(bytes.fromhex(file.sha256)) == 32
             assert file.size > 0
 
 
-def test_a_missing_file_of_a_known_corpus_names_the_command() -> None:
+def test_the_remedy_for_a_missing_corpus_file_names_the_command() -> None:
     assert "multihead data get multi30k" in remedy_for_missing(Path("some/where/train.de.gz"))
     assert "--data.dir" in remedy_for_missing(Path("train.de.gz"))
     assert "data get" not in remedy_for_missing(Path("my.txt"))
-    # A name that anybody gives a file; the folder tells whether it is the corpus'.
+    # A common file name: only the folder shows that it belongs to the corpus.
     assert "data get" not in remedy_for_missing(Path("mine/train.de"))
     assert "multihead split" in remedy_for_missing(Path("data/tatoeba-de-en/train.de"))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data/multi30k")
-def test_multi30k_is_taken_from_the_shared_folder(tmp_path: Path) -> None:
-    get(known("multi30k"), tmp_path, source=SHARED)
-    assert {path.name for path in tmp_path.iterdir()} == {file.name for file in known("multi30k").files}
+def test_multi30k_is_copied_from_the_shared_folder(tmp_path: Path) -> None:
+    get(corpus_named("multi30k"), tmp_path, source=SHARED)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        file.name for file in corpus_named("multi30k").files
+    }

@@ -1,4 +1,4 @@
-"""Running text, packed on disk, and the windows that training reads."""
+"""Running text packed on disk, and the windows that training reads."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import torch
 from multihead.data import packed
 from multihead.data.packed import PackedText, pack
 from multihead.data.stream import Position
-from multihead.data.windows import TextStream, in_order
+from multihead.data.windows import WindowStream, evaluation_batches
 from multihead.errors import UserError
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
 
@@ -40,13 +40,13 @@ def test_the_end_of_the_text_is_held_out(folder: Path) -> None:
     assert text.characters == (cut, len(TEXT) - cut)
 
 
-def test_validation_files_are_no_part_of_the_vocabulary_and_what_it_lacks_is_counted(folder: Path) -> None:
+def test_validation_files_do_not_enter_the_vocabulary_and_unknown_tokens_are_counted(folder: Path) -> None:
     text = packing(folder, files=("a.txt",), valid_files=("b.txt",))
     assert text.tokenizer.decode(text.train) == TEXT
     assert text.unknown == (0, sum(letter in "othrs" for letter in "otherlines"))
 
 
-def test_the_end_symbol_stands_between_documents(folder: Path) -> None:
+def test_end_tokens_separate_documents(folder: Path) -> None:
     text = packing(folder, files=("b.txt", "a.txt"), valid_fraction=0.2)
     ids = text.train.tolist()
     assert ids.count(text.tokenizer.eos_id) == 1
@@ -63,13 +63,13 @@ def test_a_text_is_prepared_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(again.train, first.train)
 
 
-def test_another_text_is_another(folder: Path) -> None:
+def test_the_fingerprint_depends_on_the_text(folder: Path) -> None:
     first = packing(folder, files=("a.txt",))
     (folder / "a.txt").write_text(TEXT + "x\n", encoding="utf-8")
     assert packing(folder, files=("a.txt",)).fingerprint != first.fingerprint
 
 
-def test_a_torn_cache_is_built_again(folder: Path) -> None:
+def test_a_truncated_cache_is_built_again(folder: Path) -> None:
     first = packing(folder, files=("a.txt",))
     before = first.train.copy()
     (store,) = (folder / "cache").glob("*/train.ids.bin")
@@ -77,7 +77,7 @@ def test_a_torn_cache_is_built_again(folder: Path) -> None:
     assert np.array_equal(packing(folder, files=("a.txt",)).train, before)
 
 
-def test_no_files_and_missing_files_are_told(folder: Path) -> None:
+def test_no_files_and_missing_files_are_refused(folder: Path) -> None:
     with pytest.raises(UserError, match="no text files are named"):
         packing(folder)
     with pytest.raises(UserError, match=r"c\.txt: no such file"):
@@ -87,11 +87,11 @@ def test_no_files_and_missing_files_are_told(folder: Path) -> None:
 # --- windows ------------------------------------------------------------------------------------------
 
 
-def stream(length: int = 1009, position: Position = Position(), tokens: int = 47) -> TextStream:  # noqa: B008
-    return TextStream(np.arange(length), context=7, batch_tokens=tokens, seed=3, position=position)
+def stream(length: int = 1009, position: Position = Position(), tokens: int = 47) -> WindowStream:  # noqa: B008
+    return WindowStream(np.arange(length), context=7, batch_tokens=tokens, seed=3, position=position)
 
 
-def test_an_epoch_is_the_text_once_side_by_side() -> None:
+def test_an_epoch_covers_the_text_once_in_adjacent_windows() -> None:
     plan = stream().plan(0)
     assert all(len(rows) == 6 for rows in plan)
     starts = np.sort(np.concatenate(plan))
@@ -100,14 +100,14 @@ def test_an_epoch_is_the_text_once_side_by_side() -> None:
     assert not np.array_equal(np.concatenate(stream().plan(1)), np.concatenate(plan))
 
 
-def test_a_window_asks_for_the_next_token() -> None:
+def test_a_window_predicts_the_next_token() -> None:
     batch, _ = next(iter(stream()))
     assert batch.text_in.shape == (6, 7)
     assert torch.equal(batch.text_out, batch.text_in + 1)
     assert batch.tokens == 42
 
 
-def test_a_stream_goes_on_from_a_position() -> None:
+def test_a_stream_of_windows_resumes_from_a_position() -> None:
     batches = [batch for batch, _ in zip(stream(), range(60), strict=False)]
     (_, at) = batches[29]
     assert at.epoch == 1
@@ -122,11 +122,15 @@ def test_a_short_text_is_refused() -> None:
         stream(14)
 
 
-def test_measuring_predicts_every_token_but_the_first_once() -> None:
+def test_evaluation_predicts_every_token_but_the_first_once() -> None:
     ids = np.arange(1009)
-    asked = [t for b in in_order(ids, context=7, batch_tokens=47, most=10_000) for t in b.text_out.flatten()]
-    assert sorted(map(int, asked)) == list(range(1, 1009))
-    some = list(in_order(ids, context=7, batch_tokens=47, most=100))
+    predicted = [
+        t
+        for b in evaluation_batches(ids, context=7, batch_tokens=47, most=10_000)
+        for t in b.text_out.flatten()
+    ]
+    assert sorted(map(int, predicted)) == list(range(1, 1009))
+    some = list(evaluation_batches(ids, context=7, batch_tokens=47, most=100))
     assert sum(batch.tokens for batch in some) == 98
-    (short,) = in_order(np.arange(5), context=7, batch_tokens=47, most=100)
+    (short,) = evaluation_batches(np.arange(5), context=7, batch_tokens=47, most=100)
     assert short.ids_BT.tolist() == [[0, 1, 2, 3, 4]]

@@ -1,4 +1,4 @@
-"""How much of a batch is padding, on a real corpus."""
+"""Fraction of padding in the batches of a real corpus."""
 
 import gzip
 from pathlib import Path
@@ -20,7 +20,7 @@ def lengths_of(name: str) -> Lengths:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data/multi30k")
-def test_little_of_multi30k_is_padding_and_batches_are_full() -> None:
+def test_multi30k_needs_little_padding_and_fills_its_batches() -> None:
     source, target = lengths_of("train.de.gz"), lengths_of("train.en.gz")
     plan = epoch_plan(source, target, 4096, 1, 0)
     places = sum(len(rows) * (int(source[rows].max()) + int(target[rows].max()) + 2) for rows in plan)
@@ -29,7 +29,7 @@ def test_little_of_multi30k_is_padding_and_batches_are_full() -> None:
     sizes = [int(target[rows].sum()) + len(rows) for rows in plan]
     assert max(sizes) <= 4096
     assert min(sizes) > 0.9 * 4096
-    # Few sizes, so that few shapes have to be compiled: but for one rest a batch, in large ones.
+    # Few sizes, so that few shapes are compiled; large batches have at most two others.
     many = [len(rows) for rows in plan if len(rows) >= 256]
     assert len(many) > 30
     assert sum(size % 4 != 0 for size in many) <= 2

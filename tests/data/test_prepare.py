@@ -1,4 +1,4 @@
-"""From files to the store: what is kept, what is held out."""
+"""Preparation of a parallel corpus: pairs kept, dropped and held out."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from multihead.settings import TokenizerSettings
 from multihead.text.training import train
 
 
-def test_the_store_holds_the_text_in_the_order_of_the_files(corpus: Corpus) -> None:
+def test_the_store_has_the_pairs_in_the_order_of_the_files(corpus: Corpus) -> None:
     prepared = corpus.prepare(**VALID)
     assert trained_on(prepared) == some_pairs(211)
     assert prepared.valid_pairs == some_pairs(23, seed=2)
@@ -20,7 +20,7 @@ def test_the_store_holds_the_text_in_the_order_of_the_files(corpus: Corpus) -> N
     assert prepared.report.to_dict() == {"read": 211, "kept": 211, "dropped": {}, "first": {}}
 
 
-def test_what_is_unfit_is_dropped_and_counted_and_never_cut(corpus: Corpus) -> None:
+def test_unfit_pairs_are_dropped_and_counted_never_truncated(corpus: Corpus) -> None:
     good = some_pairs(5)
     unfit = [("", "x"), ("a " * 40, "b"), ("x", "y" * 500), ("lang " * 20, "long " * 20), good[3]]
     corpus.write([*good[:4], *unfit, good[4]])
@@ -34,14 +34,14 @@ def test_what_is_unfit_is_dropped_and_counted_and_never_cut(corpus: Corpus) -> N
     }
 
 
-def test_duplicates_stay_where_they_are_wanted(corpus: Corpus) -> None:
+def test_duplicates_are_kept_if_asked_for(corpus: Corpus) -> None:
     pair = some_pairs(1)[0]
     corpus.write([pair, pair])
     assert len(corpus.prepare(**VALID, drop_duplicates=False).train) == 2
     assert len(corpus.prepare(**VALID).train) == 1
 
 
-def test_validation_pairs_are_cleaned_only_of_what_the_model_cannot_take(corpus: Corpus) -> None:
+def test_validation_pairs_are_dropped_only_if_unusable(corpus: Corpus) -> None:
     corpus.write([("kurz", "long " * 14), ("", "x"), ("a b", "c"), ("a b", "c"), ("w " * 20, "y")], "valid")
     prepared = corpus.prepare(**VALID, max_length=15, max_length_ratio=1.5)
     assert prepared.valid_pairs == [("kurz", "long " * 14), ("a b", "c"), ("a b", "c")]
@@ -75,22 +75,22 @@ def test_without_validation_files_pairs_are_held_out(corpus: Corpus) -> None:
         ({"max_length": 1}, r"no training pair is left .* too many pieces\).*data.max_length"),
     ],
 )
-def test_bad_input_is_told(corpus: Corpus, changes: dict[str, Any], message: str) -> None:
+def test_bad_input_is_refused(corpus: Corpus, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         corpus.prepare(**changes)
     assert not (corpus.folder / "cache").exists() or not list((corpus.folder / "cache").iterdir())
 
 
-def test_too_few_or_too_similar_pairs_to_hold_some_out(corpus: Corpus) -> None:
+def test_pairs_too_few_or_too_similar_to_hold_some_out_are_refused(corpus: Corpus) -> None:
     corpus.write(some_pairs(1))
     with pytest.raises(UserError, match=r"too few.*data.valid_source"):
         corpus.prepare()
     corpus.write([(source, "ja") for source, _ in some_pairs(99)])
-    with pytest.raises(UserError, match="too alike"):
+    with pytest.raises(UserError, match="too similar"):
         corpus.prepare()
 
 
-def test_validation_pairs_that_are_all_unfit_are_told(corpus: Corpus) -> None:
+def test_validation_files_without_a_usable_pair_are_refused(corpus: Corpus) -> None:
     corpus.write([("", "x")], "valid")
     with pytest.raises(UserError, match=r"no validation pair is left of the 1 read \(dropped: 1 empty\)"):
         corpus.prepare(**VALID)
@@ -104,13 +104,13 @@ def test_test_sentences_that_were_trained_on_are_counted(corpus: Corpus) -> None
     assert contamination(prepared.folder, []) == 0
 
 
-def test_lower_casing_is_the_tokenizers(corpus: Corpus) -> None:
+def test_lower_casing_is_done_by_the_tokenizer(corpus: Corpus) -> None:
     prepared = corpus.prepare(**VALID, lowercase=True)
     assert trained_on(prepared) == [(source.lower(), target.lower()) for source, target in some_pairs(211)]
     assert prepared.valid_pairs == some_pairs(23, seed=2)
 
 
-def test_a_joint_vocabulary_is_one_tokenizer_now_and_when_found_again(corpus: Corpus) -> None:
+def test_a_joint_vocabulary_is_one_tokenizer_when_built_and_when_loaded(corpus: Corpus) -> None:
     joint = TokenizerSettings(kind="words")
     for _ in range(2):
         prepared = corpus.prepare(joint, **VALID)
@@ -143,18 +143,18 @@ def test_a_second_file_for_a_joint_vocabulary_is_refused(corpus: Corpus) -> None
 
 
 def test_a_vocabulary_larger_than_the_corpus_supports_is_refused(corpus: Corpus) -> None:
-    with pytest.raises(UserError, match=r"tokenizer.vocab_size: 8,000 pieces .* at most \d+") as told:
+    with pytest.raises(UserError, match=r"tokenizer.vocab_size: 8,000 is more .* at most \d+") as caught:
         corpus.prepare(TokenizerSettings(vocab_size=8000), **VALID)
-    assert told.value.remedy is not None
-    possible = int(told.value.remedy.rstrip(".").split()[-1])
+    assert caught.value.remedy is not None
+    possible = int(caught.value.remedy.rstrip(".").split()[-1])
     prepared = corpus.prepare(TokenizerSettings(vocab_size=possible), **VALID)
     assert prepared.source_tokenizer.vocab_size == possible
 
 
-def test_progress_is_told_for_every_stage(corpus: Corpus) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    prepare(corpus.settings(), WORDS, progress=lambda *news: told.append(news))
-    stages = list(dict.fromkeys(stage for stage, _, _ in told))
-    assert stages == ["reading", "learning the vocabulary", "encoding"]
-    assert ("reading", 211, 211) in told
-    assert told[-1] == ("encoding", 161, 161)
+def test_progress_is_reported_for_every_stage(corpus: Corpus) -> None:
+    reported: list[tuple[str, int, int | None]] = []
+    prepare(corpus.settings(), WORDS, progress=lambda *news: reported.append(news))
+    stages = list(dict.fromkeys(stage for stage, _, _ in reported))
+    assert stages == ["reading", "training the tokenizer", "encoding"]
+    assert ("reading", 211, 211) in reported
+    assert reported[-1] == ("encoding", 161, 161)

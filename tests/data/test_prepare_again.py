@@ -1,4 +1,4 @@
-"""A prepared corpus is found again, and only where it is the same and whole."""
+"""A prepared corpus is loaded from the cache if it is the same and complete."""
 
 import errno
 import io
@@ -18,7 +18,7 @@ from multihead.data.store import StoreWriter
 from multihead.errors import UserError
 
 
-def test_the_same_corpus_is_found_again(corpus: Corpus, never_again: Callable[[], None]) -> None:
+def test_the_same_corpus_is_loaded_from_the_cache(corpus: Corpus, never_again: Callable[[], None]) -> None:
     first = corpus.prepare()
     never_again()
     second = corpus.prepare()
@@ -30,7 +30,7 @@ def test_the_same_corpus_is_found_again(corpus: Corpus, never_again: Callable[[]
     assert second.source_tokenizer.fingerprint == first.source_tokenizer.fingerprint
 
 
-def test_it_is_found_under_another_name_and_with_settings_that_do_not_matter(
+def test_file_names_and_settings_without_effect_do_not_change_the_cache_key(
     corpus: Corpus, never_again: Callable[[], None]
 ) -> None:
     first = corpus.prepare(**VALID)
@@ -55,7 +55,7 @@ def test_it_is_found_under_another_name_and_with_settings_that_do_not_matter(
         {"encoding": "latin-1"},
     ],
 )
-def test_settings_that_matter_change_the_fingerprint(corpus: Corpus, change: dict[str, Any]) -> None:
+def test_settings_with_effect_change_the_fingerprint(corpus: Corpus, change: dict[str, Any]) -> None:
     assert corpus.prepare(**VALID, **change).fingerprint != corpus.prepare(**VALID).fingerprint
 
 
@@ -73,11 +73,11 @@ def test_contents_and_vocabulary_change_the_fingerprint(corpus: Corpus) -> None:
     "name",
     ["train/source.ids.bin", "valid/header.json", "valid.jsonl", "source.tokenizer.json", "report.json"],
 )
-@pytest.mark.parametrize("damage", ["cut", "gone"])
+@pytest.mark.parametrize("damage", ["truncated", "missing"])
 def test_a_damaged_store_is_built_again(corpus: Corpus, name: str, damage: str) -> None:
     first = corpus.prepare(**VALID)
     path = first.folder / name
-    if damage == "cut":
+    if damage == "truncated":
         os.truncate(path, path.stat().st_size // 2)
     else:
         path.unlink()
@@ -87,7 +87,7 @@ def test_a_damaged_store_is_built_again(corpus: Corpus, name: str, damage: str) 
     assert [path.name for path in second.folder.parent.iterdir()] == [second.folder.name]
 
 
-def test_a_store_of_something_else_is_built_again(corpus: Corpus) -> None:
+def test_a_store_with_another_key_is_built_again(corpus: Corpus) -> None:
     first = corpus.prepare(**VALID)
     report = json.loads((first.folder / "report.json").read_text())
     (first.folder / "report.json").write_text(json.dumps(report | {"key": "0" * 64}))
@@ -108,21 +108,21 @@ print(prepare(data, TokenizerSettings(kind="words", joint=False), progress=progr
 """
 
 
-def test_two_processes_at_once_both_end_well(corpus: Corpus) -> None:
+def test_two_processes_at_once_both_succeed(corpus: Corpus) -> None:
     command = [sys.executable, "-c", CHILD, corpus.settings().model_dump_json(), ""]
     children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [child.communicate()[0].strip() for child in children]
-    assert told == [corpus.prepare().fingerprint] * 2
+    printed = [child.communicate()[0].strip() for child in children]
+    assert printed == [corpus.prepare().fingerprint] * 2
     assert len(list((corpus.folder / "cache").iterdir())) == 1
 
 
-def test_after_a_kill_the_next_call_begins_again(corpus: Corpus) -> None:
+def test_after_a_kill_the_next_call_starts_over(corpus: Corpus) -> None:
     command = [sys.executable, "-c", CHILD, corpus.settings(**VALID).model_dump_json(), "encoding"]
     assert subprocess.run(command, check=False).returncode == -9
     assert trained_on(corpus.prepare(**VALID)) == some_pairs(211)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_error_and_leaves_nothing(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -132,13 +132,15 @@ def test_a_full_disk_is_told_and_leaves_nothing(corpus: Corpus, monkeypatch: pyt
     assert not list((corpus.folder / "cache").iterdir())
 
 
-def test_a_cache_that_cannot_be_made_is_told(corpus: Corpus) -> None:
+def test_a_cache_that_cannot_be_created_is_an_error(corpus: Corpus) -> None:
     (corpus.folder / "cache").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot be written.*data.cache"):
         corpus.prepare()
 
 
-def test_the_cache_is_the_users_own_by_default(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_cache_is_in_the_users_cache_folder(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(corpus.folder / "xdg"))
     assert corpus.prepare(cache="").folder.parent == corpus.folder / "xdg" / "multihead"
     monkeypatch.delenv("XDG_CACHE_HOME")
@@ -152,5 +154,5 @@ def test_standard_input_is_read_once(corpus: Corpus, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert sorted(trained_on(corpus.prepare(**options))) == sorted(trained_on(corpus.prepare()))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\tb\nc\n")))
-    with pytest.raises(UserError, match=r"^standard input:2: column 2 wanted"):
+    with pytest.raises(UserError, match=r"^standard input:2: no column 2"):
         corpus.prepare(**options)

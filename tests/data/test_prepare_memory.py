@@ -1,4 +1,4 @@
-"""The benchmark of memory, on a small corpus."""
+"""The memory benchmark of data preparation, on a small corpus."""
 
 import json
 import subprocess
@@ -11,8 +11,8 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "prepare_memory.py"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_the_road_to_the_first_batch_takes_little_memory() -> None:
+def test_reaching_the_first_batch_takes_little_memory() -> None:
     command = [sys.executable, str(SCRIPT), "--pairs", "3001", "--vocab-size", "1009"]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert "learning the vocabulary" in told["stages"]
-    assert 0 < told["peak_mib"] < 400
+    result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert "training the tokenizer" in result["stages"]
+    assert 0 < result["peak_mib"] < 400

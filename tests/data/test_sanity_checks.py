@@ -1,32 +1,32 @@
-"""What a person is told of a corpus that cannot be what was meant."""
+"""Warnings about corpora with swapped or identical files."""
 
 from corpora import VALID, Corpus, some_pairs
 
-from multihead.data.sanity_checks import doubts
+from multihead.data.sanity_checks import sanity_warnings
 
 
-def test_nothing_is_said_of_an_ordinary_corpus(corpus: Corpus) -> None:
-    assert doubts(corpus.prepare(**VALID)) == []
-    assert doubts(corpus.prepare()) == []
+def test_an_ordinary_corpus_gives_no_warning(corpus: Corpus) -> None:
+    assert sanity_warnings(corpus.prepare(**VALID)) == []
+    assert sanity_warnings(corpus.prepare()) == []
 
 
-def test_validation_files_the_wrong_way_round_are_told(corpus: Corpus) -> None:
+def test_swapped_validation_files_give_a_warning(corpus: Corpus) -> None:
     corpus.write([(target, source) for source, target in some_pairs(23, seed=2)], "valid")
-    assert ["validation files" in told for told in doubts(corpus.prepare(**VALID))] == [True]
+    assert ["swapped" in warning for warning in sanity_warnings(corpus.prepare(**VALID))] == [True]
 
 
-def test_two_sides_of_the_same_text_are_told(corpus: Corpus) -> None:
+def test_identical_sides_give_a_warning(corpus: Corpus) -> None:
     pairs = some_pairs(211)
     corpus.write(
         [(source, source if number % 7 else target) for number, (source, target) in enumerate(pairs)]
     )
-    [told] = doubts(corpus.prepare(**VALID))
-    assert "the source is the target in 180 of 211 pairs" in told
+    [warning] = sanity_warnings(corpus.prepare(**VALID))
+    assert "source and target are identical in 180 of 211 sampled pairs" in warning
 
 
-def test_texts_that_are_corrected_are_not_doubted(corpus: Corpus) -> None:
+def test_corrected_text_gives_no_warning(corpus: Corpus) -> None:
     pairs = some_pairs(211)
     corpus.write(
         [(source, source if number % 2 else target) for number, (source, target) in enumerate(pairs)]
     )
-    assert doubts(corpus.prepare()) == []
+    assert sanity_warnings(corpus.prepare()) == []

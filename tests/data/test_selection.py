@@ -1,4 +1,4 @@
-"""Which pairs are held out; hashes of sentences; samples spread over a corpus."""
+"""Held-out pairs, sentence hashes, and evenly spaced samples of a corpus."""
 
 import random
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from multihead.data.hashes import are_in, count_in, first_occurrences, sentence_hash
 from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, held_out, select
-from multihead.data.vocabularies import spread
+from multihead.data.vocabularies import evenly_spaced
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 
@@ -58,7 +58,7 @@ def test_one_per_cent_is_held_out_within_limits(total: int, fraction: float, exp
     assert np.count_nonzero(roles == DROPPED) == 0
 
 
-def test_pairs_that_share_a_sentence_are_rather_trained_on() -> None:
+def test_pairs_that_share_a_sentence_are_preferably_kept_for_training() -> None:
     sources = np.array([7, 7, 7, *range(100, 200)], dtype=np.uint64)
     targets = np.array([1, 2, 3, *range(100, 198), 5, 5], dtype=np.uint64)
     for seed in range(20):
@@ -67,7 +67,7 @@ def test_pairs_that_share_a_sentence_are_rather_trained_on() -> None:
         assert set(roles[[0, 1, 2, -2, -1]]) == {TRAIN}
 
 
-def test_where_all_share_something_training_pairs_are_left_out_and_counted() -> None:
+def test_training_pairs_that_share_a_sentence_with_held_out_ones_are_dropped_and_counted() -> None:
     pairs = [(f"s{i // 2}", f"t{i}") for i in range(200)]
     selection = select(pairs, DataSettings(seed=3), hold_out=True)
     assert selection.count(VALID) == 50
@@ -105,8 +105,8 @@ def test_the_hash_of_a_sentence_is_the_same_everywhere() -> None:
 
 
 @given(st.integers(0, 300), st.integers(1, 400))
-def test_a_sample_has_the_wanted_size_and_is_spread(total: int, most: int) -> None:
-    numbers = [int(source) for source, _ in spread(((str(i), "") for i in range(total)), total, most)]
+def test_a_sample_has_the_requested_size_and_is_evenly_spaced(total: int, most: int) -> None:
+    numbers = [int(source) for source, _ in evenly_spaced(((str(i), "") for i in range(total)), total, most)]
     assert len(numbers) == min(total, most)
     gaps = np.diff(numbers)
     assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
@@ -114,7 +114,7 @@ def test_a_sample_has_the_wanted_size_and_is_spread(total: int, most: int) -> No
 
 @pytest.mark.parametrize("hold_out", [False, True])
 @pytest.mark.parametrize("most", [1, 37, 400, 9999])
-def test_no_more_pairs_are_trained_on_than_wanted_and_they_are_spread(most: int, hold_out: bool) -> None:
+def test_max_pairs_keeps_evenly_spaced_training_pairs(most: int, hold_out: bool) -> None:
     pairs = [(f"s{number}", f"t{number}") for number in range(500)]
     data = DataSettings(max_pairs=most)
     everything = select(pairs, DataSettings(), hold_out=hold_out)
@@ -127,4 +127,4 @@ def test_no_more_pairs_are_trained_on_than_wanted_and_they_are_spread(most: int,
         places = np.flatnonzero(some.roles == TRAIN)
         assert np.diff(places).max() <= 2 * 500 / 37
         assert (places[0], places[-1]) == (0, 499) or hold_out
-        assert "dropped: more than data.max_pairs (first: pair " in str(some.report)
+        assert "dropped: beyond data.max_pairs (first: pair " in str(some.report)

@@ -1,4 +1,4 @@
-"""Three parts of a corpus that share no sentence, against plain loops."""
+"""Splits of a corpus that share no sentence, against plain loops."""
 
 import numpy as np
 from hypothesis import given
@@ -25,16 +25,16 @@ def spread(pairs: Pairs) -> list[int]:
 
 
 @given(pairs)
-def test_groups_are_what_sharing_a_side_connects(pairs: Pairs) -> None:
+def test_pairs_that_share_a_side_are_in_one_group(pairs: Pairs) -> None:
     assert groups_of(pairs) == spread(pairs)
 
 
-def test_the_same_sentence_on_both_sides_connects_nothing() -> None:
+def test_equal_sentences_on_different_sides_connect_nothing() -> None:
     assert groups_of([(5, 7), (7, 5)]) == [0, 1]
 
 
 @given(pairs, st.integers(0, 7), st.integers(0, 7), st.integers(0, 3))
-def test_parts_share_no_group_and_hold_at_most_what_is_wanted(
+def test_splits_share_no_group_and_stay_within_their_size(
     pairs: Pairs, valid: int, test: int, seed: int
 ) -> None:
     groups = np.array(groups_of(pairs))
@@ -45,14 +45,14 @@ def test_parts_share_no_group_and_hold_at_most_what_is_wanted(
         assert len(set(parts[groups == group].tolist())) == 1
 
 
-def test_single_pairs_fill_both_parts_exactly_and_by_the_seed() -> None:
+def test_single_pairs_fill_both_splits_exactly_and_by_the_seed() -> None:
     groups = np.arange(101)
     first, again, other = (split(groups, valid=7, test=11, seed=seed) for seed in (3, 3, 4))
     assert [np.count_nonzero(first == part) for part in (TRAIN, VALID, TEST)] == [83, 7, 11]
     assert first.tolist() == again.tolist() != other.tolist()
 
 
-def test_a_group_larger_than_a_part_stays_in_training() -> None:
+def test_a_group_larger_than_a_split_stays_in_training() -> None:
     groups = np.array([0] * 13 + [1, 2, 3])
     parts = split(groups, valid=1, test=2, seed=1)
     assert set(parts[:13].tolist()) == {TRAIN}

@@ -1,4 +1,4 @@
-"""The token store on disk, and folders that are there whole or not at all."""
+"""The token store on disk, and atomically built folders."""
 
 import json
 import multiprocessing
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.data import folders
-from multihead.data.folders import built_whole
+from multihead.data.folders import atomic_folder
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 
 PAIRS = [([5, 6, 65535], [7]), ([], [8, 9]), ([4], [])]
@@ -32,7 +32,7 @@ ids = st.lists(st.integers(0, 70_000), max_size=11)
 
 
 @given(st.lists(st.tuples(ids, ids), max_size=13))
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, pairs: list) -> None:  # type: ignore[type-arg]
+def test_a_store_returns_the_pairs_written(tmp_path_factory: pytest.TempPathFactory, pairs: list) -> None:  # type: ignore[type-arg]
     folder = tmp_path_factory.mktemp("store")
     write(folder, pairs, vocab=70_001)
     store = TokenStore(folder)
@@ -41,7 +41,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, pairs
     assert store.target_lengths.tolist() == [len(target) for _, target in pairs]
 
 
-def test_a_small_vocabulary_takes_two_bytes_an_id_and_a_large_one_four(tmp_path: Path) -> None:
+def test_ids_of_a_small_vocabulary_take_two_bytes_and_of_a_large_one_four(tmp_path: Path) -> None:
     with StoreWriter(tmp_path, (65536, 65537)) as writer:
         writer.add([1, 2, 3], [1, 2, 3])
     assert (tmp_path / "source.ids.bin").stat().st_size == 6
@@ -56,7 +56,7 @@ def test_an_id_that_does_not_fit_is_refused(tmp_path: Path, bad: int) -> None:
         TokenStore(tmp_path)
 
 
-def test_a_store_is_mapped_and_not_writable(tmp_path: Path) -> None:
+def test_a_store_is_memory_mapped_and_read_only(tmp_path: Path) -> None:
     write(tmp_path, PAIRS)
     with pytest.raises(ValueError, match="read-only"):
         TokenStore(tmp_path).source(0)[0] = 1
@@ -64,7 +64,7 @@ def test_a_store_is_mapped_and_not_writable(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [f"{s}.{w}.bin" for s in ("source", "target") for w in ("ids", "offsets")])
 @pytest.mark.parametrize("damage", ["truncate", "extend", "remove"])
-def test_a_damaged_store_is_noticed(tmp_path: Path, name: str, damage: str) -> None:
+def test_a_damaged_store_is_detected(tmp_path: Path, name: str, damage: str) -> None:
     write(tmp_path, PAIRS)
     path = tmp_path / name
     if damage == "remove":
@@ -81,7 +81,7 @@ def test_a_damaged_store_is_noticed(tmp_path: Path, name: str, damage: str) -> N
     # Objects would be addresses, which anybody may have written.
     + [{"dtypes": [odd, "<u2"]} for odd in ("|O", "<f2", "V2", [["a", "O"]], None)],
 )
-def test_a_foreign_header_is_noticed(tmp_path: Path, change: dict[str, object]) -> None:
+def test_a_foreign_header_is_detected(tmp_path: Path, change: dict[str, object]) -> None:
     write(tmp_path, PAIRS)
     header = json.loads((tmp_path / "header.json").read_text())
     (tmp_path / "header.json").write_text(json.dumps(header | change))
@@ -90,7 +90,7 @@ def test_a_foreign_header_is_noticed(tmp_path: Path, change: dict[str, object]) 
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null"])
-def test_a_header_that_is_none_is_noticed(tmp_path: Path, text: str) -> None:
+def test_a_malformed_header_is_detected(tmp_path: Path, text: str) -> None:
     (tmp_path / "header.json").write_text(text)
     with pytest.raises(BrokenStoreError):
         TokenStore(tmp_path)
@@ -101,13 +101,13 @@ def usable(folder: Path) -> bool:
 
 
 def build(folder: Path, text: str) -> None:
-    with built_whole(folder, usable=usable) as building:
+    with atomic_folder(folder, usable=usable) as building:
         (building / "done").write_text(text)
 
 
-def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
+def test_a_folder_appears_only_when_complete(tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "it"
-    with built_whole(folder, usable=usable) as building:
+    with atomic_folder(folder, usable=usable) as building:
         (building / "done").write_text("1")
         assert not folder.exists()
     assert usable(folder)
@@ -116,7 +116,7 @@ def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
 
 def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
     def fail() -> None:
-        with built_whole(tmp_path / "it", usable=usable) as building:
+        with atomic_folder(tmp_path / "it", usable=usable) as building:
             (building / "done").write_text("1")
             raise OSError("disk full")
 
@@ -125,22 +125,22 @@ def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_the_first_builder_wins(tmp_path: Path) -> None:
-    with built_whole(tmp_path / "it", usable=usable) as building:
+def test_the_first_process_to_finish_wins(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "it", usable=usable) as building:
         (building / "done").write_text("slow")
         build(tmp_path / "it", "fast")
     assert (tmp_path / "it" / "done").read_text() == "fast"
     assert [path.name for path in tmp_path.iterdir()] == ["it"]
 
 
-def test_what_is_unusable_is_replaced(tmp_path: Path) -> None:
+def test_an_unusable_folder_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "it" / "sub").mkdir(parents=True)
     build(tmp_path / "it", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["it"]
     assert [path.name for path in (tmp_path / "it").iterdir()] == ["done"]
 
 
-def test_another_process_may_replace_what_is_in_the_way_first(
+def test_another_process_may_replace_the_unusable_folder_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, rename = tmp_path / "it", Path.rename
@@ -167,18 +167,18 @@ def test_many_processes_build_the_same_folder(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["it"]
 
 
-def test_leftovers_of_a_killed_builder_go_after_a_day(tmp_path: Path) -> None:
+def test_remains_of_a_killed_build_are_deleted_after_a_day(tmp_path: Path) -> None:
     old, young, other = (tmp_path / name for name in ("it.a.tmp", "it.b.tmp", "that.a.tmp"))
     for folder in (old, young, other):
         folder.mkdir()
-    past = time.time() - folders.ABANDONED_AFTER - 60
+    past = time.time() - folders.STALE_AFTER - 60
     for folder in (old, other):
         os.utime(folder, (past, past))
     build(tmp_path / "it", "1")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["it", "it.b.tmp", "that.a.tmp"]
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         build(tmp_path / "file" / "it", "1")

@@ -9,7 +9,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
 
-def test_vocabularies_with_other_numbers_for_control_symbols_are_refused(tmp_path: Path) -> None:
+def test_vocabularies_with_different_ids_of_special_tokens_are_refused(tmp_path: Path) -> None:
     settings = TokenizerSettings(kind="chars", joint=False)
     ours = train(["ab ba", "abc"], settings)
     theirs = ours.to_json()
@@ -17,11 +17,11 @@ def test_vocabularies_with_other_numbers_for_control_symbols_are_refused(tmp_pat
         theirs = theirs.replace(one, other)
     swapped = Tokenizer.from_json(theirs)
     assert swapped.pad_id == ours.eos_id
-    with pytest.raises(UserError, match="padding, begin and end symbol"):
+    with pytest.raises(UserError, match="ids of padding, begin and end token differ"):
         vocabularies.trained([ours, swapped], lambda: iter(()), 0, settings, lowercase=False)
 
 
-def test_a_given_vocabulary_reads_lower_case_where_that_is_asked_for() -> None:
+def test_a_given_tokenizer_lower_cases_if_asked_for() -> None:
     settings = TokenizerSettings(kind="chars")
     ours = train(["abc ab"], settings)
     cased, lower = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from multihead import models, recipes
-from multihead.data.catalogue import KNOWN
+from multihead.data.catalogue import CORPORA
 from multihead.errors import UserError
 from multihead.recipe import load
 
@@ -51,7 +51,7 @@ def test_the_files_of_a_recipe_are_there_and_in_its_languages(name: str) -> None
     folder = DATA / Path(data.dir).name
     if not folder.is_dir():
         pytest.skip(f"no {folder.name} beside the repository")
-    made = {file for corpus in KNOWN.values() for file in corpus.made}
+    made = {file for corpus in CORPORA.values() for file in corpus.derived_files}
     sets = [(data.source, data.target), (data.valid_source, data.valid_target)]
     sets += [(pair[:1], pair[1:]) for pair in data.tests.values()]
     for sources, targets in sets:

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from multihead.cli import _console, _options
 from multihead.data.cache import Entry, clear, entries
-from multihead.data.catalogue import KNOWN, known
+from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
 from multihead.data.folders import cache_root
 from multihead.errors import UserError
@@ -62,32 +62,32 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("only the cache can be cleared", remedy="multihead data cache --clear")
     if options.name is None:
         raise UserError(
-            "no corpus is named", place="multihead data get", remedy=f"Known are: {', '.join(KNOWN)}."
+            "no corpus is named", place="multihead data get", remedy=f"Known are: {', '.join(CORPORA)}."
         )
-    corpus = known(options.name)
+    corpus = corpus_named(options.name)
     folder = Path(options.to or f"data/{corpus.name}")
     with _Transfers(console) as transfers:
         source = Path(options.source) if options.source else None
         get(corpus, folder, source=source, progress=transfers.show)
     console.print(f"{corpus.name}: {len(corpus.files)} files in {folder}, checksums right")
-    if corpus.then:
-        console.print(f"then: {corpus.then}", soft_wrap=True)
+    if corpus.next_command:
+        console.print(f"then: {corpus.next_command}", soft_wrap=True)
     return 0
 
 
 def _list(console: Console) -> None:
-    for corpus in KNOWN.values():
+    for corpus in CORPORA.values():
         table = Table.grid(padding=(0, 2))
         size = sum(file.size for file in corpus.files) / 1e6
         table.add_row("  from", corpus.origin)
         table.add_row("  licence", corpus.licence)
         table.add_row("  size", f"{size:.1f} MB in {len(corpus.files)} files")
         table.add_row("  get", "multihead data get " + corpus.name + ("" if corpus.url else " --from FOLDER"))
-        if corpus.by_hand:
-            table.add_row("  by hand", corpus.by_hand)
-        if corpus.then:
-            table.add_row("  then", corpus.then)
-        console.print(f"{corpus.name}: {corpus.about}")
+        if corpus.instructions:
+            table.add_row("  by hand", corpus.instructions)
+        if corpus.next_command:
+            table.add_row("  then", corpus.next_command)
+        console.print(f"{corpus.name}: {corpus.description}")
         console.print(table, soft_wrap=False)
         console.print()
 

@@ -1,1 +1,1 @@
-"""What is trained on, on disk in the form in which it is read, and the batches made of it."""
+"""Prepared training data on disk, and the batches made from it."""

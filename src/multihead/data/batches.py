@@ -1,4 +1,4 @@
-"""From stored pairs to the tensors of a batch."""
+"""Batches of sentence pairs: collation, and the stream of training batches."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.batch import PairBatch, Source
-from multihead.data.plan import Indices, Lengths, cut, epoch_plan
+from multihead.data.plan import Indices, Lengths, batch_by_length, epoch_plan
 from multihead.data.stream import START, Position, Stream
 
 __all__ = [
@@ -28,26 +28,26 @@ __all__ = [
 
 Ids = Sequence[int] | NDArray[np.integer]
 Reencode = Callable[[Sequence[Ids], Sequence[tuple[int, int]]], Sequence[Ids]]
-"""(sentences, their (epoch, pair index)) -> other ids of the same texts, the same for the same keys."""
+"""(sentences, their (epoch, pair index)) -> new token ids of the same texts; a function of its arguments."""
 
 
 class Pairs(Protocol):
-    """Encoded sentence pairs, without special symbols; a ``TokenStore`` is one."""
+    """Sentence pairs as token ids without special tokens; implemented by ``TokenStore``."""
 
     def __len__(self) -> int: ...
     def source(self, index: int) -> Ids:
-        """Return the ids of one source sentence."""
+        """Return the token ids of a source sentence."""
 
     def target(self, index: int) -> Ids:
-        """Return the ids of one target sentence."""
+        """Return the token ids of a target sentence."""
 
     @property
     def source_lengths(self) -> Lengths:
-        """Pieces of each source, (N,)."""
+        """Length of each source in tokens, (N,)."""
 
     @property
     def target_lengths(self) -> Lengths:
-        """Pieces of each target, (N,)."""
+        """Length of each target in tokens, (N,)."""
 
 
 class PairList:
@@ -66,18 +66,18 @@ class PairList:
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """Which shapes batches may have: what is made for a shape, code or a graph of kernels, is made once.
+    """The shapes that batches are padded to, so that compiled kernels and graphs are reused.
 
     Attributes:
-        multiple: widths are multiples of this.
-        few_rows: the number of rows keeps to eight values from one power of two to the next.
+        multiple: pad widths to a multiple of this.
+        few_rows: round the number of rows up to one of eight values between powers of two.
     """
 
     multiple: int = 1
     few_rows: bool = False
 
     def rows(self, rows: int) -> int:
-        """Return how many rows a batch of so many pairs gets: at most an eighth more."""
+        """Return the padded number of rows, at most an eighth more."""
         step = 1 << max(0, rows.bit_length() - 4) if self.few_rows else 1
         return -(-rows // step) * step
 
@@ -94,10 +94,10 @@ def collate(
     eos_id: int,
     shapes: Shapes = FREE,
 ) -> PairBatch:
-    """Return B pairs as tensors: source EOS, BOS target EOS, padded on the right.
+    """Collate B pairs: source EOS, BOS target EOS, padded on the right.
 
-    The widths that the model computes with, S and T - 1, and B are rounded up as ``shapes`` says. Rows that
-    are added hold the end symbol alone, of which nothing is to be predicted.
+    B and the widths that the model sees, S and T - 1, are rounded up by ``shapes``. Added rows hold only the
+    end token and have no target to predict.
     """
     blank: list[Ids] = [[]] * (shapes.rows(len(sources)) - len(sources))
     ids_BS, lengths_B = _padded([*sources, *blank], pad_id, eos_id, shapes.multiple)
@@ -113,7 +113,7 @@ def collate(
 
 
 def _padded(sequences: Sequence[Ids], pad_id: int, eos_id: int, multiple: int) -> tuple[Tensor, Tensor]:
-    """Return ids with the end symbol (B, N), and lengths that count it (B,)."""
+    """Return padded ids with end tokens, (B, N), and lengths that include the end token, (B,)."""
     lengths_B = np.array([len(ids) + 1 for ids in sequences], dtype=np.int64)
     width = -(-int(lengths_B.max()) // multiple) * multiple
     ids_BN = np.full((len(sequences), width), pad_id, dtype=np.int64)
@@ -124,7 +124,7 @@ def _padded(sequences: Sequence[Ids], pad_id: int, eos_id: int, multiple: int) -
 
 
 class BatchStream(Stream[PairBatch]):
-    """The endless stream of training batches, each with the position after it."""
+    """Endless stream of sentence-pair batches; see :class:`Stream`."""
 
     def __init__(
         self,
@@ -148,12 +148,12 @@ class BatchStream(Stream[PairBatch]):
         self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, shapes=shapes)
 
     def plan(self, epoch: int) -> list[Indices]:
-        """Return the batches of an epoch as pair indices."""
+        """Return the batches of an epoch as arrays of pair indices."""
         store = self.store
         return epoch_plan(store.source_lengths, store.target_lengths, self._batch_tokens, self._seed, epoch)
 
     def batch(self, indices: Indices, epoch: int) -> PairBatch:
-        """Return these pairs."""
+        """Collate the pairs at ``indices``, re-encoded for this epoch."""
         numbers = indices.tolist()
         keys = [(epoch, i) for i in numbers]
         return self._collate(
@@ -162,7 +162,7 @@ class BatchStream(Stream[PairBatch]):
         )
 
     def largest(self) -> PairBatch:
-        """Return the first epoch's batch with most places, padding included: the one to try memory with."""
+        """Return the batch of the first epoch with the most tokens, padding included, for a memory test."""
         source, target = self.store.source_lengths, self.store.target_lengths
         plan = self.planned(0)
         places = [len(rows) * (int(source[rows].max()) + int(target[rows].max()) + 2) for rows in plan]
@@ -178,11 +178,13 @@ def _encoded(
 def sequential_batches(
     pairs: Pairs, *, batch_tokens: int, pad_id: int, bos_id: int, eos_id: int, shapes: Shapes = FREE
 ) -> Iterator[tuple[Indices, PairBatch]]:
-    """Yield every pair once, with others of its length, as (indices of the pairs, batch): to score them.
+    """Yield each pair once, batched by length, as (pair indices, batch).
 
-    Results go back into order by ``out[indices] = result``.
+    Restore the order of results with ``out[indices] = result``.
     """
-    for indices in cut(np.arange(len(pairs)), pairs.source_lengths, pairs.target_lengths, batch_tokens):
+    for indices in batch_by_length(
+        np.arange(len(pairs)), pairs.source_lengths, pairs.target_lengths, batch_tokens
+    ):
         rows = indices.tolist()
         yield (
             indices,

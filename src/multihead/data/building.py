@@ -1,4 +1,4 @@
-"""The passes over a corpus that prepare it: choose, learn the vocabulary, encode."""
+"""The passes over a parallel corpus that prepare it: selection, tokenizer training, encoding."""
 
 import json
 from array import array
@@ -21,11 +21,11 @@ from multihead.text.tokenizer import Tokenizer
 
 TRAIN_STORE, VALID_STORE, VALID_PAIRS = "train", "valid", "valid.jsonl"
 BLOCK = 2048
-"""Pairs encoded at once."""
+"""Pairs encoded in one call."""
 
 Pair = tuple[str, str]
 Numbered = tuple[int, Pair]
-"""A pair and its place in the files, from 1."""
+"""A pair's number, from 1 across all files, and the pair."""
 T = TypeVar("T")
 
 
@@ -33,32 +33,28 @@ def build(
     folder: Path,
     files: DataSettings,
     settings: TokenizerSettings,
-    known: list[Tokenizer | None],
+    given: list[Tokenizer | None],
     progress: OnProgress,
 ) -> dict[str, Any]:
-    """Fill a folder with all that ``prepare`` returns but the summary, which is returned, for JSON.
-
-    Raises:
-        UserError: see ``prepare``.
-    """
+    """Write prepared data into a folder; return its JSON summary. Raises as ``prepare`` does."""
 
     def corpus() -> Iterator[Pair]:
         return read_pairs(files, files.source, files.target)
 
     hold_out = not files.valid_source
-    reading = _watched(corpus(), "reading", None, progress)
+    reading = _with_progress(corpus(), "reading", None, progress)
     chosen = select(reading, files, hold_out=hold_out)
     total = chosen.count(TRAIN)
 
     def training_pairs() -> Iterator[Pair]:
         return compress(corpus(), chosen.mask(TRAIN))
 
-    progress("learning the vocabulary", 0, None)
-    tokenizers = vocabularies.trained(known, training_pairs, total, settings, lowercase=files.lowercase)
+    progress("training the tokenizer", 0, None)
+    tokenizers = vocabularies.trained(given, training_pairs, total, settings, lowercase=files.lowercase)
     vocabularies.save(tokenizers, folder)
 
     numbered = compress(enumerate(corpus(), start=1), chosen.mask(TRAIN))
-    encoding = _watched(numbered, "encoding", total, progress)
+    encoding = _with_progress(numbered, "encoding", total, progress)
     kept = _stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report)
     hashes = array("Q", (sentence_hash(source) for source, _ in kept))
     _check(len(hashes), "training", chosen.report)
@@ -70,7 +66,7 @@ def build(
         valid_report = chosen.report
     else:
         valid_report = CleaningReport()
-        valid = _seen(read_pairs(files, files.valid_source, files.valid_target), valid_report)
+        valid = _counted(read_pairs(files, files.valid_source, files.valid_target), valid_report)
     valid_pairs = list(_stored(folder / VALID_STORE, valid, tokenizers, files.max_length, valid_report))
     _check(len(valid_pairs), "validation", valid_report)
     lines = "".join(json.dumps(pair) + "\n" for pair in valid_pairs)
@@ -87,7 +83,7 @@ def build(
 def _stored(
     folder: Path, pairs: Iterable[Numbered], tokenizers: Tokenizers, max_length: int, report: CleaningReport
 ) -> Iterator[Pair]:
-    """Encode and store pairs, and yield those that were short enough."""
+    """Encode and store pairs; yield those within the maximum length."""
     pairs = iter(pairs)
     with StoreWriter(folder, (tokenizers[0].vocab_size, tokenizers[1].vocab_size)) as writer:
         while block := list(islice(pairs, BLOCK)):
@@ -103,8 +99,8 @@ def _stored(
                     yield pair
 
 
-def _seen(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
-    """Count validation pairs. They are cleaned of nothing but what the model cannot take."""
+def _counted(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
+    """Count and number validation pairs, which are not cleaned; only unusable ones are dropped later."""
     for number, pair in enumerate(pairs, start=1):
         report.record(None)
         yield number, pair
@@ -112,13 +108,13 @@ def _seen(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
 
 def _check(count: int, what: str, report: CleaningReport) -> None:
     if not count:
-        remedy = "Look at data.max_length, and whether the tokenizer goes with the text."
+        remedy = "Check data.max_length, and that the tokenizer fits the text."
         fact = f"no {what} pair is left of the {report.read:,} read (dropped: {reasons(report)})"
         raise UserError(fact, place="data", remedy=remedy)
 
 
-def _watched(items: Iterable[T], stage: str, total: int | None, progress: OnProgress) -> Iterator[T]:
-    """Pass items on, and tell how many they were every thousand."""
+def _with_progress(items: Iterable[T], stage: str, total: int | None, progress: OnProgress) -> Iterator[T]:
+    """Yield the items, reporting progress every thousand."""
     count = 0
     for count, item in enumerate(items, start=1):
         if count % 1000 == 0:

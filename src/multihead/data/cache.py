@@ -1,4 +1,4 @@
-"""The cache of prepared data: what is in it, and what of it may go."""
+"""The cache of prepared data: listing and clearing."""
 
 import fcntl
 import os
@@ -10,22 +10,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from multihead.data.folders import ABANDONED_AFTER
+from multihead.data.folders import STALE_AFTER
 
 ENTRY = re.compile(r"(?:(pictures|captions)-)?[0-9a-f]{32}(\..*\.tmp)?")
-"""Names of our folders: prepared data, and what a builder that was killed has left. Others are not ours."""
+"""Names of cache folders: prepared data, and remains of killed builds. Other folders are never touched."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Prepared data, or the remains of an attempt.
+    """A cache folder: prepared data, or the remains of a build.
 
     Attributes:
-        folder: where it is.
+        folder: its path.
         kind: "texts", "pictures", "captions" or "unfinished".
-        size: bytes on the disk.
-        used: when it was last used (or written to, if it is unfinished), in seconds since 1970.
-        in_use: whether a process works with it, or is still making it.
+        size: bytes on disk.
+        used: time of last use (of last write, if unfinished), in seconds since 1970.
+        in_use: True while a process reads or builds it.
     """
 
     folder: Path
@@ -36,7 +36,7 @@ class Entry:
 
 
 def entries(root: Path) -> list[Entry]:
-    """Return what is in a cache folder, most recently used first."""
+    """Return the entries of a cache folder, most recently used first."""
     found = root.iterdir() if root.is_dir() else iter(())
     named = ((path, ENTRY.fullmatch(path.name)) for path in found if path.is_dir())
     listed = (_entry(path, match) for path, match in named if match)
@@ -44,17 +44,17 @@ def entries(root: Path) -> list[Entry]:
 
 
 def clear(root: Path, *, older_than: float = 0.0) -> tuple[list[Entry], list[Entry]]:
-    """Remove prepared data; what a process works with stays, however old it is.
+    """Remove prepared data, except what a process is using.
 
     Args:
         root: the cache folder.
-        older_than: seconds since the last use, below which data stays.
+        older_than: minimum number of seconds since the last use.
 
     Returns:
-        What was removed, and what stayed because it is in use.
+        The entries removed, and those kept because they are in use.
 
     Raises:
-        OSError: a folder that may not be removed.
+        OSError: a folder cannot be removed.
     """
     removed, kept = [], []
     for one in entries(root):
@@ -73,20 +73,20 @@ def _entry(folder: Path, match: re.Match[str]) -> Entry | None:
         stats = [path.stat() for path in folder.rglob("*")]
         used = folder.stat().st_mtime
     except FileNotFoundError:
-        return None  # removed or renamed meanwhile
+        return None  # removed or renamed in the meantime
     if unfinished:
         used = max([used, *(stat.st_mtime for stat in stats)])
-        in_use = time.time() - used < ABANDONED_AFTER
+        in_use = time.time() - used < STALE_AFTER
     else:
-        with _alone(folder) as alone:
+        with _locked_exclusively(folder) as alone:
             in_use = not alone
     kind = "unfinished" if unfinished else match[1] or "texts"
     return Entry(folder, kind, sum(stat.st_size for stat in stats), used, in_use)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[bool]:
-    """Whether nobody works with a folder (see ``folders.in_use``); inside the block nobody begins to."""
+def _locked_exclusively(folder: Path) -> Iterator[bool]:
+    """Try to lock a folder against readers (see ``folders.read_locked``); give True if that succeeded."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -95,7 +95,7 @@ def _alone(folder: Path) -> Iterator[bool]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         alone = True
-    except OSError:  # locked, or a file system without locks, where nothing can be known
+    except OSError:  # locked, or a file system without locks
         alone = False
     try:
         yield alone
@@ -104,10 +104,10 @@ def _alone(folder: Path) -> Iterator[bool]:
 
 
 def _remove(one: Entry) -> bool:
-    with _alone(one.folder) as alone:
+    with _locked_exclusively(one.folder) as alone:
         if not alone:
             return False
-        # Under another name first: half of it is never taken for the whole.
+        # Renamed first, so that a half-removed folder is never read.
         doomed = one.folder.with_name(f"{one.folder.name.partition('.')[0]}.removed.tmp")
         shutil.rmtree(doomed, ignore_errors=True)
         one.folder.rename(doomed)

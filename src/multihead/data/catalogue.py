@@ -1,4 +1,4 @@
-"""Known corpora: what they are, where they come from, and the checksums of their files."""
+"""Catalogue of corpora that recipes use: origin, licence and checksums."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from multihead.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFile:
-    """A file of a corpus, and what must be in it."""
+class CorpusFile:
+    """A file of a corpus, with its size in bytes and SHA-256."""
 
     name: str
     size: int
@@ -17,62 +17,64 @@ class KnownFile:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownData:
-    """A corpus that recipes refer to.
+class Corpus:
+    """A corpus used by recipes.
 
     Attributes:
-        name: what `multihead data get` calls it.
-        about: what it is, in a sentence.
-        origin: who publishes it, and which version is meant.
-        licence: as its publisher states it.
+        name: its name for `multihead data get`.
+        description: one sentence.
+        origin: publisher and version.
+        licence: as stated by the publisher.
         files: its files.
-        url: each file is at ``url`` + name; "" where there is no address that keeps these bytes.
-        by_hand: how to get it without one.
-        then: the command that makes of it what recipes read, where these are not the files themselves.
-        made: the files that ``then`` makes.
+        url: base URL of the files; "" if there is no stable one.
+        instructions: manual steps, if there is no URL.
+        next_command: command that makes the files that recipes read, if they are not the corpus files.
+        derived_files: the files that ``next_command`` makes.
     """
 
     name: str
-    about: str
+    description: str
     origin: str
     licence: str
-    files: tuple[KnownFile, ...]
+    files: tuple[CorpusFile, ...]
     url: str = ""
-    by_hand: str = ""
-    then: str = ""
-    made: tuple[str, ...] = ()
+    instructions: str = ""
+    next_command: str = ""
+    derived_files: tuple[str, ...] = ()
 
 
-def known(name: str) -> KnownData:
-    """Return the corpus of that name.
+def corpus_named(name: str) -> Corpus:
+    """Return a corpus by name.
 
     Raises:
-        UserError: there is none.
+        UserError: no corpus has this name.
     """
-    if name not in KNOWN:
-        raise UserError(f"no known corpus {name!r}", remedy=f"Known are: {', '.join(KNOWN)}.")
-    return KNOWN[name]
+    if name not in CORPORA:
+        raise UserError(f"no corpus {name!r}", remedy=f"Choose one of {', '.join(CORPORA)}.")
+    return CORPORA[name]
 
 
 def remedy_for_missing(path: Path) -> str:
-    """Return what to do about a corpus file that is not there."""
+    """Return the remedy for a missing corpus file: the command that gets it, if it is in the catalogue."""
     file = path.name
 
-    def holds(corpus: KnownData) -> bool:
-        # Names like train.de are anybody's; the folder tells.
-        return file in {f.name for f in corpus.files} or (file in corpus.made and corpus.name in path.parts)
+    def holds(corpus: Corpus) -> bool:
+        # A name like train.de is too common on its own: the folder must match too.
+        return file in {f.name for f in corpus.files} or (
+            file in corpus.derived_files and corpus.name in path.parts
+        )
 
-    corpus = next(filter(holds, KNOWN.values()), None)
+    corpus = next(filter(holds, CORPORA.values()), None)
     if corpus is None:
-        return "Check the name, and the folder it is looked for in (--data.dir)."
+        return "Check its name, and the folder given by --data.dir."
     get = f"multihead data get {corpus.name}" + ("" if corpus.url else " --from FOLDER")
-    told = f"Name the folder with --data.dir DIR; if you have no copy of {corpus.name}: {get}."
-    return told + (f" Then: {corpus.then}" if file in corpus.made else "")
+    remedy = f"Name the folder with --data.dir DIR; if you have no copy of {corpus.name}: {get}."
+    return remedy + (f" Then: {corpus.next_command}" if file in corpus.derived_files else "")
 
 
-def _files(table: str) -> tuple[KnownFile, ...]:
+def _files(table: str) -> tuple[CorpusFile, ...]:
     rows = (line.split() for line in table.strip().split("\n"))
-    return tuple(KnownFile(name, int(size), sha256) for sha256, size, name in rows)
+    return tuple(CorpusFile(name, int(size), sha256) for sha256, size, name in rows)
 
 
 _MULTI30K = """
@@ -122,44 +124,46 @@ _FASHION_MNIST = """
 a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845    29515 train-labels-idx1-ubyte.gz
 """
 
-KNOWN: Mapping[str, KnownData] = {
+CORPORA: Mapping[str, Corpus] = {
     data.name: data
     for data in (
-        KnownData(
+        Corpus(
             name="multi30k",
-            about="Image captions in English, German, French and Czech: 29,000 training sentences each.",
+            description="Image captions in English, German, French, Czech: 29,000 training sentences each.",
             origin="github.com/multi30k/dataset (task 1, raw text), commit a3d2e0d2",
             licence="not stated; the captions derive from Flickr30k, research use is customary",
             files=_files(_MULTI30K),
             url="https://raw.githubusercontent.com/multi30k/dataset"
             "/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw/",
         ),
-        KnownData(
+        Corpus(
             name="tatoeba-de-en",
-            about="166,618 short everyday sentences, German and English (English TAB German, of 2018-05-13).",
+            description="166,618 short everyday sentences, English and German (TSV, of 2018-05-13).",
             origin="tatoeba.org, collected by manythings.org/anki (deu-eng.zip)",
             licence="CC BY 2.0 FR",
             files=_files(_TATOEBA),
-            by_hand="The publisher replaces the file from time to time, so there is no address for these "
-            "bytes. Take today's deu-eng.zip from manythings.org/anki, compress the table in it to "
-            "deu-eng.tsv.gz, and split it with the command below; scores will differ a little.",
-            then="multihead split --src data/tatoeba-de-en/deu-eng.tsv.gz --source-field 2 --target-field 1 "
-            "--source-language de --target-language en --to data/tatoeba-de-en",
-            made=tuple(f"{part}.{side}" for part in ("train", "valid", "test") for side in ("de", "en")),
+            instructions="The publisher updates the file from time to time, so this version has no URL. "
+            "Download the current deu-eng.zip from manythings.org/anki, compress the table in it to "
+            "deu-eng.tsv.gz, and split it with the command below; scores will differ slightly.",
+            next_command="multihead split --src data/tatoeba-de-en/deu-eng.tsv.gz --source-field 2 "
+            "--target-field 1 --source-language de --target-language en --to data/tatoeba-de-en",
+            derived_files=tuple(
+                f"{part}.{side}" for part in ("train", "valid", "test") for side in ("de", "en")
+            ),
         ),
-        KnownData(
+        Corpus(
             name="ko-en",
-            about="Korean and English technical text: Python's documentation and the tldr pages.",
+            description="Korean and English technical text: Python's documentation and the tldr pages.",
             origin="github.com/python/python-docs-ko (d0c58403) and github.com/tldr-pages/tldr (08e345f4)",
             licence="pydocs: PSF-2.0; tldr: CC BY 4.0",
             files=_files(_KO_EN),
-            by_hand="Line-aligned text extracted from both repositories: message pairs of the PO files, and "
-            "the description lines of pages that exist in both languages. Write each split as "
+            instructions="Extract line-aligned text from both repositories: the message pairs of the PO "
+            "files, and the description lines of pages that exist in both languages. Save each split as "
             "pydocs.train.ko.gz, pydocs.train.en.gz and so on, and name the folder with --data.dir.",
         ),
-        KnownData(
+        Corpus(
             name="fashion-mnist",
-            about="70,000 grey pictures of clothes, 28 x 28, in ten classes; 10,000 of them to test on.",
+            description="70,000 greyscale images of clothes, 28 x 28, in ten classes; 10,000 for testing.",
             origin="github.com/zalandoresearch/fashion-mnist, commit b2617bb6 (Xiao et al. 2017)",
             licence="MIT",
             files=_files(_FASHION_MNIST),

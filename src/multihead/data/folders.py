@@ -1,4 +1,4 @@
-"""Folders that are there whole or not at all, whoever else builds the same one at the same time."""
+"""Atomically built folders, shared safely between concurrent processes."""
 
 import fcntl
 import os
@@ -12,55 +12,55 @@ from typing import TypeVar
 
 from multihead.disk import sync
 
-ABANDONED_AFTER = 24 * 3600.0
-"""Seconds without a write after which a temporary folder counts as left over from a crash."""
+STALE_AFTER = 24 * 3600.0
+"""Seconds without a write after which a temporary folder counts as left by a crash."""
 
 
 T = TypeVar("T")
 
 
 def cache_root(named: str) -> Path:
-    """Return the folder in which prepared data is kept: the one that is named, or the user's own cache."""
+    """Return the cache folder: the one named, else ``multihead`` in the user's cache folder."""
     if named:
         return Path(named)
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "multihead"
 
 
-_HELD: dict[Path, int] = {}
-"""Folders that this process works with, and the open descriptors that say so to others."""
+_LOCKS: dict[Path, int] = {}
+"""Folders this process has a shared lock on, with the locked file descriptors."""
 
 
-def in_use(folder: Path, find: Callable[[Path], T | None]) -> T | None:
-    """Return what ``find`` finds in a folder of prepared data, which nobody clears while this process lives.
+def read_locked(folder: Path, find: Callable[[Path], T | None]) -> T | None:
+    """Return ``find(folder)``, holding a shared lock on the folder until this process ends.
 
-    A shared lock says so (see ``cache.clear``), and the folder's time of change is when it was last used.
+    The lock keeps ``cache.clear`` away. The folder's modification time records its last use.
     """
     folder = folder.absolute()
     if not folder.is_dir():
         return None
     try:
-        held = _HELD.get(folder)
+        held = _LOCKS.get(folder)
         if held is None or os.fstat(held).st_ino != folder.stat().st_ino:
-            _HELD[folder] = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+            _LOCKS[folder] = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
             if held is not None:
                 os.close(held)
-            fcntl.flock(_HELD[folder], fcntl.LOCK_SH)
+            fcntl.flock(_LOCKS[folder], fcntl.LOCK_SH)
         os.utime(folder)
     except OSError:
-        pass  # somebody else's cache, or a file system without locks: it can be read all the same
+        pass  # another user's cache, or a file system without locks: reading still works
     return find(folder)
 
 
 @contextmanager
-def built_whole(folder: Path, *, usable: Callable[[Path], bool]) -> Iterator[Path]:
+def atomic_folder(folder: Path, *, usable: Callable[[Path], bool]) -> Iterator[Path]:
     """Give a temporary folder to fill; sync it and rename it to ``folder`` at the end.
 
-    After an exception nothing remains. Of two processes that build the same folder, the first one to
-    finish wins, and the other one throws its own away. What is in the way and not ``usable`` is replaced.
+    After an exception nothing remains. If two processes build the same folder, the first to finish wins and
+    the other discards its result. An existing folder that is not ``usable`` is replaced.
 
     Raises:
-        OSError: the disk is full, or the place cannot be written.
+        OSError: the disk is full, or the parent folder is not writable.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
@@ -88,11 +88,11 @@ def _temporary_folder(beside: Path) -> Iterator[Path]:
 
 
 def _move(folder: Path, to: Path) -> None:
-    """Rename a folder, unless somebody else has just done something of the kind."""
+    """Rename a folder, unless another process has just moved either."""
     try:
         folder.rename(to)
     except FileNotFoundError:
-        # It was taken away, and something may stand in its place by now.
+        # Another process has moved it, and may have replaced it by now.
         if not to.parent.exists():
             raise
     except OSError:
@@ -101,11 +101,11 @@ def _move(folder: Path, to: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete what builders of this folder that were killed have left behind."""
+    """Delete temporary folders that killed builds of this folder have left behind."""
     for left in folder.parent.glob(f"{folder.name}.*.tmp"):
         try:
             newest = max(path.stat().st_mtime for path in [left, *left.rglob("*")])
         except FileNotFoundError:
-            continue  # its builder has finished meanwhile
-        if time.time() - newest > ABANDONED_AFTER:
+            continue  # that build has just finished
+        if time.time() - newest > STALE_AFTER:
             shutil.rmtree(left, ignore_errors=True)

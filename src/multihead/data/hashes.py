@@ -1,4 +1,4 @@
-"""Ten million sentences as 64-bit hashes: 80 MB say which of them occur twice, and which were trained on."""
+"""64-bit sentence hashes, to find duplicates and contamination in 8 bytes a sentence."""
 
 from array import array
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ TRAINED_ON = "train.source.hashes.npy"
 
 
 def file_sha256(path: Path | str) -> str:
-    """Return the SHA-256 of a file's bytes, in hexadecimal digits; of a file that has not changed, once."""
-    told = Path(path).stat()
-    return _sha256(str(path), told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns)
+    """Return the SHA-256 of a file in hexadecimal; cached until the file changes."""
+    stat = Path(path).stat()
+    return _sha256(str(path), stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(1024)
@@ -26,7 +26,7 @@ def _sha256(path: str, *_: int) -> str:
 
 
 def sentence_hash(sentence: str) -> int:
-    """Return 64 bits (unsigned) that stand for a sentence, the same in every process and on every machine."""
+    """Return an unsigned 64-bit hash of a sentence, the same in every process and on every machine."""
     return int.from_bytes(blake2b(sentence.encode(), digest_size=8).digest(), "little")
 
 
@@ -36,38 +36,38 @@ def as_hashes(values: "array[int]") -> Hashes:
 
 
 def first_occurrences(hashes: Hashes) -> NDArray[np.bool_]:
-    """Return which of the hashes (N,) did not occur further left."""
+    """Return True for the first occurrence of each hash, (N,)."""
     first = np.zeros(len(hashes), dtype=np.bool_)
     first[np.unique(hashes, return_index=True)[1]] = True
     return first
 
 
-def count_in(known: Hashes, hashes: Hashes) -> NDArray[np.int64]:
-    """Return how often each of the hashes (N,) occurs in ``known``, which is sorted."""
-    return np.searchsorted(known, hashes, side="right") - np.searchsorted(known, hashes, side="left")
+def count_in(ordered: Hashes, hashes: Hashes) -> NDArray[np.int64]:
+    """Return the count of each of the hashes, (N,), in a sorted array."""
+    return np.searchsorted(ordered, hashes, side="right") - np.searchsorted(ordered, hashes, side="left")
 
 
-def are_in(known: Hashes, hashes: Hashes) -> NDArray[np.bool_]:
-    """Return which of the hashes (N,) occur in ``known``, which is sorted and not empty.
+def are_in(ordered: Hashes, hashes: Hashes) -> NDArray[np.bool_]:
+    """Return True for each of the hashes, (N,), that occurs in a sorted, non-empty array.
 
     ``np.isin`` would take three times the memory.
     """
-    found: NDArray[np.bool_] = np.take(known, np.searchsorted(known, hashes), mode="clip") == hashes
+    found: NDArray[np.bool_] = np.take(ordered, np.searchsorted(ordered, hashes), mode="clip") == hashes
     return found
 
 
 def save_training_sources(folder: Path, hashes: Hashes) -> None:
-    """Remember in a store's folder which source sentences it trains on."""
+    """Save the hashes of the training source sentences in a store's folder."""
     np.save(folder / TRAINED_ON, np.unique(hashes), allow_pickle=False)
 
 
 def contamination(store_folder: Path, sentences: Iterable[str]) -> int:
-    """Return how many of the source sentences occur among those of the training pairs.
+    """Return the number of source sentences of a test set that occur in the training data.
 
     Args:
         store_folder: ``Prepared.folder``.
-        sentences: the source side of a test set, as it is in its file.
+        sentences: the source side of the test set, as in its file.
     """
-    known = np.load(store_folder / TRAINED_ON, mmap_mode="r", allow_pickle=False)
+    trained_on = np.load(store_folder / TRAINED_ON, mmap_mode="r", allow_pickle=False)
     hashes = np.array([sentence_hash(sentence) for sentence in sentences], dtype=np.uint64)
-    return int(np.count_nonzero(count_in(known, hashes)))
+    return int(np.count_nonzero(count_in(trained_on, hashes)))

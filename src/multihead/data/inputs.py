@@ -1,4 +1,4 @@
-"""The files a corpus is read from: found, readable more than once, and told apart by their content."""
+"""Corpus files: existence checks, spooling of standard input, and content hashes."""
 
 import shutil
 import sys
@@ -18,27 +18,28 @@ FILE_KEYS = ("source", "target", "valid_source", "valid_target")
 
 
 @contextmanager
-def reread(data: DataSettings) -> Iterator[DataSettings]:
-    """Check that all files are there; give settings with whole paths, standard input spooled to a file.
+def rereadable(data: DataSettings) -> Iterator[DataSettings]:
+    """Check that all files exist; give settings with full paths, standard input spooled to a file.
 
-    A corpus is read several times over, and a pipe can be read but once.
+    Standard input can be read only once, but preparation reads a corpus several times.
 
     Raises:
-        UserError: no files named, or one is missing, a directory, unreadable, or standard input named twice.
+        UserError: no file is named, a file is missing, a directory or unreadable, or standard input is named
+            twice.
     """
     names = [name for key in FILE_KEYS for name in getattr(data, key)]
     if not data.source:
-        remedy = "Name them: data.source and data.target, or --src and --tgt."
+        remedy = "Set data.source and data.target, or give --src and --tgt."
         raise UserError("no training files are named", place="data", remedy=remedy)
     if data.valid_target and not data.valid_source:
-        remedy = "Name its source side too: data.valid_source."
-        raise UserError("validation files with a target side only", place="data.valid_target", remedy=remedy)
+        remedy = "Name the source side too: data.valid_source."
+        raise UserError("validation target without source", place="data.valid_target", remedy=remedy)
     if names.count(STDIN) > 1:
         raise UserError("standard input is named twice", place="data", remedy="It can be read only once.")
     for path in [Path(data.dir) / name for name in names if name != STDIN]:
         if not path.exists():
             raise UserError("no such file", place=str(path), remedy=remedy_for_missing(path))
-        next(read_lines(str(path), data.encoding), None)  # says what else is wrong with it
+        next(read_lines(str(path), data.encoding), None)  # raises if it cannot be read
     with tempfile.TemporaryDirectory(prefix="multihead.") as folder:
         spooled = Path(folder) / "standard input"
         if STDIN in names:
@@ -57,6 +58,6 @@ def reread(data: DataSettings) -> Iterator[DataSettings]:
             raise UserError(error.fact, place=place, remedy=error.remedy) from error
 
 
-def contents(data: DataSettings) -> dict[str, list[tuple[str, str]]]:
-    """Return the kind (by extension) and the SHA-256 of each file, for each setting that names files."""
+def file_hashes(data: DataSettings) -> dict[str, list[tuple[str, str]]]:
+    """Return the extension and the SHA-256 of each file, by the setting that names it."""
     return {key: [(file_kind(path), file_sha256(path)) for path in getattr(data, key)] for key in FILE_KEYS}

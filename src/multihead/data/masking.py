@@ -1,4 +1,4 @@
-"""Gaps in texts, and pairs of texts, for BERT's two questions (Devlin et al. 2019, sec. 3.1)."""
+"""Batches for BERT's pre-training: masked tokens and next-sentence pairs (Devlin et al. 2019, sec. 3.1)."""
 
 import numpy as np
 import torch
@@ -13,19 +13,19 @@ from multihead.text.masking import mask_id
 from multihead.text.tokenizer import Tokenizer
 
 REPLACED, RANDOM = 0.8, 0.1
-"""Of the pieces to be guessed: how many become [MASK], how many another piece; the others stay."""
+"""Fractions of the selected tokens that become [MASK] and a random token; the rest stay unchanged."""
 
 
-class Gaps:
-    """Makes batches with gaps. The same texts in the same epoch get the same gaps; in another, others.
+class MaskedBatches:
+    """Makes masked batches; masking is a function of (seed, epoch, texts).
 
     Args:
         store: the texts.
-        tokenizer: their vocabulary, with a symbol for a gap.
-        max_length: longest input, symbols included.
-        masked: part of the pieces to be guessed.
-        next_sentence: whether texts are cut in two, and every other second part is another text's.
-        seed: everything random follows from (seed, epoch, texts).
+        tokenizer: their tokenizer, with a mask token.
+        max_length: maximum input length in tokens, special tokens included.
+        masked: fraction of the tokens to predict.
+        next_sentence: split texts into two segments; half of the second segments come from another text.
+        seed: seeds masking and segment pairs.
     """
 
     def __init__(
@@ -40,15 +40,15 @@ class Gaps:
     ) -> None:
         self.store, self.tokenizer, self.max_length = store, tokenizer, max_length
         self.masked, self.next_sentence, self.seed = masked, next_sentence, seed
-        gap = mask_id(tokenizer)
-        assert gap is not None, "the tokenizer has a symbol for a gap"
-        self.gap = gap
-        specials = {*tokenizer.special_ids, gap}
+        mask = mask_id(tokenizer)
+        assert mask is not None, "the tokenizer has a mask token"
+        self.mask_id = mask
+        specials = {*tokenizer.special_ids, mask}
         self._plain = np.array([i for i in range(tokenizer.vocab_size) if i not in specials])
         self._is_special = np.isin(np.arange(tokenizer.vocab_size), [*specials])
 
     def __call__(self, rows: Indices, epoch: int) -> MaskedBatch:
-        """Return some texts as a batch."""
+        """Return a batch of the texts at ``rows``."""
         draws = _Draws(self.seed, epoch, int(rows[0]), len(rows))
         texts, follows = [], []
         for row in rows.tolist():
@@ -56,7 +56,7 @@ class Gaps:
             texts.append(parts)
             follows.append(answer)
         read = as_input(texts, self.tokenizer)
-        ids_BN, places_M, answers_M = self._with_gaps(read.ids_BN.numpy(), draws)
+        ids_BN, places_M, answers_M = self._masked(read.ids_BN.numpy(), draws)
         return MaskedBatch(
             input=type(read)(torch.from_numpy(ids_BN), read.segments_BN, read.lengths_B),
             places_M=torch.from_numpy(places_M),
@@ -67,7 +67,7 @@ class Gaps:
         )
 
     def _parts(self, row: int, draws: "_Draws") -> tuple[Parts, int]:
-        """Return a text whole, or cut in two at a word, and whether the second part is its own."""
+        """Return the segments of a text, and the label: 1 the second follows, 0 it is random, -1 none."""
         ids = self.store.source(row)
         if not self.next_sentence:
             return (ids[: self.max_length - 2], None), -1
@@ -82,13 +82,13 @@ class Gaps:
         other = self.store.source(int(draws.one() * len(self.store)))
         begins = np.flatnonzero(self.tokenizer.word_starts[other])
         begin = int(begins[int(draws.one() * len(begins))]) if len(begins) else 0
-        # No longer than its own: batches were made for texts as long as they are.
+        # No longer than the true segment, because the batch was sized for the text.
         return (ids[:place], other[begin : begin + len(ids) - place]), 0
 
-    def _with_gaps(
+    def _masked(
         self, ids_BN: NDArray[np.int64], draws: "_Draws"
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ids with gaps, the places in them that are asked for, and what stood there."""
+        """Return the masked ids, the flat positions to predict, and the ids to predict there."""
         chance_BN = np.where(self._is_special[ids_BN], np.inf, draws.many(ids_BN.size).reshape(ids_BN.shape))
         real_B = np.isfinite(chance_BN).sum(axis=1)
         wanted_B = np.minimum(np.maximum(1, np.round(self.masked * real_B)), real_B)
@@ -98,7 +98,7 @@ class Gaps:
         how_M, which_M = draws.many(len(places_M)), draws.many(len(places_M))
         random_M = self._plain[(which_M * len(self._plain)).astype(np.int64)]
         shown_M = np.where(
-            how_M < REPLACED, self.gap, np.where(how_M < REPLACED + RANDOM, random_M, answers_M)
+            how_M < REPLACED, self.mask_id, np.where(how_M < REPLACED + RANDOM, random_M, answers_M)
         )
         changed = ids_BN.reshape(-1).copy()
         changed[places_M] = shown_M
@@ -106,7 +106,7 @@ class Gaps:
 
 
 class _Draws:
-    """Random numbers in [0, 1) by (seed, keys) alone: raw output is what NumPy keeps the same (NEP 19)."""
+    """Random numbers in [0, 1), a function of (seed, keys). NumPy keeps only raw output stable (NEP 19)."""
 
     def __init__(self, seed: int, *keys: int) -> None:
         self._bits = np.random.PCG64(randomness.derive(seed, "gaps", *keys))

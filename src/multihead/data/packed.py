@@ -1,7 +1,7 @@
-"""Text of any size as one long row of token ids on disk, memory-mapped.
+"""Running text of any size as one memory-mapped sequence of token ids.
 
-The text is read in passes and never held: one to count, one to learn the vocabulary, one to encode. What
-comes out is kept in a folder whose name is a hash of everything it depends on.
+The text is streamed in passes: one to count, one to train the tokenizer, one to encode. The result is cached
+under a hash of its inputs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.build_cache import found_or_built
+from multihead.data.build_cache import cached_build
 from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256
-from multihead.data.store import mapped
+from multihead.data.store import memory_mapped
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
@@ -25,7 +25,7 @@ from multihead.text.documents import Block, read_blocks, split_at
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
-"""Goes up when the same text would be prepared in another way."""
+"""Increases when the same text is prepared differently."""
 SUMMARY, TOKENIZER = "text.json", "tokenizer.json"
 SIDES = ("train", "valid")
 
@@ -34,14 +34,14 @@ Ids = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class PackedText:
-    """A text, ready for training.
+    """Running text, prepared for training.
 
     Attributes:
-        train: ids to train on, (N,), memory-mapped; the end symbol stands between documents.
-        valid: ids to validate on.
-        tokenizer: what cut the text.
-        characters: of the training text and of the validation text.
-        unknown: tokens of each for which the vocabulary has nothing.
+        train: training token ids, (N,), memory-mapped; end tokens separate documents.
+        valid: validation token ids, likewise.
+        tokenizer: the tokenizer.
+        characters: number of characters of the training and the validation text.
+        unknown: number of unknown tokens in each.
         fingerprint: hash of everything that the preparation depends on.
     """
 
@@ -58,41 +58,41 @@ def pack(
     tokenizer: TokenizerSettings,
     *,
     progress: OnProgress,
-    known: Tokenizer | None = None,
+    init_tokenizer: Tokenizer | None = None,
 ) -> PackedText:
-    """Hold out the end, learn the vocabulary, encode and store; or find all that done by an earlier call.
+    """Hold out validation text, train the tokenizer, encode and store; or load all that from the cache.
 
     Args:
         data: the files.
-        tokenizer: how text is cut.
-        progress: is told how far each stage has come, in characters.
-        known: the tokenizer of a trained model to go on with, instead of learning one.
+        tokenizer: the tokenizer to train.
+        progress: called with the progress of each stage, in characters.
+        init_tokenizer: tokenizer of a trained model, used instead of training one.
 
     Raises:
-        UserError: no files named; bad files; a vocabulary that the text does not support; a cache that cannot
-            be written.
+        UserError: no files named, an unreadable file, a vocabulary size that the text does not support, or a
+            cache that cannot be written.
     """
     paths = [Path(data.dir) / name for name in (*data.files, *data.valid_files)]
     if not data.files:
-        raise UserError("no text files are named", place="data", remedy="Name them: --data.files FILE.")
-    if known is None and tokenizer.file:
-        known = Tokenizer.load(tokenizer.file)
-    basis = _basis(data, tokenizer, known, paths)
-    return found_or_built(
+        raise UserError("no text files are named", place="data", remedy="Give --data.files FILE.")
+    if init_tokenizer is None and tokenizer.file:
+        init_tokenizer = Tokenizer.load(tokenizer.file)
+    inputs = _cache_inputs(data, tokenizer, init_tokenizer, paths)
+    return cached_build(
         cache_root(data.cache),
-        basis,
+        inputs,
         summary_file=SUMMARY,
-        build=lambda folder: _build(folder, data, tokenizer, known, progress),
-        find=_opened,
+        build=lambda folder: _build(folder, data, tokenizer, init_tokenizer, progress),
+        load=_opened,
     )
 
 
-def _basis(
-    data: DataSettings, settings: TokenizerSettings, known: Tokenizer | None, paths: Sequence[Path]
+def _cache_inputs(
+    data: DataSettings, settings: TokenizerSettings, init_tokenizer: Tokenizer | None, paths: Sequence[Path]
 ) -> dict[str, Any]:
-    """Return all that the result depends on, as JSON."""
+    """Return everything that the result depends on, as JSON."""
     for path in paths:
-        next(read_blocks([path], data.documents, data.encoding), None)  # says what is wrong with it
+        next(read_blocks([path], data.documents, data.encoding), None)  # raises if it cannot be read
     return {
         "version": VERSION,
         "files": [file_sha256(path) for path in paths],
@@ -100,7 +100,9 @@ def _basis(
         "held_out": None if data.valid_files else data.valid_fraction,
         "documents": data.documents,
         "encoding": data.encoding,
-        "tokenizer": known.fingerprint if known else settings.model_dump(mode="json", exclude={"file"}),
+        "tokenizer": init_tokenizer.fingerprint
+        if init_tokenizer
+        else settings.model_dump(mode="json", exclude={"file"}),
     }
 
 
@@ -108,10 +110,10 @@ def _build(
     folder: Path,
     data: DataSettings,
     settings: TokenizerSettings,
-    known: Tokenizer | None,
+    tokenizer: Tokenizer | None,
     progress: OnProgress,
 ) -> dict[str, Any]:
-    """Fill a folder with the ids and the tokenizer; return the rest, for JSON."""
+    """Write the ids and the tokenizer into a folder; return the JSON summary."""
 
     def blocks(names: Sequence[str]) -> Iterator[Block]:
         return read_blocks([Path(data.dir) / name for name in names], data.documents, data.encoding)
@@ -125,31 +127,31 @@ def _build(
         for block in blocks(data.valid_files):
             yield block, True
 
-    if known is None:
-        progress("learning the vocabulary", 0, None)
-        sample = _first((text for (text, _), valid in parts() if not valid), settings.sample_chars)
-        known = lossless.learn(sample, settings.kind, settings.vocab_size, settings.min_frequency)
-    known.save(folder / TOKENIZER)
-    dtype = np.dtype("<u2" if known.vocab_size <= 1 << 16 else "<u4")
+    if tokenizer is None:
+        progress("training the tokenizer", 0, None)
+        sample = _head((text for (text, _), valid in parts() if not valid), settings.sample_chars)
+        tokenizer = lossless.learn(sample, settings.kind, settings.vocab_size, settings.min_frequency)
+    tokenizer.save(folder / TOKENIZER)
+    dtype = np.dtype("<u2" if tokenizer.vocab_size <= 1 << 16 else "<u4")
     characters, unknown, tokens = [0, 0], [0, 0], [0, 0]
     with ExitStack() as files:
         written = [files.enter_context((folder / f"{side}.ids.bin").open("wb")) for side in SIDES]
         after_end = [False, False]
         for (text, ends), valid in parts():
-            ids = known.encode(text)
+            ids = tokenizer.encode(text)
             if after_end[valid]:
-                ids = [known.eos_id, *ids]
+                ids = [tokenizer.eos_id, *ids]
             after_end[valid] = ends
             written[valid].write(np.asarray(ids, dtype).tobytes())
             characters[valid] += len(text)
             tokens[valid] += len(ids)
-            unknown[valid] += ids.count(known.unk_id)
+            unknown[valid] += ids.count(tokenizer.unk_id)
             progress("encoding", sum(characters), None)
     return {"dtype": dtype.str, "tokens": tokens, "characters": characters, "unknown": unknown}
 
 
-def _first(texts: Iterable[str], characters: int) -> Iterator[str]:
-    """Yield texts up to so many characters; the last one may be cut."""
+def _head(texts: Iterable[str], characters: int) -> Iterator[str]:
+    """Yield texts up to a total number of characters; the last one may be truncated."""
     left = characters
     for text in texts:
         yield text[:left]
@@ -159,8 +161,8 @@ def _first(texts: Iterable[str], characters: int) -> Iterator[str]:
 
 
 def _opened(folder: Path, summary: Any, key: str) -> PackedText:
-    train, valid = (mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
+    train, valid = (memory_mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
     if [len(train), len(valid)] != summary["tokens"]:
-        raise ValueError("not whole")
+        raise ValueError("incomplete")
     tokenizer = Tokenizer.load(folder / TOKENIZER)
     return PackedText(train, valid, tokenizer, tuple(summary["characters"]), tuple(summary["unknown"]), key)

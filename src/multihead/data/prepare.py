@@ -1,8 +1,8 @@
-"""From corpus files to what training reads: cleaned, cut into pieces, stored; done once, then found again.
+"""Preparation of a parallel corpus: cleaned, tokenised and stored once, then loaded from the cache.
 
-The corpus is read in passes, and no pass holds more of it than hashes: one to clean and choose, one or
-two to train the tokenizers on a sample, one to encode. What comes out is kept in a folder whose name is
-a hash of everything it depends on: the bytes of the files, the settings, the tokenizers.
+The corpus is streamed in passes that hold at most hashes of it: one to clean and select, one or two to train
+the tokenizers on a sample, one to encode. The result is cached under a hash of its inputs: the contents of
+the files, the settings, the tokenizers.
 """
 
 import json
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from multihead.data import store, vocabularies
-from multihead.data.build_cache import found_or_built
+from multihead.data.build_cache import cached_build
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
 from multihead.data.folders import cache_root
-from multihead.data.inputs import contents, reread
+from multihead.data.inputs import file_hashes, rereadable
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
 from multihead.progress import OnProgress
@@ -24,7 +24,7 @@ from multihead.text.corpus import check_sides
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
-"""Goes up when the same corpus would be prepared in another way."""
+"""Increases when the same corpus is prepared differently."""
 SUMMARY = "report.json"
 
 _ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
@@ -33,19 +33,19 @@ _WITHOUT_EFFECT = {"tests", "cache", "source_language", "target_language"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """A corpus, ready for training.
+    """A parallel corpus, prepared for training.
 
     Attributes:
-        train: pairs to train on.
-        valid: pairs to validate on; ``valid.source(i)`` is ``valid_pairs[i][0]`` in pieces.
-        valid_pairs: the validation text as it is in its files.
-        source_tokenizer: cuts the source side.
-        target_tokenizer: cuts the target side; the same object where the vocabulary is joint.
-        report: what was dropped from the training files, and why. Held-out pairs count as kept.
-        valid_report: the same of the validation files; None where validation pairs were held out.
-        shared: pairs left out of training because they share a sentence with a held-out one.
+        train: training pairs.
+        valid: validation pairs; ``valid.source(i)`` is ``valid_pairs[i][0]`` encoded.
+        valid_pairs: the validation pairs as text.
+        source_tokenizer: tokenizer of the source side.
+        target_tokenizer: tokenizer of the target side; the same object if the vocabulary is joint.
+        report: pairs dropped from the training files, by reason. Held-out pairs count as kept.
+        valid_report: the same for the validation files; None if validation pairs were held out.
+        shared: number of training pairs dropped because they share a sentence with a held-out pair.
         fingerprint: hash of everything that the preparation depends on.
-        folder: where it is kept; ``hashes.contamination`` asks for it.
+        folder: its cache folder, for ``hashes.contamination``.
     """
 
     train: TokenStore
@@ -61,7 +61,7 @@ class Prepared:
 
     @property
     def held_out(self) -> bool:
-        """Whether the validation pairs were taken from the training files."""
+        """True if the validation pairs were held out of the training files."""
         return self.valid_report is None
 
 
@@ -72,45 +72,47 @@ def prepare(
     progress: OnProgress | None = None,
     init_tokenizers: Tokenizers | None = None,
 ) -> Prepared:
-    """Clean, hold out, learn the vocabulary, encode and store; or find all that done by an earlier call.
+    """Clean, hold out, train the tokenizers, encode and store; or load all that from the cache.
 
     Args:
-        data: the files, and which of their pairs are fit.
-        tokenizer: how text is cut into pieces.
-        progress: is told how far each stage has come.
-        init_tokenizers: (source, target) of a trained model to go on with, instead of learning any.
+        data: the files and the cleaning rules.
+        tokenizer: the tokenizers to train.
+        progress: called with the progress of each stage.
+        init_tokenizers: (source, target) tokenizers of a trained model, used instead of training any.
 
     Raises:
-        UserError: bad files (see ``text.corpus``), no pair left, a vocabulary that the corpus does not
-            support, or a cache that cannot be written.
+        UserError: an unreadable file (see ``text.corpus``), no pair left, a vocabulary size that the corpus
+            does not support, or a cache that cannot be written.
     """
-    with reread(data) as files:
+    with rereadable(data) as files:
         check_sides(files, files.source, files.target)
         check_sides(files, files.valid_source, files.valid_target)
-        known = vocabularies.from_files(tokenizer, init_tokenizers)
-        basis = _basis(files, tokenizer, known)
-        return found_or_built(
+        given = vocabularies.from_files(tokenizer, init_tokenizers)
+        inputs = _cache_inputs(files, tokenizer, given)
+        return cached_build(
             cache_root(data.cache),
-            basis,
+            inputs,
             summary_file=SUMMARY,
-            build=lambda folder: build(folder, files, tokenizer, known, progress or _silent),
-            find=_opened,
+            build=lambda folder: build(folder, files, tokenizer, given, progress or _silent),
+            load=_opened,
         )
 
 
-def _basis(files: DataSettings, settings: TokenizerSettings, known: list[Tokenizer | None]) -> dict[str, Any]:
-    """Return all that the result depends on, as JSON."""
-    learned = None in known
+def _cache_inputs(
+    files: DataSettings, settings: TokenizerSettings, given: list[Tokenizer | None]
+) -> dict[str, Any]:
+    """Return everything that the result depends on, as JSON."""
+    learned = None in given
     data = files.model_dump(mode="json", exclude=_ELSEWHERE | _WITHOUT_EFFECT)
     if not files.max_pairs:
-        del data["max_pairs"]  # A key that came later: what was prepared before it is still good.
+        del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
     return {
         "version": [VERSION, store.VERSION],
-        "files": contents(files),
+        "files": file_hashes(files),
         "data": data,
         "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
         "tokenizer": settings.model_dump(exclude={"dropout", "file", "target_file"}) if learned else None,
-        "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in known],
+        "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
     }
 
 
@@ -120,7 +122,7 @@ def _opened(folder: Path, summary: Any, key: str) -> Prepared:
     checked = summary["valid_cleaning"]
     valid = TokenStore(folder / VALID_STORE)
     if len(valid) != len(lines):
-        raise ValueError("not whole")
+        raise ValueError("incomplete")
     return Prepared(
         train=TokenStore(folder / TRAIN_STORE),
         valid=valid,
@@ -136,4 +138,4 @@ def _opened(folder: Path, summary: Any, key: str) -> Prepared:
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
-    """Tell nobody."""
+    """Ignore progress."""

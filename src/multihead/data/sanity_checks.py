@@ -1,4 +1,4 @@
-"""What is odd about a corpus of which no single pair is: files that were named the wrong way round."""
+"""Corpus-level sanity checks: swapped or identical source and target files."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -7,44 +7,44 @@ import numpy as np
 
 from multihead.data.prepare import Prepared
 
-LOOKED_AT = 1000
-"""Pairs to train on, and to validate on, that are looked at, spread over all."""
-SAME = 0.75
-"""The part of pairs with the same text on both sides that is told. In corrected texts half is usual."""
-SURELY = 1.5
-"""How many times as many words must be the other side's, for both sides."""
+SAMPLE_SIZE = 1000
+"""Training and validation pairs that are checked, evenly spaced over the corpus."""
+MAX_IDENTICAL = 0.75
+"""Fraction of pairs with identical sides above which to warn. Corpora of corrected text reach a half."""
+MIN_RATIO = 1.5
+"""Warn of swapped sides if on both sides this many times more words are known from the other side."""
 
 T = TypeVar("T")
 Texts = Sequence[str]
 
 
-def doubts(prepared: Prepared) -> list[str]:
-    """Return what a person should be told of a corpus, a line each; often nothing."""
-    train, looked_at = prepared.train, _spread(range(len(prepared.train)))
-    source = prepared.source_tokenizer.decode_batch(train.source(number) for number in looked_at)
-    target = prepared.target_tokenizer.decode_batch(train.target(number) for number in looked_at)
-    found = []
+def sanity_warnings(prepared: Prepared) -> list[str]:
+    """Return the warnings about a corpus, one line each."""
+    train, sample = prepared.train, _evenly_spaced(range(len(prepared.train)))
+    source = prepared.source_tokenizer.decode_batch(train.source(number) for number in sample)
+    target = prepared.target_tokenizer.decode_batch(train.target(number) for number in sample)
+    warnings = []
     same = sum(one == other for one, other in zip(source, target, strict=True))
-    if same > SAME * len(source):
-        told = f"{same:,} of {len(source):,} pairs looked at"
-        found.append(f"caution: the source is the target in {told}; are these the files you mean?")
+    if same > MAX_IDENTICAL * len(source):
+        sampled = f"{same:,} of {len(source):,} sampled pairs"
+        warnings.append(f"caution: source and target are identical in {sampled}; are these the right files?")
     if not prepared.held_out:
-        pairs = _spread(prepared.valid_pairs)
+        pairs = _evenly_spaced(prepared.valid_pairs)
         sides = [one for one, _ in pairs], [other for _, other in pairs]
-        straight = _known(sides[0], source), _known(sides[1], target)
-        crossed = _known(sides[0], target), _known(sides[1], source)
-        if all(other > SURELY * own for other, own in zip(crossed, straight, strict=True)):
-            found.append("caution: source and target of the validation files look like each other's")
-    return found
+        straight = _coverage(sides[0], source), _coverage(sides[1], target)
+        crossed = _coverage(sides[0], target), _coverage(sides[1], source)
+        if all(other > MIN_RATIO * own for other, own in zip(crossed, straight, strict=True)):
+            warnings.append("caution: source and target of the validation files seem to be swapped")
+    return warnings
 
 
-def _spread(items: Sequence[T]) -> list[T]:
-    chosen = np.linspace(0, len(items) - 1, min(LOOKED_AT, len(items)), dtype=int)
+def _evenly_spaced(items: Sequence[T]) -> list[T]:
+    chosen = np.linspace(0, len(items) - 1, min(SAMPLE_SIZE, len(items)), dtype=int)
     return [items[number] for number in chosen.tolist()]
 
 
-def _known(texts: Texts, others: Texts) -> float:
-    """Return which part of the words of texts occur in others too, whatever their case."""
+def _coverage(texts: Texts, others: Texts) -> float:
+    """Return the fraction of the words of ``texts`` that occur in ``others``, ignoring case."""
     words = [word for text in texts for word in text.casefold().split()]
     known = {word for text in others for word in text.casefold().split()}
     return sum(word in known for word in words) / max(1, len(words))

@@ -1,4 +1,4 @@
-"""The first look at a corpus: which pairs are trained on, which are held out, and which are dropped."""
+"""Selection of the pairs of a corpus: cleaning, deduplication, and the held-out validation set."""
 
 from array import array
 from collections.abc import Iterable
@@ -14,19 +14,19 @@ from multihead.settings import DataSettings
 from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason
 
 DROPPED, TRAIN, VALID = 0, 1, 2
-FEWEST_HELD_OUT, MOST_HELD_OUT = 50, 2000
-TRIED = 20
-"""Candidates for each pair that is held out."""
+MIN_HELD_OUT, MAX_HELD_OUT = 50, 2000
+CANDIDATES_PER_PAIR = 20
+"""Candidates considered for each held-out pair."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What becomes of each pair of a corpus.
+    """The role of each pair of a corpus.
 
     Attributes:
         roles: DROPPED, TRAIN or VALID for each pair read, (N,).
-        report: what was dropped by cleaning, and why.
-        shared: pairs left out of training because they share a sentence with a held-out pair.
+        report: pairs dropped by cleaning, by reason.
+        shared: number of training pairs dropped because they share a sentence with a held-out pair.
     """
 
     roles: NDArray[np.uint8]
@@ -34,16 +34,18 @@ class Selection:
     shared: int
 
     def mask(self, role: int) -> bytes:
-        """Return 1 for each pair of a role and 0 for the others, for ``itertools.compress``."""
+        """Return 1 for each pair with this role, else 0, as bytes for ``itertools.compress``."""
         return bytes(self.roles == role)
 
     def count(self, role: int) -> int:
-        """Return how many pairs have a role."""
+        """Return the number of pairs with this role."""
         return int(np.count_nonzero(self.roles == role))
 
 
 def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bool) -> Selection:
-    """Read a corpus once; keep 25 bytes a pair (9 when nothing is held out), and no text.
+    """Assign a role to each pair in one pass over the corpus.
+
+    It holds 25 bytes a pair (9 if nothing is held out), and no text.
 
     Raises:
         UserError: too few pairs are left.
@@ -79,39 +81,38 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
         shared = int(np.count_nonzero(split == DROPPED))
         _check_left(roles, report)
     if data.max_pairs:
-        for index in _beyond(roles, data.max_pairs):
+        for index in _surplus(roles, data.max_pairs):
             roles[index] = DROPPED
             report.drop("not wanted", int(index) + 1)
     return Selection(roles, report, shared)
 
 
-def _beyond(roles: NDArray[np.uint8], most: int) -> NDArray[np.intp]:
-    """Return the training pairs that are too many; those that stay are spread over the corpus."""
+def _surplus(roles: NDArray[np.uint8], most: int) -> NDArray[np.intp]:
+    """Return the training pairs beyond the maximum; those kept are evenly spaced over the corpus."""
     train = np.flatnonzero(roles == TRAIN)
     stay = np.linspace(0, len(train) - 1, min(most, len(train))).round().astype(np.intp)
     return np.delete(train, stay)
 
 
 def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
-    """Choose pairs to validate on, so that no sentence of either side is shared with training.
+    """Hold out validation pairs that share no sentence of either side with training.
 
-    Among candidates in an order that depends on the seed alone, those are chosen whose sentences occur
-    least often elsewhere: as a rule in no other pair. Where such are too few, the training pairs that
-    share a sentence with a chosen one are dropped.
+    Of randomly drawn candidates, those whose sentences are least frequent are held out; usually these occur
+    in no other pair. Training pairs that do share a sentence with a held-out pair are dropped.
 
     Args:
         sources: hashes of the source sentences, (N,).
         targets: hashes of the target sentences, (N,).
-        fraction: part of the pairs to hold out, within 50 to 2,000 pairs and at most half of all.
-        seed: chooses the candidates.
+        fraction: fraction of the pairs to hold out, clamped to 50 to 2,000 pairs and at most half of all.
+        seed: seeds the choice of candidates.
 
     Returns:
         TRAIN, VALID or DROPPED for each pair, (N,).
     """
     total = len(sources)
-    count = max(FEWEST_HELD_OUT, min(round(fraction * total), MOST_HELD_OUT))
+    count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
     count = max(1, min(count, total // 2))
-    candidates = shuffled(total, seed, "held out")[: TRIED * count]
+    candidates = shuffled(total, seed, "held out")[: CANDIDATES_PER_PAIR * count]
     frequency = sum(count_in(np.sort(side), side[candidates]) for side in (sources, targets))
     chosen = candidates[np.argsort(frequency, kind="stable")[:count]]
     touched = are_in(np.sort(sources[chosen]), sources) | are_in(np.sort(targets[chosen]), targets)
@@ -126,13 +127,13 @@ def _check_left(roles: NDArray[np.uint8], report: CleaningReport) -> None:
         return
     if report.kept == 0:
         fact = f"no pair is left of the {report.read:,} read (dropped: {reasons(report)})"
-        remedy = "Check that the files belong together, and the limits under [data]."
+        remedy = "Check that the files are aligned, and the limits under [data]."
     else:
-        fact = f"{report.kept:,} pairs are too few, or too alike, to hold some out for validation"
+        fact = f"{report.kept:,} pairs are too few, or too similar, to hold some out for validation"
         remedy = "Name validation files: data.valid_source and data.valid_target."
     raise UserError(fact, place="data", remedy=remedy)
 
 
 def reasons(report: CleaningReport) -> str:
-    """Return how many pairs were dropped for which reason, on one line."""
+    """Return the number of dropped pairs by reason, on one line."""
     return ", ".join(f"{count:,} {reason}" for reason, count in report.to_dict()["dropped"].items())

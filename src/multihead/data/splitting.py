@@ -1,8 +1,7 @@
-"""A corpus in three parts that share no sentence: to train on, to choose by, to report on.
+"""Split of a corpus into training, validation and test sets that share no sentence.
 
-In a corpus with several translations of a sentence, a line drawn at random puts one translation into
-training and another into the test. Pairs that share a sentence, directly or through other pairs, are a
-group; a part takes whole groups only.
+If a corpus has several translations of a sentence, a random split puts one into training and another into the
+test set. So pairs that share a sentence, directly or through other pairs, form a group that is never divided.
 """
 
 from array import array
@@ -18,11 +17,11 @@ TRAIN, VALID, TEST = range(3)
 
 
 def connected_groups(sources: Hashes, targets: Hashes) -> NDArray[np.int64]:
-    """Return the number of each pair's group, counted from 0 in the order of their first pairs.
+    """Return the group of each pair, (N,): the connected components, numbered from 0 by first pair.
 
     Args:
         sources: hashes of the source sentences, (N,).
-        targets: hashes of the target sentences, (N,). The same hash on both sides connects nothing.
+        targets: hashes of the target sentences, (N,). Equal hashes on different sides connect nothing.
     """
     source_names, source_nodes = np.unique(sources, return_inverse=True)
     target_nodes = np.unique(targets, return_inverse=True)[1] + len(source_names)
@@ -46,18 +45,18 @@ def _root(parents: "array[int]", node: int) -> int:
 
 
 def split(groups: NDArray[np.int64], *, valid: int, test: int, seed: int) -> NDArray[np.uint8]:
-    """Assign whole groups at random until a part has the pairs that are wanted; the rest is for training.
+    """Fill the test and validation sets with random whole groups; the rest is the training set.
 
-    A group that would overfill a part is passed over, so very large groups stay in training.
+    A group too large for the remaining room is skipped, so very large groups stay in training.
 
     Args:
-        groups: each pair's group, (N,), numbered from 0.
-        valid: pairs wanted to validate on.
-        test: pairs wanted to test on.
-        seed: chooses.
+        groups: group of each pair, (N,), numbered from 0.
+        valid: number of validation pairs.
+        test: number of test pairs.
+        seed: seeds the choice.
 
     Returns:
-        TRAIN, VALID or TEST for each pair, (N,). A part may be a little short where no group fits.
+        TRAIN, VALID or TEST for each pair, (N,). A set may be slightly short if no group fits.
     """
     sizes = np.bincount(groups)
     part_of = np.full(len(sizes), TRAIN, dtype=np.uint8)

@@ -1,8 +1,7 @@
-"""Encoded sentence pairs on disk, memory-mapped: ten million pairs cost no memory, and open at once.
+"""Memory-mapped store of encoded sentence pairs: ten million pairs open instantly and take no memory.
 
-A store is a folder. For each side there are the ids of all sentences one after the other, where each
-sentence begins, and how long it is; ``header.json`` says what the files must look like, so that a
-truncated or foreign folder is noticed when it is opened.
+A store is a folder. Each side has three files: the concatenated token ids of all sentences, their offsets and
+their lengths. ``header.json`` records types and sizes, so that a truncated or foreign folder is detected.
 """
 
 import json
@@ -26,11 +25,11 @@ SIDES: tuple[Side, Side] = ("source", "target")
 
 
 class BrokenStoreError(ValueError):
-    """A folder is not a store, or not a whole one. Whoever can build it again does so."""
+    """The folder is not a store, or an incomplete one; it can be built again."""
 
 
 class StoreWriter:
-    """Write pairs to a store, one after the other, holding none of them in memory.
+    """Writes pairs to a store one by one, holding none in memory.
 
     >>> with StoreWriter(folder, vocab_sizes=(8000, 8000)) as writer: writer.add([5, 6], [7])
 
@@ -47,7 +46,7 @@ class StoreWriter:
         ]
 
     def add(self, source: Sequence[int], target: Sequence[int]) -> None:
-        """Append a pair of ids, without special symbols."""
+        """Append a pair of token id sequences, without special tokens."""
         for writer, ids in zip(self._sides, (source, target), strict=True):
             writer.add(ids)
 
@@ -70,7 +69,7 @@ class StoreWriter:
 
 
 class _SideWriter:
-    """One side's three files."""
+    """Writes the three files of one side."""
 
     def __init__(self, folder: Path, side: Side, vocab_size: int, files: ExitStack) -> None:
         self.count = 0
@@ -83,7 +82,7 @@ class _SideWriter:
         self._offsets.write(bytes(8))
 
     def add(self, ids: Sequence[int]) -> None:
-        self._ids.write(np.asarray(ids, self.dtype).tobytes())  # refuses ids that do not fit
+        self._ids.write(np.asarray(ids, self.dtype).tobytes())  # raises if an id does not fit
         self._end += len(ids)
         self._offsets.write(self._end.to_bytes(8, "little"))
         self._lengths.write(len(ids).to_bytes(4, "little"))
@@ -91,11 +90,11 @@ class _SideWriter:
 
 
 class TokenStore:
-    """Sentence pairs as ids, without special symbols, in a folder that a ``StoreWriter`` has written.
+    """Sentence pairs as token ids without special tokens, in a folder written by ``StoreWriter``.
 
     Attributes:
-        source_lengths: pieces of each source, (N,), memory-mapped.
-        target_lengths: pieces of each target, (N,), memory-mapped.
+        source_lengths: length of each source in tokens, (N,), memory-mapped.
+        target_lengths: length of each target in tokens, (N,), memory-mapped.
 
     Raises:
         BrokenStoreError: the folder is missing, truncated, foreign, or of another version.
@@ -119,18 +118,18 @@ class TokenStore:
 
 
 class _SideReader:
-    """One side's three files, memory-mapped."""
+    """The three files of one side, memory-mapped."""
 
     def __init__(self, folder: Path, side: Side, count: int, dtype: str) -> None:
-        self.lengths: Lengths = mapped(_file(folder, side, "lengths"), "<i4")
-        self._offsets: NDArray[np.int64] = mapped(_file(folder, side, "offsets"), "<i8")
-        self._ids: NDArray[np.integer] = mapped(_file(folder, side, "ids"), dtype)
+        self.lengths: Lengths = memory_mapped(_file(folder, side, "lengths"), "<i4")
+        self._offsets: NDArray[np.int64] = memory_mapped(_file(folder, side, "offsets"), "<i8")
+        self._ids: NDArray[np.integer] = memory_mapped(_file(folder, side, "ids"), dtype)
         ends = int(self._offsets[-1]) if len(self._offsets) else -1
         if (len(self.lengths), len(self._offsets), len(self._ids)) != (count, count + 1, ends):
-            raise ValueError(f"{side} does not hold {count} sentences")
+            raise ValueError(f"{side} does not have {count} sentences")
 
     def sentence(self, index: int) -> NDArray[np.integer]:
-        """Return the ids of a sentence; do not write into them."""
+        """Return the token ids of a sentence; read only."""
         return self._ids[self._offsets[index] : self._offsets[index + 1]]
 
 
@@ -138,21 +137,21 @@ def _file(folder: Path, side: Side, what: str) -> Path:
     return folder / f"{side}.{what}.bin"
 
 
-def mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
-    """Return a file's numbers as a plain array over a memory map (an empty file cannot be mapped).
+def memory_mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
+    """Return the integers of a file as a memory-mapped array (a plain one if the file is empty).
 
     Raises:
-        ValueError: another format than whole numbers; objects would be addresses that anybody wrote.
+        ValueError: not an integer type; an object type would turn untrusted bytes into pointers.
     """
     if not isinstance(dtype, str) or np.dtype(dtype).kind not in "iu":
-        raise ValueError(f"numbers of the format {dtype!r}")
+        raise ValueError(f"not an integer type: {dtype!r}")
     if path.stat().st_size == 0:
         return np.empty(0, dtype)
     return np.asarray(np.memmap(path, dtype, mode="r"))
 
 
 def _read_header(folder: Path) -> tuple[int, list[str]]:
-    """Return how many pairs there are, and the number format of each side's ids."""
+    """Return the number of pairs, and the type of each side's ids."""
     header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
     if (header["format"], header["version"]) != (FORMAT, VERSION):
         raise ValueError(f"format {header['format']!r}, version {header['version']}")

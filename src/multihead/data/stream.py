@@ -1,9 +1,9 @@
-"""An endless stream of batches, of which a position is enough to go on from."""
+"""Endless stream of training batches that can be resumed from a position."""
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Generic, TypeVar
 
 from multihead.batch import Batch
@@ -14,7 +14,7 @@ B = TypeVar("B", bound=Batch, covariant=True)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """A place in the endless stream: the next batch to come."""
+    """Position in the stream: the epoch and number of the next batch."""
 
     epoch: int = 0
     batch: int = 0
@@ -24,14 +24,14 @@ START = Position()
 
 
 class Stream(ABC, Generic[B]):
-    """The endless stream of training batches, each with the position after it.
+    """Endless stream of training batches, each with the position after it.
 
-    A stream that starts at a position gives exactly what a stream from the beginning gives from there on, so
-    a position is all that a resumed run needs to know. Any batch can be made alone: several processes may
-    each make some of them.
+    A stream that starts at a position yields exactly what an uninterrupted stream yields from there, so a
+    resumed run needs nothing but the position. Batches are made independently of each other, so several
+    processes can share the work.
 
     Args:
-        position: where to begin.
+        position: the first batch to yield.
     """
 
     def __init__(self, position: Position = START) -> None:
@@ -40,39 +40,39 @@ class Stream(ABC, Generic[B]):
 
     @abstractmethod
     def plan(self, epoch: int) -> Sequence[Indices]:
-        """Return what the batches of an epoch are made of, at least one."""
+        """Return the indices of each batch of an epoch; at least one batch."""
 
     def planned(self, epoch: int) -> Sequence[Indices]:
-        """Return :meth:`plan`, kept until another epoch's is asked for: of many millions it takes long."""
+        """Return :meth:`plan`, cached for the latest epoch: planning millions of examples takes long."""
         if self._planned is None or self._planned[0] != epoch:
             self._planned = epoch, self.plan(epoch)
         return self._planned[1]
 
     @abstractmethod
     def batch(self, indices: Indices, epoch: int) -> B:
-        """Make a batch; the same for the same arguments."""
+        """Make a batch; a function of its arguments."""
 
     def largest(self) -> B:
-        """Return the batch to try memory with; here the first, as all are of one size."""
+        """Return the largest batch, for a memory test; by default the first, as all have one size."""
         return self.batch(self.planned(0)[0], 0)
 
     def batches_an_epoch(self) -> int:
-        """Return how many batches the first epoch has."""
+        """Return the number of batches in the first epoch."""
         return len(self.planned(0))
 
     def __iter__(self) -> Iterator[tuple[B, Position]]:
-        return self.part(0, 1)
+        return self.shard(0, 1)
 
-    def part(self, first: int, each: int) -> Iterator[tuple[B, Position]]:
-        """Yield one batch of ``each``, beginning with number ``first`` (from 0); the others are not made."""
+    def shard(self, index: int, count: int) -> Iterator[tuple[B, Position]]:
+        """Yield every ``count``-th batch, starting with number ``index`` (from 0); skip the others."""
         position = self.position
-        numbers = count()
+        numbers = itertools.count()
         while True:
             batches, epoch = self.planned(position.epoch), position.epoch
             assert position.batch < len(batches), f"{position} is not a position of this stream"
             for place in range(position.batch, len(batches)):
                 last = place + 1 == len(batches)
                 position = Position(epoch + 1) if last else Position(epoch, place + 1)
-                if next(numbers) % each == first:
+                if next(numbers) % count == index:
                     self.position = position
                     yield self.batch(batches[place], epoch), position

@@ -1,4 +1,4 @@
-"""Batches of single texts of similar length, in an order that a position is enough to go on from."""
+"""Batches of single texts of similar length: the stream of training batches, and collation."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,31 +7,31 @@ import torch
 from numpy.typing import NDArray
 
 from multihead.batch import Batch, Input, LabelledBatch
-from multihead.data.plan import Indices, Lengths, cut, epoch_plan
+from multihead.data.plan import Indices, Lengths, batch_by_length, epoch_plan
 from multihead.data.store import TokenStore
 from multihead.data.stream import START, Position, Stream
 from multihead.text.tokenizer import Tokenizer
 
 SPECIALS = 3
-"""[CLS] first [SEP] second [SEP]: symbols that an input has besides its pieces, at most."""
+"""Maximum number of special tokens in an input: [CLS] first [SEP] second [SEP]."""
 MULTIPLE = 8
-"""Inputs are padded to multiples of this: few different shapes, which the matrix library likes."""
+"""Inputs are padded to multiples of this, because matrix libraries are faster with few shapes."""
 
 Collate = Callable[[Indices, int], Batch]
-"""(texts, epoch) -> batch, the same for the same arguments."""
+"""(texts, epoch) -> batch; a function of its arguments."""
 Parts = tuple[NDArray[np.integer], NDArray[np.integer] | None]
-"""A first text and, maybe, a second."""
+"""A first segment and an optional second one."""
 
 
 class TextsStream(Stream[Batch]):
-    """The endless stream of training batches, each with the position after it; every epoch is all texts once.
+    """Endless stream of text batches, see :class:`Stream`; each epoch has every text once.
 
     Args:
-        lengths: pieces of each text, (N,).
-        collate: makes the batches.
-        batch_tokens: most pieces a batch.
-        seed: the order follows from (seed, epoch).
-        position: where to begin.
+        lengths: length of each text in tokens, (N,).
+        collate: makes a batch.
+        batch_tokens: maximum number of tokens in a batch.
+        seed: with the epoch, seeds the order.
+        position: the first batch to yield.
     """
 
     def __init__(
@@ -48,27 +48,27 @@ class TextsStream(Stream[Batch]):
         self._batch_tokens, self._seed = batch_tokens, seed
 
     def plan(self, epoch: int) -> list[Indices]:
-        """Return the texts of each batch of an epoch."""
+        """Return the indices of the texts of each batch of an epoch."""
         return epoch_plan(self.lengths, self.lengths, self._batch_tokens, self._seed, epoch)
 
     def batch(self, indices: Indices, epoch: int) -> Batch:
-        """Return these texts."""
+        """Collate the texts at ``indices``."""
         return self._collate(indices, epoch)
 
     def largest(self) -> Batch:
-        """Return the batch of the first epoch with most places."""
+        """Return the batch of the first epoch with the most tokens, padding included."""
         plan = self.planned(0)
         places = [len(rows) * int(self.lengths[rows].max()) for rows in plan]
         return self._collate(plan[int(np.argmax(places))], 0)
 
 
 def lengths(store: TokenStore, max_length: int) -> Lengths:
-    """Return how many pieces of each text an input takes in."""
+    """Return the length of each text in tokens after truncation, (N,)."""
     return np.minimum(store.source_lengths, max_length - SPECIALS)
 
 
 def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:
-    """Return texts as what an encoder reads, padded on the right."""
+    """Collate texts into an encoder input with [CLS] and [SEP], padded on the right."""
     rows, borders = [], []
     for first, second in texts:
         row = [tokenizer.bos_id, *first.tolist(), tokenizer.eos_id]
@@ -87,14 +87,14 @@ def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:
 
 
 def labelled(store: TokenStore, rows: Indices, tokenizer: Tokenizer, max_length: int) -> LabelledBatch:
-    """Return some texts of a store with their classes; those that are longer are cut off at their end."""
+    """Collate texts of a store with their classes; longer texts are truncated."""
     most = max_length - 2
     read = as_input([(store.source(i)[:most], None) for i in rows.tolist()], tokenizer)
     labels = [int(store.target(i)[0]) for i in rows.tolist()]
     return LabelledBatch(read, torch.tensor(labels), int(read.lengths_B.sum()))
 
 
-def in_order(lengths: Lengths, batch_tokens: int, most: int) -> list[Indices]:
-    """Return batches of at most ``most`` texts, spread over all, to measure on."""
+def evaluation_batches(lengths: Lengths, batch_tokens: int, most: int) -> list[Indices]:
+    """Return batches of at most ``most`` texts, evenly spaced over all, for evaluation."""
     chosen = np.linspace(0, len(lengths) - 1, min(most, len(lengths))).round().astype(np.int64)
-    return cut(chosen, lengths, lengths, batch_tokens)
+    return batch_by_length(chosen, lengths, lengths, batch_tokens)

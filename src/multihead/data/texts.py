@@ -1,4 +1,4 @@
-"""Single texts, with or without classes, as piece ids on disk: read, held out, encoded; done once."""
+"""Preparation of single texts, with or without labels: stored once, then loaded from the cache."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead import randomness
-from multihead.data.build_cache import found_or_built
+from multihead.data.build_cache import cached_build
 from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.store import StoreWriter, TokenStore
@@ -20,30 +20,30 @@ from multihead.text.tables import Example, read_labelled, read_texts
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
-"""Goes up when the same texts would be prepared in another way."""
-SUMMARY, TOKENIZER, SHOWN = "texts.json", "tokenizer.json", "valid.txt.jsonl"
+"""Increases when the same texts are prepared differently."""
+SUMMARY, TOKENIZER = "texts.json", "tokenizer.json"
 BLOCK = 2048
-"""Texts encoded at once."""
-MOST_SHOWN = 100
+"""Texts encoded in one call."""
+MAX_SHOWN = 100
 """Validation texts kept as text."""
 PLACES = 3
-"""Empty texts whose places are named."""
+"""Empty texts whose places are recorded."""
 
 DataSettings = masked.DataSettings | classification.DataSettings
 
 
 @dataclass(frozen=True)
 class PreparedTexts:
-    """Texts, ready for training.
+    """Texts, prepared for training.
 
     Attributes:
-        train: to train on; the "source" of each is its pieces, the "target" its class, if it has one.
-        valid: to validate on.
+        train: training texts; "source" holds the token ids, "target" the class, if any.
+        valid: validation texts, likewise.
         shown: the first validation texts, as text.
-        tokenizer: what cut them.
-        labels: the classes as the files spell them, sorted; none where none were asked for.
-        empty: texts without a piece, which were left out.
-        places: where the first of these are.
+        tokenizer: the tokenizer.
+        labels: the class labels, sorted; empty without labels.
+        empty: number of texts without a token, which were dropped.
+        places: places of the first dropped texts.
         fingerprint: hash of everything that the preparation depends on.
     """
 
@@ -62,38 +62,38 @@ def prepare_texts(
     tokenizer: masked.TokenizerSettings,
     *,
     progress: OnProgress,
-    known: Tokenizer | None = None,
+    init_tokenizer: Tokenizer | None = None,
 ) -> PreparedTexts:
-    """Read, hold out, learn the vocabulary, encode and store; or find all that done by an earlier call.
+    """Hold out validation texts, train the tokenizer, encode and store; or load all that from the cache.
 
     Args:
-        data: the files; those of a classification have labels.
-        tokenizer: how text is cut.
-        progress: is told how far each stage has come, in texts.
-        known: the tokenizer of a trained model to go on with, instead of learning one.
+        data: the files; for classification, with labels.
+        tokenizer: the tokenizer to train.
+        progress: called with the progress of each stage, in texts.
+        init_tokenizer: tokenizer of a trained model, used instead of training one.
 
     Raises:
-        UserError: no files named; bad files; nothing left; a class that occurs in validation only; a cache
-            that cannot be written.
+        UserError: no files named, an unreadable file, no text left, a class that only validation has, or a
+            cache that cannot be written.
     """
     if not data.files:
-        raise UserError("no files are named", place="data", remedy="Name them: --data.files FILE.")
-    if known is None and tokenizer.file:
-        known = with_mask(Tokenizer.load(tokenizer.file))
-    if known is not None and data.lowercase:
-        known = known.lowercased()
-    basis = _basis(data, tokenizer, known)
-    return found_or_built(
+        raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")
+    if init_tokenizer is None and tokenizer.file:
+        init_tokenizer = with_mask(Tokenizer.load(tokenizer.file))
+    if init_tokenizer is not None and data.lowercase:
+        init_tokenizer = init_tokenizer.lowercased()
+    inputs = _cache_inputs(data, tokenizer, init_tokenizer)
+    return cached_build(
         cache_root(data.cache),
-        basis,
+        inputs,
         summary_file=SUMMARY,
-        build=lambda folder: _build(folder, data, tokenizer, known, progress),
-        find=_opened,
+        build=lambda folder: _build(folder, data, tokenizer, init_tokenizer, progress),
+        load=_opened,
     )
 
 
 def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
-    """Yield the texts of files, with their labels where the task has any."""
+    """Yield the texts of the files, with labels if the task has them."""
     for name in names:
         path = Path(data.dir) / name
         if isinstance(data, classification.DataSettings):
@@ -102,10 +102,12 @@ def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
             yield from read_texts(path, data.text_field, data.encoding)
 
 
-def _basis(data: DataSettings, settings: masked.TokenizerSettings, known: Tokenizer | None) -> dict[str, Any]:
-    """Return all that the result depends on, as JSON."""
+def _cache_inputs(
+    data: DataSettings, settings: masked.TokenizerSettings, init_tokenizer: Tokenizer | None
+) -> dict[str, Any]:
+    """Return everything that the result depends on, as JSON."""
     for name in (*data.files, *data.valid_files):
-        next(examples(data, [name]), None)  # says what is wrong with it
+        next(examples(data, [name]), None)  # raises if it cannot be read
     reading = data.model_dump(mode="json", include={"text_field", "label_field", "encoding", "lowercase"})
     return {
         "version": VERSION,
@@ -113,7 +115,9 @@ def _basis(data: DataSettings, settings: masked.TokenizerSettings, known: Tokeni
         "valid_files": [file_sha256(Path(data.dir) / name) for name in data.valid_files],
         "held_out": None if data.valid_files else [data.valid_fraction, data.seed],
         "reading": reading,
-        "tokenizer": known.fingerprint if known else settings.model_dump(mode="json", exclude={"file"}),
+        "tokenizer": init_tokenizer.fingerprint
+        if init_tokenizer
+        else settings.model_dump(mode="json", exclude={"file"}),
     }
 
 
@@ -121,19 +125,19 @@ def _build(
     folder: Path,
     data: DataSettings,
     settings: masked.TokenizerSettings,
-    known: Tokenizer | None,
+    tokenizer: Tokenizer | None,
     progress: OnProgress,
 ) -> dict[str, Any]:
-    """Fill a folder with the stores and the tokenizer; return the rest, for JSON."""
-    held_out = _chooser(data.valid_fraction, data.seed) if not data.valid_files else lambda _: False
+    """Write the stores and the tokenizer into a folder; return the JSON summary."""
+    held_out = _held_out(data.valid_fraction, data.seed) if not data.valid_files else lambda _: False
     progress("reading", 0, None)
     labelled = examples(data, data.files) if isinstance(data, classification.DataSettings) else ()
     labels = tuple(sorted({example.label for example in labelled} - {""}))
-    if known is None:
-        progress("learning the vocabulary", 0, None)
+    if tokenizer is None:
+        progress("training the tokenizer", 0, None)
         texts = (e.text for e in examples(data, data.files) if e.text.strip() and not held_out(e.text))
-        known = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
-    known.save(folder / TOKENIZER)
+        tokenizer = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
+    tokenizer.save(folder / TOKENIZER)
     counted: Counter[str] = Counter()
     places: list[str] = []
     shown: list[str] = []
@@ -142,39 +146,39 @@ def _build(
     def encoded(chosen: Iterable[Example], *, show: bool) -> Iterator[tuple[list[int], list[int]]]:
         chosen = iter(chosen)
         while block := list(islice(chosen, BLOCK)):
-            for example, ids in zip(block, known.encode_batch([e.text for e in block]), strict=True):
+            for example, ids in zip(block, tokenizer.encode_batch([e.text for e in block]), strict=True):
                 counted["read"] += 1
                 if not ids:
                     counted["empty"] += 1
                     places.append(example.place) if len(places) < PLACES else None
                     continue
                 if example.label and example.label not in numbers:
-                    remedy = f"Known from the training files: {', '.join(labels)}."
+                    remedy = f"Classes of the training files: {', '.join(labels)}."
                     fact = f'unknown class "{example.label}"'
                     raise UserError(fact, place=example.place, remedy=remedy)
-                if show and len(shown) < MOST_SHOWN:
+                if show and len(shown) < MAX_SHOWN:
                     shown.append(example.text)
                 yield ids, [numbers[example.label]] if example.label else []
             progress("encoding", counted["read"], None)
 
     training = (e for e in examples(data, data.files) if not held_out(e.text))
-    sizes = {"train": _stored(folder / "train", encoded(training, show=False), known, len(labels))}
+    sizes = {"train": _stored(folder / "train", encoded(training, show=False), tokenizer, len(labels))}
     valid = (
         examples(data, data.valid_files)
         if data.valid_files
         else (e for e in examples(data, data.files) if held_out(e.text))
     )
-    sizes["valid"] = _stored(folder / "valid", encoded(valid, show=True), known, len(labels))
+    sizes["valid"] = _stored(folder / "valid", encoded(valid, show=True), tokenizer, len(labels))
     for side, size in sizes.items():
         if not size:
-            what = "train" if side == "train" else "validate"
-            fact = f"no text is left to {what} on (read: {counted['read']:,}, empty: {counted['empty']:,})"
+            what = "training" if side == "train" else "validation"
+            fact = f"no text left for {what} (read: {counted['read']:,}, empty: {counted['empty']:,})"
             raise UserError(fact, place="data", remedy="Check the files, and data.valid_fraction.")
     return {"labels": labels, "empty": counted["empty"], "places": places, "shown": shown}
 
 
-def _chooser(fraction: float, seed: int) -> Callable[[str], bool]:
-    """Return who says whether a text is held out: by its words, so that equal texts stay together."""
+def _held_out(fraction: float, seed: int) -> Callable[[str], bool]:
+    """Return a predicate that holds out a fraction of texts by hash, so that equal texts stay together."""
     salt = randomness.derive(seed, "held out")
     threshold = int(fraction * (1 << 32))
     return lambda text: sentence_hash(f"{salt} {text}") & 0xFFFFFFFF < threshold

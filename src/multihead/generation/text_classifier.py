@@ -11,7 +11,7 @@ from torch import nn
 
 from multihead import hardware
 from multihead.attention_maps.calls import evaluating
-from multihead.data.plan import cut
+from multihead.data.plan import batch_by_length
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.hardware import Precision
@@ -97,7 +97,7 @@ class TextClassifier:
         found = [TextGuess({}) for _ in texts]
         real = np.flatnonzero(lengths)
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
-            for rows in cut(real, lengths, lengths, BATCH_TOKENS):
+            for rows in batch_by_length(real, lengths, lengths, BATCH_TOKENS):
                 read = as_input([(pieces[i], None) for i in rows.tolist()], self.tokenizer).to(self.device)
                 for i, p_K in zip(rows.tolist(), self.model(read).float().softmax(-1).tolist(), strict=True):
                     order = sorted(range(len(p_K)), key=lambda k, p=p_K: -p[k])  # type: ignore[misc]

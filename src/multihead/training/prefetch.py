@@ -28,7 +28,7 @@ class _Shared(IterableDataset[Fed]):
         worker = get_worker_info()
         assert worker is not None
         torch.set_num_threads(1)
-        return self.stream.part(worker.id, worker.num_workers)
+        return self.stream.shard(worker.id, worker.num_workers)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How chance changes pictures: a function of (seed, epoch, index), doing what each change is called."""
+"""Image augmentation: a function of (seed, epoch, index), and the effect of each operation."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from multihead.data.pictures.augmentation import augment, erased, moved, numbers_needed
-from multihead.data.pictures.chance import beta, uniforms
+from multihead.data.pictures.random_numbers import beta, uniforms
 from multihead.settings.tasks.pictures import AugmentationSettings
 
 B, C, SIZE = 7, 3, 13
@@ -27,14 +27,14 @@ def changed(
     return augment(x, uniforms(1, epoch, rows, numbers_needed(settings)), settings)
 
 
-def test_the_same_numbers_come_for_the_same_picture_in_any_company() -> None:
+def test_random_numbers_of_an_image_do_not_depend_on_the_batch() -> None:
     together, alone = uniforms(1, 5, range(B), 11), uniforms(1, 5, [3], 11)
     assert np.array_equal(together[3], alone[0])
     assert not np.array_equal(uniforms(1, 6, [3], 11), alone)
     assert not np.array_equal(uniforms(2, 5, [3], 11), alone)
 
 
-def test_a_picture_is_changed_alike_whichever_others_share_its_batch() -> None:
+def test_augmentation_of_an_image_does_not_depend_on_the_batch() -> None:
     x = pixels()
     together = changed(x, EVERYTHING)
     for row in range(B):
@@ -50,12 +50,12 @@ def test_epochs_differ_and_pixels_stay_between_black_and_white() -> None:
     assert first.max() <= 1
 
 
-def test_without_any_change_the_picture_is_the_same_object() -> None:
+def test_without_augmentation_the_image_is_returned_unchanged() -> None:
     x = pixels()
     assert changed(x, AugmentationSettings()) is x
 
 
-def test_flipping_mirrors_about_half_the_pictures() -> None:
+def test_flipping_mirrors_about_half_of_the_images() -> None:
     x = pixels(101)
     found = changed(x, AugmentationSettings(flip=True))
     kept = [torch.allclose(new, old, atol=1e-5) for new, old in zip(found, x, strict=True)]
@@ -64,7 +64,7 @@ def test_flipping_mirrors_about_half_the_pictures() -> None:
     assert 35 < sum(mirrored) < 66
 
 
-def test_moving_by_a_pixel_moves_by_a_pixel() -> None:
+def test_a_translation_by_one_pixel_shifts_by_one_pixel() -> None:
     x = pixels()
     right = np.broadcast_to(np.array([[1, 0, 2 / SIZE], [0, 1, 0]]), (B, 2, 3))
     found = moved(x, [right])
@@ -72,14 +72,14 @@ def test_moving_by_a_pixel_moves_by_a_pixel() -> None:
     assert found[..., -1].abs().max() < 1e-5  # what comes in is black
 
 
-def test_two_moves_are_made_one_after_the_other() -> None:
+def test_two_affine_maps_are_composed_in_order() -> None:
     x = pixels()
     right = np.broadcast_to(np.array([[1, 0, 2 / SIZE], [0, 1, 0]]), (B, 2, 3))
     back = np.broadcast_to(np.array([[1, 0, -2 / SIZE], [0, 1, 0]]), (B, 2, 3))
     assert_close(moved(x, [right, back]), x, atol=1e-5, rtol=0)
 
 
-def test_erasing_touches_one_rectangle_of_two_to_thirty_three_percent() -> None:
+def test_erasing_replaces_one_rectangle_of_2_to_33_per_cent() -> None:
     x = torch.full((50, 1, 40, 40), 2.0)
     found = erased(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=1.0)
     for picture in found[:, 0]:
@@ -94,14 +94,14 @@ def test_erasing_touches_one_rectangle_of_two_to_thirty_three_percent() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.0])
-def test_shares_are_distributed_as_beta(alpha: float) -> None:
+def test_mixup_ratios_have_a_beta_distribution(alpha: float) -> None:
     """Mean 1/2, variance 1 / (4 (2 alpha + 1))."""
     shares = beta(uniforms(1, 0, range(4001), 32), alpha)
     assert abs(shares.mean() - 0.5) < 0.02
     assert abs(shares.var() - 1 / (4 * (2 * alpha + 1))) < 0.01
 
 
-def test_randaugment_leaves_a_picture_alone_at_magnitude_zero() -> None:
+def test_randaugment_at_magnitude_zero_changes_nothing() -> None:
     x = (pixels() * 255).round() / 255
     found = changed(x, AugmentationSettings(operations=3, magnitude=0.0))
     assert_close(found, x, atol=1e-5, rtol=0)

@@ -1,4 +1,4 @@
-"""Pictures with captions: listed, zipped or drawn by the package; what is missing is named with its line."""
+"""Captioned images: listed, zipped or generated; errors name the line of the list."""
 
 import zipfile
 from pathlib import Path
@@ -11,7 +11,7 @@ from PIL import Image
 from multihead.data.pictures import captioned
 from multihead.data.pictures.batches import pixels_of
 from multihead.data.pictures.caption_batches import CaptionBatches
-from multihead.data.pictures.captioned import Captioned, parted, prepare
+from multihead.data.pictures.captioned import Captioned, prepare, split_captions
 from multihead.data.pictures.shapes import COLOURS, PLACES, SHAPES, SIZE, SIZES, _cover, captions
 from multihead.errors import UserError
 from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
@@ -41,7 +41,7 @@ ROWS = [f"{number}.png\t{words}\tx" for number, words in enumerate(WORDS)]
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_every_picture_keeps_its_caption(tmp_path: Path, zipped: bool) -> None:
+def test_every_image_keeps_its_caption(tmp_path: Path, zipped: bool) -> None:
     found = prepared(tmp_path, **listed(tmp_path, ROWS, zipped=zipped))
     assert found.captions == WORDS
     assert (len(found.train) + len(found.valid), found.form.size, found.form.channels) == (6, 5, 3)
@@ -49,9 +49,9 @@ def test_every_picture_keeps_its_caption(tmp_path: Path, zipped: bool) -> None:
         assert store.pixels[:, 0, 0, 0].tolist() == store.labels.tolist()
 
 
-def test_a_caption_is_seen_in_training_or_not_even_where_it_occurs_twice() -> None:
+def test_equal_captions_stay_in_one_split() -> None:
     for seed in range(5):
-        seen, unseen = (rows.tolist() for rows in parted(WORDS, 0.6, seed))
+        seen, unseen = (rows.tolist() for rows in split_captions(WORDS, 0.6, seed))
         assert sorted(seen + unseen) == list(range(6))
         assert not {WORDS[row] for row in seen} & {WORDS[row] for row in unseen}
         assert len({WORDS[row] for row in seen}) == 3
@@ -60,10 +60,10 @@ def test_a_caption_is_seen_in_training_or_not_even_where_it_occurs_twice() -> No
 @pytest.mark.parametrize(
     ("rows", "fact"),
     [
-        (["0.png\tred cat\tx", "none.png\tblue dog\tx"], r'list\.tsv:3: there is no picture "none\.png"'),
-        (["0.png\tred cat"], r"list\.tsv:2: 2 columns, but the first line has 3"),
-        (["0.png\t \tx"], r"list\.tsv:2: a picture without a caption"),
-        ([], "no picture is listed"),
+        (["0.png\tred cat\tx", "none.png\tblue dog\tx"], r'list\.tsv:3: no image "none\.png"'),
+        (["0.png\tred cat"], r"list\.tsv:2: 2 columns, but the header has 3"),
+        (["0.png\t \tx"], r"list\.tsv:2: an image without a caption"),
+        ([], "no image is listed"),
         (["0.png\tred cat\tx", "1.png\tred cat\tx"], "too few to hold some out"),
     ],
 )
@@ -73,17 +73,17 @@ def test_a_fault_is_named_with_its_line(tmp_path: Path, rows: list[str], fact: s
         prepared(tmp_path, **listed(tmp_path, rows, zipped=zipped))
 
 
-def test_a_truncated_picture_and_a_broken_archive_are_refused(tmp_path: Path) -> None:
+def test_a_truncated_image_and_a_broken_archive_are_refused(tmp_path: Path) -> None:
     keys = listed(tmp_path, ROWS)
     (tmp_path / "3.png").write_bytes((tmp_path / "3.png").read_bytes()[:45])
-    with pytest.raises(UserError, match=r"list\.tsv:5 \(3\.png\): the picture is damaged or cut off"):
+    with pytest.raises(UserError, match=r"list\.tsv:5 \(3\.png\): the image is damaged or truncated"):
         prepared(tmp_path, **keys)
     (tmp_path / "all.zip").write_bytes(b"PK no archive")
-    with pytest.raises(UserError, match=r"not a \.zip file that can be read"):
+    with pytest.raises(UserError, match=r"not a readable \.zip file"):
         prepared(tmp_path, captions="list.tsv", pictures="all.zip")
 
 
-def test_a_damaged_or_encrypted_picture_of_an_archive_is_refused(tmp_path: Path) -> None:
+def test_a_damaged_or_encrypted_image_in_an_archive_is_refused(tmp_path: Path) -> None:
     keys = listed(tmp_path, ROWS)
     with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         for number in range(len(WORDS)):
@@ -101,25 +101,23 @@ def test_a_damaged_or_encrypted_picture_of_an_archive_is_refused(tmp_path: Path)
     unknown[first.header_offset + 8] = unknown[directory + 10] = 97
     for content in (damaged, encrypted, unknown):
         (tmp_path / "all.zip").write_bytes(content)
-        with pytest.raises(
-            UserError, match=r"all\.zip: not a \.zip file that can be read \(.+data\.pictures"
-        ):
+        with pytest.raises(UserError, match=r"all\.zip: not a readable \.zip file \(.+data\.pictures"):
             prepared(tmp_path, **{**keys, "pictures": "all.zip"})
 
 
-def test_an_archive_that_unfolds_to_too_much_is_refused(
+def test_an_archive_that_is_too_large_uncompressed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = listed(tmp_path, [*ROWS, ROWS[0]], zipped=True)
     total = sum((tmp_path / f"{number}.png").stat().st_size for number in range(len(WORDS)))
-    monkeypatch.setattr(captioned, "LARGEST_SUM", total)
+    monkeypatch.setattr(captioned, "MAX_TOTAL_BYTES", total)
     prepared(tmp_path, **keys)
-    monkeypatch.setattr(captioned, "LARGEST_SUM", total - 1)
-    with pytest.raises(UserError, match=rf"all\.zip: its pictures unfold to {total} bytes"):
+    monkeypatch.setattr(captioned, "MAX_TOTAL_BYTES", total - 1)
+    with pytest.raises(UserError, match=rf"all\.zip: its images are {total} bytes uncompressed"):
         prepared(tmp_path, **keys)
 
 
-def test_the_package_draws_as_many_shapes_as_there_are_captions_and_no_two_alike() -> None:
+def test_the_generated_shapes_are_all_different_and_have_one_caption_each() -> None:
     assert len(set(captions())) == 9216
     assert captions()[4] == "a tiny red circle"  # in the middle, which goes without saying
     covers = {(size, shape): _cover(size, shape, "") for size in SIZES for shape in SHAPES}
@@ -132,7 +130,7 @@ def test_the_package_draws_as_many_shapes_as_there_are_captions_and_no_two_alike
         assert (mass.T * (np.arange(SIZE) + 0.5)).sum() / mass.sum() == pytest.approx(y, abs=0.01)
 
 
-def test_a_batch_has_its_pictures_captions_padded_on_the_right(tmp_path: Path) -> None:
+def test_a_batch_has_captions_padded_on_the_right(tmp_path: Path) -> None:
     found = prepared(tmp_path, **listed(tmp_path, ROWS))
     batches = CaptionBatches(found, found.train)
     rows = [len(found.train) - 1, 0]

@@ -1,4 +1,4 @@
-"""IDX files: what is read, and what is refused with its place."""
+"""IDX files, valid and damaged."""
 
 import gzip
 import struct
@@ -19,7 +19,7 @@ def packed(values: np.ndarray, magic: int = 0x0803) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_an_idx_file_is_read_packed_or_not(tmp_path: Path, pack: object) -> None:
+def test_an_idx_file_is_read_compressed_or_not(tmp_path: Path, pack: object) -> None:
     assert callable(pack)
     file = tmp_path / "train-images-idx3-ubyte"
     file.write_bytes(pack(packed(VALUES)))
@@ -29,14 +29,14 @@ def test_an_idx_file_is_read_packed_or_not(tmp_path: Path, pack: object) -> None
 @pytest.mark.parametrize(
     ("content", "fact"),
     [
-        (packed(VALUES, magic=0x0D03), "an idx file of another kind (magic number 0x00000d03)"),
-        (packed(VALUES, magic=0x12340803), "not an idx file (magic number 0x12340803)"),
-        (b"\0\0\x08", "not an idx file (magic number 0x000008)"),
-        (b"", "not an idx file"),
-        (packed(VALUES)[:9], "an idx file that ends before its values begin"),
-        (packed(VALUES)[:-1], "105 values (3 x 5 x 7) are announced, but there are 104"),
-        (packed(VALUES) + b"\0", "105 values (3 x 5 x 7) are announced, but there are more"),
-        (gzip.compress(packed(VALUES))[:-20], "the compressed file is damaged or cut off"),
+        (packed(VALUES, magic=0x0D03), "an IDX file of an unsupported type (magic number 0x00000d03)"),
+        (packed(VALUES, magic=0x12340803), "not an IDX file (magic number 0x12340803)"),
+        (b"\0\0\x08", "not an IDX file (magic number 0x000008)"),
+        (b"", "not an IDX file"),
+        (packed(VALUES)[:9], "the header is truncated"),
+        (packed(VALUES)[:-1], "the header declares 105 values (3 x 5 x 7), but there are 104"),
+        (packed(VALUES) + b"\0", "the header declares 105 values (3 x 5 x 7), but there are more"),
+        (gzip.compress(packed(VALUES))[:-20], "the compressed file is damaged or truncated"),
         (gzip.compress(packed(VALUES)[:-1]), "but there are 104"),
     ],
 )
@@ -49,13 +49,13 @@ def test_a_damaged_idx_file_is_refused(tmp_path: Path, content: bytes, fact: str
     assert caught.value.place == str(file)
 
 
-def test_huge_sizes_that_a_header_announces_take_no_memory(tmp_path: Path) -> None:
+def test_huge_sizes_declared_in_a_header_take_no_memory(tmp_path: Path) -> None:
     file = tmp_path / "images.idx"
     file.write_bytes(struct.pack(">4I", 0x0803, 0x7FFF, 0xFF, 0xFF) + b"short")
-    with pytest.raises(UserError, match="are announced, but there are 5"):
+    with pytest.raises(UserError, match=r"the header declares .* but there are 5"):
         read_idx(file)
     file.write_bytes(struct.pack(">4I", 0x0803, 0xFFFFFFFF, 0xFFFF, 0xFFFF) + b"short")
-    with pytest.raises(UserError, match="are announced: more than"):
+    with pytest.raises(UserError, match=r"the header declares .* more than"):
         read_idx(file)
 
 

@@ -1,4 +1,4 @@
-"""Picture files of all modes are brought to one form; damaged and huge ones are refused."""
+"""Image files of all modes are converted; damaged and huge ones are refused."""
 
 import io
 import struct
@@ -33,7 +33,7 @@ def saved(tmp_path: Path, picture: Image.Image, name: str = "a.png") -> Path:
         ("CMYK", "a.jpg", "RGB"),
     ],
 )
-def test_every_mode_becomes_grey_or_coloured(tmp_path: Path, mode: str, name: str, wanted: str) -> None:
+def test_every_mode_becomes_greyscale_or_colour(tmp_path: Path, mode: str, name: str, wanted: str) -> None:
     picture = open_picture(saved(tmp_path, Image.new(mode, (WIDTH, HEIGHT)), name))
     assert picture.mode == wanted
     assert picture.size == (WIDTH, HEIGHT)
@@ -46,19 +46,19 @@ def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
     assert np.asarray(picture).tolist() == [[0, 0, 255]]
 
 
-def test_what_is_transparent_becomes_white(tmp_path: Path) -> None:
+def test_a_transparent_background_becomes_white(tmp_path: Path) -> None:
     picture = Image.new("RGBA", (WIDTH, HEIGHT), (255, 0, 0, 0))
     assert open_picture(saved(tmp_path, picture)).getpixel((3, 3)) == (255, 255, 255)
 
 
-def test_a_picture_lying_on_its_side_is_set_upright(tmp_path: Path) -> None:
+def test_an_image_is_rotated_by_its_exif_tag(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was held on its side
     Image.new("RGB", (WIDTH, HEIGHT)).save(tmp_path / "a.jpg", exif=exif)
     assert open_picture(tmp_path / "a.jpg").size == (HEIGHT, WIDTH)
 
 
-def test_the_middle_is_kept_when_a_picture_is_made_square() -> None:
+def test_an_image_is_centre_cropped_to_a_square() -> None:
     pixels = np.zeros((HEIGHT, WIDTH), dtype=np.uint8)
     pixels[:, 2:9] = 200  # the middle square
     found = fitted(Image.fromarray(pixels), Form(HEIGHT, 3))
@@ -67,13 +67,13 @@ def test_the_middle_is_kept_when_a_picture_is_made_square() -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_pixels_become_a_picture_and_pixels_again(channels: int) -> None:
+def test_pixels_survive_conversion_to_an_image_and_back(channels: int) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (channels, 5, 5), dtype=np.uint8)
     assert np.array_equal(fitted(as_picture(pixels), Form(5, channels)), pixels)
 
 
 def png(width: int, height: int) -> bytes:
-    """A PNG of one colour, as small as it can be, of any size."""
+    """A minimal PNG file of one colour and any dimensions."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return (
@@ -90,10 +90,10 @@ def png(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize("side", [8_001, 100_000])
-def test_a_decompression_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, side: int) -> None:
+def test_a_decompression_bomb_is_refused_before_it_is_decompressed(tmp_path: Path, side: int) -> None:
     file = tmp_path / "bomb.png"
     file.write_bytes(png(side, side))
-    with pytest.raises(UserError, match="more than a picture may have"):
+    with pytest.raises(UserError, match="more than the maximum size of an image"):
         open_picture(file)
 
 
@@ -111,23 +111,23 @@ def test_a_truncated_png_is_refused_at_every_length(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "fact"),
-    [("none.png", "no such picture"), ("folder", "is a directory"), ("a.txt", "not a picture")],
+    [("none.png", "no such image"), ("folder", "is a directory"), ("a.txt", "not a readable image")],
 )
-def test_what_is_no_picture_is_refused(tmp_path: Path, name: str, fact: str) -> None:
+def test_a_file_that_is_not_an_image_is_refused(tmp_path: Path, name: str, fact: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "a.txt").write_text("hello")
     with pytest.raises(UserError, match=fact):
         open_picture(tmp_path / name)
 
 
-def test_a_picture_that_another_program_would_have_to_run_is_not_opened(tmp_path: Path) -> None:
-    """Pillow hands EPS, a language, to Ghostscript."""
+def test_a_format_that_runs_an_external_program_is_refused(tmp_path: Path) -> None:
+    """Pillow passes EPS, which is code, to Ghostscript."""
     for name in ("a.eps", "a.png"):
         Image.new("RGB", (WIDTH, HEIGHT)).save(tmp_path / name, format="EPS")
-        with pytest.raises(UserError, match="not a picture that can be read"):
+        with pytest.raises(UserError, match="not a readable image"):
             open_picture(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["a.gif", "a.bmp", "a.webp", "a.tiff", "a.ppm"])
-def test_other_usual_formats_are_opened(tmp_path: Path, name: str) -> None:
+def test_other_common_formats_are_opened(tmp_path: Path, name: str) -> None:
     assert open_picture(saved(tmp_path, Image.new("RGB", (WIDTH, HEIGHT)), name)).size == (WIDTH, HEIGHT)

@@ -1,4 +1,4 @@
-"""The stream of picture batches: every picture once an epoch, and a position is enough to go on from."""
+"""The stream of image batches: every image once an epoch, resumed from a position."""
 
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,7 @@ EVERYTHING = AugmentationSettings(crop=0.2, flip=True, operations=2, erase=0.5, 
 
 @pytest.fixture
 def store(tmp_path: Path) -> PictureStore:
-    """Picture i is of shade i and of class i % 3."""
+    """Image i has shade i and class i % 3."""
     with PictureWriter(tmp_path / "store", N, Form(SIZE, 1)) as writer:
         for number in range(N):
             writer.add(np.full((1, SIZE, SIZE), number, dtype=np.uint8), number % 3)
@@ -41,7 +41,7 @@ def shades(batch: PictureBatch) -> list[int]:
     return (batch.pixels_BChw[:, 0, 0, 0] * 255).round().int().tolist()
 
 
-def test_an_epoch_has_whole_batches_of_different_pictures(store: PictureStore) -> None:
+def test_an_epoch_has_full_batches_of_distinct_images(store: PictureStore) -> None:
     batches = [batch for batch, _ in islice(stream(store, AugmentationSettings()), N // BATCH)]
     seen = [shade for batch in batches for shade in shades(batch)]
     assert len(seen) == len(set(seen)) == N // BATCH * BATCH
@@ -50,12 +50,12 @@ def test_an_epoch_has_whole_batches_of_different_pictures(store: PictureStore) -
         assert batch.counts == {"pictures": BATCH}
 
 
-def test_pictures_left_out_of_one_epoch_come_in_another(store: PictureStore) -> None:
+def test_images_skipped_in_one_epoch_come_in_another(store: PictureStore) -> None:
     batches = [batch for batch, _ in islice(stream(store, AugmentationSettings()), 5 * (N // BATCH))]
     assert {shade for batch in batches for shade in shades(batch)} == set(range(N))
 
 
-def test_a_stream_from_a_position_goes_on_with_the_same_bytes(store: PictureStore) -> None:
+def test_a_stream_of_images_resumes_with_the_same_bytes(store: PictureStore) -> None:
     whole = list(islice(stream(store, EVERYTHING), 8))
     for number in (1, 2, 3, 5):
         rest = islice(stream(store, EVERYTHING, whole[number - 1][1]), 8 - number)
@@ -66,7 +66,7 @@ def test_a_stream_from_a_position_goes_on_with_the_same_bytes(store: PictureStor
             assert torch.equal(batch.labels_B2, expected.labels_B2)
 
 
-def test_mixing_takes_each_picture_with_the_next_in_their_shares() -> None:
+def test_mixup_blends_each_image_with_the_next() -> None:
     x = torch.rand(3, 1, SIZE, SIZE)
     batch = mixed(x, torch.tensor([4, 5, 6]), np.array([0.25, 1.0, 0.5]))
     assert_close(batch.pixels_BChw[0], 0.25 * x[0] + 0.75 * x[1])
@@ -76,14 +76,14 @@ def test_mixing_takes_each_picture_with_the_next_in_their_shares() -> None:
     assert_close(batch.shares_B2.sum(dim=1), torch.ones(3))
 
 
-def test_looking_goes_through_all_pictures_in_order(store: PictureStore) -> None:
+def test_evaluation_visits_all_images_in_order(store: PictureStore) -> None:
     found = list(sequential_batches(store, range(N), BATCH))
     assert [row for rows, _ in found for row in rows] == list(range(N))
     assert [shade for _, batch in found for shade in shades(batch)] == list(range(N))
 
 
 @pytest.mark.parametrize("name", ["pixels.npy", "labels.npy"])
-def test_a_truncated_store_is_noticed(store: PictureStore, tmp_path: Path, name: str) -> None:
+def test_a_truncated_store_is_detected(store: PictureStore, tmp_path: Path, name: str) -> None:
     file = tmp_path / "store" / name
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(BrokenStoreError):

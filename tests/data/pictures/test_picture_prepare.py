@@ -1,4 +1,4 @@
-"""From picture files to a store: folders, lists, idx files and generated digits; what is wrong is named."""
+"""Preparation of labelled images from folders, lists, IDX files and generated digits."""
 
 import gzip
 import struct
@@ -17,7 +17,7 @@ N, HEIGHT, WIDTH = 11, 5, 7
 
 
 def idx(folder: Path, labels: list[int], name: str = "train") -> tuple[str, str]:
-    """Pictures of which the i-th is of shade i."""
+    """Images of which the i-th has shade i."""
     pixels = np.repeat(np.arange(len(labels), dtype=np.uint8), HEIGHT * HEIGHT)
     names = f"{name}-images-idx3-ubyte.gz", f"{name}-labels-idx1-ubyte"
     images = struct.pack(">4I", 0x803, len(labels), HEIGHT, HEIGHT) + pixels.tobytes()
@@ -27,7 +27,7 @@ def idx(folder: Path, labels: list[int], name: str = "train") -> tuple[str, str]
 
 
 def folders(folder: Path) -> Path:
-    """Two classes, of six coloured cats and five dogs of another size."""
+    """Two classes: six colour images of cats, and five of dogs of another size."""
     for name, size, count in (("cat", (WIDTH, HEIGHT), 6), ("dog", (HEIGHT, 9), 5)):
         (folder / "animals" / name).mkdir(parents=True)
         for number in range(count):
@@ -47,7 +47,7 @@ def prepared(tmp_path: Path, **keys: object) -> Prepared:
     return prepare(DataSettings.model_validate(data))
 
 
-def test_idx_files_are_held_out_of_and_every_picture_keeps_its_label(tmp_path: Path) -> None:
+def test_validation_images_are_held_out_of_idx_files_and_keep_their_labels(tmp_path: Path) -> None:
     labels = [number % 3 for number in range(N)]
     found = prepared(tmp_path, train=idx(tmp_path, labels), valid_fraction=0.2)
     assert (len(found.train), len(found.valid), found.held_out) == (9, 2, True)
@@ -59,18 +59,18 @@ def test_idx_files_are_held_out_of_and_every_picture_keeps_its_label(tmp_path: P
     assert stored == [labels[shade] for shade in shades]
 
 
-def test_names_of_classes_can_be_given_and_then_also_unseen_ones(tmp_path: Path) -> None:
+def test_class_names_may_include_classes_without_images(tmp_path: Path) -> None:
     names = ("shirt", "shoe", "bag", "hat")
     found = prepared(tmp_path, train=idx(tmp_path, [0, 2, 2]), class_names=names)
     assert found.class_names == names
 
 
-def test_a_folder_of_class_folders_is_brought_to_one_form_and_that_is_said(tmp_path: Path) -> None:
+def test_images_of_a_folder_are_converted_to_one_size_and_counted(tmp_path: Path) -> None:
     folders(tmp_path)
     found = prepared(tmp_path, train=("animals",))
     assert found.class_names == ("cat", "dog")
     assert found.train.pixels.shape[1:] == (3, HEIGHT, HEIGHT)
-    assert "11 had another size or mode and were brought to this" in found.report
+    assert "11 converted from another size or mode" in found.report
     grey = prepared(tmp_path, train=("animals",), channels="grey", picture_size=3)
     assert grey.train.pixels.shape[1:] == (1, 3, 3)
 
@@ -82,7 +82,7 @@ def test_a_list_of_files_and_labels_is_read(tmp_path: Path) -> None:
     assert found.valid.labels.tolist() == [0, 1, 0]
 
 
-def test_what_was_prepared_is_found_again_and_other_bytes_are_prepared_anew(tmp_path: Path) -> None:
+def test_prepared_images_are_cached_until_the_files_change(tmp_path: Path) -> None:
     folders(tmp_path)
     first = prepared(tmp_path, train=("animals",))
     again = prepared(tmp_path, train=("animals",))
@@ -92,7 +92,7 @@ def test_what_was_prepared_is_found_again_and_other_bytes_are_prepared_anew(tmp_
     assert prepared(tmp_path, train=("animals",)).fingerprint != first.fingerprint
 
 
-def test_a_store_that_was_cut_off_is_built_again(tmp_path: Path) -> None:
+def test_a_truncated_store_is_built_again(tmp_path: Path) -> None:
     folders(tmp_path)
     first = prepared(tmp_path, train=("animals",))
     whole = first.train.pixels.copy()
@@ -101,12 +101,12 @@ def test_a_store_that_was_cut_off_is_built_again(tmp_path: Path) -> None:
     assert np.array_equal(prepared(tmp_path, train=("animals",)).train.pixels, whole)
 
 
-def test_at_most_so_many_pictures_are_trained_on(tmp_path: Path) -> None:
+def test_max_pictures_limits_the_training_images(tmp_path: Path) -> None:
     names = idx(tmp_path, [0, 1] * 10)
     assert len(prepared(tmp_path, train=names, max_pictures=7).train) == 7
 
 
-def test_generated_digits_are_the_same_for_the_same_seed_and_differ_among_themselves() -> None:
+def test_generated_digits_are_a_function_of_the_seed_and_all_different() -> None:
     pixels, labels = draw_digits(20, seed=1)
     again, _ = draw_digits(20, seed=1)
     other, _ = draw_digits(20, seed=2)
@@ -120,10 +120,10 @@ def test_generated_digits_are_the_same_for_the_same_seed_and_differ_among_themse
 @pytest.mark.parametrize(
     ("lines", "fact", "place"),
     [
-        (["a.png,cat", "b.png,cat"], 'there is no picture "b.png"', "list.csv:3"),
-        (["a.png,cat", "a.png"], "1 columns, but the first line has 2", "list.csv:3"),
-        (["a.png,"], "a picture without a label", "list.csv:2"),
-        ([], "no picture is listed", "list.csv"),
+        (["a.png,cat", "b.png,cat"], 'no image "b.png"', "list.csv:3"),
+        (["a.png,cat", "a.png"], "1 columns, but the header has 2", "list.csv:3"),
+        (["a.png,"], "an image without a label", "list.csv:2"),
+        ([], "no image is listed", "list.csv"),
     ],
 )
 def test_a_fault_in_a_list_is_named_with_its_line(
@@ -135,40 +135,40 @@ def test_a_fault_in_a_list_is_named_with_its_line(
     assert caught.value.place == str(tmp_path / place)
 
 
-def test_a_truncated_picture_in_a_list_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_truncated_image_in_a_list_is_named_with_its_line(tmp_path: Path) -> None:
     name = listing(tmp_path, ["a.png,cat", "b.png,dog"])
     (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:43])
-    with pytest.raises(UserError, match=r"list\.csv:3 \(b\.png\): the picture is damaged or cut off"):
+    with pytest.raises(UserError, match=r"list\.csv:3 \(b\.png\): the image is damaged or truncated"):
         prepared(tmp_path, train=(name,))
 
 
 def test_a_label_outside_the_classes_is_refused_with_its_line(tmp_path: Path) -> None:
     train = listing(tmp_path, ["a.png,cat", "a.png,dog"])
     (tmp_path / "valid.csv").write_text("file,label\na.png,cat\na.png,cow\n")
-    with pytest.raises(UserError, match=r'valid\.csv:3 .*label "cow" is none of the classes \(cat, dog\)'):
+    with pytest.raises(UserError, match=r'valid\.csv:3 .*label "cow" is not one of the classes \(cat, dog\)'):
         prepared(tmp_path, train=(train,), valid=("valid.csv",))
 
 
-def test_a_number_outside_the_classes_is_refused_with_the_picture(tmp_path: Path) -> None:
+def test_a_number_outside_the_classes_is_refused_with_the_image(tmp_path: Path) -> None:
     names = idx(tmp_path, [0, 1, 2, 1])
-    with pytest.raises(UserError, match=r'picture 3: label "2" is none of the classes \(0, 1\)'):
+    with pytest.raises(UserError, match=r'image 3: label "2" is not one of the classes \(0, 1\)'):
         prepared(tmp_path, train=names, class_names=("shirt", "shoe"))
 
 
 @pytest.mark.parametrize(
     ("names", "fact"),
     [
-        ((), "no training pictures are named"),
+        ((), "no training images are named"),
         (("none",), "no such file or folder"),
-        (("empty",), "no picture in this folder's folders"),
-        (("train-images-idx3-ubyte.gz",), "an idx file of pictures needs one of labels"),
-        (("train-labels-idx1-ubyte", "train-images-idx3-ubyte.gz"), "an idx file with 1 axes"),
-        (("train-images-idx3-ubyte.gz", "other-labels-idx1-ubyte"), "5 labels for the 4 pictures"),
+        (("empty",), "no images in the subfolders"),
+        (("train-images-idx3-ubyte.gz",), "an IDX file of images needs one of labels"),
+        (("train-labels-idx1-ubyte", "train-images-idx3-ubyte.gz"), "1 dimensions, but images need 3"),
+        (("train-images-idx3-ubyte.gz", "other-labels-idx1-ubyte"), "5 labels for the 4 images"),
         (("a", "b", "c"), "no such file or folder"),
         (("bad.csv",), 'no columns "file" and "label"'),
     ],
 )
-def test_what_cannot_be_trained_on_is_refused(tmp_path: Path, names: tuple[str, ...], fact: str) -> None:
+def test_unusable_training_images_are_refused(tmp_path: Path, names: tuple[str, ...], fact: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.csv").write_text("picture;class\n")
     idx(tmp_path, [0, 1, 0, 1])

@@ -1,4 +1,4 @@
-"""Lines of CSV files, good and bad."""
+"""Lines of CSV files, valid and broken."""
 
 import pytest
 
@@ -12,6 +12,6 @@ def test_cells_may_be_quoted() -> None:
 
 
 @pytest.mark.parametrize("line", ["a\rb,c", "a," + "b" * 200_003])
-def test_what_is_no_line_of_a_table_is_refused_with_its_place(line: str) -> None:
-    with pytest.raises(UserError, match=r"list\.csv:3: no line of a table"):
+def test_a_malformed_line_is_refused_with_its_place(line: str) -> None:
+    with pytest.raises(UserError, match=r"list\.csv:3: not a line of CSV"):
         cells(line, ",", "list.csv:3")

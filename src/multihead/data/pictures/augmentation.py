@@ -1,7 +1,7 @@
-"""How chance changes training pictures: moved, mirrored, turned, shaded, erased, mixed.
+"""Image augmentation: random crop and flip, RandAugment, random erasing.
 
-Everything is a function of the pixels and of a row of uniform numbers for each picture (``chance``). What
-moves pixels is one affine map, made of all such operations and sampled once.
+The result is a function of the pixels and of a row of uniform random numbers per image (``random_numbers``).
+All geometric operations are composed into one affine map, so an image is resampled only once.
 """
 
 import math
@@ -13,31 +13,31 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from multihead.data.pictures.chance import Uniforms
+from multihead.data.pictures.random_numbers import Uniforms
 from multihead.settings.tasks.pictures import AugmentationSettings
 
 CROP, FLIP, ERASE, NOISE, EACH = 3, 1, 5, 1, 2
-"""Uniform numbers that each step takes; ``EACH`` for one operation of RandAugment."""
+"""Uniform random numbers used by each step; ``EACH`` by one operation of RandAugment."""
 
 SMALLEST, LARGEST = 0.02, 0.33
-"""Share of the picture that is erased (Zhong et al. 2020 up to 0.4; torchvision up to this)."""
+"""Range of the erased fraction of an image, as in torchvision (Zhong et al. 2020: up to 0.4)."""
 
 TURN, SHEAR, SHIFT = math.radians(30), 0.3, 0.3
-"""Largest angle, slant and part of the size at magnitude 1 (after Cubuk et al. 2019, who shift further)."""
+"""Rotation angle, shear and translation (fraction of the size) at magnitude 1, after Cubuk et al. 2019."""
 
 
 def numbers_needed(settings: AugmentationSettings) -> int:
-    """Return how many uniform numbers a picture needs."""
+    """Return the number of uniform random numbers that an image needs."""
     return CROP + FLIP + ERASE + NOISE + EACH * settings.operations
 
 
 def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings) -> Tensor:
-    """Return changed pictures, float, of the same shape.
+    """Return augmented images, float, of the same shape.
 
     Args:
-        pixels_BChw: from 0 to 1.
-        u_BN: ``numbers_needed`` uniform numbers for each picture.
-        settings: which changes, and how strong.
+        pixels_BChw: images, from 0 to 1.
+        u_BN: ``numbers_needed`` uniform random numbers for each image.
+        settings: the operations and their strengths.
     """
     parts = np.split(u_BN, np.cumsum([CROP, FLIP, ERASE, NOISE]), axis=1)
     crop_B3, flip_B1, erase_B5, noise_B1, operations_BN = parts
@@ -45,12 +45,12 @@ def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings)
     shades: list[Callable[[Tensor], Tensor]] = []
     for number in range(settings.operations):
         which_B, strength_B = operations_BN[:, EACH * number], operations_BN[:, EACH * number + 1]
-        chosen_B = (which_B * (len(MOVES) + len(SHADES) + 1)).astype(
+        chosen_B = (which_B * (len(GEOMETRIC) + len(PHOTOMETRIC) + 1)).astype(
             np.int64
         )  # one of them: leave it as it is
         signed_B = (2 * strength_B - 1) * settings.magnitude
-        maps += [_where(chosen_B == place, move(signed_B)) for place, move in enumerate(MOVES)]
-        for place, shade in enumerate(SHADES, start=len(MOVES)):
+        maps += [_where(chosen_B == place, move(signed_B)) for place, move in enumerate(GEOMETRIC)]
+        for place, shade in enumerate(PHOTOMETRIC, start=len(GEOMETRIC)):
             shades.append(_shading(shade, chosen_B == place, signed_B))
     moved_BChw = moved(pixels_BChw, maps)
     for shaded in shades:
@@ -59,7 +59,7 @@ def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings)
 
 
 def moved(pixels_BChw: Tensor, maps: list[NDArray[np.float64]]) -> Tensor:
-    """Apply affine maps one after the other, (B, 2, 3) each, in coordinates from -1 to 1; edges are black."""
+    """Apply affine maps in order, (B, 2, 3) each, in coordinates from -1 to 1; outside is black."""
     whole = np.broadcast_to(np.eye(3), (len(pixels_BChw), 3, 3))
     for each in maps:
         square = np.zeros_like(whole)
@@ -74,7 +74,7 @@ def moved(pixels_BChw: Tensor, maps: list[NDArray[np.float64]]) -> Tensor:
 
 
 def _affine(*entries: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ((a, b, x), (c, d, y)) for each picture, (B, 2, 3); plain numbers hold for all."""
+    """Return the affine map ((a, b, x), (c, d, y)) of each image, (B, 2, 3); scalars apply to all."""
     return np.stack(np.broadcast_arrays(*entries), axis=-1).astype(np.float64).reshape(-1, 2, 3)
 
 
@@ -83,7 +83,7 @@ def _where(chosen_B: NDArray[np.bool_], maps_B23: NDArray[np.float64]) -> NDArra
 
 
 def _cropping(u_B3: Uniforms, part: float) -> NDArray[np.float64]:
-    """Move by up to ``part`` of the size each way, and zoom in by up to 1 / (1 - part / 2)."""
+    """Random crop: shift by up to ``part`` of the size each way, zoom in by up to 1 / (1 - part / 2)."""
     right_B, down_B = (2 * u_B3[:, :2].T - 1) * 2 * part
     zoom_B = 1 - u_B3[:, 2] * part / 2
     return _affine(zoom_B, 0, right_B, 0, zoom_B, down_B)
@@ -94,14 +94,14 @@ def _mirroring(u_B1: Uniforms, wanted: bool) -> NDArray[np.float64]:
     return _affine(side_B, 0, 0, 0, 1, 0)
 
 
-MOVES: tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], ...] = (
+GEOMETRIC: tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], ...] = (
     lambda s: _affine(np.cos(s * TURN), -np.sin(s * TURN), 0, np.sin(s * TURN), np.cos(s * TURN), 0),
     lambda s: _affine(1, s * SHEAR, 0, 0, 1, 0),
     lambda s: _affine(1, 0, 0, s * SHEAR, 1, 0),
     lambda s: _affine(1, 0, 2 * s * SHIFT, 0, 1, 0),
     lambda s: _affine(1, 0, 0, 0, 1, 2 * s * SHIFT),
 )
-"""Turn, slant either way, move either way; by a strength s from -1 to 1."""
+"""Rotation, shear and translation in both axes, by a strength s from -1 to 1."""
 
 
 def _brightness(x: Tensor, s: Tensor) -> Tensor:
@@ -122,8 +122,8 @@ def _solarise(x: Tensor, s: Tensor) -> Tensor:
     return torch.where(x > 1 - s.abs(), 1 - x, x)
 
 
-SHADES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (_brightness, _contrast, _posterise, _solarise)
-"""Operations on the values of pixels (Cubuk et al. 2019, table 6), by a strength from -1 to 1."""
+PHOTOMETRIC: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (_brightness, _contrast, _posterise, _solarise)
+"""Operations on pixel values (Cubuk et al. 2019, table 6), by a strength from -1 to 1."""
 
 
 def _shading(
@@ -139,13 +139,13 @@ def _shading(
 
 
 def erased(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: float) -> Tensor:
-    """Replace a rectangle by noise, with some chance (Zhong et al. 2020, algorithm 1).
+    """Random erasing: replace a rectangle by noise with some probability (Zhong et al. 2020, algorithm 1).
 
     Args:
-        x_BChw: pixels.
-        u_B5: whether, how large, how wide beside its height (0.3 to 3.3), where.
-        noise_B1: what the noise is made from.
-        chance: that a picture is touched at all.
+        x_BChw: images.
+        u_B5: uniform random numbers for: erase or not, area, aspect ratio (0.3 to 3.3), top, left.
+        noise_B1: seeds of the noise, uniform in [0, 1).
+        chance: probability of erasing.
     """
     height, width = x_BChw.shape[2:]
     hit_B = u_B5[:, 0] < chance
@@ -168,7 +168,7 @@ def erased(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: float) ->
 
 
 def _noise(x_BChw: Tensor, seeds_B1: Uniforms) -> Tensor:
-    """Uniform noise that follows from one number a picture (Weyl's sequence, its fractional parts hashed)."""
+    """Uniform noise as a function of one number per image (a hashed Weyl sequence)."""
     places = np.arange(1, x_BChw[0].numel() + 1, dtype=np.uint64)
     words = (seeds_B1 * 2.0**53).astype(np.uint64) + places * np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

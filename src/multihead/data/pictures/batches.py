@@ -1,4 +1,4 @@
-"""From stored pictures to the tensors of a batch."""
+"""Batches of images: augmentation and mixup for training, plain ones for evaluation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,34 +10,34 @@ from torch import Tensor
 
 from multihead.batch import PictureBatch
 from multihead.data.pictures.augmentation import augment, numbers_needed
-from multihead.data.pictures.chance import beta, uniforms
+from multihead.data.pictures.random_numbers import beta, uniforms
 from multihead.data.pictures.store import PictureStore
 from multihead.data.plan import Indices
 from multihead.settings.tasks.pictures import AugmentationSettings
 
 MIXING = 32
-"""Uniform numbers from which a share of mixup is made."""
+"""Uniform random numbers from which a mixup ratio is sampled."""
 
 
 def pixels_of(store: PictureStore, indices: Sequence[int]) -> Tensor:
-    """Return pictures as numbers from 0 to 1, (B, channels, size, size)."""
+    """Return images as floats from 0 to 1, (B, channels, size, size)."""
     return torch.from_numpy(store.pixels[list(indices)]).float() / 255
 
 
 def plain_batch(pixels_BChw: Tensor, labels_B: Tensor) -> PictureBatch:
-    """Return a batch in which no picture is a mixture."""
+    """Return a batch without mixup."""
     shares_B2 = torch.tensor([1.0, 0.0]).expand(len(labels_B), 2)
     return PictureBatch(pixels_BChw, labels_B[:, None].expand(-1, 2), shares_B2)
 
 
 @dataclass(frozen=True)
 class PictureBatches:
-    """Makes batches of a store's pictures.
+    """Makes augmented batches of the images of a store.
 
     Attributes:
-        store: the pictures.
-        seed: changes follow from (seed, epoch).
-        augmentation: how pictures are changed.
+        store: the images.
+        seed: with the epoch, seeds the augmentation.
+        augmentation: the augmentation.
     """
 
     store: PictureStore
@@ -45,7 +45,7 @@ class PictureBatches:
     augmentation: AugmentationSettings
 
     def batch(self, indices: Indices, epoch: int) -> PictureBatch:
-        """Return the pictures at ``indices``, changed as this epoch's chance wants it."""
+        """Return the images at ``indices``, augmented for this epoch."""
         rows, settings = indices.tolist(), self.augmentation
         needed = numbers_needed(settings)
         u_BN = uniforms(self.seed, epoch, rows, needed + MIXING)
@@ -57,12 +57,12 @@ class PictureBatches:
 
 
 def mixed(pixels_BChw: Tensor, labels_B: Tensor, shares_B: NDArray[np.float64]) -> PictureBatch:
-    """Mix every picture with the next one of the batch, the last with the first (Zhang et al. 2018, eq. 1).
+    """mixup: blend each image with the next of the batch, the last with the first (Zhang et al. 2018, eq. 1).
 
     Args:
-        pixels_BChw: the pictures.
+        pixels_BChw: the images.
         labels_B: their classes.
-        shares_B: each picture's own part; the neighbour has the rest.
+        shares_B: lambda, the weight of the image itself; its neighbour has 1 - lambda.
     """
     own_B = torch.from_numpy(shares_B).float()
     part = own_B[:, None, None, None]
@@ -74,7 +74,7 @@ def mixed(pixels_BChw: Tensor, labels_B: Tensor, shares_B: NDArray[np.float64]) 
 def sequential_batches(
     store: PictureStore, indices: Sequence[int], batch_pictures: int
 ) -> Iterator[tuple[list[int], PictureBatch]]:
-    """Yield pictures once, in order and unchanged, as (their indices, batch): to look at a model."""
+    """Yield the images once, in order and without augmentation, as (indices, batch), for evaluation."""
     for start in range(0, len(indices), batch_pictures):
         rows = list(indices[start : start + batch_pictures])
         yield rows, plain_batch(pixels_of(store, rows), torch.from_numpy(store.labels[rows]))

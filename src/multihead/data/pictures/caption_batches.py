@@ -1,4 +1,4 @@
-"""From stored pictures and captions to the tensors of a batch."""
+"""Batches of images with captions."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from multihead.data.pictures.store import PictureStore
 
 
 class CaptionBatches:
-    """Makes batches of a store's pictures with their captions."""
+    """Makes batches of the images of a store with their captions."""
 
     def __init__(self, captioned: Captioned, store: PictureStore) -> None:
         self.store, self.tokenizer = store, captioned.tokenizer
@@ -19,13 +19,13 @@ class CaptionBatches:
         self.ids = captioned.tokenizer.encode_batch(self.texts)
 
     def batch(self, rows: Sequence[int]) -> CaptionBatch:
-        """Return the pictures at ``rows``."""
+        """Return the images at ``rows`` with their captions."""
         text = [self.ids[row] for row in rows]
         return captions_batch(pixels_of(self.store, rows), text, self.tokenizer.pad_id)
 
 
 def captions_batch(pixels_BChw: torch.Tensor, text: Sequence[Sequence[int]], pad_id: int) -> CaptionBatch:
-    """Return pictures with their captions' ids, padded on the right."""
+    """Collate images with the token ids of their captions, padded on the right."""
     width = max([1, *map(len, text)])
     text_BT = torch.tensor([[*ids, *[pad_id] * (width - len(ids))] for ids in text])
     lengths_B = torch.tensor([len(ids) for ids in text])

@@ -1,4 +1,4 @@
-"""Pictures with captions, listed in a file or drawn by the package: stored once, then found again."""
+"""Preparation of captioned images, listed in a file or generated: stored once, then loaded from the cache."""
 
 import hashlib
 import io
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead.data.build_cache import found_or_built
+from multihead.data.build_cache import cached_build
 from multihead.data.catalogue import remedy_for_missing
 from multihead.data.folders import cache_root
 from multihead.data.pictures.opening import Form, channels_of, fitted, open_picture
@@ -34,27 +34,27 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
 VERSION = 1
-"""Goes up when the same pictures would be prepared in another way."""
+"""Increases when the same images are prepared differently."""
 SUMMARY, TOKENIZER = "summary.json", "tokenizer.json"
 FILE, CAPTION = "file", "caption"
-LARGEST = 1 << 28
-"""Bytes of a picture in a .zip file; a larger one is refused."""
-LARGEST_SUM = 1 << 33
-"""Bytes of all listed pictures in a .zip file, which are held in memory; more are refused."""
+MAX_IMAGE_BYTES = 1 << 28
+"""Maximum uncompressed size of an image in a .zip file."""
+MAX_TOTAL_BYTES = 1 << 33
+"""Maximum uncompressed size of all listed images in a .zip file, which are held in memory."""
 UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError)
-"""What reading a damaged .zip file ends in; a ``RuntimeError`` where it is encrypted, or oddly packed."""
+"""Exceptions of a damaged .zip file (an encrypted one raises ``RuntimeError``)."""
 
 
 @dataclass(frozen=True)
 class Captioned:
-    """Pictures and captions, ready for training; picture i of a store has the store's label i as its number.
+    """Captioned images, prepared for training; the label of an image is the index of its caption.
 
     Attributes:
-        train: to train on.
-        valid: to validate on; their captions are in no training pair.
-        captions: all, by number.
-        tokenizer: cuts captions.
-        form: what all pictures were brought to.
+        train: training images.
+        valid: validation images; no training image has one of their captions.
+        captions: the captions of all images.
+        tokenizer: tokenizer of the captions.
+        form: size and channels of all images.
         fingerprint: hash of everything that the preparation depends on.
     """
 
@@ -67,13 +67,13 @@ class Captioned:
 
     @property
     def text_length(self) -> int:
-        """The longest caption's tokens."""
+        """Length of the longest caption in tokens."""
         return max(map(len, self.tokenizer.encode_batch(list(self.captions))))
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Captions, how to get the picture of each, and a hash of all pictures."""
+    """Captions, a function that opens the image of each, and a hash of all images."""
 
     captions: Sequence[str]
     picture: Callable[[int], Image.Image]
@@ -83,20 +83,20 @@ class _Pairs:
 def prepare(
     data: DataSettings, tokenizer: TokenizerSettings, *, progress: OnProgress | None = None
 ) -> Captioned:
-    """Read, hold out, learn the vocabulary and store; or find all that done by an earlier call.
+    """Hold out validation captions, train the tokenizer and store; or load all that from the cache.
 
     Args:
         data: the files.
-        tokenizer: how captions are cut.
-        progress: is told how far it has come.
+        tokenizer: the tokenizer to train on the captions.
+        progress: called with the progress of each stage.
 
     Raises:
-        UserError: a missing list or picture (with its line), a damaged one, a cache that cannot be written.
+        UserError: a missing or damaged list or image, or a cache that cannot be written.
     """
     pairs = _pairs(data)
     first = pairs.picture(0)
     form = Form(data.picture_size or min(first.size), CHANNELS.get(data.channels) or channels_of(first))
-    basis = {
+    inputs = {
         "version": VERSION,
         "captions": hashlib.sha256(json.dumps(list(pairs.captions)).encode()).hexdigest(),
         "pictures": pairs.digest,
@@ -109,8 +109,8 @@ def prepare(
         _build(folder, pairs, data, tokenizer, form, progress or (lambda *_: None))
         return {"captions": list(pairs.captions), "form": [form.size, form.channels]}
 
-    return found_or_built(
-        cache_root(data.cache), basis, prefix="captions-", summary_file=SUMMARY, build=build, find=_opened
+    return cached_build(
+        cache_root(data.cache), inputs, prefix="captions-", summary_file=SUMMARY, build=build, load=_opened
     )
 
 
@@ -122,18 +122,16 @@ def _build(
     form: Form,
     progress: OnProgress,
 ) -> None:
-    seen, unseen = parted(pairs.captions, data.train_fraction, data.seed)
+    seen, unseen = split_captions(pairs.captions, data.train_fraction, data.seed)
     if not len(seen) or not len(unseen):
-        fact = f"{len(pairs.captions):,} pictures are too few to hold some out"
-        raise UserError(
-            fact, place="data.train_fraction", remedy="At least two different captions are needed."
-        )
+        fact = f"{len(pairs.captions):,} images are too few to hold some out"
+        raise UserError(fact, place="data.train_fraction", remedy="Give at least two different captions.")
     for name, rows in (("train", seen), ("valid", unseen)):
         with PictureWriter(folder / name, len(rows), form) as writer:
             for done, number in enumerate(rows.tolist()):
                 writer.add(fitted(pairs.picture(number), form), number)
                 if done % 1000 == 0:
-                    progress(f"reading pictures ({name})", done, len(rows))
+                    progress(f"reading images ({name})", done, len(rows))
     learned = train(
         [pairs.captions[number] for number in seen.tolist()],
         Vocabulary(kind=settings.kind, vocab_size=settings.vocab_size),
@@ -141,10 +139,10 @@ def _build(
     learned.save(folder / TOKENIZER)
 
 
-def parted(
+def split_captions(
     captions: Sequence[str], fraction: float, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of the pictures to train on and of the others; equal captions stay together."""
+    """Return the indices of the training and the validation images; equal captions stay together."""
     different = list(dict.fromkeys(captions))
     order = shuffled(len(different), seed, "seen captions")
     seen = {different[place] for place in order[: round(fraction * len(different))].tolist()}
@@ -158,14 +156,14 @@ def _pairs(data: DataSettings) -> _Pairs:
         pictures = pixels.transpose(0, 2, 3, 1)
         return _Pairs(captions, lambda number: Image.fromarray(pictures[number]), _hash([pixels.tobytes()]))
     if not data.captions:
-        remedy = "Name a list of pictures: data.captions, a TSV or CSV file."
+        remedy = "Set data.captions to a TSV or CSV file that lists images and captions."
         raise UserError("no captions are named", place="data", remedy=remedy)
     path = Path(data.dir) / data.captions
     rows = _rows(path)
     place = Path(data.dir) / data.pictures if data.pictures else path.parent
     if not place.exists():
         raise UserError("no such file or folder", place=str(place), remedy=remedy_for_missing(place))
-    contents = _zipped(place, rows, path) if place.is_file() else _lying(place, rows, path)
+    contents = _from_zip(place, rows, path) if place.is_file() else _from_folder(place, rows, path)
     captions = [caption for _, _, caption in rows]
 
     def picture(number: int) -> Image.Image:
@@ -183,62 +181,63 @@ def _hash(contents: Iterable[bytes]) -> str:
 
 
 def _rows(path: Path) -> list[tuple[int, str, str]]:
-    """Return line, file and caption of each picture on a list."""
+    """Return the line number, file name and caption of each listed image."""
     delimiter = "," if file_kind(str(path)) == ".csv" else "\t"
     lines = read_lines(str(path))
-    heading = [name.strip().lower() for name in cells(next(lines, ""), delimiter, f"{path}:1")]
-    if FILE not in heading or CAPTION not in heading:
-        fact = f'no columns "{FILE}" and "{CAPTION}" in its first line ({", ".join(heading) or "empty"})'
-        raise UserError(fact, place=f"{path}:1", remedy="Its first line names the columns.")
+    header = [name.strip().lower() for name in cells(next(lines, ""), delimiter, f"{path}:1")]
+    if FILE not in header or CAPTION not in header:
+        fact = f'no columns "{FILE}" and "{CAPTION}" in the header ({", ".join(header) or "empty"})'
+        raise UserError(fact, place=f"{path}:1", remedy="Name the columns in the first line.")
     rows = []
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
-        # In a TSV file quotes are just characters.
+        # Quotes have no special meaning in a TSV file.
         place = f"{path}:{number}"
         row = line.split("\t") if delimiter == "\t" else cells(line, delimiter, place)
-        if len(row) != len(heading):
-            raise UserError(f"{len(row)} columns, but the first line has {len(heading)}", place=place)
-        name, caption = row[heading.index(FILE)], row[heading.index(CAPTION)].strip()
+        if len(row) != len(header):
+            raise UserError(f"{len(row)} columns, but the header has {len(header)}", place=place)
+        name, caption = row[header.index(FILE)], row[header.index(CAPTION)].strip()
         if not caption:
-            raise UserError("a picture without a caption", place=place)
+            raise UserError("an image without a caption", place=place)
         rows.append((number, name, caption))
     if not rows:
-        raise UserError("no picture is listed", place=str(path))
+        raise UserError("no image is listed", place=str(path))
     return rows
 
 
-def _lying(folder: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
+def _from_folder(folder: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
     for line, name, _ in rows:
         if not (folder / name).is_file():
             raise _missing(name, path, line, folder)
     return lambda name: (folder / name).read_bytes()
 
 
-def _zipped(file: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
+def _from_zip(file: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
     try:
         with zipfile.ZipFile(file) as packed:
             sizes = {info.filename: info.file_size for info in packed.infolist()}
             for line, name, _ in rows:
                 if name not in sizes:
                     raise _missing(name, path, line, file)
-                if sizes[name] > LARGEST:
-                    raise UserError(f"{name} unfolds to {sizes[name]:,} bytes", place=str(file))
-            if (total := sum(sizes[name] for name in {name for _, name, _ in rows})) > LARGEST_SUM:
-                remedy = "Unpack it, and name the folder: data.pictures."
-                raise UserError(f"its pictures unfold to {total:,} bytes", place=str(file), remedy=remedy)
+                if sizes[name] > MAX_IMAGE_BYTES:
+                    fact = f"{name} is {sizes[name]:,} bytes uncompressed: more than {MAX_IMAGE_BYTES:,}"
+                    raise UserError(fact, place=str(file))
+            if (total := sum(sizes[name] for name in {name for _, name, _ in rows})) > MAX_TOTAL_BYTES:
+                remedy = "Unpack it, and name the folder with data.pictures."
+                fact = f"its images are {total:,} bytes uncompressed: more than {MAX_TOTAL_BYTES:,}"
+                raise UserError(fact, place=str(file), remedy=remedy)
             contents = {name: packed.read(name) for _, name, _ in rows}
     except (*UNREADABLE, RuntimeError) as error:
-        fact = f"not a .zip file that can be read ({error})"
-        remedy = "Fetch it again; or unpack it, and name the folder: data.pictures."
+        fact = f"not a readable .zip file ({error})"
+        remedy = "Download it again; or unpack it, and name the folder with data.pictures."
         raise UserError(fact, place=str(file), remedy=remedy) from None
     return contents.__getitem__
 
 
 def _missing(name: str, path: Path, line: int, where: Path) -> UserError:
-    return UserError(
-        f'there is no picture "{name}" in {where}', place=f"{path}:{line}", remedy="Or see data.pictures."
-    )
+    remedy = "Correct the name, or set data.pictures."
+    return UserError(f'no image "{name}" in {where}', place=f"{path}:{line}", remedy=remedy)
 
 
 def _opened(folder: Path, summary: Any, key: str) -> Captioned:

@@ -1,4 +1,4 @@
-"""Digits drawn by the package: something to learn from without a file or a network."""
+"""Generated images of digits: a data set that needs neither files nor a network."""
 
 from itertools import pairwise
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from multihead import randomness
 
 SIZE = 20
-"""Height and width of a picture."""
+"""Height and width of an image in pixels."""
 
 _RING = [(0.5 + 0.28 * np.cos(t), 0.5 + 0.4 * np.sin(t)) for t in np.linspace(0, 2 * np.pi, 13)]
 _STROKES: tuple[list[list[tuple[float, float]]], ...] = (
@@ -26,16 +26,15 @@ _STROKES: tuple[list[list[tuple[float, float]]], ...] = (
     ],
     [[(0.72, 0.38), (0.4, 0.48), (0.28, 0.25), (0.5, 0.1), (0.72, 0.25), (0.72, 0.5), (0.6, 0.9)]],
 )
-"""Each digit as lines through points (x, y) in a square of size 1, y downwards."""
+"""Each digit as polylines of points (x, y) in the unit square, y downwards."""
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 def draw_digits(count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return pictures (count, SIZE, SIZE) of digits, bright on dark, and what they are, (count,).
+    """Return images of digits, (count, SIZE, SIZE), bright on dark, and their classes, (count,).
 
-    Each is written another way: moved, turned, slanted, scaled, its points shaken, with a pen of its own,
-    with specks on the paper.
+    Position, rotation, slant, scale, stroke points, pen width and background noise are random.
     """
     chance = _Chance(randomness.derive(seed, "digits"))
     labels_N = np.arange(count) % len(_STROKES)
@@ -44,7 +43,7 @@ def draw_digits(count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.in
 
 
 class _Chance:
-    """Uniform numbers from raw bits, which NumPy keeps the same from version to version."""
+    """Uniform random numbers from raw bits, which NumPy keeps stable between versions (NEP 19)."""
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)
@@ -76,7 +75,7 @@ _CENTRES = (np.stack(np.meshgrid(np.arange(SIZE), np.arange(SIZE)), axis=-1) + 0
 
 
 def _distance(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each pixel's distance to a line from start to end, (SIZE, SIZE)."""
+    """Return the distance of each pixel to the segment from start to end, (SIZE, SIZE)."""
     along = end - start
     part = ((_CENTRES - start) @ along / max(float(along @ along), 1e-12)).clip(0, 1)
     gap: NDArray[np.float64] = np.linalg.norm(_CENTRES - start - part[..., None] * along, axis=-1)

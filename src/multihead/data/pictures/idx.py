@@ -1,8 +1,8 @@
-"""IDX files, in which MNIST and its kin are published: a magic number, the sizes of the axes, bytes.
+"""Reader of IDX files, the format of MNIST and similar data sets.
 
-Format: two zero bytes, a byte for the type (0x08: unsigned bytes), a byte for the number of axes, each
-axis's size as a big-endian 32-bit number, then the values, the last axis fastest (LeCun, Cortes and Burges,
-"The MNIST database of handwritten digits").
+Format: two zero bytes, one byte for the type (0x08: unsigned bytes), one byte for the number of dimensions,
+the size of each dimension as a big-endian 32-bit integer, then the values in row-major order (LeCun, Cortes
+and Burges, "The MNIST database of handwritten digits").
 """
 
 import gzip
@@ -18,50 +18,51 @@ from numpy.typing import NDArray
 from multihead.errors import UserError
 
 UNSIGNED_BYTES = 0x08
-MOST_AXES = 4
-MOST_VALUES = 1 << 31
-"""Bytes that one file may unfold to: they are held in memory."""
+MAX_AXES = 4
+MAX_VALUES = 1 << 31
+"""Maximum uncompressed size of a file, which is held in memory."""
 BLOCK = 1 << 24
-"""Bytes read at once: a header may announce more than there is memory."""
+"""Bytes read in one call, because the header may declare more than there is memory."""
 
 Read = Callable[[int], bytes]
 
 
 def is_idx(path: Path) -> bool:
-    """Tell by its name whether a file is an idx file, as in ``train-images-idx3-ubyte.gz``."""
+    """Return True if the name is that of an IDX file, as in ``train-images-idx3-ubyte.gz``."""
     name = path.name.removesuffix(".gz")
     return name.endswith((".idx", "-ubyte")) or ("-idx" in name and path.suffix != ".csv")
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Return the values of an idx file of unsigned bytes, plain or .gz.
+    """Return the values of an IDX file of unsigned bytes, plain or .gz.
 
     Raises:
-        UserError: missing; a wrong magic number; longer or shorter than its sizes say; damaged.
+        UserError: the file is missing or damaged, its magic number is wrong, or its length does not match the
+            header.
     """
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path) if packed else path.open("rb") as file:
             shape = _shape(file.read(4), path, file.read)
-            wanted = prod(shape)
-            if wanted > MOST_VALUES:
-                fact = f"{wanted:,} values ({_sizes(shape)}) are announced: more than {MOST_VALUES:,}"
-                raise UserError(fact, place=str(path), remedy="Divide it, or use a folder of pictures.")
-            values = _at_most(wanted + 1, file.read)
+            expected = prod(shape)
+            if expected > MAX_VALUES:
+                fact = f"the header declares {expected:,} values ({_sizes(shape)}): more than {MAX_VALUES:,}"
+                raise UserError(fact, place=str(path), remedy="Split it, or use a folder of images.")
+            values = _at_most(expected + 1, file.read)
     except FileNotFoundError:
-        raise UserError("no such file", place=str(path), remedy="Check the name and its folder.") from None
+        raise UserError("no such file", place=str(path), remedy="Check its name and folder.") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        fact = f"the compressed file is damaged or cut off ({error})"
-        raise UserError(fact, place=str(path), remedy="Fetch or pack it again.") from None
+        fact = f"the compressed file is damaged or truncated ({error})"
+        raise UserError(fact, place=str(path), remedy="Download or compress it again.") from None
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
-    if len(values) != wanted:
-        found = f"{len(values):,}" if len(values) < wanted else "more"
-        fact = f"{wanted:,} values ({_sizes(shape)}) are announced, but there are {found}"
-        raise UserError(fact, place=str(path), remedy="The file is cut off or damaged: fetch it again.")
-    if not wanted:
-        raise UserError("it announces no values", place=str(path), remedy="Fetch it again.")
+    if len(values) != expected:
+        found = f"{len(values):,}" if len(values) < expected else "more"
+        fact = f"the header declares {expected:,} values ({_sizes(shape)}), but there are {found}"
+        raise UserError(fact, place=str(path), remedy="Download it again.")
+    if not expected:
+        raise UserError("the header declares no values", place=str(path), remedy="Download it again.")
     return np.frombuffer(values, dtype=np.uint8).reshape(shape)
 
 
@@ -70,16 +71,16 @@ def _sizes(shape: tuple[int, ...]) -> str:
 
 
 def _shape(magic: bytes, path: Path, read: Read) -> tuple[int, ...]:
-    remedy = "Pictures have the magic number 0x00000803, labels 0x00000801."
+    remedy = "The magic number is 0x00000803 for images, 0x00000801 for labels."
     if len(magic) < 4 or magic[:2] != b"\0\0":
-        raise UserError(f"not an idx file (magic number 0x{magic.hex()})", place=str(path), remedy=remedy)
+        raise UserError(f"not an IDX file (magic number 0x{magic.hex()})", place=str(path), remedy=remedy)
     kind, axes = magic[2], magic[3]
-    if kind != UNSIGNED_BYTES or not 1 <= axes <= MOST_AXES:
-        fact = f"an idx file of another kind (magic number 0x{magic.hex()})"
+    if kind != UNSIGNED_BYTES or not 1 <= axes <= MAX_AXES:
+        fact = f"an IDX file of an unsupported type (magic number 0x{magic.hex()})"
         raise UserError(fact, place=str(path), remedy=remedy)
     sizes = read(4 * axes)
     if len(sizes) < 4 * axes:
-        raise UserError("an idx file that ends before its values begin", place=str(path))
+        raise UserError("the header is truncated", place=str(path), remedy="Download it again.")
     return struct.unpack(f">{axes}I", sizes)
 
 

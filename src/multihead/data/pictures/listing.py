@@ -1,4 +1,4 @@
-"""Which pictures there are, and of which class: from a folder of folders, a CSV file, or idx files."""
+"""Labelled images from a folder of class folders, a CSV file, or IDX files."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,35 +17,35 @@ from multihead.errors import UserError
 from multihead.text.lines import file_kind, read_lines
 
 FILE, LABEL = "file", "label"
-"""Columns of a CSV file."""
+"""Column names of a CSV file."""
 
 
 class Listing(Protocol):
-    """Pictures with the names of their classes, in a fixed order.
+    """Labelled images in a fixed order.
 
     Attributes:
-        labels: a class's name for each picture.
-        numbered: whether the names are the numbers of classes, as in idx files.
+        labels: the class of each image.
+        numbered: True if labels are class numbers, as in IDX files.
     """
 
     labels: Sequence[str]
     numbered: bool
 
     def picture(self, index: int) -> Image.Image:
-        """Return a picture, as it is in its file. Raises ``UserError`` where it cannot be read."""
+        """Return an image unchanged. Raises ``UserError`` if it cannot be read."""
         ...
 
     def place(self, index: int) -> str:
-        """Return where a picture is listed, for an error message."""
+        """Return the place of an image (file and line), for error messages."""
         ...
 
     def digest(self) -> str:
-        """Return a hash of all labels and of the pictures' bytes."""
+        """Return a hash of all labels and images."""
         ...
 
 
 class ArrayListing:
-    """Pictures in memory, (N, height, width), all of one size, grey."""
+    """Greyscale images in memory, (N, height, width)."""
 
     def __init__(
         self, pixels: NDArray[np.uint8], labels: Sequence[str], name: str, *, numbered: bool
@@ -58,7 +58,7 @@ class ArrayListing:
 
     def place(self, index: int) -> str:
         """See ``Listing``."""
-        return f"{self.name}, picture {index + 1}"
+        return f"{self.name}, image {index + 1}"
 
     def digest(self) -> str:
         """See ``Listing``."""
@@ -68,12 +68,12 @@ class ArrayListing:
 
 
 class FileListing:
-    """Pictures in files.
+    """Images in files.
 
     Args:
-        paths: their files.
-        labels: a class's name for each.
-        places: where each is listed.
+        paths: the image files.
+        labels: the class of each.
+        places: the place of each, for error messages.
     """
 
     numbered = False
@@ -99,15 +99,15 @@ class FileListing:
 
 
 def listed(names: Sequence[str], folder: Path, key: str) -> Listing:
-    """Return the pictures that a setting names.
+    """Return the images that a setting names.
 
     Args:
-        names: a folder of class folders, a CSV file, or two idx files (pictures, labels).
-        folder: what the names are relative to.
+        names: a folder of class folders, a CSV file, or two IDX files (images, labels).
+        folder: base folder of the names.
         key: the setting, for error messages.
 
     Raises:
-        UserError: something is missing, empty or damaged; pictures and labels that do not belong together.
+        UserError: a file or folder is missing, empty or damaged, or images and labels do not match.
     """
     paths = [folder / name for name in names]
     for path in paths:
@@ -116,26 +116,26 @@ def listed(names: Sequence[str], folder: Path, key: str) -> Listing:
     if len(paths) == 2:
         return _from_idx(*paths)
     if len(paths) != 1:
-        remedy = "Name a folder, a CSV file, or two idx files: pictures and labels."
+        remedy = "Name a folder, a CSV file, or two IDX files: images and labels."
         raise UserError(f"{len(paths)} files are named", place=key, remedy=remedy)
     if paths[0].is_dir():
         return _from_folder(paths[0])
     if is_idx(paths[0]):
-        remedy = f'Name both: {key} = ["pictures", "labels"].'
-        raise UserError("an idx file of pictures needs one of labels", place=str(paths[0]), remedy=remedy)
+        remedy = f'Name both files: {key} = ["images", "labels"].'
+        raise UserError("an IDX file of images needs one of labels", place=str(paths[0]), remedy=remedy)
     return _from_csv(paths[0])
 
 
 def _from_idx(pictures: Path, labels: Path) -> ArrayListing:
     pixels, numbers = read_idx(pictures), read_idx(labels)
     if pixels.ndim != 3:
-        fact = f"an idx file with {pixels.ndim} axes, but pictures have 3 (how many, height, width)"
-        raise UserError(fact, place=str(pictures), remedy="Name the pictures first, then the labels.")
+        fact = f"{pixels.ndim} dimensions, but images need 3 (count, height, width)"
+        raise UserError(fact, place=str(pictures), remedy="Name the images first, then the labels.")
     if numbers.ndim != 1 or len(numbers) != len(pixels):
-        fact = f"{numbers.size:,} labels for the {len(pixels):,} pictures of {pictures.name}"
-        raise UserError(fact, place=str(labels), remedy="The two files do not belong together.")
+        fact = f"{numbers.size:,} labels for the {len(pixels):,} images of {pictures.name}"
+        raise UserError(fact, place=str(labels), remedy="Name two files of the same data set.")
     if not len(pixels) or 0 in pixels.shape:
-        raise UserError("no picture in it", place=str(pictures))
+        raise UserError("no images in this file", place=str(pictures))
     return ArrayListing(pixels, [str(number) for number in numbers.tolist()], str(pictures), numbered=True)
 
 
@@ -148,8 +148,8 @@ def _from_folder(folder: Path) -> FileListing:
         if path.suffix.lower() in SUFFIXES and path.is_file()
     ]
     if not pairs:
-        remedy = "It holds a folder for each class, with that class's pictures in it."
-        raise UserError("no picture in this folder's folders", place=str(folder), remedy=remedy)
+        remedy = "Put the images of each class into a subfolder with its name."
+        raise UserError("no images in the subfolders", place=str(folder), remedy=remedy)
     paths = [path for path, _ in pairs]
     return FileListing(paths, [name for _, name in pairs], [str(path) for path in paths])
 
@@ -157,13 +157,12 @@ def _from_folder(folder: Path) -> FileListing:
 def _from_csv(path: Path) -> FileListing:
     delimiter = "\t" if file_kind(str(path)) == ".tsv" else ","
     lines = read_lines(str(path))
-    heading = cells(next(lines, ""), delimiter, f"{path}:1")
-    columns = [name.strip().lower() for name in heading]
+    header = cells(next(lines, ""), delimiter, f"{path}:1")
+    columns = [name.strip().lower() for name in header]
     if FILE not in columns or LABEL not in columns:
-        fact = f'no columns "{FILE}" and "{LABEL}" in its first line ({", ".join(heading) or "empty"})'
-        raise UserError(
-            fact, place=f"{path}:1", remedy=f'Its first line names the columns: "{FILE},{LABEL}".'
-        )
+        fact = f'no columns "{FILE}" and "{LABEL}" in the header ({", ".join(header) or "empty"})'
+        remedy = f'Name the columns in the first line: "{FILE},{LABEL}".'
+        raise UserError(fact, place=f"{path}:1", remedy=remedy)
     files, labels, places = [], [], []
     for number, line in enumerate(lines, start=2):
         if not line.strip():
@@ -171,17 +170,17 @@ def _from_csv(path: Path) -> FileListing:
         place = f"{path}:{number}"
         row = cells(line, delimiter, place)
         if len(row) != len(columns):
-            raise UserError(f"{len(row)} columns, but the first line has {len(columns)}", place=place)
+            raise UserError(f"{len(row)} columns, but the header has {len(columns)}", place=place)
         name, label = row[columns.index(FILE)], row[columns.index(LABEL)].strip()
         file = path.parent / name
         if not file.is_file():
-            remedy = "Names are relative to the folder of the list."
-            raise UserError(f'there is no picture "{name}"', place=place, remedy=remedy)
+            remedy = "Give its path relative to the folder of the list."
+            raise UserError(f'no image "{name}"', place=place, remedy=remedy)
         if not label:
-            raise UserError("a picture without a label", place=place)
+            raise UserError("an image without a label", place=place)
         files.append(file)
         labels.append(label)
         places.append(f"{place} ({name})")
     if not files:
-        raise UserError("no picture is listed", place=str(path))
+        raise UserError("no image is listed", place=str(path))
     return FileListing(files, labels, places)

@@ -1,4 +1,4 @@
-"""One picture file, opened with care: damaged, huge and odd ones are told or brought to the form wanted."""
+"""Safe reading of image files, and conversion to a fixed size and number of channels."""
 
 import struct
 import warnings
@@ -15,33 +15,33 @@ from multihead.errors import UserError
 Pixels = NDArray[np.uint8]
 """(channels, height, width), 0 is black."""
 
-MOST_PIXELS = 64_000_000
-"""Larger pictures are refused: a small file can unfold to more memory than there is (a "bomb")."""
+MAX_PIXELS = 64_000_000
+"""Maximum size of an image in pixels; larger ones may be decompression bombs."""
 
 SUFFIXES = frozenset(
     f".{kind}" for kind in ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "pgm")
 )
-"""What a picture's file name ends with in a folder of pictures; others are left alone."""
+"""Extensions of the image files read from a folder; other files are ignored."""
 
 _MODES = {1: "L", 3: "RGB"}
 _BROKEN = (
     *(OSError, SyntaxError, ValueError, EOFError, struct.error),
     *(IndexError, KeyError, TypeError, AttributeError, ArithmeticError),
 )
-"""What Pillow raises of damaged files, of which it promises nothing."""
+"""Exceptions that Pillow raises for damaged files; it documents none."""
 
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
-"""What is read. Of what else Pillow knows some is read by other programs: EPS is a program, and run."""
+"""Formats read. Pillow opens some others through external programs: it would run an EPS file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What pictures are brought to.
+    """Size and channels that images are converted to.
 
     Attributes:
-        size: height and width.
-        channels: 1 or 3.
+        size: height and width in pixels.
+        channels: 1 (greyscale) or 3 (RGB).
     """
 
     size: int
@@ -49,16 +49,16 @@ class Form:
 
 
 def open_picture(path: Path | BinaryIO, place: str = "") -> Image.Image:
-    """Return a picture, grey ("L") or coloured ("RGB"), upright; what is transparent becomes white.
+    """Open an image as greyscale ("L") or colour ("RGB"), rotated by its EXIF tag, on a white background.
 
-    Of an animation it is the first frame; of 16 bits a channel the upper 8.
+    An animation gives its first frame; 16 bits a channel are reduced to the upper 8.
 
     Args:
-        path: its file, or its content.
-        place: what errors call it; default its path.
+        path: the file, or an open one.
+        place: place named in errors; default: the path.
 
     Raises:
-        UserError: missing, no picture, damaged or cut off, or too large to be unpacked.
+        UserError: the file is missing, not an image, damaged, truncated, or too large.
     """
     place = place or str(path)
     try:
@@ -70,25 +70,25 @@ def open_picture(path: Path | BinaryIO, place: str = "") -> Image.Image:
                 upright.load()
         return _plain(upright)
     except FileNotFoundError:
-        raise UserError("no such picture", place=place, remedy="Check the name and its folder.") from None
+        raise UserError("no such image", place=place, remedy="Check its name and folder.") from None
     except IsADirectoryError:
-        raise UserError("is a directory", place=place, remedy="Name a picture in it.") from None
+        raise UserError("is a directory", place=place, remedy="Name an image in it.") from None
     except UnidentifiedImageError:
-        raise UserError("not a picture that can be read", place=place, remedy="PNG and JPEG can.") from None
+        raise UserError("not a readable image", place=place, remedy="Convert it to PNG or JPEG.") from None
     except (Image.DecompressionBombError, MemoryError):
         raise _too_large("its size", place) from None
     except _BROKEN as error:
-        fact = f"the picture is damaged or cut off ({error})"
-        raise UserError(fact, place=place, remedy="Fetch it again, or leave it out.") from None
+        fact = f"the image is damaged or truncated ({error})"
+        raise UserError(fact, place=place, remedy="Download it again, or remove it.") from None
 
 
 def _check_size(width: int, height: int, place: str) -> None:
-    if width * height > MOST_PIXELS:
+    if width * height > MAX_PIXELS:
         raise _too_large(f"{width:,} x {height:,} pixels", place)
 
 
 def _too_large(what: str, place: str) -> UserError:
-    fact = f"{what} is more than a picture may have ({MOST_PIXELS:,} pixels)"
+    fact = f"{what} is more than the maximum size of an image ({MAX_PIXELS:,} pixels)"
     return UserError(fact, place=place, remedy="Scale it down first.")
 
 
@@ -107,12 +107,12 @@ def _plain(picture: Image.Image) -> Image.Image:
 
 
 def channels_of(picture: Image.Image) -> int:
-    """Return 1 for a grey picture, 3 for a coloured one."""
+    """Return 1 for a greyscale image, 3 for a colour one."""
     return 1 if picture.mode == "L" else 3
 
 
 def fitted(picture: Image.Image, form: Form) -> Pixels:
-    """Scale the shorter side to ``form.size``, crop the longer one in the middle; (channels, size, size)."""
+    """Scale the shorter side to ``form.size`` and centre-crop the longer one; (channels, size, size)."""
     if picture.mode != _MODES[form.channels]:
         picture = picture.convert(_MODES[form.channels])
     if picture.size != (form.size, form.size):
@@ -122,7 +122,7 @@ def fitted(picture: Image.Image, form: Form) -> Pixels:
 
 
 def as_picture(pixels_Chw: Pixels) -> Image.Image:
-    """Return pixels, (channels, height, width), as a picture."""
+    """Return pixels, (channels, height, width), as an image."""
     if pixels_Chw.shape[0] == 1:
         return Image.fromarray(pixels_Chw[0])
     return Image.fromarray(np.ascontiguousarray(pixels_Chw.transpose(1, 2, 0)))

@@ -1,4 +1,4 @@
-"""From picture files to what training reads: of one form, memory-mapped; done once, then found again."""
+"""Preparation of labelled images: converted and stored once, then loaded from the cache."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.build_cache import found_or_built
+from multihead.data.build_cache import cached_build
 from multihead.data.folders import cache_root
 from multihead.data.pictures.digits import NAMES, draw_digits
 from multihead.data.pictures.listing import ArrayListing, Listing, listed
@@ -19,23 +19,23 @@ from multihead.progress import OnProgress
 from multihead.settings.tasks.pictures import DataSettings
 
 VERSION = 1
-"""Goes up when the same pictures would be prepared in another way."""
+"""Increases when the same images are prepared differently."""
 SUMMARY = "summary.json"
-MOST_HELD_OUT = 5000
+MAX_HELD_OUT = 5000
 CHANNELS = {"grey": 1, "colour": 3}
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Pictures, ready for training.
+    """Labelled images, prepared for training.
 
     Attributes:
-        train: to train on.
-        valid: to validate on.
-        class_names: by number.
-        form: what all were brought to.
-        held_out: whether the validation pictures were taken from the training ones.
-        converted: how many training and validation pictures had another size or mode.
+        train: training images.
+        valid: validation images.
+        class_names: the names of the classes, by number.
+        form: size and channels of all images.
+        held_out: True if the validation images were held out of the training images.
+        converted: number of images that had another size or mode.
         fingerprint: hash of everything that the preparation depends on.
     """
 
@@ -49,32 +49,32 @@ class Prepared:
 
     @property
     def report(self) -> str:
-        """What the pictures turned out to be, in a sentence or two."""
-        colour = "grey" if self.form.channels == 1 else "colour"
-        told = f"{len(self.train):,} pictures of {len(self.class_names)} classes, "
-        told += f"{self.form.size} x {self.form.size}, {colour}"
+        """Summary of the data, in two lines."""
+        colour = "greyscale" if self.form.channels == 1 else "colour"
+        summary = f"{len(self.train):,} images of {len(self.class_names)} classes, "
+        summary += f"{self.form.size} x {self.form.size}, {colour}"
         if self.converted:
-            told += f"; {self.converted:,} had another size or mode and were brought to this"
-        source = ", held out of the training pictures" if self.held_out else ""
-        return f"{told}\n{len(self.valid):,} pictures for validation{source}"
+            summary += f"; {self.converted:,} converted from another size or mode"
+        source = ", held out of the training images" if self.held_out else ""
+        return f"{summary}\n{len(self.valid):,} images for validation{source}"
 
 
 def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepared:
-    """Read, hold out, bring to one form and store; or find all that done by an earlier call.
+    """Hold out validation images, convert to one size and store; or load all that from the cache.
 
     Args:
-        data: the files, and what pictures are brought to.
-        progress: is told how far it has come.
+        data: the files, and the size and channels to convert to.
+        progress: called with the progress of each stage.
 
     Raises:
-        UserError: bad files (see ``listing`` and ``opening``), a label outside the classes, a cache that
-            cannot be written.
+        UserError: an unreadable file (see ``listing`` and ``opening``), a label outside the classes, or a
+            cache that cannot be written.
     """
     train = _training(data)
     valid = listed(data.valid, Path(data.dir), "data.valid") if data.valid else None
     names = class_names(train, data.class_names)
     form = form_of(train, data)
-    basis = {
+    inputs = {
         "version": [VERSION, PictureStore.VERSION],
         "train": train.digest(),
         "valid": valid.digest() if valid else [data.valid_fraction, data.seed],
@@ -84,10 +84,10 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        learn, look = _parted(train, valid, data)
-        told: OnProgress = progress or (lambda stage, done, total: None)
-        converted = _stored(folder / "train", train, learn, names, form, told)
-        converted += _stored(folder / "valid", valid or train, look, names, form, told)
+        train_rows, valid_rows = _split(train, valid, data)
+        report: OnProgress = progress or (lambda stage, done, total: None)
+        converted = _stored(folder / "train", train, train_rows, names, form, report)
+        converted += _stored(folder / "valid", valid or train, valid_rows, names, form, report)
         return {
             "names": names,
             "form": [form.size, form.channels],
@@ -95,8 +95,8 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
             "held_out": valid is None,
         }
 
-    return found_or_built(
-        cache_root(data.cache), basis, prefix="pictures-", summary_file=SUMMARY, build=build, find=_opened
+    return cached_build(
+        cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=_opened
     )
 
 
@@ -105,13 +105,13 @@ def _training(data: DataSettings) -> Listing:
         pixels, numbers = draw_digits(data.generated, data.seed)
         return ArrayListing(pixels, [NAMES[n] for n in numbers], "generated digits", numbered=False)
     if not data.train:
-        remedy = "Name them: data.train, a folder of class folders, a CSV file, or two idx files."
-        raise UserError("no training pictures are named", place="data", remedy=remedy)
+        remedy = "Set data.train to a folder of class folders, a CSV file, or two IDX files."
+        raise UserError("no training images are named", place="data", remedy=remedy)
     return listed(data.train, Path(data.dir), "data.train")
 
 
 def class_names(pictures: Listing, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the classes: those given, else the labels that occur, numbers in their order."""
+    """Return the class names: those given, else the sorted labels (numbers from 0 to the largest)."""
     if given:
         return given
     found = set(pictures.labels)
@@ -121,45 +121,47 @@ def class_names(pictures: Listing, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def form_of(pictures: Listing, data: DataSettings) -> Form:
-    """Return what pictures are brought to: as the settings say, else as the first one is."""
+    """Return the size and channels to convert to: from the settings, else from the first image."""
     first = pictures.picture(0)
     channels = CHANNELS.get(data.channels) or channels_of(first)
     return Form(data.picture_size or min(first.size), channels)
 
 
 def numbers_of(pictures: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the class of each picture as a number, (N,).
+    """Return the class number of each image, (N,).
 
     Raises:
-        UserError: a label outside the classes; the first such picture is named.
+        UserError: a label outside the classes, with the place of the first such image.
     """
     by_name = {name: number for number, name in enumerate(names)}
-    if pictures.numbered:  # labels are numbers, whatever the classes are called
+    if pictures.numbered:  # labels are class numbers, whatever the names
         by_name = {str(number): number for number in range(len(names))}
     for index, label in enumerate(pictures.labels):
         if label not in by_name:
             known = f"{len(names)} classes" if len(names) > 12 else ", ".join(by_name)
-            fact = f'label "{label}" is none of the classes ({known})'
-            raise UserError(fact, place=pictures.place(index), remedy="Correct it, or see data.class_names.")
+            fact = f'label "{label}" is not one of the classes ({known})'
+            raise UserError(fact, place=pictures.place(index), remedy="Correct it, or set data.class_names.")
     return np.array([by_name[label] for label in pictures.labels], dtype=np.int64)
 
 
-def _parted(
+def _split(
     train: Listing, valid: Listing | None, data: DataSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which of the training pictures to train on, and which pictures to validate on."""
+    """Return the indices of the images to train on, and of those to validate on."""
     total = len(train.labels)
     if valid is not None:
-        learn, look = np.arange(total), np.arange(len(valid.labels))
+        train_rows, valid_rows = np.arange(total), np.arange(len(valid.labels))
     else:
         if total < 2:
-            raise UserError("one picture is too few to hold some out", place="data.train")
-        count = max(1, min(round(data.valid_fraction * total), MOST_HELD_OUT, total // 2))
+            raise UserError("one image is too few to hold some out", place="data.train")
+        count = max(1, min(round(data.valid_fraction * total), MAX_HELD_OUT, total // 2))
         order = shuffled(total, data.seed, "held out")
-        learn, look = np.sort(order[count:]), np.sort(order[:count])
-    if data.max_pictures and data.max_pictures < len(learn):
-        learn = learn[np.linspace(0, len(learn) - 1, data.max_pictures).round().astype(np.int64)]
-    return learn, look
+        train_rows, valid_rows = np.sort(order[count:]), np.sort(order[:count])
+    if data.max_pictures and data.max_pictures < len(train_rows):
+        train_rows = train_rows[
+            np.linspace(0, len(train_rows) - 1, data.max_pictures).round().astype(np.int64)
+        ]
+    return train_rows, valid_rows
 
 
 def _stored(
@@ -170,7 +172,7 @@ def _stored(
     form: Form,
     progress: OnProgress,
 ) -> int:
-    """Store the chosen pictures; return how many were of another size or mode."""
+    """Store the chosen images; return the number converted from another size or mode."""
     numbers = numbers_of(pictures, names)
     converted = 0
     with PictureWriter(folder, len(chosen), form) as writer:

@@ -1,7 +1,7 @@
-"""Captioned shapes drawn by the package: 9,216 captions, each with the one picture that it describes.
+"""Generated images of captioned shapes: 9,216 captions, each with its image.
 
-"a large green circle at the top left": 4 sizes, 16 colours, 16 shapes, 9 places, of which the middle goes
-without saying.
+"a large green circle at the top left": 4 sizes, 16 colours, 16 shapes, 9 positions. The caption omits the
+centre.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 SIZE = 32
-"""Height and width of a picture."""
+"""Height and width of an image in pixels."""
 
 SIZES = {"tiny": 2.5, "small": 4.0, "medium": 5.5, "large": 7.5}
-"""Half a shape's height, in pixels."""
+"""Half the height of a shape in pixels."""
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (220, 30, 40),
@@ -46,7 +46,7 @@ PLACES: dict[str, tuple[int, int]] = {
     " at the bottom": (16, 24),
     " at the bottom right": (24, 24),
 }
-"""Where a shape's middle lies (x, y)."""
+"""Centre of a shape, (x, y)."""
 
 Plane = NDArray[np.float64]
 
@@ -91,10 +91,10 @@ SHAPES: dict[str, Callable[[Plane, Plane], NDArray[np.bool_]]] = {
     "pillar": lambda x, y: (abs(x) <= 0.35) & (abs(y) <= 1),
     "arrow": lambda x, y: ((y <= 0.1) & (abs(x) <= y + 1)) | ((abs(x) <= 0.33) & (y > 0) & (y <= 1)),
 }
-"""Whether a point belongs to a shape that reaches about 1 each way; y downwards."""
+"""Predicates for points inside a shape that extends from about -1 to 1; y downwards."""
 
 FINE = 4
-"""Points a pixel, each way: edges are smooth."""
+"""Samples per pixel in each direction, for antialiasing."""
 
 
 def captions() -> list[str]:
@@ -107,7 +107,7 @@ def _kinds() -> list[tuple[str, str, str, str]]:
 
 
 def draw_shapes() -> tuple[NDArray[np.uint8], list[str]]:
-    """Return pictures (9216, 3, SIZE, SIZE) on white, and their captions."""
+    """Return images on white, (9216, 3, SIZE, SIZE), and their captions."""
     covers = {key: _cover(*key) for key in product(SIZES, SHAPES, PLACES)}
     pictures = [
         _coloured(covers[size, shape, place], COLOURS[colour]) for size, colour, shape, place in _kinds()
@@ -116,7 +116,7 @@ def draw_shapes() -> tuple[NDArray[np.uint8], list[str]]:
 
 
 def _cover(size: str, shape: str, place: str) -> Plane:
-    """Return how much of each pixel the shape covers, 0 to 1, (SIZE, SIZE)."""
+    """Return the fraction of each pixel that the shape covers, (SIZE, SIZE)."""
     points = (np.arange(SIZE * FINE) + 0.5) / FINE
     x, y = ((points - middle) / SIZES[size] for middle in PLACES[place])
     inside = SHAPES[shape](*np.broadcast_arrays(x[None, :], y[:, None]))

@@ -1,4 +1,4 @@
-"""Pictures of one form on disk, memory-mapped: a million of them cost no memory, and open at once.
+"""Memory-mapped store of images of one size: a million images open instantly and take no memory.
 
 A store is a folder of two NumPy files: ``pixels.npy`` (N, channels, size, size) and ``labels.npy`` (N,).
 """
@@ -17,11 +17,11 @@ PIXELS, LABELS = "pixels.npy", "labels.npy"
 
 
 class PictureWriter:
-    """Write pictures to a store, one after the other, holding none of them in memory.
+    """Writes images to a store one by one, holding none in memory.
 
     >>> with PictureWriter(folder, 2, Form(28, 1)) as writer: writer.add(pixels, 3)
 
-    Labels are written at the end: a folder that has them is a store.
+    The labels are written last: a folder with labels is a complete store.
     """
 
     def __init__(self, folder: Path, count: int, form: Form) -> None:
@@ -31,7 +31,7 @@ class PictureWriter:
         self._pixels = np.lib.format.open_memmap(folder / PIXELS, "w+", np.uint8, shape)
 
     def add(self, pixels_Chw: Pixels, label: int) -> None:
-        """Append a picture and its class."""
+        """Append an image and its class."""
         self._pixels[len(self._labels)] = pixels_Chw
         self._labels.append(label)
 
@@ -48,7 +48,7 @@ class PictureWriter:
 
 
 class PictureStore:
-    """Pictures in a folder that a ``PictureWriter`` has written.
+    """Labelled images in a folder written by ``PictureWriter``.
 
     Attributes:
         pixels: (N, channels, size, size), memory-mapped.

@@ -1,4 +1,4 @@
-"""The order in which pictures are trained on."""
+"""Stream of training batches of images."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,16 +11,16 @@ B = TypeVar("B", bound=Batch)
 
 
 class PictureStream(Stream[B]):
-    """The endless stream of training batches, each with the position after it.
+    """Endless stream of image batches; see :class:`Stream`.
 
-    The pictures of an epoch that fill no batch are left out of it; they are others each time.
+    Images that do not fill a batch are skipped in an epoch; they differ between epochs.
 
     Args:
-        count: how many pictures there are.
-        make: (indices of pictures, epoch) to their batch, the same for the same.
-        batch_pictures: how many a batch.
-        seed: the order follows from (seed, epoch).
-        position: where to begin.
+        count: number of images.
+        make: (image indices, epoch) -> batch; a function of its arguments.
+        batch_pictures: images in a batch.
+        seed: with the epoch, seeds the order.
+        position: the first batch to yield.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class PictureStream(Stream[B]):
         seed: int,
         position: Position = START,
     ) -> None:
-        assert count > 0, "no pictures to train on"
+        assert count > 0, "no images to train on"
         super().__init__(position)
         self._count, self._make = count, make
         self._size, self._seed = min(batch_pictures, count), seed
 
     def plan(self, epoch: int) -> list[Indices]:
-        """Return the batches of an epoch as picture indices."""
+        """Return the batches of an epoch as arrays of image indices."""
         order = shuffled(self._count, self._seed, "pictures of epoch", epoch)
         whole = len(order) // self._size * self._size
         return list(order[:whole].reshape(-1, self._size))
 
     def batch(self, indices: Indices, epoch: int) -> B:
-        """Return these pictures, as they are in this epoch."""
+        """Make the batch of the images at ``indices`` for this epoch."""
         return self._make(indices, epoch)

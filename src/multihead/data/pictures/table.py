@@ -1,4 +1,4 @@
-"""A line of a CSV file."""
+"""Parser for a line of a CSV file."""
 
 import csv
 
@@ -6,13 +6,13 @@ from multihead.errors import UserError
 
 
 def cells(line: str, delimiter: str, place: str) -> list[str]:
-    """Return what stands in the columns of a line, none in an empty one.
+    """Return the cells of a line; an empty line has none.
 
     Raises:
-        UserError: no line of a CSV file: a carriage return in it, a cell of more than 131,072 characters.
+        UserError: not a line of CSV: it has a carriage return, or a cell of more than 131,072 characters.
     """
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error as error:
-        fact = f"no line of a table ({str(error).partition(' - ')[0]})"
+        fact = f"not a line of CSV ({str(error).partition(' - ')[0]})"
         raise UserError(fact, place=place, remedy="Save the table again, as CSV in UTF-8.") from None

@@ -20,9 +20,9 @@ def ready(
     """See ``workflows.tasks.ready``. It may begin with a model that fills gaps."""
     if beginning and beginning.task not in ("masked", "classification"):
         beginning.fit_for("masked")  # refuses it
-    known = beginning.tokenizers()[0] if beginning else None
+    init_tokenizer = beginning.tokenizers()[0] if beginning else None
     training = recipe.training
-    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, known=known)
+    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     if len(texts.labels) < 2:
         fact = f"{len(texts.labels)} classes in the training files"
         raise UserError(fact, place="data.label_field", remedy="Is it the right column?")

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from multihead import hardware
-from multihead.data.text_batches import in_order, labelled, lengths
+from multihead.data.text_batches import evaluation_batches, labelled, lengths
 from multihead.data.texts import PreparedTexts
 from multihead.recipe import Recipe
 from multihead.scores.classes import class_scores
@@ -22,7 +22,7 @@ class Validator:
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.names: tuple[str, ...] = recipe.model.class_names  # type: ignore[attr-defined]
         used = lengths(texts.valid, self.max_length)
-        self.batches = in_order(used, recipe.training.batch_tokens, recipe.validation.max_texts)
+        self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_texts)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss (a text), accuracy, mean F1; and what is confused most, as text."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from multihead.data.packed import PackedText, pack
-from multihead.data.windows import TextStream
+from multihead.data.windows import WindowStream
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
@@ -20,8 +20,8 @@ def ready(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
-    known = beginning.fit_for("language").tokenizers()[0] if beginning else None
-    text = pack(recipe.data, recipe.tokenizer, progress=progress, known=known)
+    init_tokenizer = beginning.fit_for("language").tokenizers()[0] if beginning else None
+    text = pack(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     recipe = with_model(recipe, {"vocab_size": text.tokenizer.vocab_size})
     context: int = recipe.model.context  # type: ignore[attr-defined]
     if len(text.valid) < 2:
@@ -43,7 +43,7 @@ def ready(
             "vocabulary": f"{text.tokenizer.vocab_size:,}",
         },
         tokens_an_epoch=len(text.train),
-        stream=lambda position: TextStream(
+        stream=lambda position: WindowStream(
             text.train,
             context=context,
             batch_tokens=recipe.training.batch_tokens,

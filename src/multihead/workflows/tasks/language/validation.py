@@ -7,7 +7,7 @@ from torch import nn
 
 from multihead import hardware
 from multihead.data.packed import PackedText
-from multihead.data.windows import in_order
+from multihead.data.windows import evaluation_batches
 from multihead.generation.text_generator import TextGenerator
 from multihead.recipe import Recipe
 from multihead.settings import Settings
@@ -31,7 +31,7 @@ class Validator:
         dtype = hardware.pick_dtype(self.precision, self.device)
         sums = {"loss": 0.0, "accuracy": 0.0}
         tokens = 0
-        for batch in in_order(
+        for batch in evaluation_batches(
             self.text.valid,
             context=model.context,  # type: ignore[arg-type]
             batch_tokens=self.batch_tokens,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from multihead.data.masking import Gaps
+from multihead.data.masking import MaskedBatches
 from multihead.data.store import TokenStore
 from multihead.data.text_batches import TextsStream, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
@@ -24,14 +24,14 @@ def ready(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
     """See ``workflows.tasks.ready``."""
-    known = with_mask(beginning.fit_for("masked").tokenizers()[0]) if beginning else None
+    init_tokenizer = with_mask(beginning.fit_for("masked").tokenizers()[0]) if beginning else None
     training = recipe.training
-    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, known=known)
+    texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     recipe = with_model(recipe, {"vocab_size": texts.tokenizer.vocab_size})
     max_length = recipe.data.max_length
 
-    def gaps(store: TokenStore, seed: int) -> Gaps:
-        return Gaps(
+    def gaps(store: TokenStore, seed: int) -> MaskedBatches:
+        return MaskedBatches(
             store,
             texts.tokenizer,
             max_length=max_length,

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from multihead import hardware
-from multihead.data.masking import Gaps
-from multihead.data.text_batches import SPECIALS, in_order, lengths
+from multihead.data.masking import MaskedBatches
+from multihead.data.text_batches import SPECIALS, evaluation_batches, lengths
 from multihead.data.texts import PreparedTexts
 from multihead.generation.mask_filler import MaskFiller
 from multihead.recipe import Recipe
@@ -25,12 +25,12 @@ class Validator:
     """Validates a model on at most ``validation.max_texts`` of the prepared texts."""
 
     def __init__(
-        self, texts: PreparedTexts, gaps: Gaps, recipe: Recipe[Settings], device: torch.device
+        self, texts: PreparedTexts, gaps: MaskedBatches, recipe: Recipe[Settings], device: torch.device
     ) -> None:
         self.gaps, self.device, self.precision = gaps, device, recipe.training.precision
         self.tokenizer = texts.tokenizer
         used = lengths(texts.valid, recipe.data.max_length)
-        self.batches = in_order(used, recipe.training.batch_tokens, recipe.validation.max_texts)
+        self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_texts)
         gapped = (_with_gap(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
         self.shown = list(islice(filter(None, gapped), recipe.validation.samples))
 

@@ -9,7 +9,7 @@ import torch
 from multihead import hardware, randomness
 from multihead.data.batches import FREE, BatchStream, Position, Reencode, Shapes
 from multihead.data.prepare import Prepared, prepare
-from multihead.data.sanity_checks import doubts
+from multihead.data.sanity_checks import sanity_warnings
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
@@ -105,7 +105,13 @@ def _told(prepared: Prepared, data: DataSettings) -> Sequence[str]:
         validation += f"; {prepared.shared:,} pairs that share a sentence with them are left out"
     sizes = [f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)]
     pieces = f"{sizes[0]} pieces for both sides" if len(sizes) == 1 else f"{sizes[0]} and {sizes[1]} pieces"
-    return str(prepared.report), validation, f"vocabulary: {pieces}", *doubts(prepared), *_unreadable(data)
+    return (
+        str(prepared.report),
+        validation,
+        f"vocabulary: {pieces}",
+        *sanity_warnings(prepared),
+        *_unreadable(data),
+    )
 
 
 def _unreadable(data: DataSettings) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Single texts with gaps, in pairs, with classes: prepared, batched, and refused."""
+"""Single texts for masking, next-sentence prediction and classification: preparation and batches."""
 
 import gzip
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from multihead.data.masking import Gaps
+from multihead.data.masking import MaskedBatches
 from multihead.data.stream import Position
 from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
@@ -52,7 +52,7 @@ def classes(folder: Path, **given: object) -> PreparedTexts:
     return prepare_texts(data, WORDS, progress=silent)
 
 
-def test_every_text_is_on_one_side_and_equal_ones_on_the_same(folder: Path) -> None:
+def test_every_text_is_in_one_split_and_equal_texts_in_the_same(folder: Path) -> None:
     texts = unlabelled(folder, files=("lines.txt", "table.tsv.gz"), text_field="text", valid_fraction=0.2)
     assert len(texts.train) + len(texts.valid) == 2 * len(LINES)
     assert texts.empty == 1
@@ -63,7 +63,7 @@ def test_every_text_is_on_one_side_and_equal_ones_on_the_same(folder: Path) -> N
     assert all(sides)
 
 
-def test_quotes_are_ordinary_and_labels_are_found(folder: Path) -> None:
+def test_quotes_have_no_meaning_and_labels_are_read(folder: Path) -> None:
     texts = classes(folder)
     assert texts.labels == ("0", "1")
     found = {texts.tokenizer.decode(texts.train.source(i)) for i in range(len(texts.train))}
@@ -73,7 +73,7 @@ def test_quotes_are_ordinary_and_labels_are_found(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "error"),
     [
         (["id\ttext\tlabel", "1\tgood"], r"bad\.tsv:2: 2 columns, but the header has 3"),
         (
@@ -84,9 +84,9 @@ def test_quotes_are_ordinary_and_labels_are_found(folder: Path) -> None:
         (["id\ttext\tlabel", "1\tthe cat\t0", "2\tthe dog\t"], r"bad\.tsv:3: no label"),
     ],
 )
-def test_bad_tables_are_told_with_file_and_line(folder: Path, rows: list[str], told: str) -> None:
+def test_bad_tables_are_refused_with_file_and_line(folder: Path, rows: list[str], error: str) -> None:
     (folder / "bad.tsv").write_text("\n".join(rows), encoding="utf-8")
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=error):
         classes(folder, files=("bad.tsv",))
 
 
@@ -102,10 +102,10 @@ def test_texts_are_prepared_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert unlabelled(folder).fingerprint == first.fingerprint
 
 
-# --- inputs and gaps ----------------------------------------------------------------------------------
+# --- inputs and masks ---------------------------------------------------------------------------------
 
 
-def test_an_input_has_its_symbols_segments_and_padding(folder: Path) -> None:
+def test_an_input_has_special_tokens_segments_and_padding(folder: Path) -> None:
     t = unlabelled(folder).tokenizer
     read = as_input([(np.array([7, 8]), np.array([9])), (np.array([10, 11, 12]), None)], t)
     cls, sep, pad = t.bos_id, t.eos_id, t.pad_id
@@ -117,8 +117,10 @@ def test_an_input_has_its_symbols_segments_and_padding(folder: Path) -> None:
     assert read.lengths_B.tolist() == [6, 5]
 
 
-def gaps(texts: PreparedTexts, *, next_sentence: bool = True, max_length: int = 41) -> Gaps:
-    return Gaps(
+def masked_batches(
+    texts: PreparedTexts, *, next_sentence: bool = True, max_length: int = 41
+) -> MaskedBatches:
+    return MaskedBatches(
         texts.train,
         texts.tokenizer,
         max_length=max_length,
@@ -128,19 +130,19 @@ def gaps(texts: PreparedTexts, *, next_sentence: bool = True, max_length: int = 
     )
 
 
-def test_of_the_gaps_eight_tenths_are_masks_one_another_piece_and_one_what_it_was(folder: Path) -> None:
+def test_of_the_masked_tokens_80_per_cent_become_mask_10_random_and_10_stay(folder: Path) -> None:
     texts = unlabelled(folder)
-    make = gaps(texts, next_sentence=False)
+    make = masked_batches(texts, next_sentence=False)
     t, rows = texts.tokenizer, np.arange(len(texts.train))
     total = pieces = 0
     shown = {"mask": 0, "same": 0, "other": 0}
     for epoch in range(23):
         batch = make(rows, epoch)
         ids, answers = batch.input.ids_BN.flatten()[batch.places_M], batch.answers_M
-        gap = torch.tensor(mask_id(t))
-        shown["mask"] += int(ids.eq(gap).sum())
+        mask = torch.tensor(mask_id(t))
+        shown["mask"] += int(ids.eq(mask).sum())
         shown["same"] += int(ids.eq(answers).sum())
-        shown["other"] += int((ids.ne(gap) & ids.ne(answers)).sum())
+        shown["other"] += int((ids.ne(mask) & ids.ne(answers)).sum())
         total += len(ids)
         pieces += batch.tokens - 2 * len(rows)
         specials = torch.tensor([*t.special_ids, mask_id(t)])
@@ -148,14 +150,14 @@ def test_of_the_gaps_eight_tenths_are_masks_one_another_piece_and_one_what_it_wa
         assert not torch.isin(ids[ids != mask_id(t)], specials).any()
     assert total / pieces == pytest.approx(0.15, abs=0.015)
     assert shown["mask"] / total == pytest.approx(0.8, abs=0.02)
-    # A random piece is now and then the right one.
+    # A random token is sometimes the right one.
     assert shown["same"] / total == pytest.approx(0.1, abs=0.015)
     assert shown["other"] / total == pytest.approx(0.1, abs=0.015)
 
 
-def test_what_is_not_a_gap_stays_and_the_same_epoch_has_the_same_gaps(folder: Path) -> None:
+def test_other_tokens_stay_and_an_epoch_always_has_the_same_masks(folder: Path) -> None:
     texts = unlabelled(folder)
-    make, rows = gaps(texts, next_sentence=False), np.array([5, 3, 11])
+    make, rows = masked_batches(texts, next_sentence=False), np.array([5, 3, 11])
     batch = make(rows, 0)
     again, other = make(rows, 0), make(rows, 1)
     assert torch.equal(batch.input.ids_BN, again.input.ids_BN)
@@ -167,9 +169,9 @@ def test_what_is_not_a_gap_stays_and_the_same_epoch_has_the_same_gaps(folder: Pa
     assert batch.pairs == 0
 
 
-def test_half_the_second_parts_are_their_own_and_follow_on_the_first(folder: Path) -> None:
+def test_half_of_the_second_segments_follow_the_first(folder: Path) -> None:
     texts = unlabelled(folder)
-    make, rows = gaps(texts), np.arange(len(texts.train))
+    make, rows = masked_batches(texts), np.arange(len(texts.train))
     own = 0
     for epoch in range(7):
         batch = make(rows, epoch)
@@ -186,19 +188,19 @@ def test_half_the_second_parts_are_their_own_and_follow_on_the_first(folder: Pat
     assert own / (7 * len(rows)) == pytest.approx(0.5, abs=0.06)
 
 
-def test_long_texts_are_cut_to_what_the_model_reads(folder: Path) -> None:
+def test_long_texts_are_truncated(folder: Path) -> None:
     texts = unlabelled(folder)
     for next_sentence in (True, False):
-        batch = gaps(texts, next_sentence=next_sentence, max_length=9)(np.arange(31), 0)
+        batch = masked_batches(texts, next_sentence=next_sentence, max_length=9)(np.arange(31), 0)
         assert batch.input.lengths_B.max() == 9
 
 
-def test_a_stream_of_texts_goes_on_from_a_position(folder: Path) -> None:
+def test_a_stream_of_texts_resumes_from_a_position(folder: Path) -> None:
     texts = unlabelled(folder)
     used = lengths(texts.train, 41)
 
     def stream(position: Position) -> TextsStream:
-        return TextsStream(used, gaps(texts), batch_tokens=211, seed=2, position=position)
+        return TextsStream(used, masked_batches(texts), batch_tokens=211, seed=2, position=position)
 
     whole = [batch for batch, _ in zip(stream(Position()), range(40), strict=False)]
     assert whole[17][1].epoch + whole[39][1].epoch > 0
@@ -208,7 +210,7 @@ def test_a_stream_of_texts_goes_on_from_a_position(folder: Path) -> None:
         assert torch.equal(one.input.ids_BN, other.input.ids_BN)  # type: ignore[attr-defined]
 
 
-def test_a_text_without_a_gap_is_refused(folder: Path) -> None:
+def test_a_text_without_a_mask_is_refused(folder: Path) -> None:
     t = unlabelled(folder).tokenizer
     assert encode_masked(t, "the [MASK] is").count(mask_id(t) or -1) == 1
     assert t.encode("[MASK]").count(mask_id(t) or -1) == 0
@@ -216,12 +218,12 @@ def test_a_text_without_a_gap_is_refused(folder: Path) -> None:
         encode_masked(t, "the cat")
 
 
-def test_a_foreign_second_part_is_no_longer_than_its_own(tmp_path: Path) -> None:
-    """Batches are made for texts of known lengths: one that grew could take many times the memory."""
+def test_a_random_second_segment_is_no_longer_than_the_true_one(tmp_path: Path) -> None:
+    """Batches are sized by the lengths of the texts; a longer segment could take many times the memory."""
     long, short = " ".join(LINES[:9]), LINES[:181]
     (tmp_path / "lines.txt").write_text("\n".join([*short, *[long] * 11]), encoding="utf-8")
     texts = unlabelled(tmp_path)
-    make, rows = gaps(texts, max_length=512), np.arange(len(texts.train))
+    make, rows = masked_batches(texts, max_length=512), np.arange(len(texts.train))
     own = lengths(texts.train, 512) + 3
     for epoch in range(7):
         batch = make(rows, epoch)

@@ -1,7 +1,6 @@
-"""Random numbers of one picture in one epoch: a function of (seed, epoch, index) and of nothing else.
+"""Random numbers for augmenting an image, a function of (seed, epoch, index).
 
-So a training that was cut off sees the same pictures changed in the same way, and it does not matter which
-other pictures share a batch.
+A resumed training therefore augments the same images in the same way, whatever the other images of a batch.
 """
 
 from collections.abc import Sequence
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 from multihead import randomness
 
 Uniforms = NDArray[np.float64]
-"""(B, how many), from 0 (included) to 1."""
+"""Uniform random numbers in [0, 1), (B, N)."""
 
 
 def uniforms(seed: int, epoch: int, indices: Sequence[int], count: int) -> Uniforms:
-    """Return ``count`` numbers a picture, uniform in [0, 1); (B, count).
+    """Return ``count`` uniform random numbers in [0, 1) for each image, (B, count).
 
-    From raw output of a bit generator, the one thing that NumPy keeps from version to version (NEP 19).
+    NumPy keeps only the raw output of a bit generator stable between versions (NEP 19).
     """
     raw = [
         np.random.PCG64(randomness.derive(seed, "picture", epoch, index)).random_raw(count)
@@ -30,10 +29,10 @@ def uniforms(seed: int, epoch: int, indices: Sequence[int], count: int) -> Unifo
 
 
 def beta(u_BN: Uniforms, alpha: float) -> NDArray[np.float64]:
-    """Return numbers from Beta(alpha, alpha), 0 < alpha <= 1, made of N uniform ones each (N even); (B,).
+    """Return samples of Beta(alpha, alpha), 0 < alpha <= 1, each from N uniform numbers (N even); (B,).
 
-    Jöhnk 1964: of pairs (u^(1/alpha), v^(1/alpha)) the first whose sum is at most 1, its first part over
-    the sum. That fails less than once in 2^(N / 2) times, and then it is 1/2.
+    Jöhnk 1964: accept the first pair x = u^(1/alpha), y = v^(1/alpha) with x + y <= 1, and return
+    x / (x + y). All pairs are rejected less than once in 2^(N / 2) times; the sample is then 1/2.
     """
     powers = np.maximum(u_BN, 1e-300) ** (1 / alpha)
     first, second = powers[:, 0::2], powers[:, 1::2]
