@@ -1,4 +1,4 @@
-"""The recipes that ship with the package, and the discovery of models."""
+"""Built-in recipes, and the discovery of models."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from multihead.recipe import load
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
-PROMISED = {
+EXPECTED = {
     "quickstart",
     "multi30k-de-en",
     "multi30k-en-de",
@@ -35,33 +35,33 @@ PROMISED = {
 }
 
 
-def test_every_promised_recipe_is_there() -> None:
-    assert set(recipes.names()) >= PROMISED
+def test_every_expected_recipe_exists() -> None:
+    assert set(recipes.names()) >= EXPECTED
 
 
 @pytest.mark.parametrize("name", recipes.names())
-def test_a_recipe_loads_and_says_what_it_is(name: str) -> None:
+def test_a_recipe_loads_and_has_a_description(name: str) -> None:
     assert load(name).name == name
     assert len(recipes.describe()[name]) > 20
 
 
-@pytest.mark.parametrize("name", sorted(PROMISED - {"quickstart", "transformer-base", "transformer-big"}))
-def test_the_files_of_a_recipe_are_there_and_in_its_languages(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(EXPECTED - {"quickstart", "transformer-base", "transformer-big"}))
+def test_the_files_of_a_recipe_exist_in_its_languages(name: str) -> None:
     data = load(name).data
     folder = DATA / Path(data.dir).name
     if not folder.is_dir():
         pytest.skip(f"no {folder.name} beside the repository")
-    made = {file for corpus in CORPORA.values() for file in corpus.derived_files}
+    derived = {file for corpus in CORPORA.values() for file in corpus.derived_files}
     sets = [(data.source, data.target), (data.valid_source, data.valid_target)]
     sets += [(pair[:1], pair[1:]) for pair in data.tests.values()]
     for sources, targets in sets:
         for files, language in ((sources, data.source_language), (targets, data.target_language)):
             for file in files:
-                assert (folder / file).is_file() or file in made, file
+                assert (folder / file).is_file() or file in derived, file
                 assert f".{language}." in f"{file}."
 
 
-def test_the_two_directions_are_mirror_images() -> None:
+def test_the_two_directions_of_a_pair_mirror_each_other() -> None:
     for there, back in (("multi30k-de-en", "multi30k-en-de"), ("ko-en", "en-ko")):
         one, other = load(there).data, load(back).data
         assert (one.source, one.target) == (other.target, other.source)
@@ -69,13 +69,13 @@ def test_the_two_directions_are_mirror_images() -> None:
         assert {name: pair[::-1] for name, pair in one.tests.items()} == other.tests
 
 
-def test_all_models_are_found_by_their_file_names() -> None:
+def test_models_are_found_by_their_file_names() -> None:
     assert "transformer" in models.kinds()
     module = models.load("transformer")
     assert module.Model.__module__ == "multihead.models.transformer"
 
 
-def test_an_unknown_model_is_refused_with_the_nearest_name() -> None:
+def test_an_unknown_model_is_refused_with_the_closest_name() -> None:
     with pytest.raises(UserError, match=r'no model "transfomer"\. Did you mean "transformer"\?'):
         models.load("transfomer")
     with pytest.raises(UserError, match=r'no model "\.\./x"\. Known models: .*transformer'):
@@ -83,7 +83,7 @@ def test_an_unknown_model_is_refused_with_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize("name", recipes.names())
-def test_the_model_of_a_recipe_is_known_from_its_files_alone(name: str) -> None:
+def test_the_model_of_a_recipe_is_read_from_its_files_alone(name: str) -> None:
     assert recipes.model(name) == load(name).kind
 
 

@@ -1,4 +1,4 @@
-"""What may change when a run is continued, and what makes it another run."""
+"""Settings that may change when a run is resumed, and those that may not."""
 
 import re
 from collections.abc import Mapping
@@ -77,42 +77,44 @@ def test_a_difference_names_key_and_both_values() -> None:
         ("name", "other", True),
     ],
 )
-def test_only_what_leaves_the_result_alone_may_change(key: str, value: object, allowed: bool) -> None:
+def test_only_settings_that_do_not_affect_the_result_may_change(
+    key: str, value: object, allowed: bool
+) -> None:
     assert all(difference.allowed for difference in changed(key, value)) == allowed
 
 
-def test_another_model_is_a_difference_in_every_key_that_one_of_them_lacks() -> None:
+def test_a_key_that_only_one_model_has_is_a_difference() -> None:
     difference = Difference("model.width", None, 13)
     assert not difference.allowed
 
 
-def test_the_schedule_of_a_first_start_is_laid_out_for_its_steps() -> None:
+def test_the_schedule_of_a_new_run_spans_its_steps() -> None:
     assert with_horizon(BASE).training.horizon == 8000
     assert with_horizon(recipe({"training.horizon": 97})).training.horizon == 97
 
 
-def test_more_steps_leave_the_schedule_as_it_was_laid_out() -> None:
+def test_more_steps_do_not_change_the_schedule() -> None:
     old = with_horizon(BASE)
     new = resumed(old, recipe({"training.steps": 9001, "search.beam_size": 3}))
     assert (new.training.steps, new.training.horizon, new.search.beam_size) == (9001, 8000, 3)
 
 
-def test_more_steps_than_a_rate_has_that_ends_at_nothing_are_refused() -> None:
+def test_extending_a_cosine_schedule_is_refused() -> None:
     old = with_horizon(recipe({"training.schedule": "cosine"}))
-    with pytest.raises(UserError, match=r"runs/a: its learning rate is 0 from update 8,000 on .* --init RUN"):
+    with pytest.raises(UserError, match=r"runs/a: the learning rate is 0 from update 8,000 on .* --init RUN"):
         resumed(old, recipe({"training.schedule": "cosine", "training.steps": 8001}), place="runs/a")
-    # What was begun so on purpose goes on.
+    # A run started with a shorter horizon on purpose can be resumed.
     odd = recipe({"training.schedule": "cosine", "training.horizon": 97})
     assert resumed(odd, odd) == odd
 
 
-def test_vocabulary_sizes_filled_in_are_no_hindrance() -> None:
+def test_filled_in_vocabulary_sizes_do_not_prevent_resuming() -> None:
     assert (
         resumed(with_vocabularies(with_horizon(BASE), 97, 97), BASE).training == with_horizon(BASE).training
     )
 
 
-def test_the_same_command_goes_on_with_the_same_recipe() -> None:
+def test_the_same_command_resumes_with_the_same_recipe() -> None:
     old = with_horizon(BASE)
     assert resumed(old, BASE) == old
 
@@ -128,12 +130,12 @@ def test_all_refused_differences_are_named_and_only_those() -> None:
         resumed(with_horizon(BASE), new, place="runs/a")
     assert str(caught.value) == (
         "runs/a: this run was started with other settings (model.d_ff: 512 -> 97; training.seed: 1 -> 7). "
-        "Start with the same settings to go on, or give another --run folder."
+        "Give the same settings to resume it, or another --run folder."
     )
 
 
 @pytest.mark.parametrize("key", ["training.steps", "training.threads", "search.beam_size"])
-def test_the_hash_does_not_see_what_may_change(key: str) -> None:
+def test_the_hash_ignores_settings_that_may_change(key: str) -> None:
     assert recipe_hash(recipe({key: 9001})) == recipe_hash(BASE)
 
 
@@ -141,15 +143,15 @@ def test_the_hash_does_not_see_what_may_change(key: str) -> None:
     ("key", "value"),
     [("training.seed", 7), ("model.d_ff", 97), ("data.dir", "x"), ("tokenizer.dropout", 0.1)],
 )
-def test_the_hash_sees_what_makes_the_result_another_one(key: str, value: object) -> None:
+def test_the_hash_depends_on_settings_that_affect_the_result(key: str, value: object) -> None:
     assert recipe_hash(recipe({key: value})) != recipe_hash(BASE)
 
 
-def test_the_hash_does_not_see_vocabulary_sizes_which_follow_from_the_data() -> None:
+def test_the_hash_ignores_vocabulary_sizes() -> None:
     assert recipe_hash(with_vocabularies(BASE, 97, 97)) == recipe_hash(BASE)
 
 
-def test_a_key_that_is_added_one_day_leaves_todays_hashes_alone() -> None:
+def test_a_new_key_does_not_change_the_hashes_of_existing_recipes() -> None:
     class Extended(DataSettings):
         later: int = 7
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a recipe: it is a recipe, or the user is told what is wrong with it."""
+"""Fuzzed recipes are either valid or refused with a ``UserError``."""
 
 import tomlkit
 from hypothesis import given, settings
@@ -38,7 +38,7 @@ documents = st.dictionaries(st.sampled_from([*SECTION_NAMES, "name", "extends"])
 
 @settings(max_examples=150, deadline=None)
 @given(documents)
-def test_any_toml_is_a_recipe_or_an_error_of_the_user(document: dict[str, object]) -> None:
+def test_any_toml_is_a_recipe_or_a_user_error(document: dict[str, object]) -> None:
     written = tomlkit.dumps(document)
     try:
         recipe = from_toml(written)
@@ -49,7 +49,7 @@ def test_any_toml_is_a_recipe_or_an_error_of_the_user(document: dict[str, object
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60))
-def test_any_text_is_a_recipe_or_an_error_of_the_user(written: str) -> None:
+def test_any_text_is_a_recipe_or_a_user_error(written: str) -> None:
     try:
         recipe = from_toml(written)
     except UserError:
@@ -64,10 +64,10 @@ keys = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(keys, st.text(max_size=7) | values, max_size=3))
-def test_anything_typed_makes_a_recipe_or_an_error_of_the_user(typed: dict[str, object]) -> None:
+def test_any_command_line_is_a_recipe_or_a_user_error(typed: dict[str, object]) -> None:
     try:
         recipe = load("quickstart", typed)
     except UserError as error:
-        str(error).encode()  # what is told can be printed
+        str(error).encode()  # the message can be printed
         return
     assert from_toml(to_toml(recipe)) == recipe

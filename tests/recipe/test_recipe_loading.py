@@ -1,4 +1,4 @@
-"""Recipes: from a name, a file and the command line to settings."""
+"""Loading of recipes by name, from files and with command-line overrides."""
 
 from pathlib import Path
 
@@ -20,27 +20,27 @@ def test_a_builtin_recipe_is_found_by_its_name() -> None:
     assert (recipe.name, recipe.kind, recipe.training.schedule) == ("transformer-base", "transformer", "noam")
 
 
-def test_a_file_is_found_by_its_path_and_gives_the_recipe_its_name(tmp_path: Path) -> None:
+def test_a_file_is_found_by_its_path_and_names_the_recipe(tmp_path: Path) -> None:
     recipe = load(written(tmp_path, "[training]\nsteps = 17\n"))
     assert (recipe.name, recipe.training.steps) == ("my", 17)
 
 
-def test_an_empty_file_is_a_recipe_of_defaults(tmp_path: Path) -> None:
+def test_an_empty_file_is_a_recipe_with_defaults(tmp_path: Path) -> None:
     recipe = load(written(tmp_path, ""))
     assert recipe.kind == "transformer"
     assert recipe.training.steps == 10_000
 
 
-def test_a_name_in_the_file_goes_before_the_files_name(tmp_path: Path) -> None:
+def test_a_name_in_the_file_overrides_the_file_name(tmp_path: Path) -> None:
     assert load(written(tmp_path, 'name = "best"\n')).name == "best"
 
 
-def test_a_byte_order_mark_is_no_hindrance(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "bom.toml").write_bytes(b"\xef\xbb\xbf[training]\r\nsteps = 17\r\n")
     assert load(tmp_path / "bom.toml").training.steps == 17
 
 
-def test_one_text_is_taken_where_a_list_of_texts_is_wanted() -> None:
+def test_a_single_string_becomes_a_list_of_strings() -> None:
     recipe = from_toml('[data]\nsource = "train.de"\ntests.news = "news.tsv"\n')
     assert recipe.data.source == ("train.de",)
     assert recipe.data.tests == {"news": ("news.tsv",)}
@@ -72,11 +72,11 @@ def test_lists_become_tuples() -> None:
         ("model.dropout", "0.3", 0.3),
     ],
 )
-def test_what_is_typed_goes_before_the_recipe(key: str, typed: object, meant: object) -> None:
+def test_the_command_line_overrides_the_recipe(key: str, typed: object, meant: object) -> None:
     assert load("transformer-base", {key: typed}).values()[key.removesuffix(".news")] == meant
 
 
-def test_a_typed_test_set_joins_those_of_the_recipe() -> None:
+def test_a_test_set_on_the_command_line_is_added_to_those_of_the_recipe() -> None:
     recipe = load("multi30k-de-en", {"data.tests.news": "news.tsv"})
     assert recipe.data.tests["news"] == ("news.tsv",)
     assert "test_2016_flickr" in recipe.data.tests
@@ -103,7 +103,7 @@ def test_a_file_extends_a_builtin_recipe(tmp_path: Path) -> None:
     assert recipe.training.schedule == "noam"
 
 
-def test_extending_in_a_circle_is_refused(tmp_path: Path) -> None:
+def test_circular_extends_is_refused(tmp_path: Path) -> None:
     written(tmp_path, 'extends = "b.toml"\n', "a.toml")
     with pytest.raises(UserError, match=r"a\.toml:1: this recipe extends itself"):
         load(written(tmp_path, '# b\nextends = "./a.toml"\n', "b.toml"))
@@ -127,12 +127,12 @@ def test_vocabulary_sizes_are_filled_in() -> None:
     assert recipe.values()["model.source_vocab"] == recipe.values()["model.target_vocab"] == 101
 
 
-def test_vocabularies_that_the_model_cannot_have_are_refused() -> None:
-    with pytest.raises(UserError, match=r"needs one vocabulary, not 101 and 103 pieces"):
+def test_vocabularies_that_contradict_the_model_are_refused() -> None:
+    with pytest.raises(UserError, match=r"needs one vocabulary, not 101 and 103"):
         with_vocabularies(load("transformer-base"), 101, 103)
 
 
-def test_a_model_without_vocabularies_is_left_alone() -> None:
+def test_a_model_without_vocabularies_is_not_changed() -> None:
     class Blind(Settings):
         width: int = 13
 

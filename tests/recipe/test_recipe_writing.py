@@ -1,4 +1,4 @@
-"""A written recipe explains itself and reads back as the same recipe."""
+"""A written recipe has comments, and reads back as the same recipe."""
 
 import tomllib
 from typing import Any
@@ -69,19 +69,19 @@ def any_recipe(draw: st.DrawFn) -> Recipe[Settings]:
 
 @settings(max_examples=100, deadline=None)
 @given(any_recipe())
-def test_every_recipe_reads_back_as_it_was(recipe: Recipe[Settings]) -> None:
+def test_every_recipe_reads_back_unchanged(recipe: Recipe[Settings]) -> None:
     written = to_toml(recipe)
     assert from_toml(written) == recipe
     assert to_toml(from_toml(written)) == written
 
 
-def test_every_builtin_recipe_reads_back_as_it_was() -> None:
+def test_every_builtin_recipe_reads_back_unchanged() -> None:
     for name in recipes.names():
         recipe = load(name)
         assert from_toml(to_toml(recipe)) == recipe
 
 
-def test_every_setting_is_written_with_its_help_text_above_it() -> None:
+def test_every_setting_is_written_with_its_help_text() -> None:
     recipe = load("multi30k-de-en")
     written = to_toml(recipe)
     read: dict[str, Any] = tomllib.loads(written)
@@ -95,14 +95,14 @@ def test_every_setting_is_written_with_its_help_text_above_it() -> None:
                 assert f"# {line.strip()}\n" in written
 
 
-def test_the_help_text_stands_right_above_its_key() -> None:
+def test_the_help_text_is_directly_above_its_key() -> None:
     lines = to_toml(load("quickstart", {"training.warmup_steps": 211})).split("\n")
     at = lines.index("warmup_steps = 211")
-    assert lines[at - 1] == "# Updates of linear warm-up."
+    assert lines[at - 1] == "# Warm-up: updates over which the learning rate rises linearly."
     assert lines[at - 2] == ""
 
 
-def test_a_value_that_is_none_is_left_out_and_said() -> None:
+def test_a_value_of_none_is_written_as_a_comment() -> None:
     class Optional(Settings):
         width: int | None = None
         """Width, if any."""

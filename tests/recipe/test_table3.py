@@ -109,27 +109,27 @@ def table() -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.recipe)
 @pytest.mark.parametrize("vocabulary", [37_000, 41_000])
-def test_the_model_has_as_many_parameters_as_the_formula_says(row: Row, vocabulary: int) -> None:
+def test_the_model_has_the_number_of_parameters_of_the_formula(row: Row, vocabulary: int) -> None:
     assert count(settings(row, vocabulary)) == formula(settings(row, vocabulary))
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.millions], ids=lambda row: row.recipe)
-def test_the_papers_column_fits_41000_pieces_but_for_the_big_model(row: Row) -> None:
+def test_the_papers_counts_fit_41000_tokens_except_for_the_big_model(row: Row) -> None:
     vocabulary = 36_000 if row.recipe == "transformer-big" else 41_000
     assert formula(settings(row, vocabulary)) / 1e6 == pytest.approx(row.millions, abs=0.6)
 
 
-def test_the_big_model_does_not_fit_41000_pieces() -> None:
+def test_the_big_model_does_not_fit_41000_tokens() -> None:
     assert formula(settings(ROWS[-1], 41_000)) / 1e6 == pytest.approx(218.3, abs=0.1)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.recipe)
-def test_a_recipe_says_the_papers_score(row: Row) -> None:
+def test_a_recipe_quotes_the_papers_score(row: Row) -> None:
     from_file = (Path(__file__).parents[2] / "src/multihead/recipes" / f"{row.recipe}.toml").read_text()
     assert f"BLEU {row.bleu}" in from_file
 
 
-def test_the_document_shows_the_table_as_it_is() -> None:
+def test_the_document_shows_the_table() -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == table()
 
 

@@ -1,4 +1,4 @@
-"""Tasks: what a model is trained for decides the sections of its recipes."""
+"""Tasks: the task of a model determines the sections of its recipes."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ def test_a_task_is_a_file_of_settings_and_a_folder_of_data_validation_and_inspec
     assert {"data.py", "validation.py", "inspection.py"} <= {file.name for file in folder.iterdir()}
 
 
-def test_every_model_has_a_task_that_there_is() -> None:
+def test_every_model_has_an_existing_task() -> None:
     assert {models.task(kind) for kind in models.kinds()} == set(tasks.names())
     assert models.task("transformer") == "translation"
 
 
-def test_a_recipe_has_the_sections_of_its_task_and_writes_no_others() -> None:
+def test_a_recipe_has_and_writes_the_sections_of_its_task_alone() -> None:
     for name in recipes.names():
         recipe = load(name)
         for section, wanted in section_types(recipe.kind).items():
@@ -37,7 +37,7 @@ def test_a_recipe_has_the_sections_of_its_task_and_writes_no_others() -> None:
     assert from_toml(to_toml(load("shakespeare-char"))) == load("shakespeare-char")
 
 
-def test_a_section_of_another_task_is_refused_and_so_is_its_key() -> None:
+def test_a_section_or_key_of_another_task_is_refused() -> None:
     with pytest.raises(UserError, match=r'--search\.beam_size: .*"bert" has no section "search"'):
         load("bert-base", {"search.beam_size": 3})
     with pytest.raises(UserError, match=r'"data\.source"'):

@@ -1,3 +1,5 @@
+"""BLEU, chrF, exact match, perplexity, length buckets and significance."""
+
 import math
 import random
 import subprocess
@@ -21,7 +23,7 @@ REFERENCES = ["The cat sat on the mat .", "a dog, in the park", "two birds sing 
 HYPOTHESES = ["the cat sat on a mat .", "a dog in the park", "two birds sing in the tree", "it rains today !"]
 
 
-def test_the_scores_of_two_sentences_computed_by_hand() -> None:
+def test_bleu_and_chrf_of_two_sentences_by_hand() -> None:
     # 5 of 6 1-grams, 3 of 5 2-grams, 1 of 4 3-grams, none of 3 4-grams (smoothed: a half); the same length.
     score = bleu(["a b c x d e"], ["a b c y d e"], tokenize="none")
     assert score.value == pytest.approx(100 * (5 / 6 * 3 / 5 * 1 / 4 * (1 / 2) / 3) ** 0.25)
@@ -30,7 +32,7 @@ def test_the_scores_of_two_sentences_computed_by_hand() -> None:
     assert short.value == pytest.approx(100 * math.exp(-1))
 
 
-def test_bleu_and_chrf_are_those_of_sacrebleu() -> None:
+def test_bleu_and_chrf_equal_sacrebleus() -> None:
     assert bleu(HYPOTHESES, REFERENCES).value == sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score
     lowered = bleu(HYPOTHESES, REFERENCES, lowercase=True, tokenize="intl")
     expected = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], lowercase=True, tokenize="intl")
@@ -38,7 +40,7 @@ def test_bleu_and_chrf_are_those_of_sacrebleu() -> None:
     assert chrf(HYPOTHESES, REFERENCES).value == sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]).score
 
 
-def test_the_signature_says_how_it_was_computed() -> None:
+def test_the_signature_records_the_options() -> None:
     version = sacrebleu.__version__
     cased = bleu(HYPOTHESES, REFERENCES).signature
     assert cased == f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
@@ -50,19 +52,19 @@ def test_the_signature_says_how_it_was_computed() -> None:
 
 
 @pytest.mark.parametrize("tokenize", ["13a", "none", "char", "zh"])
-def test_the_same_text_scores_100_and_other_text_next_to_nothing(tokenize: str) -> None:
+def test_identical_text_scores_100_and_unrelated_text_almost_0(tokenize: str) -> None:
     assert bleu(REFERENCES, REFERENCES, tokenize=tokenize).value == pytest.approx(100)
     assert bleu(["ω ψ χ φ υ"] * 4, REFERENCES, tokenize=tokenize).value < 5
 
 
-def test_empty_translations_score_nothing_and_are_no_error() -> None:
+def test_empty_translations_score_0_without_an_error() -> None:
     assert bleu([""] * 4, REFERENCES).value == 0
     assert chrf([""] * 4, REFERENCES).value == 0
     assert bleu(["", *REFERENCES[1:]], REFERENCES).value < 100
     assert exact_match([""], [""]) == 1
 
 
-def test_lines_that_do_not_belong_together_are_an_error() -> None:
+def test_different_numbers_of_lines_are_an_error() -> None:
     for score in (bleu, chrf, exact_match):
         with pytest.raises(UserError, match="3 translations, but 4 references"):
             score(HYPOTHESES[:3], REFERENCES)
@@ -70,16 +72,16 @@ def test_lines_that_do_not_belong_together_are_an_error() -> None:
             score([], [])
 
 
-def test_an_unknown_tokenizer_is_an_error_that_names_the_known() -> None:
+def test_an_unknown_tokenizer_is_an_error_that_lists_the_choices() -> None:
     with pytest.raises(UserError, match=r'no tokenizer "14a".*13a'):
         bleu(HYPOTHESES, REFERENCES, tokenize="14a")
 
 
-def test_exact_match_counts_what_is_exactly_right() -> None:
+def test_exact_match_counts_outputs_equal_to_their_references() -> None:
     assert exact_match(["forty-two", "forty-three ", "four"], ["forty-two", "forty-three", "Four"]) == 2 / 3
 
 
-def test_perplexity_is_the_exponent_of_the_mean() -> None:
+def test_perplexity_is_the_exponential_of_the_mean() -> None:
     assert perplexity(7 * math.log(11), 7) == pytest.approx(11)
     assert perplexity(0, 3) == 1
 
@@ -87,18 +89,18 @@ def test_perplexity_is_the_exponent_of_the_mean() -> None:
 def test_a_perplexity_too_large_for_a_float_is_infinite() -> None:
     assert perplexity(710, 1) == math.inf
     assert math.isnan(perplexity(math.nan, 1))
-    with pytest.raises(ValueError, match="over 0 symbols"):
+    with pytest.raises(ValueError, match="over 0 tokens"):
         perplexity(1, 0)
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(3.14159, "3.142"), (1234, "1234"), (1.23456e9, "1.235e+09"), (math.inf, "inf")]
 )
-def test_perplexities_are_written_short(value: float, text: str) -> None:
+def test_perplexities_are_formatted_with_four_digits(value: float, text: str) -> None:
     assert format_perplexity(value) == text
 
 
-def test_buckets_by_length_hold_every_sentence_once_and_their_own_bleu() -> None:
+def test_length_buckets_hold_every_sentence_once_and_their_own_bleu() -> None:
     sources = ["x " * n for n in (1, 10, 11, 20, 61, 97)]
     references = [f"{n} b c d e" for n in range(6)]
     hypotheses = [*references[:2], "9 b c d e", *references[3:]]
@@ -110,18 +112,18 @@ def test_buckets_by_length_hold_every_sentence_once_and_their_own_bleu() -> None
     assert [b.bleu.value < 99 for b in buckets] == [False, True, False]
 
 
-def test_as_many_sources_as_references_are_needed() -> None:
+def test_different_numbers_of_sources_and_references_are_an_error() -> None:
     with pytest.raises(UserError, match="1 sources, but 2 references"):
         by_length(["a"], ["b", "c"], ["b", "c"])
 
 
 def noisy(references: list[str], rate: float, seed: int) -> list[str]:
-    """References in which some words are wrong."""
+    """References with some wrong words."""
     generator = random.Random(seed)
     return [" ".join("?" if generator.random() < rate else w for w in line.split()) for line in references]
 
 
-def test_a_clear_difference_is_significant_and_a_system_against_its_like_is_not() -> None:
+def test_a_large_difference_is_significant_and_one_between_similar_systems_is_not() -> None:
     generator = random.Random(1)
     words = ["the", "a", "cat", "dog", "sits", "runs", "on", "under", "mat", "tree", "green", "small"]
     references = [" ".join(generator.choices(words, k=13)) for _ in range(101)]
@@ -143,11 +145,11 @@ def test_a_system_does_not_differ_from_itself() -> None:
     assert paired_bootstrap(HYPOTHESES, HYPOTHESES, REFERENCES, samples=53)["bleu"].p_value == 1
 
 
-def test_each_systems_lines_must_belong_to_the_references() -> None:
+def test_every_system_needs_a_line_for_each_reference() -> None:
     with pytest.raises(UserError, match="1 translations, but 4 references"):
         paired_bootstrap(HYPOTHESES, HYPOTHESES[:1], REFERENCES)
 
 
-def test_scores_know_no_torch() -> None:
+def test_scores_do_not_import_torch() -> None:
     code = "import sys, multihead.scores; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

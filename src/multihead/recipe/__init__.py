@@ -1,4 +1,4 @@
-"""Recipes: every setting of a run, read from TOML, changed on the command line, written back explained."""
+"""Recipes: the settings of a run, read from TOML and the command line, written back with comments."""
 
 from multihead.recipe.changes import (
     Difference,

@@ -1,4 +1,4 @@
-"""What may change between two starts of the same run, and what makes a run another one."""
+"""Differences between recipes: settings that may change when a run is resumed, and those that may not."""
 
 import hashlib
 import json
@@ -11,12 +11,12 @@ from multihead.recipe.sections import Recipe
 from multihead.recipe.values import spelled
 from multihead.settings import Settings
 
-FREE = (
+CHANGEABLE = (
     "name",
-    "data.dir",  # the run compares the data's contents itself
+    "data.dir",  # the run compares the contents of the data
     "data.cache",
     "data.tests",
-    "model.source_vocab",  # follow from the tokenizer
+    "model.source_vocab",  # set by the tokenizer
     "model.target_vocab",
     "model.vocab_size",
     "data.source_language",
@@ -28,12 +28,12 @@ FREE = (
     "validation.samples",
     "search.*",
 )
-"""Keys that may have another value when a run is continued."""
+"""Keys whose value may change when a run is resumed."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A key that has two values; ``None`` where one model does not have the key."""
+    """A key with two values; ``None`` if one of the models lacks the key."""
 
     key: str
     old: object
@@ -44,20 +44,20 @@ class Difference:
 
     @property
     def allowed(self) -> bool:
-        """Whether a run may be continued with the new value."""
+        """True if a run may be resumed with the new value."""
         if self.key == "training.steps":
             assert isinstance(self.old, int)
             assert isinstance(self.new, int)
             return self.new >= self.old
-        return _is_free(self.key)
+        return _is_changeable(self.key)
 
 
-def _is_free(key: str) -> bool:
-    return any(fnmatchcase(key, pattern) for pattern in FREE)
+def _is_changeable(key: str) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in CHANGEABLE)
 
 
 def differences(old: Recipe[Settings], new: Recipe[Settings]) -> list[Difference]:
-    """Return the keys whose values differ, in the order of the recipe."""
+    """Return the keys whose values differ, in recipe order."""
     before, after = old.values(), new.values()
     keys = dict.fromkeys([*before, *after])
     found = [Difference(key, before.get(key), after.get(key)) for key in keys]
@@ -65,22 +65,22 @@ def differences(old: Recipe[Settings], new: Recipe[Settings]) -> list[Difference
 
 
 def with_horizon(recipe: Recipe[Settings]) -> Recipe[Settings]:
-    """Return the recipe of a first start: its schedule is laid out for its steps, also when they grow."""
+    """Return the recipe of a new run, its schedule fixed to its steps, even if these are raised later."""
     horizon = recipe.training.horizon or recipe.training.steps
     return replace(recipe, training=recipe.training.model_copy(update={"horizon": horizon}))
 
 
 def refuse_at_once(old: Recipe[Settings], new: Recipe[Settings], *, place: str) -> None:
-    """Refuse what :func:`resumed` will refuse anyway, before the data of a start is read.
+    """Refuse before the data is read what :func:`resumed` would refuse later.
 
-    What the data has yet to say of the model is not known then, and has its default.
+    Model settings that depend on the data still have their defaults, and are ignored.
 
     Raises:
         UserError: see :func:`resumed`.
     """
     if type(old.model) is type(new.model):
-        said = {key: value for key, value in new.model if not _is_default(new, "model", key, value)}
-        new = replace(new, model=old.model.model_copy(update=said))
+        given = {key: value for key, value in new.model if not _is_default(new, "model", key, value)}
+        new = replace(new, model=old.model.model_copy(update=given))
     resumed(old, new, place=place)
 
 
@@ -90,50 +90,50 @@ def _is_default(recipe: Recipe[Settings], section: str, name: str, value: object
 
 
 def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None = None) -> Recipe[Settings]:
-    """Return the recipe to go on with: the new one, the schedule laid out as it was.
+    """Return the recipe of a resumed run: the new one, with the old schedule horizon.
 
     Args:
-        old: the run's recipe.
-        new: the recipe of this start.
+        old: the recipe of the run.
+        new: the recipe given now.
         place: the run folder, for the error message.
 
     Raises:
-        UserError: a setting differs that may not change; all such are named. More updates than a schedule has
-            that ends at 0.
+        UserError: settings differ that may not change (all are named), or a schedule that ends at a learning
+            rate of 0 is extended.
     """
     if new.training.horizon == 0:
         new = replace(new, training=new.training.model_copy(update={"horizon": old.training.horizon}))
     refused = [difference for difference in differences(old, new) if not difference.allowed]
     if refused:
         raise UserError(
-            f"this run was started with other settings ({told(refused)})",
+            f"this run was started with other settings ({joined(refused)})",
             place=place,
-            remedy="Start with the same settings to go on, or give another --run folder.",
+            remedy="Give the same settings to resume it, or another --run folder.",
         )
     end = new.training.horizon
     if new.training.schedule == "cosine" and new.training.steps > max(end, old.training.steps):
         raise UserError(
-            f"its learning rate is 0 from update {end:,} on (training.schedule cosine): more updates would "
+            f"the learning rate is 0 from update {end:,} on (training.schedule cosine): more updates would "
             "change nothing",
             place=place,
-            remedy="Begin another run with its weights: --init RUN --run ANOTHER --training.steps N.",
+            remedy="Start another run from its weights: --init RUN --run ANOTHER --training.steps N.",
         )
     return new
 
 
-def told(found: Sequence[Difference]) -> str:
-    """Return differences as one line."""
+def joined(found: Sequence[Difference]) -> str:
+    """Return differences on one line."""
     return "; ".join(map(str, found))
 
 
 def recipe_hash(recipe: Recipe[Settings]) -> str:
-    """Return 8 hexadecimal digits that stand for all settings which make the result another one.
+    """Return a hash, 8 hexadecimal digits, of all settings that affect the result.
 
-    Number of steps left out: a run with more of them is the same run, continued. What has its default is left
-    out too, so that a key that is added one day leaves the hashes of today's recipes alone.
+    The number of steps is excluded, because a run can be extended. Defaults are excluded, so that a new key
+    does not change the hashes of existing recipes.
     """
     values = recipe.values()
-    decisive = {key: value for key, value in values.items() if not _is_free(key) or key == "data.dir"}
+    decisive = {key: value for key, value in values.items() if not _is_changeable(key) or key == "data.dir"}
     del decisive["training.steps"]
     for key in list(decisive):
         section, _, name = key.rpartition(".")

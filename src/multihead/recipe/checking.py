@@ -1,4 +1,4 @@
-"""From the values of a section to its settings, or to an error that the user can act on."""
+"""Validation of settings, with errors that name key, place and remedy."""
 
 import difflib
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ from multihead.recipe.values import fit, in_words, is_sound, spelled
 from multihead.settings import Settings
 
 Given = Mapping[str, tuple[Any, Layer]]
-"""The values of one section by key, and where each comes from."""
+"""The values of a section by key, each with the layer it comes from."""
 
 Types = Mapping[str, type[Settings]]
 """The settings class of each section."""
 
 
 def checked(section: str, types: Types, given: Given) -> Settings:
-    """Return the settings of a section.
+    """Return the validated settings of a section.
 
     Raises:
-        UserError: an unknown key (the nearest one is named), a value of the wrong kind or out of range,
-            values that contradict each other.
+        UserError: an unknown key (the closest one is suggested), a value of the wrong type or out of range,
+            or contradictory values.
     """
     wanted = types[section]
     values = {}
@@ -45,30 +45,30 @@ def checked(section: str, types: Types, given: Given) -> Settings:
 
 
 def refuse_contradictions(recipe: Recipe[Settings]) -> None:
-    """Refuse what sections say against each other, before any data is read.
+    """Refuse contradictions between sections, before any data is read.
 
     Raises:
-        UserError: with what may be done about it.
+        UserError: two settings contradict each other.
     """
     if not getattr(recipe.tokenizer, "joint", True) and getattr(recipe.model, "tied", "") == "all":
         raise UserError(
             'tokenizer.joint = false and model.tied = "all": two vocabularies cannot share one matrix',
-            remedy='Set model.tied to "decoder" (or "none"), or leave tokenizer.joint true.',
+            remedy='Set model.tied to "decoder" (or "none"), or tokenizer.joint to true.',
         )
     search: Any = getattr(recipe, "search", None)
     if getattr(search, "method", "") == "beam" and search.n_best > search.beam_size:
         raise UserError(
-            f"n_best {search.n_best} is larger than the beam, {search.beam_size}",
+            f"n_best {search.n_best} is larger than the beam size, {search.beam_size}",
             place="search.n_best",
             remedy="Lower it, or raise search.beam_size.",
         )
     model, longest = recipe.model, getattr(recipe.data, "max_length", 0)
     if recipe.task == "translation":
-        longest += 1  # the end symbol, or that of the beginning
+        longest += 1  # the end token, or the begin token
     positions = getattr(model, "max_positions", longest)
     if getattr(model, "positions", "learned") == "learned" and longest > positions:
         raise UserError(
-            f"inputs of up to {longest} pieces, but the model has {positions} positions",
+            f"inputs of up to {longest} tokens, but the model has {positions} positions",
             place="data.max_length",
             remedy="Lower it, or raise model.max_positions.",
         )
@@ -79,32 +79,32 @@ def _refused(section: str, key: str, wanted: type[Settings], given: Given) -> Us
     if key not in given:
         return UserError(f"{section}.{key} is missing; it {must}")
     value, layer = given[key]
-    # A key of the command line is its own place, and is not named twice.
-    told = f"{spelled(value)} is given" if layer.typed_in else f"{section}.{key} = {spelled(value)}"
-    return UserError(f"{told}, but it {must}", place=layer.where(section, key))
+    # The place of a command-line value is its key, which is then not named twice.
+    given_as = f"{spelled(value)} is given" if layer.typed_in else f"{section}.{key} = {spelled(value)}"
+    return UserError(f"{given_as}, but it {must}", place=layer.where(section, key))
 
 
 def _contradiction(section: str, fact: str, given: Given) -> UserError:
-    """Return the error of a check across keys, placed at a key that it names, the command line's first."""
+    """Return the error of a check across keys, placed at a key it names, preferably from the command line."""
     named = [(layer.typed_in, layer.where(section, key)) for key, (_, layer) in given.items() if key in fact]
     return UserError(f"[{section}] {fact}", place=max(named)[1] if named else None)
 
 
-def _with_key(key: str, own: str) -> list[str]:
-    """Return the models of the same task as ``own`` that have a key."""
-    alike = (kind for kind in models.kinds() if models.task(kind) == models.task(own))
-    return [kind for kind in alike if key in models.load(kind).Settings.model_fields]
+def _models_with_key(key: str, own: str) -> list[str]:
+    """Return the models of the same task as ``own`` that have this key."""
+    same_task = (kind for kind in models.kinds() if models.task(kind) == models.task(own))
+    return [kind for kind in same_task if key in models.load(kind).Settings.model_fields]
 
 
 def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserError:
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
     own = types["model"].__module__.removeprefix(f"{models.__name__}.").partition(".")[0]
-    if section == "model" and (others := _with_key(key, own)):
+    if section == "model" and (others := _models_with_key(key, own)):
         return UserError(
-            f'the model "{own}" has no "{key}", which is a key of {" and ".join(others)}',
+            f'the model "{own}" has no key "{key}", which belongs to {" and ".join(others)}',
             place=layer.where(section, key),
-            remedy=f"Leave it out, or choose another model.kind. Keys of {own}: {', '.join(keys)}.",
+            remedy=f"Omit it, or choose another model.kind. Keys of {own}: {', '.join(keys)}.",
         )
     near = [f"{section}.{name}" for name in difflib.get_close_matches(key, keys, n=1)]
     remedy = f"Keys of [{section}]: {', '.join(keys)}."

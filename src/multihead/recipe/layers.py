@@ -1,4 +1,4 @@
-"""Where the values of a recipe come from: its file, the recipes it extends, the command line."""
+"""The layers of a recipe: the recipes it extends, its own file, the command line."""
 
 import re
 import tomllib
@@ -11,21 +11,21 @@ from multihead.errors import UserError
 from multihead.recipe.sections import SECTION_NAMES
 
 LINES_SEARCHED = 1000
-"""An error names the line in files up to this length; the search for it takes quadratic time."""
+"""Errors name the line in files of up to this many lines, because the search takes quadratic time."""
 CHARACTERS_SEARCHED = 50_000
-LONGEST_CHAIN = 30
-"""Recipes that extend each other."""
+MAX_CHAIN = 30
+"""Maximum number of recipes that extend each other."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """The values of one origin.
+    """Values from one source.
 
     Attributes:
-        place: the file, "" if it is none.
+        place: the file; "" if there is none.
         values: ``{section: {key: value}}``.
-        text: the file's text.
-        typed_in: whether the values were typed on the command line.
+        text: contents of the file.
+        typed_in: True for the command line.
     """
 
     place: str
@@ -34,7 +34,7 @@ class Layer:
     typed_in: bool = False
 
     def where(self, *keys: str) -> str:
-        """Return the place of a key for an error message: ``my.toml:12``, or ``--training.steps``."""
+        """Return the place of a key in errors: ``my.toml:12``, or ``--training.steps``."""
         if self.typed_in:
             return "--" + ".".join(keys)
         line = _line_of(keys, self.text)
@@ -42,7 +42,7 @@ class Layer:
 
 
 def _line_of(keys: tuple[str, ...], text: str) -> int | None:
-    """Return the first line with which the text has something at ``keys``."""
+    """Return the line of the text that sets ``keys``."""
     lines = text[:CHARACTERS_SEARCHED].split("\n")[:LINES_SEARCHED]
     for number in range(1, len(lines) + 1):
         try:
@@ -58,36 +58,36 @@ def _line_of(keys: tuple[str, ...], text: str) -> int | None:
 
 @dataclass(frozen=True)
 class Origin:
-    """A recipe's name and its layers, the most general first."""
+    """A recipe's name and layers, from the most general to the most specific."""
 
     name: str
     layers: tuple[Layer, ...]
 
 
 def read(name_or_path: str | Path) -> Origin:
-    """Read a built-in recipe or a TOML file, and the recipes that it extends.
+    """Read a built-in recipe or a TOML file, and the recipes it extends.
 
     Raises:
-        UserError: no such recipe, not TOML, a circle of ``extends``.
+        UserError: no such recipe, invalid TOML, or circular ``extends``.
     """
     place = _find(str(name_or_path), beside=Path())
     return _extended(_text(place), place, seen=())
 
 
 def parse(text: str, place: str) -> Origin:
-    """Read a recipe from its text; ``place`` is what errors call it."""
+    """Read a recipe from its text; errors name ``place``."""
     return _extended(text, Path(place), seen=())
 
 
 def _find(name: str, *, beside: Path) -> Path:
-    """Return the file of a recipe: a path that ends with .toml or has a folder, or a built-in's name."""
+    """Return the file of a recipe, given a path (ends in .toml or has a folder) or a built-in name."""
     if name.endswith(".toml") or "/" in name:
         return beside / name
     found = recipes.path(name)
     if found is None:
         if (beside / name).is_file():
             return beside / name
-        raise UserError(f'there is no recipe "{name}"', remedy=recipes.suggestion(name))
+        raise UserError(f'no recipe "{name}"', remedy=recipes.suggestion(name))
     return found
 
 
@@ -97,10 +97,10 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         raise UserError("no such file", place=str(path), remedy=recipes.suggestion(path.stem)) from None
     except IsADirectoryError:
-        raise UserError("a folder, but a recipe is a TOML file", place=str(path)) from None
+        raise UserError("is a folder", place=str(path), remedy="A recipe is a TOML file.") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise UserError("not UTF-8", place=f"{path}:{line}", remedy="A recipe is UTF-8 text.") from None
+        raise UserError("not UTF-8", place=f"{path}:{line}", remedy="Save the recipe as UTF-8.") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
 
@@ -114,13 +114,13 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
         fact, line, _ = re.split(r" \(at line (\d+), .*|$", str(error), maxsplit=1)
         raise UserError(f"not TOML: {fact}", place=f"{path}:{line}" if line else str(path)) from None
     except ValueError:  # Python's own limit
-        raise UserError("a number of more digits than anybody can mean", place=str(path)) from None
+        raise UserError("a number with too many digits", place=str(path)) from None
     name = document.pop("name", path.stem)
     base = document.pop("extends", None)
     layer = Layer(str(path), document, text)
     for key, value in (("name", name), ("extends", base)):
         if value is not None and not (isinstance(value, str) and value):
-            raise UserError(f"{key} must be a text", place=layer.where(key))
+            raise UserError(f"{key} must be a string", place=layer.where(key))
     for section, values in document.items():
         if section in SECTION_NAMES and not isinstance(values, dict):
             raise UserError(f"{section} is a section, not a value", place=layer.where(section))
@@ -133,6 +133,6 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
     below, trail = _text(place), (*seen, path.resolve())
     if place.resolve() in trail:
         raise UserError("this recipe extends itself", place=layer.where("extends"))
-    if len(trail) > LONGEST_CHAIN:
-        raise UserError(f"more than {LONGEST_CHAIN} recipes extend each other", place=layer.where("extends"))
+    if len(trail) > MAX_CHAIN:
+        raise UserError(f"more than {MAX_CHAIN} recipes extend each other", place=layer.where("extends"))
     return Origin(name, (*_extended(below, place, trail).layers, layer))

@@ -1,4 +1,4 @@
-"""From a name or a file, and what the command line adds, to a checked recipe."""
+"""Loading of recipes: layers merged and validated."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
 
 Merged = dict[str, dict[str, tuple[Any, Layer]]]
-"""By section and key: the value that counts, and where it comes from."""
+"""``{section: {key: (value, layer it comes from)}}``"""
 
 
 def load(name_or_path: str | Path, overrides: Mapping[str, object] | None = None) -> Recipe[Settings]:
-    """Return the recipe of this name or file.
+    """Load a recipe by name or from a file.
 
     Args:
         name_or_path: the name of a built-in recipe, or a TOML file.
-        overrides: values that go before the recipe's, by dotted key (``{"training.steps": 8000}``). Texts
-            stand for what they spell, as typed on a command line.
+        overrides: values that override the recipe's, by dotted key (``{"training.steps": 8000}``). Strings
+            are parsed as on the command line.
 
     Raises:
-        UserError: no such recipe; an unknown section or key; a value of the wrong kind or out of range.
+        UserError: no such recipe, an unknown section or key, or a value of the wrong type or out of range.
     """
     return _resolve(layers.read(name_or_path), overrides or {})
 
@@ -36,24 +36,24 @@ def load(name_or_path: str | Path, overrides: Mapping[str, object] | None = None
 def from_toml(
     text: str, place: str = "recipe.toml", overrides: Mapping[str, object] | None = None
 ) -> Recipe[Settings]:
-    """Return the recipe that a TOML text spells; errors call it ``place``. Otherwise as ``load``."""
+    """Load a recipe from TOML text, as ``load`` does; errors name ``place``."""
     return _resolve(layers.parse(text, place), overrides or {})
 
 
 def with_vocabularies(recipe: Recipe[Settings], source: int, target: int) -> Recipe[Settings]:
-    """Return the recipe with the sizes of the vocabularies filled in; see :func:`with_model`."""
+    """Return the recipe with the vocabulary sizes filled in; see :func:`with_model`."""
     return with_model(recipe, {"source_vocab": source, "target_vocab": target})
 
 
 def with_model(recipe: Recipe[Settings], found: Mapping[str, object]) -> Recipe[Settings]:
-    """Return the recipe with what the data says of the model filled in, where the model wants it.
+    """Return the recipe with model settings that depend on the data filled in.
 
     Args:
-        recipe: as it was written.
-        found: values by key of [model]; those that the model does not have are left out.
+        recipe: the recipe.
+        found: values by key of [model]; keys that the model lacks are ignored.
 
     Raises:
-        UserError: the values do not go with the model's other settings.
+        UserError: the values contradict other settings of the model.
     """
     wanted = type(recipe.model)
     filled = dict(recipe.model) | {key: value for key, value in found.items() if key in wanted.model_fields}
@@ -66,13 +66,13 @@ def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings
     typed_in = dict(overrides)
     name = typed_in.pop("name", origin.name)
     if not isinstance(name, str) or not name.isprintable() or name[:1] in ("", ".") or "/" in name:
-        raise UserError(f"name = {spelled(name)}, but it must be a text that can name a folder")
+        raise UserError(f"name = {spelled(name)}, but it must be a valid folder name")
     merged = _merge([*origin.layers, _command_line(typed_in)])
     kind, layer = merged["model"].pop("kind", (DEFAULT_KIND, origin.layers[-1]))
     types = section_types(_kind(kind, layer))
     for section, given in merged.items():
         if section not in types and given:
-            raise _section_of_others(section, kind, given)
+            raise _section_of_another_task(section, kind, given)
     sections: dict[str, Any] = dict.fromkeys(SECTION_NAMES, Settings())
     sections |= {section: checked(section, types, merged[section]) for section in types}
     return Recipe(name=name, kind=kind, **sections)
@@ -81,21 +81,21 @@ def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings
 def _kind(kind: object, layer: Layer) -> str:
     if not isinstance(kind, str):
         place = layer.where("model", "kind")
-        raise UserError(f"model.kind = {spelled(kind)}, but it must be a text", place=place)
+        raise UserError(f"model.kind = {spelled(kind)}, but it must be a string", place=place)
     return kind
 
 
-def _section_of_others(section: str, kind: str, given: Mapping[str, tuple[Any, Layer]]) -> UserError:
+def _section_of_another_task(section: str, kind: str, given: Mapping[str, tuple[Any, Layer]]) -> UserError:
     key, (_, layer) = next(iter(given.items()))
     return UserError(
         f'a recipe of the model "{kind}" has no section "{section}"',
         place=layer.where(section, key),
-        remedy="Leave it out.",
+        remedy="Omit it.",
     )
 
 
 def _command_line(overrides: Mapping[str, object]) -> Layer:
-    """Return dotted keys as a layer; a third part names an entry of a table (``data.tests.news``)."""
+    """Return dotted keys as a layer; a third component is an entry of a table (``data.tests.news``)."""
     values: dict[str, dict[str, Any]] = {}
     for dotted, value in overrides.items():
         section, _, key = dotted.partition(".")
@@ -117,15 +117,14 @@ def _no_section(key: str) -> UserError:
         for name, section in tasks.sections(task).items()
         if key in section.model_fields
     ]
-    remedy = f'Did you mean "{meant[0]}"?' if meant else 'A key follows its section: "training.steps".'
+    remedy = f'Did you mean "{meant[0]}"?' if meant else 'Give section and key: "training.steps".'
     return UserError(f'unknown key "{key}"', place=f"--{key}", remedy=remedy)
 
 
 def _merge(origins: Sequence[Layer]) -> Merged:
-    """Return the values that count: a later layer's win, tables are joined entry by entry; an empty
-    one leaves nothing.
+    """Merge layers: later values override earlier ones; tables merge by entry, but an empty table clears.
 
-    A layer that names another model starts from that model's defaults.
+    A layer that names another model discards all earlier model settings.
     """
     merged: Merged = {name: {} for name in SECTION_NAMES}
     kind: object = None

@@ -1,4 +1,4 @@
-"""A recipe: everything that decides what a run will be, section by section."""
+"""A recipe: all settings of a run, in sections."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from multihead.settings import Settings, tasks
 M_co = TypeVar("M_co", bound=Settings, covariant=True)
 
 DEFAULT_KIND = "transformer"
-"""The model of a recipe that names none."""
+"""Default of ``model.kind``."""
 
 SECTION_NAMES = ("data", "tokenizer", "model", "training", "validation", "search")
-"""All sections, in the order in which they are written; a task may leave some out."""
+"""All sections, in the order they are written; a task need not have all."""
 
 
 def section_types(kind: str) -> Mapping[str, type[Settings]]:
-    """Return the settings class of each section that recipes of a model have, in order.
+    """Return the settings class of each section of a model's recipes, in order.
 
     Raises:
-        UserError: there is no model of this name.
+        UserError: no such model.
     """
     given = {**tasks.sections(models.task(kind)), "model": models.load(kind).Settings}
     return {name: given[name] for name in SECTION_NAMES if name in given}
@@ -28,15 +28,15 @@ def section_types(kind: str) -> Mapping[str, type[Settings]]:
 
 @dataclass(frozen=True)
 class Recipe(Generic[M_co]):
-    """Every setting of a run.
+    """All settings of a run.
 
-    Of which classes the sections besides ``model`` are is a matter of the model's task: see
-    ``multihead.settings.tasks``. One that the task leaves out is empty.
+    The classes of the sections other than ``model`` depend on the task of the model, see
+    ``multihead.settings.tasks``. A section that the task lacks is empty.
 
     Attributes:
-        name: what the recipe is called; part of the default run folder's name.
-        kind: which model, by its file name in ``multihead.models``; ``[model] kind`` in TOML.
-        model: the model's own settings.
+        name: name of the recipe; part of the name of the default run folder.
+        kind: the model, named by its module in ``multihead.models``; ``[model] kind`` in TOML.
+        model: settings of the model.
     """
 
     name: str
@@ -50,17 +50,17 @@ class Recipe(Generic[M_co]):
 
     @property
     def task(self) -> str:
-        """What the model is trained for, one of ``settings.tasks``."""
+        """Task of the model, one of ``settings.tasks``."""
         return models.task(self.kind)
 
     def section(self, name: str) -> Settings:
-        """Return a section by its name, one of ``SECTION_NAMES``."""
+        """Return a section by name, one of ``SECTION_NAMES``."""
         assert name in SECTION_NAMES, name
         section: Settings = getattr(self, name)
         return section
 
     def values(self) -> dict[str, object]:
-        """Return every setting by its dotted key, ``{"training.steps": 10000, ...}``, in a fixed order."""
+        """Return all settings by dotted key, ``{"training.steps": 10000, ...}``, in a fixed order."""
         found: dict[str, object] = {"name": self.name}
         for name in SECTION_NAMES:
             if name == "model":

@@ -1,4 +1,4 @@
-"""Values of settings: brought into the form that a key wants, and that form in plain words."""
+"""Values of settings: conversion to the type of a key, and descriptions of types in errors."""
 
 import math
 import tomllib
@@ -10,21 +10,21 @@ from pydantic.fields import FieldInfo
 
 
 def fit(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
-    """Return ``value`` in the form that the annotation ``wanted`` needs, where no meaning is changed by it.
+    """Convert ``value`` to the type ``wanted`` if that keeps its meaning.
 
-    Lists become tuples, and a single text becomes a list of one where a list of texts is wanted. What
-    does not fit is returned as it is; the section refuses it.
+    Lists become tuples, and a single string becomes a list of one if a list of strings is wanted. Any other
+    value is returned unchanged, for the section to refuse.
 
     Args:
-        value: from a TOML file, the command line, or Python.
+        value: a value from TOML, the command line, or Python.
         wanted: a type annotation.
-        typed_in: a text stands for what it spells ("8000" for 8000, "none" for None), as on a command line.
+        typed_in: parse strings as on the command line ("8000" as 8000, "none" as None).
     """
     origin, inner = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
         return fit(value, inner[0], typed_in=typed_in)
-    if typed_in and isinstance(value, str) and not _takes_text(wanted):
-        value = _typed(value, wanted)
+    if typed_in and isinstance(value, str) and not _takes_string(wanted):
+        value = _parsed(value, wanted)
     if origin in (Union, UnionType):
         forms = [form for form in inner if form is not NoneType]
         return fit(value, forms[0], typed_in=typed_in) if len(forms) == 1 and value is not None else value
@@ -37,7 +37,7 @@ def fit(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
     return value
 
 
-def _takes_text(wanted: Any) -> bool:
+def _takes_string(wanted: Any) -> bool:
     if get_origin(wanted) is Literal:
         return all(isinstance(choice, str) for choice in get_args(wanted))
     if get_origin(wanted) in (Union, UnionType):
@@ -45,21 +45,21 @@ def _takes_text(wanted: Any) -> bool:
     return wanted is str
 
 
-def _typed(text: str, wanted: Any) -> Any:
+def _parsed(text: str, wanted: Any) -> Any:
     if text.lower() == "none" and NoneType in get_args(wanted):
         return None
     try:
         read = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):  # TOMLDecodeError, or Python's own limit of digits
+    except (ValueError, RecursionError):  # TOMLDecodeError, or Python's limit on digits
         return text
     value = read["value"]
-    # One word where a list is wanted is a file's name, even if it looks like a number or a date.
+    # A single value where a list is wanted is a file name, even if it looks like a number or a date.
     takes_list = get_origin(wanted) is tuple and not isinstance(value, list)
     return text if takes_list or len(read) > 1 else value
 
 
 def is_sound(value: Any) -> bool:
-    """Tell whether a value has no infinite or undefined number in it, and no text that is not Unicode."""
+    """Return True if a value has only finite numbers and valid Unicode strings."""
     if isinstance(value, tuple):
         return all(map(is_sound, value))
     if isinstance(value, dict):
@@ -70,7 +70,7 @@ def is_sound(value: Any) -> bool:
 
 
 def spelled(value: object) -> str:
-    """Return a value as a recipe would spell it, for an error message."""
+    """Return a value in TOML notation, for errors."""
     if isinstance(value, str):
         return f'"{value.encode(errors="backslashreplace").decode()}"'
     if isinstance(value, bool):
@@ -83,7 +83,7 @@ def spelled(value: object) -> str:
 
 
 def in_words(field: FieldInfo) -> str:
-    """Say what a key takes: ``a whole number of at least 1``, ``one of "bpe", "words"``."""
+    """Describe the values of a key: ``an integer of at least 1``, ``one of "bpe", "words"``."""
     return _form(field.annotation, tuple(field.metadata))
 
 
@@ -96,28 +96,28 @@ def _form(wanted: Any, limits: tuple[Any, ...] = ()) -> str:
     if origin is Literal:
         return f"one of {', '.join(map(spelled, inner))}"
     if origin is tuple:
-        kind = {str: "texts", int: "whole numbers", float: "numbers"}.get(inner[0], "values")
+        kind = {str: "strings", int: "integers", float: "numbers"}.get(inner[0], "values")
         if inner[-1] is Ellipsis:
             return f"a list of {kind}"
         return f"a list of {len(inner)} {kind}, [{', '.join('...' for _ in inner)}]"
     if origin is dict:
         return f"a table, {{name = ...}}, each entry {_form(inner[1])}"
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    names = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
     return names.get(wanted, str(wanted)) + _range(limits, whole=wanted is int)
 
 
 def _range(limits: tuple[Any, ...], *, whole: bool) -> str:
-    told = []
+    limits_in_words = []
     for limit in limits:
         match limit:
             case Gt(gt) if whole:
-                told.append(f"of at least {gt + 1}")  # type: ignore[operator]
+                limits_in_words.append(f"of at least {gt + 1}")  # type: ignore[operator]
             case Gt(gt):
-                told.append(f"above {gt}")
+                limits_in_words.append(f"above {gt}")
             case Ge(ge):
-                told.append(f"of at least {ge}")
+                limits_in_words.append(f"of at least {ge}")
             case Lt(lt):
-                told.append(f"below {lt}")
+                limits_in_words.append(f"below {lt}")
             case Le(le):
-                told.append(f"of at most {le}")
-    return " " + " and ".join(told) if told else ""
+                limits_in_words.append(f"of at most {le}")
+    return " " + " and ".join(limits_in_words) if limits_in_words else ""

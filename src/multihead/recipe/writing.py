@@ -1,4 +1,4 @@
-"""A recipe as TOML that explains itself: the help text of each key stands above it."""
+"""Writing of recipes as TOML, with the help text of each key as a comment."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ from multihead.settings import Settings
 
 
 def to_toml(recipe: Recipe[Settings]) -> str:
-    """Return every setting of a recipe, resolved, with its meaning as a comment; ``from_toml`` reads it."""
+    """Return all settings of a recipe as commented TOML, which ``from_toml`` reads."""
     document = tomlkit.document()
     document.add(
-        tomlkit.comment("Every setting of this run. `multihead train` with this file gives the same run.")
+        tomlkit.comment("All settings of this run. `multihead train` with this file repeats the run.")
     )
     document.add("name", tomlkit.item(recipe.name))
     for name in SECTION_NAMES:
         if type(recipe.section(name)) is Settings:
-            continue  # the task has none
+            continue  # the task lacks this section
         document.add(tomlkit.nl())
         document.add(name, _section(recipe, name))
     return tomlkit.dumps(document)
@@ -29,10 +29,10 @@ def _section(recipe: Recipe[Settings], name: str) -> Table:
     _comment(table, (type(section).__doc__ or "").split("\n\n")[0])
     if name == "model":
         table.add(tomlkit.nl())
-        _comment(table, "Which model.")
+        _comment(table, "Model architecture.")
         table.add("kind", recipe.kind)
     fields = type(section).model_fields
-    # TOML wants the tables of a section after its plain values.
+    # In TOML, the tables of a section follow its plain values.
     for key in sorted(fields, key=lambda key: isinstance(getattr(section, key), dict)):
         value = getattr(section, key)
         table.add(tomlkit.nl())

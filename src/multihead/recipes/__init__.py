@@ -1,4 +1,4 @@
-"""The recipes that ship with the package: TOML files in this folder, found by their names."""
+"""Built-in recipes: TOML files in this folder, found by name."""
 
 import difflib
 import tomllib
@@ -8,24 +8,24 @@ FOLDER = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Return the names of the built-in recipes, in alphabetical order."""
+    """Return the names of the built-in recipes, sorted."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 def path(name: str) -> Path | None:
-    """Return the file of a built-in recipe, None if there is none of this name."""
+    """Return the file of a built-in recipe, or None if there is no such recipe."""
     return FOLDER / f"{name}.toml" if name in names() else None
 
 
 def suggestion(name: str) -> str:
-    """Say what may have been meant by a name that is not one of a recipe."""
-    begin_so = [known for known in names() if name and known.startswith(name)]
-    near = begin_so or difflib.get_close_matches(name, names(), n=1)
-    return f'Did you mean "{near[0]}"?' if near else "`multihead recipes` lists the built-in ones."
+    """Return a remedy for an unknown name: the closest recipe, or the command that lists them."""
+    completions = [recipe for recipe in names() if name and recipe.startswith(name)]
+    near = completions or difflib.get_close_matches(name, names(), n=1)
+    return f'Did you mean "{near[0]}"?' if near else "List the built-in recipes: `multihead recipes`."
 
 
 def model(name: str) -> str:
-    """Return the kind of model of a built-in recipe, read from its file and those that it extends."""
+    """Return the model of a built-in recipe, from its file or those it extends."""
     while name:
         given = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
         if kind := given.get("model", {}).get("kind"):
@@ -35,12 +35,12 @@ def model(name: str) -> str:
 
 
 def describe() -> dict[str, str]:
-    """Return what each recipe is, by its name: the first paragraph of its first comment, in one line."""
+    """Return the description of each recipe by name: the first paragraph of its first comment."""
     return {name: first_comment((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in names()}
 
 
 def first_comment(text: str) -> str:
-    """Return the first paragraph of the comment that a TOML text begins with, in one line."""
+    """Return the first paragraph of the comment at the top of a TOML text, on one line."""
     lines = []
     for line in text.split("\n"):
         if not line.removeprefix("#").strip() or not line.startswith("#"):

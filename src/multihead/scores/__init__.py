@@ -1,4 +1,4 @@
-"""Scores: text or labels in, numbers out. Knows no torch."""
+"""Evaluation metrics of text and labels. Nothing here imports torch."""
 
 from multihead.scores.bleu import Score, bleu, chrf, sentence_chrf
 from multihead.scores.exact import exact_match

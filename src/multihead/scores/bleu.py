@@ -1,4 +1,4 @@
-"""BLEU (Papineni et al. 2002) and chrF (Popović 2015) of a corpus, by sacreBLEU (Post 2018)."""
+"""Corpus BLEU (Papineni et al. 2002) and chrF (Popović 2015), computed by sacreBLEU (Post 2018)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from multihead.scores.pairs import check
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A number from 0 to 100, and the signature that says how it was computed."""
+    """A score from 0 to 100, with sacreBLEU's signature."""
 
     value: float
     signature: str
@@ -21,17 +21,17 @@ class Score:
 def bleu(
     hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False, tokenize: str = "13a"
 ) -> Score:
-    """Corpus BLEU, one reference a sentence.
+    """Return corpus BLEU with one reference per sentence.
 
     Args:
         hypotheses: translations, as text.
-        references: what they should be.
-        lowercase: compare without case.
-        tokenize: sacreBLEU's tokenizer: "13a", "none" (text is tokenised already), "char" (languages
-            without spaces), "intl", "zh", "ja-mecab", "ko-mecab", ...
+        references: reference translations.
+        lowercase: ignore case.
+        tokenize: sacreBLEU's tokenizer: "13a", "none" (tokenised text), "char" (languages without spaces),
+            "intl", "zh", "ja-mecab", "ko-mecab", ...
 
     Raises:
-        UserError: no sentences, not as many references, an unknown tokenizer or one that is not installed.
+        UserError: no sentences, another number of references, or a tokenizer unknown or not installed.
     """
     check(hypotheses, references)
     metric = bleu_metric(lowercase, tokenize)
@@ -40,7 +40,7 @@ def bleu(
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
-    """Corpus chrF2, one reference a sentence; arguments and errors as :func:`bleu`."""
+    """Return corpus chrF2 with one reference per sentence; arguments and errors as :func:`bleu`."""
     check(hypotheses, references)
     metric = chrf_metric(lowercase)
     found = metric.corpus_score(list(hypotheses), [list(references)])
@@ -48,7 +48,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
-    """chrF2 of each sentence by itself, cased. Raises ``UserError`` as :func:`bleu`."""
+    """Return cased chrF2 of each sentence. Raises ``UserError`` as :func:`bleu`."""
     check(hypotheses, references)
     metric = chrf_metric(lowercase=False)
     pairs = zip(hypotheses, references, strict=True)
@@ -56,22 +56,22 @@ def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[
 
 
 def bleu_metric(lowercase: bool, tokenize: str) -> BLEU:
-    """Return sacreBLEU's metric. Raises ``UserError`` for a tokenizer that is not there."""
+    """Return sacreBLEU's BLEU metric. Raises ``UserError`` for an unavailable tokenizer."""
     if tokenize not in BLEU.TOKENIZERS:
         raise UserError(
-            f'there is no tokenizer "{tokenize}"',
+            f'no tokenizer "{tokenize}"',
             remedy=f"Choose one of {', '.join(sorted(BLEU.TOKENIZERS))}.",
         )
     try:
-        # "force" silences the warning about tokenised text, which is what "none" is for.
+        # "force" silences the warning about tokenised text, which "none" expects.
         return BLEU(lowercase=lowercase, tokenize=tokenize, force=tokenize == "none")
     except (ImportError, RuntimeError) as error:
         raise UserError(
             f'the tokenizer "{tokenize}" is not installed ({error})',
-            remedy='Install what sacreBLEU asks for, or choose "13a" or "char".',
+            remedy='Install the package that sacreBLEU asks for, or choose "13a" or "char".',
         ) from error
 
 
 def chrf_metric(lowercase: bool) -> CHRF:
-    """Return sacreBLEU's metric."""
+    """Return sacreBLEU's chrF2 metric."""
     return CHRF(lowercase=lowercase)

@@ -1,4 +1,4 @@
-"""How well classes are told apart: accuracy, F1, and who is taken for whom."""
+"""Classification metrics: accuracy, precision, recall, F1 and confusion matrix."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,61 +9,61 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class ClassScores:
-    """What a confusion matrix says.
+    """Metrics derived from a confusion matrix.
 
     Attributes:
-        confusion: how many examples of class i (row) were taken for class j (column), (K, K).
+        confusion: number of examples of class i (row) predicted as class j (column), (K, K).
     """
 
     confusion: NDArray[np.int64]
 
     @property
     def count(self) -> int:
-        """How many examples there were."""
+        """Number of examples."""
         return int(self.confusion.sum())
 
     @property
     def accuracy(self) -> float:
-        """Share of the examples that are right."""
+        """Fraction of the examples predicted correctly."""
         return float(np.trace(self.confusion) / max(1, self.count))
 
     @property
     def precision(self) -> NDArray[np.float64]:
-        """Of those taken for a class, the share that is of it, (K,); 0 where there are none."""
+        """Precision of each class, (K,); 0 for a class never predicted."""
         return _shares(np.diag(self.confusion), self.confusion.sum(axis=0))
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """Of a class's examples, the share that was found, (K,); 0 where there are none."""
+        """Recall of each class, (K,); 0 for a class without examples."""
         return _shares(np.diag(self.confusion), self.confusion.sum(axis=1))
 
     @property
     def f1_by_class(self) -> NDArray[np.float64]:
-        """2 precision recall / (precision + recall), (K,)."""
+        """F1 of each class, 2 precision recall / (precision + recall), (K,)."""
         both = self.confusion.sum(axis=0) + self.confusion.sum(axis=1)
         return _shares(2 * np.diag(self.confusion), both)
 
     @property
     def f1(self) -> float:
-        """Mean over the classes that occur (macro-averaged F1)."""
+        """Macro-averaged F1: the mean over the classes with examples or predictions."""
         occurs = (self.confusion.sum(axis=0) + self.confusion.sum(axis=1)) > 0
         return float(self.f1_by_class[occurs].mean()) if occurs.any() else 0.0
 
 
-def class_scores(labels: Sequence[int], guesses: Sequence[int], classes: int) -> ClassScores:
-    """Return the scores of guesses.
+def class_scores(labels: Sequence[int], predictions: Sequence[int], classes: int) -> ClassScores:
+    """Return the classification metrics of predictions.
 
     Args:
-        labels: what the examples are, 0 to classes - 1.
-        guesses: what they were taken for, in the same order.
-        classes: K.
+        labels: true class of each example, 0 to classes - 1.
+        predictions: predicted class of each example.
+        classes: number of classes, K.
 
     Raises:
-        ValueError: not as many guesses as labels.
+        ValueError: the numbers of labels and predictions differ.
     """
     confusion = np.zeros((classes, classes), dtype=np.int64)
-    for label, guess in zip(labels, guesses, strict=True):
-        confusion[label, guess] += 1
+    for label, prediction in zip(labels, predictions, strict=True):
+        confusion[label, prediction] += 1
     return ClassScores(confusion)
 
 

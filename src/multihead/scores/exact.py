@@ -1,4 +1,4 @@
-"""How many outputs are exactly right."""
+"""Exact match: the fraction of outputs equal to their references."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from multihead.scores.pairs import check
 
 
 def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """The part of the outputs, 0 to 1, that equal their references (spaces at either end aside).
+    """Return the fraction of outputs, 0 to 1, equal to their references, ignoring white space at the ends.
 
     Raises:
-        UserError: no sentences, or not as many references.
+        UserError: no sentences, or another number of references.
     """
     check(hypotheses, references)
     pairs = zip(hypotheses, references, strict=True)

@@ -1,4 +1,4 @@
-"""BLEU by the length of the source (Bahdanau et al. 2015, fig. 2)."""
+"""BLEU by source length (Bahdanau et al. 2015, fig. 2)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ BOUNDS = (10, 20, 30, 40, 50, 60)
 
 @dataclass(frozen=True, slots=True)
 class LengthBucket:
-    """Sentences whose source has ``shortest`` to ``longest`` words (``longest`` None: or more)."""
+    """BLEU of the sentences with ``shortest`` to ``longest`` source words (``longest`` None: no limit)."""
 
     shortest: int
     longest: int | None
@@ -28,18 +28,18 @@ def by_length(
     lowercase: bool = False,
     tokenize: str = "13a",
 ) -> list[LengthBucket]:
-    """Corpus BLEU of the sentences in each bucket, short ones first; buckets without a sentence are left out.
+    """Return corpus BLEU of each length bucket, shortest first; empty buckets are omitted.
 
     Args:
-        sources: a sentence each; its length is the number of words between spaces.
+        sources: source sentences; length is counted in white-space tokens.
         hypotheses: translations.
-        references: what they should be.
-        bounds: the longest length of each bucket but the last, ascending.
+        references: reference translations.
+        bounds: maximum length of each bucket but the last, ascending.
         lowercase: see ``bleu``.
         tokenize: see ``bleu``.
 
     Raises:
-        UserError: as ``bleu``, and if there are not as many sources.
+        UserError: as ``bleu``, and if the number of sources differs.
     """
     if len(sources) != len(references):
         raise UserError(f"{len(sources):,} sources, but {len(references):,} references")

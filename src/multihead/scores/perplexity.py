@@ -1,24 +1,24 @@
-"""Perplexity: how many choices a model wavers between, in the geometric mean."""
+"""Perplexity: the exponential of the mean negative log-likelihood."""
 
 import math
 
 
 def perplexity(nll: float, count: int) -> float:
-    """``exp(nll / count)``.
+    """Return ``exp(nll / count)``.
 
     Args:
         nll: negative log-likelihood (natural logarithm), summed over a corpus.
-        count: what it is spread over: target tokens with end symbols; or, so that models with different
-            vocabularies can be compared, characters of the reference with one for each end of line.
+        count: number of target tokens with end tokens; or, to compare models with different vocabularies, of
+            reference characters plus one for each line end.
 
     Returns:
-        Infinity where the number is too large for a float; NaN where ``nll`` is.
+        Infinity on overflow; NaN if ``nll`` is NaN.
 
     Raises:
-        ValueError: if there is nothing to count.
+        ValueError: the count is not positive.
     """
     if count <= 0:
-        raise ValueError(f"perplexity over {count} symbols")
+        raise ValueError(f"perplexity over {count} tokens")
     try:
         return math.exp(nll / count)
     except OverflowError:
@@ -26,5 +26,5 @@ def perplexity(nll: float, count: int) -> float:
 
 
 def format_perplexity(value: float) -> str:
-    """Four significant digits, however large: ``3.142``, ``1234``, ``1.235e+09``, ``inf``."""
+    """Return four significant digits: ``3.142``, ``1234``, ``1.235e+09``, ``inf``."""
     return f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""Is one system better than another, or were the sentences kind to it? Paired bootstrap (Koehn 2004)."""
+"""Significance of score differences by paired bootstrap resampling (Koehn 2004)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from multihead.scores.pairs import check
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A corpus score, and where 95 % of the resampled scores lie: ``mean`` plus or minus ``half_width``."""
+    """A corpus score with its 95 % bootstrap confidence interval, ``mean`` plus or minus ``half_width``."""
 
     score: float
     mean: float
@@ -20,13 +20,13 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems in one metric.
+    """Comparison of two systems in one metric.
 
     Attributes:
-        baseline: the first system.
-        system: the second.
-        p_value: how often resampling alone makes a difference as large as this one.
-        signature: how it was computed.
+        baseline: score of the first system.
+        system: score of the second system.
+        p_value: probability of a difference at least as large under the null hypothesis.
+        signature: sacreBLEU's signature.
     """
 
     baseline: Interval
@@ -36,7 +36,7 @@ class Comparison:
 
     @property
     def significant(self) -> bool:
-        """Whether the difference is significant at the 0.05 level."""
+        """True if the difference is significant at the 0.05 level."""
         return self.p_value < 0.05
 
 
@@ -52,18 +52,18 @@ def paired_bootstrap(
     """Compare two systems' translations of the same sentences by sacreBLEU's paired bootstrap.
 
     Args:
-        baseline: the first system's translations.
-        system: the second's.
-        references: what they should be.
-        lowercase: compare without case.
+        baseline: translations of the first system.
+        system: translations of the second system.
+        references: reference translations.
+        lowercase: ignore case.
         tokenize: BLEU's tokenizer, see ``bleu``.
-        samples: resampled corpora; the seed is fixed (sacreBLEU's, 12345 unless SACREBLEU_SEED is set).
+        samples: number of bootstrap samples. Their seed is sacreBLEU's (12345 unless SACREBLEU_SEED is set).
 
     Returns:
-        "bleu" and "chrf".
+        The comparison in "bleu" and in "chrf".
 
     Raises:
-        UserError: no sentences, not as many references, no such tokenizer.
+        UserError: no sentences, another number of references, or an unavailable tokenizer.
     """
     pair = against_first(
         [baseline, system], references, lowercase=lowercase, tokenize=tokenize, samples=samples
@@ -79,11 +79,11 @@ def against_first(
     tokenize: str = "13a",
     samples: int = 1000,
 ) -> list[Mapping[str, Comparison]]:
-    """Compare each system's translations with the first's, as :func:`paired_bootstrap`.
+    """Compare each system with the first, as :func:`paired_bootstrap` does.
 
     Returns:
-        One for each system, the first included, which does not differ from itself: there only the
-        interval tells anything, and a single system may be given for its sake.
+        One comparison per system. That of the first with itself gives its confidence interval, so a single
+        system may be given.
     """
     for system in systems:
         check(system, references)
@@ -103,8 +103,8 @@ def against_first(
 def _comparison(one: str | Result, other: str | Result, signature: str) -> Comparison:
     baseline, system = _interval(one), _interval(other)
     assert isinstance(other, Result)
-    # sacreBLEU counts the resampled differences above the observed one, of which a system against
-    # itself has none: without this it would differ significantly.
+    # sacreBLEU counts resampled differences above the observed one. A system compared with itself has
+    # none, and would appear to differ significantly.
     p_value = 1.0 if baseline.score == system.score else other.p_value
     assert p_value is not None
     return Comparison(baseline, system, p_value, signature)

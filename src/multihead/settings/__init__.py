@@ -1,7 +1,7 @@
-"""What can be set: the sections of a recipe, each key with its meaning, range and default.
+"""Settings: the sections of a recipe, each key with its help text, range and default.
 
-Values come from a recipe (TOML) and the command line, see ``multihead.recipe``. The model's own settings live
-beside the model; what else there is depends on the model's task, a file in ``settings/tasks``.
+Values come from a recipe (TOML) and the command line, see ``multihead.recipe``. The settings of a model are
+defined beside it. The other sections depend on the task of the model, a file in ``settings/tasks``.
 """
 
 from multihead.settings.base import Settings

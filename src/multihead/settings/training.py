@@ -1,4 +1,4 @@
-"""What can be said of a training, whatever is trained."""
+"""Settings of training and validation that all tasks share."""
 
 from typing import Literal, NamedTuple
 
@@ -8,56 +8,62 @@ from multihead.settings.base import Settings
 
 
 class OptimisationSettings(Settings):
-    """How the weights are found."""
+    """Optimiser, learning-rate schedule, checkpoint averaging and hardware."""
 
     steps: PositiveInt = 10_000
-    """Updates of the weights in all. May grow when a run is continued, but for the schedule cosine: its rate
-    is 0 in the end."""
+    """Total number of updates. A finished run is extended by raising it, except with schedule cosine, whose
+    learning rate ends at 0."""
     horizon: int = Field(0, ge=0)
-    """Updates that the schedule is laid out for (cosine); 0: the first run's `steps`, then frozen."""
+    """Updates spanned by the cosine schedule; 0: `steps` of the first start, kept from then on."""
     accumulate: PositiveInt = 1
-    """Batches an update: their gradients are summed before the step, exactly as in one large batch."""
+    """Gradient accumulation: batches per update. The update is exactly that of one large batch."""
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
-    """Adam as in the paper; AdamW, with decoupled weight decay; Muon, which learns a Transformer in fewer but
-    longer updates, at about twice Adam's rate (AdamW for all but the matrices of attention and feed-forward
-    networks). Another than a recipe's brings its rate along, unless that is said."""
+    """Optimiser: "adam" as in the paper; "adamw" with decoupled weight decay; "muon", which trains a
+    Transformer in fewer but slower updates at about twice Adam's learning rate (and uses AdamW for everything
+    but the matrices of attention and feed-forward networks). Changing a recipe's optimiser also changes its
+    learning rate, unless one is given."""
     betas: tuple[float, float] = (0.9, 0.98)
-    """Adam's decay rates (Vaswani et al. 2017, sec. 5.3)."""
+    """Adam's decay rates beta_1 and beta_2 (Vaswani et al. 2017, sec. 5.3)."""
     eps: PositiveFloat = 1e-9
     """Adam's epsilon (sec. 5.3)."""
     weight_decay: float = Field(0.0, ge=0)
-    """Decay of the weights (matrices only)."""
+    """Weight decay, applied to matrices only."""
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
-    """How the learning rate moves. noam: learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
-    (eq. 3); the others rise linearly to learning_rate in warmup_steps."""
+    """Learning-rate schedule. noam: learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (eq.
+    3). The others rise linearly to learning_rate in warmup_steps, then decay with the inverse square root of
+    the step, decay to 0 along a cosine, or stay constant."""
     learning_rate: PositiveFloat = 1e-3
-    """Peak rate; for noam the factor before equation 3 (the paper: 1)."""
+    """Peak learning rate; for schedule noam, the factor before equation 3 (the paper: 1)."""
     warmup_steps: int = Field(1000, ge=0)
-    """Updates of linear warm-up."""
+    """Warm-up: updates over which the learning rate rises linearly."""
     clip_norm: float = Field(1.0, ge=0)
-    """Gradient norm is clipped to this; 0: never."""
+    """Maximum gradient norm; larger gradients are clipped. 0: no clipping."""
     ema: float = Field(0.0, ge=0, lt=1)
     """Decay of an exponential moving average of the weights; 0: none."""
     average: PositiveInt = 5
-    """The final weights are the mean of the last so many scheduled checkpoints (1: none averaged)."""
+    """Checkpoint averaging: the final weights are the mean of this many last checkpoints, one per validation;
+    1: no averaging."""
     final: Literal["auto", "average", "best", "ema", "last"] = "auto"
-    """Which weights the run ends with; "auto": whichever validates best."""
+    """Final weights of the run: the checkpoint average, the best checkpoint, the moving average (ema), or the
+    last weights; "auto": whichever validates best."""
     seed: int = 1
-    """All that is random in training follows from it: first weights, order of batches, dropout."""
+    """Seeds initialisation, batch order and dropout."""
     device: str = "auto"
-    """cuda, mps, cpu, or auto: the first of these that there is."""
+    """Device: cuda, mps or cpu; auto: the first of these that is available."""
     precision: Literal["auto", "fp32", "bf16", "int8"] = "auto"
-    """Number format of the matrix products. int8: bytes times scales, a CPU and the native kernels needed;
-    "auto": that where it is faster, else bf16 where the hardware has it. What is trained suits any format."""
+    """Number format of matrix products. int8: 8-bit integers with scales, on a CPU with the native kernels.
+    auto: int8 where it is faster, else bf16 where the hardware supports it, else fp32. Trained weights can be
+    used in any format."""
     gradient_grain: float = Field(2**-8, ge=0, lt=1)
-    """Entries of the gradient at the logits that are smaller are rounded to 0 or to this at random, without
-    bias, and what is 0 need not be multiplied (native kernels on a CPU, 2,048 words or more); 0: exact."""
+    """Stochastic rounding of the gradient at the logits: smaller entries become 0 or this value, without
+    bias, and zeros need no products (native CPU kernels, vocabularies of 2,048 or more). 0: exact
+    gradients."""
     compile: bool = False
     """Compile the model with torch.compile (pays off in long runs)."""
     threads: int = Field(0, ge=0)
-    """CPU threads, at most one a core; 0: all cores, or OMP_NUM_THREADS of them."""
+    """CPU threads, at most one per core; 0: all cores, or OMP_NUM_THREADS of them."""
     save_minutes: PositiveFloat = 5.0
-    """Save the training state at least this often, besides at every validation."""
+    """Maximum minutes between saves of the training state, which is also saved at every validation."""
     log_every: PositiveInt = 50
     """Updates between two lines of metrics.jsonl."""
 
@@ -70,27 +76,27 @@ class OptimisationSettings(Settings):
 
 
 class FirstStage(NamedTuple):
-    """What a model of two stages says of its first one, which has a learning rate of its own."""
+    """The first stage of a two-stage model, which has its own learning rate."""
 
     steps: int
-    """Its updates."""
+    """Number of updates."""
     learning_rate: float
-    """Their peak rate."""
+    """Peak learning rate."""
 
 
 class TrainingSettings(OptimisationSettings):
-    """How the weights are found."""
+    """Optimiser, learning-rate schedule, batch size, checkpoint averaging and hardware."""
 
     batch_tokens: PositiveInt = 4096
-    """Target tokens a batch, end symbols included (padding not counted)."""
+    """Batch size: target tokens per batch, end tokens included, padding excluded."""
 
 
 class ValidationSchedule(Settings):
-    """How a run is watched, and when it stops: what the training loop asks for."""
+    """Validation, model selection and early stopping."""
 
     every: PositiveInt = 500
-    """Updates between two validations; each is a scheduled checkpoint."""
+    """Updates between validations; each validation saves a checkpoint."""
     metric: str = "loss"
-    """What "best" means; a task says which there are."""
+    """Metric that selects the best checkpoint; each task has its own."""
     patience: int = Field(0, ge=0)
-    """Stop after so many validations without a better value; 0: never."""
+    """Early stopping: stop after this many validations without improvement; 0: never."""

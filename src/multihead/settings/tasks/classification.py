@@ -1,4 +1,4 @@
-"""What can be set of a classifier of texts."""
+"""Settings of text classification."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -12,58 +12,59 @@ from multihead.settings.training import ValidationSchedule
 
 USE = "classify {run} -i texts.txt"
 """The command that uses a trained run."""
-WORK = "telling texts apart"
-"""What a trained run is good for."""
+WORK = "text classification"
+"""Name of the task in messages."""
 
 
 class DataSettings(Settings):
-    """Where the texts and their classes come from: TSV files with a heading line; quotes are ordinary."""
+    """Labelled texts: TSV files with a header; quotes have no special meaning."""
 
     dir: str = "."
-    """Folder that the file names below are relative to."""
+    """Base folder of the file names below."""
     files: tuple[str, ...] = ()
     """Training file(s), plain or compressed."""
     valid_files: tuple[str, ...] = ()
-    """Validation file(s). Without them a part of the texts is held out."""
+    """Validation file(s). Default: hold out part of the texts."""
     tests: dict[str, tuple[str, ...]] = Field({})
     """Test sets for `multihead classify RUN --tests`: name = ["file", ...]."""
     valid_fraction: float = Field(0.05, gt=0, lt=1)
-    """Part of the texts held out for validation where no file is named; equal texts stay together."""
+    """Fraction of the texts held out for validation without validation files; equal texts stay together."""
     seed: int = 1
-    """Chooses what is held out; trainings that differ in training.seed alone hold out the same."""
+    """Seeds the choice of validation data, independently of training.seed."""
     text_field: str = "text"
-    """Heading of the column with the text."""
+    """Name of the text column in the header."""
     label_field: str = "label"
-    """Heading of the column with the class."""
+    """Name of the label column in the header."""
     class_names: tuple[str, ...] = ()
-    """What the classes are called, in the order of their sorted labels; none: the labels themselves."""
+    """Names of the classes, in the order of their sorted labels; default: the labels."""
     encoding: str = "utf-8"
     """Text encoding of the files."""
     lowercase: bool = False
-    """Lower-case all text, in training and later."""
+    """Lower-case all text, in training and in use."""
     max_length: int = Field(128, ge=8)
-    """Longest input in pieces, special ones included; what is longer is cut off at its end."""
+    """Maximum input length in tokens, special tokens included; longer texts are truncated."""
     cache: str = ""
-    """Folder of prepared texts; default: the user's cache folder."""
+    """Folder of prepared data; default: the user's cache folder."""
 
     _class_names = field_validator("class_names")(distinct)
 
 
 class TrainingSettings(Base):
-    """How the weights are found."""
+    """Optimiser, learning-rate schedule, batch size, checkpoint averaging and hardware."""
 
     layer_decay: float = Field(1.0, gt=0, le=1)
-    """Layer-wise rates: each layer learns at this part of the rate of the one above it, so that the lowest
-    ones, which know most already, change least (Howard and Ruder 2018, sec. 3.2); 1: all the same."""
+    """Layer-wise learning-rate decay: each layer's rate is this fraction of the rate of the layer above, so
+    that the lowest, most general layers change least (Howard and Ruder 2018, sec. 3.2); 1: none."""
 
 
 class ValidationSettings(ValidationSchedule):
-    """How a run is watched, and when it stops."""
+    """Validation, model selection and early stopping."""
 
     metric: Literal["accuracy", "f1", "loss"] = "accuracy"
-    """What "best" means; f1 is the mean over classes, loss the negative log-likelihood a text."""
+    """Metric that selects the best checkpoint; f1: macro-averaged F1; loss: negative log-likelihood per
+    text."""
     max_texts: PositiveInt = 10_000
-    """Validate on at most so many texts."""
+    """Maximum number of validation texts."""
 
 
 SECTIONS: Mapping[str, type[Settings]] = {
@@ -72,4 +73,4 @@ SECTIONS: Mapping[str, type[Settings]] = {
     "training": TrainingSettings,
     "validation": ValidationSettings,
 }
-"""The sections of a recipe, besides the model's own."""
+"""The sections of a recipe, except the model's."""

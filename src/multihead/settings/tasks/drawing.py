@@ -1,4 +1,4 @@
-"""What can be set of a model that draws pictures for captions."""
+"""Settings of text-to-image generation."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,79 +10,80 @@ from multihead.settings.training import OptimisationSettings, ValidationSchedule
 
 USE = 'draw {run} "..." -n 8 -o grid.png'
 """The command that uses a trained run."""
-WORK = "drawing pictures"
-"""What a trained run is good for."""
-SPEED_UNIT = "pictures"
-"""What the speed of training is told in."""
+WORK = "image generation"
+"""Name of the task in messages."""
+SPEED_UNIT = "images"
+"""Unit of training speed."""
 
 
 class DataSettings(Settings):
-    """Where pictures and their captions come from."""
+    """Captioned images."""
 
     dir: str = "."
-    """Folder that the names below are relative to."""
+    """Base folder of the names below."""
     captions: str = ""
-    """List of pictures: a CSV or TSV file whose first line names the columns file and caption."""
+    """List of images: a CSV or TSV file with columns file and caption, named in its first line."""
     pictures: str = ""
-    """Folder or .zip file in which the pictures lie; default: the list's folder."""
+    """Folder or .zip file of the images; default: the folder of the list."""
     generate: Literal["", "shapes"] = ""
-    """Captioned pictures that the package draws itself, in place of files."""
+    """Captioned images that multihead generates, in place of files."""
     train_fraction: float = Field(0.9, gt=0, lt=1)
-    """Part of the pictures that is trained on; the captions of the others are never seen in training."""
+    """Fraction of the images to train on; the captions of the others never occur in training."""
     seed: int = 1
-    """Chooses which; trainings that differ in training.seed alone are trained on the same."""
+    """Seeds the choice of training images, independently of training.seed."""
     picture_size: NonNegativeInt = 0
-    """Height and width that pictures are brought to; 0: the first one's shorter side."""
+    """Height and width that images are resized to, in pixels; 0: the shorter side of the first image."""
     channels: Literal["auto", "grey", "colour"] = "auto"
-    """Bring pictures to one channel or to three; "auto": as the first one is."""
+    """Convert images to greyscale or to colour; "auto": as the first image."""
     cache: str = ""
-    """Folder of prepared pictures; default: the user's cache folder."""
+    """Folder of prepared data; default: the user's cache folder."""
 
 
 class TokenizerSettings(Settings):
-    """How captions are cut into tokens."""
+    """Tokenizer and vocabulary of the captions."""
 
     kind: Literal["words", "bpe", "chars"] = "words"
-    """Whole words, byte-pair encoding, or characters."""
+    """Tokenizer: whole words, byte-pair encoding, or characters."""
     vocab_size: PositiveInt = 2000
-    """Most tokens in a vocabulary, special symbols included."""
+    """Maximum vocabulary size, special tokens included."""
 
 
 class TrainingSettings(OptimisationSettings):
-    """How the weights are found."""
+    """Optimiser, learning-rate schedule, batch size, checkpoint averaging and hardware."""
 
     batch_pictures: PositiveInt = 64
-    """Pictures a batch."""
+    """Batch size: images per batch."""
 
 
 class ValidationSettings(ValidationSchedule):
-    """How a run is watched, and when it stops."""
+    """Validation, model selection and early stopping."""
 
     metric: Literal["exact", "accuracy"] = "exact"
-    """What "best" means: the share of codes that are right in pictures drawn for unseen captions, or of those
-    guessed with the right ones before them."""
+    """Metric that selects the best checkpoint: the fraction of image codes predicted correctly for unseen
+    captions, when decoded greedily (exact) or with the true codes before each (accuracy)."""
     max_pictures: PositiveInt = 500
-    """Validate on at most so many pictures."""
+    """Maximum number of validation images."""
     drawn: PositiveInt = 64
-    """Draw at most so many of them."""
+    """Maximum number of validation images to generate, for metric exact."""
 
 
 class SearchSettings(Settings):
-    """How a picture is drawn."""
+    """Image generation."""
 
     temperature: float = Field(1.0, ge=0)
-    """Scores are divided by it; 0: always the likeliest code."""
+    """Sampling temperature, by which logits are divided; 0: always the most probable code."""
     top_k: int = Field(0, ge=0)
-    """Only the k likeliest codes; 0: all."""
+    """Top-k sampling: sample from the k most probable codes; 0: from all."""
     top_p: PositiveFloat = Field(1.0, le=1)
-    """Only the likeliest codes that make up this probability."""
+    """Top-p (nucleus) sampling: sample from the most probable codes with this total probability; 1: from
+    all."""
     guidance: float = Field(1.0, ge=0)
-    """Classifier-free guidance: scores move away from those without a caption by this factor (Ho and Salimans
+    """Classifier-free guidance scale: extrapolates logits away from those without a caption (Ho and Salimans
     2022); 1: none."""
     candidates: NonNegativeInt = 0
-    """Draw so many pictures, and keep of them those that the ranker finds fittest; 0: as many as wanted."""
+    """Images to generate for reranking; the best-ranked are kept. 0: as many as requested."""
     seed: int = 1
-    """The same seed gives the same pictures."""
+    """Random seed of sampling."""
 
 
 SECTIONS: Mapping[str, type[Settings]] = {
@@ -92,4 +93,4 @@ SECTIONS: Mapping[str, type[Settings]] = {
     "validation": ValidationSettings,
     "search": SearchSettings,
 }
-"""The sections of a recipe, besides the model's own."""
+"""The sections of a recipe, except the model's."""

@@ -1,4 +1,4 @@
-"""What can be set of a language model: text that goes on."""
+"""Settings of language modelling."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,72 +10,73 @@ from multihead.settings.training import TrainingSettings, ValidationSchedule
 
 USE = 'generate {run} --prompt "..."'
 """The command that uses a trained run."""
-WORK = "writing texts"
-"""What a trained run is good for."""
+WORK = "text generation"
+"""Name of the task in messages."""
 
 
 class DataSettings(Settings):
-    """Where the text comes from."""
+    """Training text."""
 
     dir: str = "."
-    """Folder that the file names below are relative to."""
+    """Base folder of the file names below."""
     files: tuple[str, ...] = ()
     """Text file(s), plain or compressed, read in this order."""
     valid_files: tuple[str, ...] = ()
-    """Text file(s) to validate on. Without them the end of the text is held out."""
+    """Validation file(s). Default: hold out the end of the text."""
     valid_fraction: float = Field(0.1, gt=0, lt=1)
-    """Part of the text, from its end, held out for validation where no file is named."""
+    """Fraction of the text, at its end, held out for validation without validation files."""
     documents: Literal["file", "line"] = "file"
-    """What a document is: each file, or each line; the end symbol stands between two."""
+    """Documents: whole files, or single lines; an end token separates them."""
     encoding: str = "utf-8"
     """Text encoding of the files."""
     cache: str = ""
-    """Folder of prepared text; default: the user's cache folder."""
+    """Folder of prepared data; default: the user's cache folder."""
 
 
 class TokenizerSettings(Settings):
-    """How text is cut into tokens; nothing of it is lost, spaces and line feeds included."""
+    """Lossless tokenizer, which preserves spaces and line feeds, and its vocabulary."""
 
     kind: Literal["bpe", "chars"] = "bpe"
-    """Byte-pair encoding of bytes, to which nothing is unknown, or characters."""
+    """Tokenizer: byte-level byte-pair encoding, which has no unknown tokens, or characters."""
     vocab_size: PositiveInt = 8000
-    """Most tokens in a vocabulary, special symbols included."""
+    """Maximum vocabulary size, special tokens included."""
     min_frequency: PositiveInt = 2
-    """Leave out merges (kind "bpe") seen less often."""
+    """Minimum count of a merge (kind "bpe")."""
     sample_chars: PositiveInt = 100_000_000
-    """Learn the vocabulary from at most this many characters, from the text's beginning."""
+    """Maximum number of characters to train the tokenizer on, from the beginning of the text."""
     file: str = ""
-    """A tokenizer.json to use instead of learning one."""
+    """A tokenizer.json to use instead of training one."""
 
 
 class ValidationSettings(ValidationSchedule):
-    """How a run is watched, and when it stops."""
+    """Validation, model selection and early stopping."""
 
     metric: Literal["loss", "accuracy"] = "loss"
-    """What "best" means; loss is the negative log-likelihood a token."""
+    """Metric that selects the best checkpoint; loss: negative log-likelihood per token."""
     samples: int = Field(2, ge=0)
-    """Texts written at every validation."""
+    """Sample texts generated at every validation."""
     sample_tokens: PositiveInt = 120
-    """Their length."""
+    """Length of a sample text in tokens."""
     max_tokens: PositiveInt = 1_000_000
-    """Validate on at most so many tokens, spread over the text."""
+    """Maximum number of validation tokens, sampled evenly from the text."""
 
 
 class SearchSettings(Settings):
-    """How a text is gone on with."""
+    """Text generation."""
 
     max_tokens: PositiveInt = 500
-    """Tokens written at most."""
+    """Maximum number of tokens to generate."""
     temperature: float = Field(0.8, ge=0)
-    """Scores are divided by it; 0: always the likeliest token."""
+    """Sampling temperature, by which logits are divided; 0: always the most probable token."""
     top_k: int = Field(0, ge=0)
-    """Only the k likeliest tokens; 0: all."""
+    """Top-k sampling: sample from the k most probable tokens; 0: from all."""
     top_p: PositiveFloat = Field(1.0, le=1)
-    """Only the likeliest tokens that make up this probability."""
+    """Top-p (nucleus) sampling: sample from the most probable tokens with this total probability; 1: from
+    all."""
     seed: int = 1
-    """The same seed gives the same text."""
+    """Random seed of sampling."""
     stop: tuple[str, ...] = ()
-    """Stop before any of these texts would be written."""
+    """Stop before any of these strings."""
 
 
 SECTIONS: Mapping[str, type[Settings]] = {
@@ -85,4 +86,4 @@ SECTIONS: Mapping[str, type[Settings]] = {
     "validation": ValidationSettings,
     "search": SearchSettings,
 }
-"""The sections of a recipe, besides the model's own."""
+"""The sections of a recipe, except the model's."""

@@ -1,4 +1,4 @@
-"""What can be set of a model that fills gaps in text."""
+"""Settings of masked language modelling."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,65 +10,66 @@ from multihead.settings.training import TrainingSettings, ValidationSchedule
 
 USE = 'fill {run} "... [MASK] ..."'
 """The command that uses a trained run."""
-WORK = "filling gaps in texts"
-"""What a trained run is good for."""
+WORK = "masked language modelling"
+"""Name of the task in messages."""
 
 
 class DataSettings(Settings):
-    """Where the texts come from, one a line."""
+    """Training texts, one a line."""
 
     dir: str = "."
-    """Folder that the file names below are relative to."""
+    """Base folder of the file names below."""
     files: tuple[str, ...] = ()
-    """Text file(s), plain or compressed: a text a line, or TSV with a heading line, see text_field."""
+    """Text file(s), plain or compressed: one text a line, or TSV with a header, see text_field."""
     valid_files: tuple[str, ...] = ()
-    """Text file(s) to validate on. Without them a part of the texts is held out."""
+    """Validation file(s). Default: hold out part of the texts."""
     valid_fraction: float = Field(0.01, gt=0, lt=1)
-    """Part of the texts held out for validation where no file is named; equal texts stay together."""
+    """Fraction of the texts held out for validation without validation files; equal texts stay together."""
     seed: int = 1
-    """Chooses what is held out; trainings that differ in training.seed alone hold out the same."""
+    """Seeds the choice of validation data, independently of training.seed."""
     text_field: str = ""
-    """Heading of the column with the text: a file with it in its first line is TSV, any other plain lines."""
+    """Name of the text column. A file whose first line has it is read as TSV, any other as plain lines."""
     encoding: str = "utf-8"
     """Text encoding of the files."""
     lowercase: bool = False
-    """Lower-case all text, in training and later."""
+    """Lower-case all text, in training and in use."""
     max_length: int = Field(128, ge=8)
-    """Longest input in pieces, special ones included; what is longer is cut off at its end."""
+    """Maximum input length in tokens, special tokens included; longer texts are truncated."""
     next_sentence: bool = True
-    """Ask also whether the second part of an input goes on with the first, or comes from another text."""
+    """Train on next-sentence prediction too: whether the second segment follows the first or comes from
+    another text."""
     masked: float = Field(0.15, gt=0, lt=1)
-    """Part of the pieces that are to be guessed (Devlin et al. 2019, sec. 3.1)."""
+    """Fraction of the tokens to predict (Devlin et al. 2019, sec. 3.1)."""
     cache: str = ""
-    """Folder of prepared texts; default: the user's cache folder."""
+    """Folder of prepared data; default: the user's cache folder."""
 
 
 class TokenizerSettings(Settings):
-    """How text is cut into pieces."""
+    """Tokenizer and vocabulary."""
 
     kind: Literal["wordpiece", "unigram", "bpe", "chars"] = "wordpiece"
-    """Kind of pieces."""
+    """Tokenizer: subwords, or characters."""
     vocab_size: PositiveInt = 30_000
-    """Most pieces in a vocabulary, special symbols included."""
+    """Maximum vocabulary size, special tokens included."""
     min_frequency: PositiveInt = 1
-    """Leave out merges seen less often."""
+    """Minimum count of a merge to enter the vocabulary."""
     sample_texts: PositiveInt = 1_000_000
-    """Learn the vocabulary from at most this many texts, the first ones."""
+    """Maximum number of texts to train the tokenizer on, from the beginning."""
     split_digits: bool = False
-    """Keep every digit a piece of its own."""
+    """Make every digit a token of its own."""
     file: str = ""
-    """A tokenizer.json to use instead of learning one; a run folder's, so that its [MASK] is there."""
+    """A tokenizer.json to use instead of training one; take it from a run folder, so that it has [MASK]."""
 
 
 class ValidationSettings(ValidationSchedule):
-    """How a run is watched, and when it stops."""
+    """Validation, model selection and early stopping."""
 
     metric: Literal["loss", "accuracy"] = "loss"
-    """What "best" means; loss is the negative log-likelihood a masked piece."""
+    """Metric that selects the best checkpoint; loss: negative log-likelihood per masked token."""
     samples: int = Field(3, ge=0)
-    """Texts shown with their gaps filled at every validation."""
+    """Sample texts with filled masks logged at every validation."""
     max_texts: PositiveInt = 5000
-    """Validate on at most so many texts."""
+    """Maximum number of validation texts."""
 
 
 SECTIONS: Mapping[str, type[Settings]] = {
@@ -77,4 +78,4 @@ SECTIONS: Mapping[str, type[Settings]] = {
     "training": TrainingSettings,
     "validation": ValidationSettings,
 }
-"""The sections of a recipe, besides the model's own."""
+"""The sections of a recipe, except the model's."""

@@ -1,4 +1,4 @@
-"""What can be set of a classifier of pictures."""
+"""Settings of image classification."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,81 +10,81 @@ from multihead.settings.training import OptimisationSettings, ValidationSchedule
 
 USE = "classify {run} picture.png"
 """The command that uses a trained run."""
-WORK = "telling pictures apart"
-"""What a trained run is good for."""
-SPEED_UNIT = "pictures"
-"""What the speed of training is told in."""
+WORK = "image classification"
+"""Name of the task in messages."""
+SPEED_UNIT = "images"
+"""Unit of training speed."""
 
 
 class DataSettings(Settings):
-    """Where the pictures and their classes come from."""
+    """Labelled images."""
 
     dir: str = "."
-    """Folder that the names below are relative to."""
+    """Base folder of the names below."""
     train: tuple[str, ...] = ()
-    """Training pictures: a folder with a folder for each class, a CSV file (columns file and label), or two
-    idx files, pictures and labels; files may be .gz."""
+    """Training images: a folder with a subfolder for each class, a CSV file (columns file and label), or two
+    IDX files, images and labels; files may be .gz."""
     valid: tuple[str, ...] = ()
-    """Validation pictures, likewise. Without them a part of the training pictures is held out."""
+    """Validation images, likewise. Default: hold out part of the training images."""
     tests: dict[str, tuple[str, ...]] = Field({})
-    """Test sets for `multihead classify RUN --tests`: name = what `train` can be."""
+    """Test sets for `multihead classify RUN --tests`: name = anything that `train` may be."""
     generate: Literal["", "digits"] = ""
-    """Pictures that the package draws itself, in place of files."""
+    """Images that multihead generates, in place of files."""
     generated: PositiveInt = 6000
-    """How many pictures are drawn."""
+    """Number of generated images."""
     class_names: tuple[str, ...] = ()
-    """Names of the classes 0, 1, ... of idx files; of others, the names that are allowed. Else the labels as
-    they are found, in order."""
+    """Names of the classes 0, 1, ... of IDX files; for other files, the allowed labels. Default: the labels
+    found, sorted."""
     picture_size: NonNegativeInt = 0
-    """Height and width that pictures are brought to: the shorter side is scaled to it, the longer one cropped
-    in the middle. 0: the first training picture's shorter side."""
+    """Height and width that images are resized to, in pixels: the shorter side is scaled to it, the longer
+    one cropped to its centre. 0: the shorter side of the first training image."""
     channels: Literal["auto", "grey", "colour"] = "auto"
-    """Bring pictures to one channel or to three; "auto": as the first training picture is."""
+    """Convert images to greyscale or to colour; "auto": as the first training image."""
     valid_fraction: float = Field(0.1, gt=0, lt=1)
-    """Part of the training pictures held out for validation where none are named (at most 5,000)."""
+    """Fraction of the training images held out for validation without validation images (at most 5,000)."""
     seed: int = 1
-    """Chooses what is held out, and draws what is generated; trainings that differ in training.seed alone see
-    the same pictures."""
+    """Seeds the choice of validation images and the generated ones, independently of training.seed."""
     max_pictures: NonNegativeInt = 0
-    """Train on at most so many pictures, spread over all; 0: on all."""
+    """Maximum number of training images, sampled evenly; 0: all."""
     cache: str = ""
-    """Folder of prepared pictures; default: the user's cache folder."""
+    """Folder of prepared data; default: the user's cache folder."""
 
     _class_names = field_validator("class_names")(distinct)
 
 
 class AugmentationSettings(Settings):
-    """How chance changes training pictures, each epoch anew; those of validation stay what they are."""
+    """Augmentation of the training images, random in each epoch; validation images are not augmented."""
 
     crop: float = Field(0.0, ge=0, lt=1)
-    """Crop a part of the picture: at random moved by up to this part of its size, edges black, and zoomed by
-    a factor up to 1 / (1 - crop / 2)."""
+    """Random crop: shift by up to this fraction of the size, filling with black, and zoom in by a factor of
+    up to 1 / (1 - crop / 2)."""
     flip: bool = False
-    """Mirror every other picture, left to right."""
+    """Mirror half of the images left to right, at random."""
     operations: NonNegativeInt = 0
-    """RandAugment (Cubuk et al. 2020): how many of its operations are made on a picture; the paper: 2."""
+    """RandAugment (Cubuk et al. 2020): operations applied to an image; the paper: 2."""
     magnitude: float = Field(0.3, ge=0, le=1)
-    """RandAugment: their strength."""
+    """RandAugment: magnitude of the operations."""
     erase: float = Field(0.0, ge=0, le=1)
-    """Random erasing (Zhong et al. 2020): chance that a rectangle of 2 to 33 % is replaced by noise."""
+    """Random erasing (Zhong et al. 2020): probability of replacing a rectangle of 2 to 33 % by noise."""
     mixup: float = Field(0.0, ge=0, le=1)
-    """mixup (Zhang et al. 2018): alpha of the Beta distribution by which pictures are mixed; 0: never."""
+    """mixup (Zhang et al. 2018): alpha of the Beta distribution of the mixing ratio; 0: no mixup."""
 
 
 class TrainingSettings(AugmentationSettings, OptimisationSettings):
-    """How the weights are found, and how chance changes the pictures meanwhile, each epoch anew."""
+    """Augmentation, optimiser, learning-rate schedule, batch size, checkpoint averaging and hardware."""
 
     batch_pictures: PositiveInt = 128
-    """Pictures a batch."""
+    """Batch size: images per batch."""
 
 
 class ValidationSettings(ValidationSchedule):
-    """How a run is watched, and when it stops."""
+    """Validation, model selection and early stopping."""
 
     metric: Literal["accuracy", "f1", "loss"] = "accuracy"
-    """What "best" means; f1 is the mean over classes, loss the negative log-likelihood a picture."""
+    """Metric that selects the best checkpoint; f1: macro-averaged F1; loss: negative log-likelihood per
+    image."""
     max_pictures: PositiveInt = 5000
-    """Validate on at most so many pictures."""
+    """Maximum number of validation images."""
 
 
 SECTIONS: Mapping[str, type[Settings]] = {
@@ -92,4 +92,4 @@ SECTIONS: Mapping[str, type[Settings]] = {
     "training": TrainingSettings,
     "validation": ValidationSettings,
 }
-"""The sections of a recipe, besides the model's own."""
+"""The sections of a recipe, except the model's."""
