@@ -172,7 +172,7 @@ def test_what_cannot_be_loaded_is_told(tmp_path: Path, trained: Path, words: Tok
         multihead.load()
     with pytest.raises(UserError, match="no such run folder"):
         multihead.load(tmp_path / "nowhere")
-    with pytest.raises(UserError, match="trained for translating and not for writing texts"):
+    with pytest.raises(UserError, match="trained for translation and not for text generation"):
         multihead.load(trained, task="language")
     sizes = {**SMALL, "vocab_size": words.vocab_size, "context": 11}
     gpt = made(tmp_path / "gpt", "gpt", words, sizes)

@@ -212,5 +212,5 @@ def test_shown_texts_that_are_longer_than_the_model_are_shortened(folder: Path, 
 
 
 def test_two_classes_of_one_name_are_refused(folder: Path) -> None:
-    with pytest.raises(UserError, match=r"class_names.*'x' twice"):
+    with pytest.raises(UserError, match=r"class_names.*'x' is repeated"):
         tuning(folder, **{"data.class_names": '["x", "x"]'})

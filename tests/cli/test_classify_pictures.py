@@ -112,7 +112,7 @@ def test_accuracy_f1_and_confusions_of_test_sets(capfdbinary: Captured, trained:
 def test_a_damaged_picture_ends_with_one_clear_error(capfdbinary: Captured, trained: Path) -> None:
     file = trained / "cut.png"
     file.write_bytes((trained / "test" / "dark" / "0.png").read_bytes()[:45])
-    assert f"{file}: the picture is damaged or cut off" in fail(
+    assert f"{file}: the image is damaged or truncated" in fail(
         capfdbinary, "classify", trained / "run", file
     )
 
@@ -121,7 +121,7 @@ def test_a_damaged_picture_ends_with_one_clear_error(capfdbinary: Captured, trai
     ("arguments", "fact"),
     [
         ([], "what shall be classified?"),
-        (["none.png"], "none.png: no such picture"),
+        (["none.png"], "none.png: no such image"),
         (["a.png", "--tests"], "what shall be classified?"),
         (["--labelled", "none"], "none: no such file or folder"),
     ],
@@ -144,4 +144,4 @@ def test_a_picture_is_looked_into(capfdbinary: Captured, trained: Path, tmp_path
     assert [len(row) for head in listed["attention"][0]["weights"] for row in head] == [5] * 10
     run(capfdbinary, "inspect", trained / "run", picture, "-o", tmp_path / "a.svg")
     assert "rollout to 1" in (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert "no such picture" in fail(capfdbinary, "inspect", trained / "run", trained / "none.png")
+    assert "no such image" in fail(capfdbinary, "inspect", trained / "run", trained / "none.png")

@@ -177,7 +177,7 @@ def test_the_nearest_picture_is_the_one_that_differs_least() -> None:
         (["red", "-o", "grid.psd"], "grid.psd: not a name of a picture file that can be written"),
         (["red", "-o", "grid.xbm"], "not a name of a picture file"),
         (["red", "--scale", "-1"], "--scale: -1 times as large"),
-        (["red", "--complete", "none.png"], "none.png: no such picture"),
+        (["red", "--complete", "none.png"], "none.png: no such image"),
         (["red", "--guidance", "-1"], "it must be a number of at least 0"),
     ],
 )

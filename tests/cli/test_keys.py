@@ -55,7 +55,7 @@ def test_help_lists_every_key_with_meaning_and_default(capsys: pytest.CaptureFix
     for key in _keys.spellings(ALL):
         assert f"  {key} " in told
     words = " ".join(told.split())
-    assert "Gradient norm is clipped to this; 0: never. [1.0]" in words
+    assert "Maximum gradient norm; larger gradients are clipped. 0: no clipping. [1.0]" in words
     assert "One of bpe, unigram, wordpiece, chars, words, spaced. [bpe]" in words
 
 

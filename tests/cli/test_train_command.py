@@ -146,5 +146,5 @@ def test_one_matrix_for_two_vocabularies_is_refused_before_the_corpus_is_opened(
 def test_a_key_with_a_wrong_value_is_named_once(capfdbinary: Captured) -> None:
     told = fail(capfdbinary, "train", "multi30k-de-en", "--search.beam_size", "many")
     assert told.strip() == (
-        'multihead: --search.beam_size: "many" is given, but it must be a whole number of at least 1'
+        'multihead: --search.beam_size: "many" is given, but it must be an integer of at least 1'
     )

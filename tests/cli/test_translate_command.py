@@ -188,7 +188,7 @@ def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Cap
         (["RUN", "--beam-sise", "3"], 'unknown option "--beam-sise". Did you mean "--beam-size"?'),
         (["RUN", "--search.beam_sise", "3"], 'Did you mean "search.beam_size"?'),
         (["RUN", "--training.steps", "5"], 'unknown option "--training.steps"'),
-        (["RUN", "--beam-size", "none"], "it must be a whole number"),
+        (["RUN", "--beam-size", "none"], "it must be an integer"),
         (["RUN", "--beam-size", "3", "--n-best", "5"], "n_best 5 is larger than the beam, 3"),
         (["RUN", "--device", "abacus"], 'no device "abacus" here'),
         (["RUN", "-i", "nowhere.de"], "nowhere.de: no such file"),

@@ -182,9 +182,7 @@ def test_one_matrix_for_two_vocabularies_is_refused_before_data_is_read() -> Non
         ('model.kind = "bert"\n', 97),
     ],
 )
-def test_inputs_longer_than_the_positions_are_refused_before_data_is_read(
-    recipe: str, allowed: int
-) -> None:
+def test_inputs_longer_than_the_positions_are_refused_before_data_is_read(recipe: str, allowed: int) -> None:
     given = {"model.max_positions": "97"}
     with pytest.raises(UserError, match=r"data\.max_length: inputs of up to 98 tokens, but the model has 97"):
         refuse_contradictions(from_toml(recipe, overrides={**given, "data.max_length": str(allowed + 1)}))

@@ -95,7 +95,7 @@ def test_a_dry_run_and_fine_tuning_fit_too(tmp_path: Path, small: Make, trained:
 
 
 def test_a_command_for_translators_says_what_to_use(trained: Path) -> None:
-    with pytest.raises(UserError, match=r'"gpt", trained for writing texts .*`multihead generate'):
+    with pytest.raises(UserError, match=r'"gpt", trained for text generation .*`multihead generate'):
         Translator.load(trained)
 
 

@@ -117,7 +117,7 @@ MEMBER = 'recipe = "quickstart"\n[[members]]\nname = "a"\n'
         ('[[members]]\nname = "a"\n', "member a: it names no recipe, nor does the sweep"),
         (
             'recipe = "nowhere"\n[[members]]\nname = "a"\n',
-            'mine.toml: member a: there is no recipe "nowhere"',
+            'mine.toml: member a: no recipe "nowhere"',
         ),
         (
             'recipe = "quickstart"\n[[members]]\nname = "../a"\n',

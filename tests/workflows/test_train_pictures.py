@@ -103,9 +103,7 @@ def test_a_trained_run_tells_dark_from_bright(tmp_path: Path, pictures: Path) ->
         assert list(guess.probabilities.values()) == sorted(guess.probabilities.values(), reverse=True)
     scores = classifier.measure(listed(("test",), pictures, "data.tests.test"))
     assert scores.confusion.tolist() == [[5, 0], [0, 5]]
-    with pytest.raises(
-        UserError, match="trained for telling pictures apart and not for translating"
-    ) as caught:
+    with pytest.raises(UserError, match="trained for image classification and not for translation") as caught:
         Translator.load(tmp_path / "run")
     assert "multihead classify" in str(caught.value)
 

@@ -36,13 +36,13 @@ def draw_digits(count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.in
 
     Position, rotation, slant, scale, stroke points, pen width and background noise are random.
     """
-    chance = _Chance(randomness.derive(seed, "digits"))
+    uniform = _Uniform(randomness.derive(seed, "digits"))
     labels_N = np.arange(count) % len(_STROKES)
-    pictures = [_drawn(_STROKES[label], chance) for label in labels_N]
+    pictures = [_drawn(_STROKES[label], uniform) for label in labels_N]
     return np.stack(pictures), labels_N.astype(np.int64)
 
 
-class _Chance:
+class _Uniform:
     """Uniform random numbers from raw bits, which NumPy keeps stable between versions (NEP 19)."""
 
     def __init__(self, seed: int) -> None:
@@ -53,21 +53,21 @@ class _Chance:
         return low + (high - low) * (raw >> np.uint64(11)).astype(np.float64).reshape(shape) * 2.0**-53
 
 
-def _drawn(strokes: list[list[tuple[float, float]]], chance: _Chance) -> NDArray[np.uint8]:
-    turn, slant = chance.between(-0.25, 0.25, 2)
-    width, height = chance.between(0.75, 1.0, 2)
-    moved = chance.between(-0.1, 0.1, 2)
-    pen = chance.between(0.045, 0.085, 1)[0]
+def _drawn(strokes: list[list[tuple[float, float]]], uniform: _Uniform) -> NDArray[np.uint8]:
+    turn, slant = uniform.between(-0.25, 0.25, 2)
+    width, height = uniform.between(0.75, 1.0, 2)
+    moved = uniform.between(-0.1, 0.1, 2)
+    pen = uniform.between(0.045, 0.085, 1)[0]
     matrix = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     matrix = matrix @ np.array([[width, slant], [0.0, height]])
     ink = np.zeros((SIZE, SIZE))
     for stroke in strokes:
         points = np.array(stroke) - 0.5
-        points = (points + chance.between(-0.03, 0.03, len(points), 2)) @ matrix.T + 0.5 + moved
+        points = (points + uniform.between(-0.03, 0.03, len(points), 2)) @ matrix.T + 0.5 + moved
         for start, end in pairwise(points):
             ink = np.maximum(ink, (pen + 0.5 / SIZE - _distance(start, end)) * SIZE)
-    paper = chance.between(0.0, 0.25, SIZE, SIZE)
-    shade = np.maximum(ink.clip(0, 1) * chance.between(0.7, 1.0, 1), paper)
+    paper = uniform.between(0.0, 0.25, SIZE, SIZE)
+    shade = np.maximum(ink.clip(0, 1) * uniform.between(0.7, 1.0, 1), paper)
     return (shade * 255).round().astype(np.uint8)
 
 

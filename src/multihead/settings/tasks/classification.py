@@ -28,7 +28,7 @@ class DataSettings(Settings):
     tests: dict[str, tuple[str, ...]] = Field({})
     """Test sets for `multihead classify RUN --tests`: name = ["file", ...]."""
     valid_fraction: float = Field(0.05, gt=0, lt=1)
-    """Fraction of the texts held out for validation without validation files; equal texts stay together."""
+    """Fraction of the texts held out for validation by default; equal texts stay together."""
     seed: int = 1
     """Seeds the choice of validation data, independently of training.seed."""
     text_field: str = "text"

@@ -24,7 +24,7 @@ class DataSettings(Settings):
     valid_files: tuple[str, ...] = ()
     """Validation file(s). Default: hold out the end of the text."""
     valid_fraction: float = Field(0.1, gt=0, lt=1)
-    """Fraction of the text, at its end, held out for validation without validation files."""
+    """Fraction of the text, at its end, held out for validation by default."""
     documents: Literal["file", "line"] = "file"
     """Documents: whole files, or single lines; an end token separates them."""
     encoding: str = "utf-8"

@@ -24,7 +24,7 @@ class DataSettings(Settings):
     valid_files: tuple[str, ...] = ()
     """Validation file(s). Default: hold out part of the texts."""
     valid_fraction: float = Field(0.01, gt=0, lt=1)
-    """Fraction of the texts held out for validation without validation files; equal texts stay together."""
+    """Fraction of the texts held out for validation by default; equal texts stay together."""
     seed: int = 1
     """Seeds the choice of validation data, independently of training.seed."""
     text_field: str = ""
@@ -58,7 +58,7 @@ class TokenizerSettings(Settings):
     split_digits: bool = False
     """Make every digit a token of its own."""
     file: str = ""
-    """A tokenizer.json to use instead of training one; take it from a run folder, so that it has [MASK]."""
+    """A tokenizer.json to use instead of training one; [MASK] is added if it is missing."""
 
 
 class ValidationSettings(ValidationSchedule):

@@ -41,7 +41,7 @@ class DataSettings(Settings):
     channels: Literal["auto", "grey", "colour"] = "auto"
     """Convert images to greyscale or to colour; "auto": as the first training image."""
     valid_fraction: float = Field(0.1, gt=0, lt=1)
-    """Fraction of the training images held out for validation without validation images (at most 5,000)."""
+    """Fraction of the training images held out for validation by default (at most 5,000)."""
     seed: int = 1
     """Seeds the choice of validation images and the generated ones, independently of training.seed."""
     max_pictures: NonNegativeInt = 0

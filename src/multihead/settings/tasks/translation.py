@@ -45,7 +45,7 @@ class DataSettings(Settings):
     lowercase: bool = False
     """Lower-case all text, in training and in use."""
     valid_fraction: float = Field(0.01, gt=0, lt=1)
-    """Fraction of the training pairs held out for validation without validation files (50 to 2,000 pairs)."""
+    """Fraction of the training pairs held out for validation by default (50 to 2,000 pairs)."""
     seed: int = 1
     """Seeds the choice of validation data, independently of training.seed."""
     max_chars: PositiveInt = 5000
