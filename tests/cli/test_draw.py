@@ -169,9 +169,9 @@ def test_the_nearest_picture_is_the_one_that_differs_least() -> None:
     ("arguments", "fact"),
     [
         ([], "a run folder and a caption are needed"),
-        (["purple above red"], "the model does not know: purple"),
-        ([" "], "no words"),
-        (["red above red above red above red"], "tokens are more than a caption may have"),
+        (["purple above red"], "words not in the vocabulary: purple"),
+        ([" "], "empty caption"),
+        (["red above red above red above red"], "tokens; the model accepts at most"),
         (["red", "-n", "0"], "0 pictures"),
         (["red", "-o", "grid.txt"], "not a name of a picture file"),
         (["red", "-o", "grid.psd"], "grid.psd: not a name of a picture file that can be written"),
@@ -201,4 +201,4 @@ def test_a_caption_is_looked_into(
     assert listed["words"][:4] == ["[begin]", "red", "above", "blue"]
     run(capfdbinary, "inspect", trained, "red above blue", "-o", tmp_path / "a.svg")
     assert "3: above" in (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert "does not know: cat" in fail(capfdbinary, "inspect", trained, "red cat")
+    assert "words not in the vocabulary: cat" in fail(capfdbinary, "inspect", trained, "red cat")

@@ -59,8 +59,8 @@ def test_a_prompt_is_read_from_standard_input(
     ("arguments", "told"),
     [
         (["-n", "0"], "--number: 0 texts. Ask for at least one."),
-        (["--prompt", "Kätzchen"], "does not know 'K' 'ä' 'z' 'h' 'e'"),
-        (["--prompt", "cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
+        (["--prompt", "Kätzchen"], "characters not in the vocabulary: 'K' 'ä' 'z' 'h' 'e'"),
+        (["--prompt", "cat sat cat sat"], "15 tokens; the context length is 11"),
         (["--temperature", "-1"], "--search.temperature"),
         (["--beam-size", "3"], 'unknown option "--beam-size"'),
     ],
@@ -87,7 +87,7 @@ def test_a_text_is_looked_into(trained: Path, tmp_path: Path, capfdbinary: Captu
     assert [len(head) for head in listed["attention"][0]["weights"]] == [6, 6]
     for arguments, told in [
         (["cat", "--target", "sat"], "a language model has no other side"),
-        (["cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
+        (["cat sat cat sat"], "15 tokens; the context length is 11"),
         (["cat", "--layer", "7"], "there is no layer 7"),
         ([""], "there is no text to look at"),
     ]:

@@ -85,5 +85,5 @@ def test_layers_that_would_make_the_page_large_are_left_out_and_told(monkeypatch
 
 
 def test_a_caption_with_unknown_words_is_refused() -> None:
-    with pytest.raises(UserError, match="does not know: cat"):
+    with pytest.raises(UserError, match="words not in the vocabulary: cat"):
         paint(looking.artist(), "a green cat")

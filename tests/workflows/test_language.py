@@ -180,9 +180,9 @@ def test_what_may_be_the_beginning_of_a_stop_is_held_back() -> None:
 
 
 def test_a_bad_prompt_is_refused() -> None:
-    with pytest.raises(UserError, match=r"prompt: the model does not know 'Ä' '가'"):
+    with pytest.raises(UserError, match=r"prompt: characters not in the vocabulary: 'Ä' '가'"):
         writer().write("catÄ가Ä")
-    with pytest.raises(UserError, match=r"prompt: 12 tokens are more than the model sees at once \(11\)"):
+    with pytest.raises(UserError, match=r"prompt: 12 tokens; the context length is 11"):
         writer().write("t" * 12)
     assert len("".join(writer("none").write("t" * 12, SearchSettings(max_tokens=3, temperature=1.0)))) == 3
 

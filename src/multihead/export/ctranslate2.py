@@ -22,7 +22,7 @@ from multihead.batch import PairBatch, Source
 from multihead.engines.parts import keys_of_every_head, stacked
 from multihead.errors import UserError
 from multihead.export.folder import refuse_used, write_folder
-from multihead.generation.translator import MOST_PIECES
+from multihead.generation.translator import DEFAULT_LIMIT
 from multihead.nn.description import (
     AttentionSpec,
     EncoderDecoderSpec,
@@ -49,7 +49,7 @@ SENTENCES, LENGTH = 5, 3
 """The example that :func:`verify` scores."""
 TOLERANCE = 0.01
 """Of a sentence's log-probability; float32 in two libraries differs by less than a thousandth."""
-POSITIONS = MOST_PIECES + 256
+POSITIONS = DEFAULT_LIMIT + 256
 """Rows of the table of positions where the model has no limit: our longest line, and room for its output."""
 
 
