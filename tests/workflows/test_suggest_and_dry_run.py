@@ -111,7 +111,7 @@ def test_a_dry_run_tells_what_a_training_would_be_and_leaves_nothing(
     assert found.parameters > 1000
     assert found.batches_an_epoch >= 2
     assert found.epochs == pytest.approx(100 / found.batches_an_epoch)
-    assert found.dtype == hardware.format_in_training("auto", torch.device("cpu"))
+    assert found.dtype == hardware.training_precision("auto", torch.device("cpu"))
     assert found.hours > 0
     assert found.peak_memory > 50 << 20
     assert not list(tmp_path.iterdir())

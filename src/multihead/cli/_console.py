@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from multihead.errors import UserError
-from multihead.terminal import harmless
+from multihead.terminal import escape_unprintable
 
 NOTES = 20
 """Lines that were cut or not translated that are told one by one; the others are counted."""
@@ -39,7 +39,7 @@ def _console(*, stderr: bool) -> Console:
 
 def tell_error(error: UserError) -> None:
     """Print one line about what the user can put right."""
-    messages().print(Text.assemble(("multihead: ", "bold red"), harmless(str(error))))
+    messages().print(Text.assemble(("multihead: ", "bold red"), escape_unprintable(str(error))))
 
 
 def program() -> str:

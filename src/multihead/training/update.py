@@ -46,7 +46,7 @@ class Updater:
     ) -> None:
         self.model, self.optimizer, self.settings, self.device = model, optimizer, settings, device
         self.dtype = hardware.pick_dtype(settings.precision, device)
-        self.in_bytes = hardware.trains_in_bytes(settings.precision, device)
+        self.in_bytes = hardware.trains_in_int8(settings.precision, device)
         loss: LossFunction = model.loss  # type: ignore[assignment]
         # The method is compiled, not the module, so that the names of the weights stay what they are.
         self.loss = compiled(loss) if settings.compile else loss

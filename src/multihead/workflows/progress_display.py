@@ -16,7 +16,7 @@ from torch import nn
 from multihead import hardware
 from multihead.recipe import Recipe
 from multihead.settings import Settings, tasks
-from multihead.terminal import harmless
+from multihead.terminal import escape_unprintable
 
 PATIENCE = 10.0
 """Seconds between two plain lines about one stage of preparation."""
@@ -61,7 +61,7 @@ class ProgressDisplay:
     def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
         """Say what the data has turned out to be."""
         for line in told:
-            self.console.print(harmless(line))
+            self.console.print(escape_unprintable(line))
 
     # --- training -----------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class ProgressDisplay:
         """Say what is trained on what."""
         self._steps, self._unit = recipe.training.steps, tasks.speed_unit(recipe.task)
         size = sum(parameter.numel() for parameter in model.parameters())
-        machine = f"{device.type}, {hardware.format_in_training(recipe.training.precision, device)}"
+        machine = f"{device.type}, {hardware.training_precision(recipe.training.precision, device)}"
         if device.type == "cpu":
             threads = torch.get_num_threads()
             machine += f", {threads} thread{'s' if threads > 1 else ''}"
@@ -110,7 +110,7 @@ class ProgressDisplay:
 
     def say(self, text: str) -> None:
         """Print some lines, set in; on a terminal also where they are too long for it."""
-        text = harmless(text, keep="\n\t")
+        text = escape_unprintable(text, keep="\n\t")
         if self.console.is_terminal:
             self.console.print(Padding(Text(text), (0, 0, 1, 2), expand=False), soft_wrap=False)
         else:

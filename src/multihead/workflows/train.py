@@ -58,7 +58,7 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     device = hardware.pick_device(settings.device)
     if Run.exists(folder):
         refuse_at_once(Run.open(folder).recipe, recipe, place=str(folder))
-    products = hardware.format_in_training(settings.precision, device)
+    products = hardware.training_precision(settings.precision, device)
     beginning = Run.open(init) if init else None
     made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
     observer.prepared(made.told, made.tokens_an_epoch)

@@ -79,7 +79,7 @@ def batches(
 def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
     if device.type == "cuda":
         return GPU_SHAPES
-    return FREE if hardware.trains_in_bytes(precision, device) else CPU_SHAPES
+    return FREE if hardware.trains_in_int8(precision, device) else CPU_SHAPES
 
 
 def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
