@@ -82,7 +82,7 @@ def _address(library: ctypes.CDLL | None, name: str, level: str, number_format: 
 _library, LEVELS = _load()
 _level = LEVELS[0] if LEVELS else ""
 ON = bool(_level)
-"""Whether native kernels are in use; ``suits`` says for which tensors."""
+"""True while native kernels are in use; ``suits`` says for which tensors."""
 
 
 def level() -> str:

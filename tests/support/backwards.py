@@ -1,4 +1,4 @@
-"""A task that is learned in seconds: write a string backwards. And a training of it in a folder."""
+"""String reversal, a task that is learned in seconds, and a training run for it."""
 
 import random
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from multihead.settings import TrainingSettings, ValidationSettings
 from multihead.training import Outcome, Training, Validation
 
 PAD, BOS, EOS, FIRST = 0, 2, 3, 4
-"""Ids of the special symbols, and of the first letter."""
+"""Ids of the special symbols and of the first letter."""
 LETTERS = 7
 V = FIRST + LETTERS
 
 
 def strings(count: int, longest: int, seed: int) -> list[list[int]]:
-    """Different strings of 1 to ``longest`` letters, each length equally often as far as there are any."""
+    """Return distinct random strings of 1 to ``longest`` letters."""
     chance, found = random.Random(seed), dict[tuple[int, ...], None]()
     while len(found) < count:
         length = chance.randint(1, longest)
@@ -31,12 +31,12 @@ def strings(count: int, longest: int, seed: int) -> list[list[int]]:
 
 
 def pairs_of(sources: list[list[int]]) -> PairList:
-    """Each string with itself written backwards."""
+    """Pair each string with its reversal."""
     return PairList(sources, [string[::-1] for string in sources])
 
 
 def small_transformer(**changed: object) -> Transformer:
-    """A Transformer that is the same at every call."""
+    """Return a small Transformer, the same at every call."""
     given: dict[str, object] = {"d_model": 24, "d_ff": 37, "num_layers": 1, "num_heads": 3, "dropout": 0.1}
     settings = Settings.model_validate({"source_vocab": V, "target_vocab": V} | given | changed)
     torch.manual_seed(5)
@@ -44,7 +44,7 @@ def small_transformer(**changed: object) -> Transformer:
 
 
 def mean_loss(model: nn.Module, pairs: PairList) -> float:
-    """The negative log-likelihood a token, in fp32."""
+    """Return the negative log-likelihood per token, in fp32."""
     total, tokens = 0.0, 0
     loss: Callable[[PairBatch, int], Any] = model.loss  # type: ignore[assignment]
     device = next(model.parameters()).device
@@ -55,20 +55,20 @@ def mean_loss(model: nn.Module, pairs: PairList) -> float:
 
 
 class Silent:
-    """An observer that keeps what it was told."""
+    """An observer that records its events."""
 
     def __init__(self) -> None:
         self.updates: list[dict[str, Any]] = []
         self.validations: list[dict[str, Any]] = []
         self.samples: list[str] = []
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         pass
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         self.updates.append(event)
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         self.validations.append(event)
         self.samples.append(samples)
 
@@ -83,7 +83,7 @@ def training_in(
     settings: dict[str, object] | None = None,
     validation: dict[str, object] | None = None,
 ) -> Training:
-    """A training in a folder; what was saved there goes on. Without further words: 20 steps of fp32."""
+    """Return a training run in a folder, resumed from what is saved there; by default 20 steps in fp32."""
     folder.mkdir(parents=True, exist_ok=True)
     model = model or small_transformer()
     data = pairs or pairs_of(strings(211, 9, seed=1))
@@ -121,7 +121,7 @@ def training_in(
 
 
 def fit(training: Training) -> Outcome:
-    """Train, and let the folder go however that ends, as the end of a process does."""
+    """Train, and release the folder in any case, as the end of a process does."""
     with training.run:
         return training.fit()
 
@@ -130,7 +130,7 @@ TIMED = {"seconds", "tokens_per_second", "eta_seconds"}
 
 
 def contents(folder: Path) -> dict[str, object]:
-    """What a training left in its folder, without times: two trainings that did the same have the same."""
+    """Return the content of a run folder without timings, equal for two runs that computed the same."""
     run = Run(folder)
     found: dict[str, object] = {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -141,6 +141,6 @@ def contents(folder: Path) -> dict[str, object]:
         if name.startswith("state-"):
             tensors, meta = run.load_tensors(name)
             found[name] = {key: value.numpy().tobytes() for key, value in tensors.items()}
-            found[f"{name} meta"] = meta | {"seconds": 0, "untold": {**meta["untold"], "seconds": 0}}
+            found[f"{name} meta"] = meta | {"seconds": 0, "unlogged": {**meta["unlogged"], "seconds": 0}}
     events = [{key: e[key] for key in e.keys() - TIMED} for e in run.metrics()]
     return found | {"events": events}

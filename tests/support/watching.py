@@ -27,13 +27,13 @@ class Silent:
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
         self.began_at = step
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         pass
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         self.updates.append(event)
         self.objection(event)
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         self.validations.append(event)
         self.objection(event)

@@ -44,9 +44,9 @@ def shown(width: int, *, terminal: bool) -> str:
         watcher.preparing("encoding", 9_000, 29_000)
         watcher._steps = 100_000
         updated: dict[str, Any] = dict(UPDATE)
-        watcher.updated(updated)
+        watcher.on_log(updated)
         watcher._bars.refresh()
-        watcher.validated(dict(VALIDATION), SAMPLES)
+        watcher.on_validation(dict(VALIDATION), SAMPLES)
     return out.getvalue()
 
 
@@ -103,7 +103,7 @@ def test_what_a_file_holds_does_not_command_the_terminal() -> None:
     console = Console(file=out, force_terminal=False, markup=False)
     with ProgressDisplay(console) as watcher:
         watcher.prepared(["classes: a\033]0;owned\a"], 1)
-        watcher.validated(dict(VALIDATION), "source  x\033[2J\noutput  \r y\tz")
+        watcher.on_validation(dict(VALIDATION), "source  x\033[2J\noutput  \r y\tz")
     assert not set(out.getvalue()) & set("\033\a\r")
     assert r"a\x1b]0;owned\x07" in out.getvalue()
     assert "\n  output  \\x0d y" in out.getvalue()

@@ -26,7 +26,7 @@ def test_a_training_reports_at_validations_while_that_is_cheap_and_at_its_end(
     seen: list[str] = []
 
     class Watching(Silent):
-        def validated(self, event: dict[str, Any], samples: str) -> None:
+        def on_validation(self, event: dict[str, Any], samples: str) -> None:
             seen.append(report.read_text(encoding="utf-8"))
 
     train(small(), tmp_path / "run", Watching())

@@ -15,7 +15,7 @@ from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.training import optimizers
-from multihead.training.cuda_graphs import updater
+from multihead.training.cuda_graphs import make_updater
 from multihead.workflows.tasks import ready
 from multihead.workflows.train import Observer, new_model
 
@@ -71,7 +71,7 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
     made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
     recipe = made.recipe
     model = new_model(recipe, device, beginning).train()
-    trained = updater(model, optimizers.make_optimizer(model, settings), settings, device)
+    trained = make_updater(model, optimizers.make_optimizer(model, settings), settings, device)
     stream = made.stream(Position())
     largest = stream.largest()
     trained.update(1, [largest])
@@ -81,11 +81,11 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
     making = 0.0 if device.type == "cuda" else time.perf_counter() - began
     for batch in 2 * batches if device.type == "cuda" else []:
         trained.update(1, [batch])
-    trained.settle()
+    trained.synchronize()
     began = time.perf_counter()
     for batch in batches:
         trained.update(2, [batch])
-    trained.settle()
+    trained.synchronize()
     seconds = making + time.perf_counter() - began
     tokens = sum(batch.tokens for batch in batches)
     an_epoch = stream.batches_an_epoch()

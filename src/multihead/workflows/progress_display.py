@@ -79,11 +79,11 @@ class ProgressDisplay:
             self.console.print(f"going on after step {step:,} of {self._steps:,}")
         self._bars.show("training", step, self._steps, "")
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         """Move the bar."""
         self._bars.show("training", step, self._steps, self._stand(step))
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         """Show where the training stands."""
         step, self._left = event["step"], f"{duration(event['eta_seconds'])} left"
         facts = [
@@ -99,7 +99,7 @@ class ProgressDisplay:
     def _stand(self, step: int) -> str:
         return f"{step:,}/{self._steps:,}  {self._left}"
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         """Print what validation gave, and the sample translations."""
         heading = Text(f"step {event['step']:,}", style="bold")
         heading.append(f"  {told(event)}", style="not bold")

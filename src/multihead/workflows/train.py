@@ -174,16 +174,16 @@ class _Drawing:
         self.run, self.observer, self.parameters = run, observer, parameters
         self._next = 0.0
 
-    def stepped(self, step: int) -> None:
-        self.observer.stepped(step)
+    def on_step(self, step: int) -> None:
+        self.observer.on_step(step)
 
-    def updated(self, event: dict[str, Any]) -> None:
-        self.observer.updated(event)
+    def on_log(self, event: dict[str, Any]) -> None:
+        self.observer.on_log(event)
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         began = time.monotonic()
         if began >= self._next:
             draw(self.run, self.parameters)
             ended = time.monotonic()
             self._next = ended + DRAWN * (ended - began)
-        self.observer.validated(event, samples)
+        self.observer.on_validation(event, samples)

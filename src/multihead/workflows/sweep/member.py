@@ -116,13 +116,13 @@ class _Observer:
     def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         pass
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         pass
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         pass
 
     def numbers(self, outcome: Outcome) -> dict[str, float]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from multihead import recipe as recipes
 from multihead.cores import usable_cores
 from multihead.run import files
-from multihead.training.interrupt import watched
+from multihead.training.interrupt import interruptible
 from multihead.workflows.sweep import member as member_process
 from multihead.workflows.sweep.plan import Member, Sweep
 
@@ -63,11 +63,11 @@ def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) 
     waiting = deque(row.member for row in rows.values() if row.state == "waiting")
     running: dict[str, subprocess.Popen[bytes]] = {}
     files.make_folder(folder)
-    with watched() as interrupt:
+    with interruptible() as interrupt:
         asked = False
         try:
             while waiting or running:
-                if interrupt.asked and not asked:
+                if interrupt.requested and not asked:
                     asked = True
                     waiting.clear()
                     for process in running.values():

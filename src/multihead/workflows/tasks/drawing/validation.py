@@ -42,7 +42,7 @@ class Validator:
         metrics = self._seen_again(model)
         if step <= model.settings.dvae_steps:  # type: ignore[union-attr, operator]
             metrics |= {"loss": metrics["reconstruction"], "accuracy": 0.0, "exact": 0.0}
-            return Validation(metrics, judged=False)
+            return Validation(metrics, selectable=False)
         metrics |= self._likelihood(model, step)
         right_Nn, true_Nn = self._right(model)
         shape_Nn = true_Nn != true_Nn.mode(dim=1, keepdim=True).values
