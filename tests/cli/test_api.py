@@ -70,7 +70,7 @@ def test_a_run_is_loaded_and_translates(trained: Path) -> None:
 
 @pytest.mark.parametrize("precision", ["float32", "int4", ""])
 def test_a_precision_that_there_is_not_is_refused(trained: Path, precision: Any) -> None:
-    with pytest.raises(UserError, match=f"no precision '{precision}'. Say auto, fp32, bf16 or int8"):
+    with pytest.raises(UserError, match=f"no precision '{precision}'. Use auto, fp32, bf16 or int8"):
         multihead.load(trained, precision=precision)
 
 

@@ -171,7 +171,7 @@ def test_a_text_with_gaps_and_a_text_with_a_class_are_looked_into(
 def test_bad_input_is_told(pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured) -> None:
     assert "no [MASK] in the text" in fail(capfdbinary, "fill", pretrained, "the cat")
     long = "the [MASK] " + "cat " * 40
-    assert "more than the model can read (30)" in fail(capfdbinary, "fill", pretrained, long)
+    assert "tokens; the model accepts at most 30" in fail(capfdbinary, "fill", pretrained, long)
     assert f"Use it with `multihead classify {tuned}" in fail(capfdbinary, "fill", tuned, "the [MASK]")
     assert f"Use it with `multihead fill {pretrained}" in fail(capfdbinary, "classify", pretrained, "cat")
     (tmp_path / "odd.tsv").write_text("text\tlabel\ncat\t3\n", encoding="utf-8")
@@ -186,7 +186,7 @@ def test_other_sizes_than_those_begun_with_are_refused(
     told = fail_after_preparing(
         capfdbinary, "train", "nsmc-classify", *files, "--init", pretrained, "--run", folder / "x"
     )
-    assert "its model has other sizes" in told
+    assert "its weights do not fit this recipe's model" in told
 
 
 def fail_after_preparing(capture: Captured, *arguments: object) -> str:

@@ -152,7 +152,7 @@ def test_a_page_shows_what_is_drawn_beside_the_nearest_training_picture(
     run(capfdbinary, "draw", trained, "--page", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count("data:image/png;base64,") == 4 * (8 + 3)  # 13 pictures were seen and 3 were not
-    assert "Captions never seen" in page
+    assert "Captions not seen in training" in page
     assert "http" not in page
 
 
@@ -192,7 +192,7 @@ def test_a_caption_is_looked_into(
 ) -> None:
     out, _ = run(capfdbinary, "inspect", trained, "red above blue")
     assert [line.split()[0] for line in out.split("\n")[1:5]] == ["row"] * 4
-    assert "What the picture's rows take from the words of the caption" in out
+    assert "Attention of the picture's rows to the words of the caption" in out
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     given = ("--target", squares / "red-blue.png")
     run(capfdbinary, "inspect", trained, "red above blue", *given, "-o", page, "--json", numbers)

@@ -86,7 +86,7 @@ def test_a_text_is_looked_into(trained: Path, tmp_path: Path, capfdbinary: Captu
     assert listed["pieces"] == ["c", "a", "t", "␣", "1", "7"]
     assert [len(head) for head in listed["attention"][0]["weights"]] == [6, 6]
     for arguments, told in [
-        (["cat", "--target", "sat"], "a language model has no other side"),
+        (["cat", "--target", "sat"], "a language model takes no target"),
         (["cat sat cat sat"], "15 tokens; the context length is 11"),
         (["cat", "--layer", "7"], "there is no layer 7"),
         ([""], "there is no text to look at"),

@@ -10,7 +10,7 @@ from multihead.settings import Settings
 
 
 class Silent:
-    """An observer that remembers what it was told, and may object."""
+    """An observer that records events, and may raise an error on one."""
 
     def __init__(self, objection: Callable[[dict[str, Any]], None] | None = None) -> None:
         self.updates: list[dict[str, Any]] = []
@@ -18,13 +18,13 @@ class Silent:
         self.began_at: int | None = None
         self.objection = objection or (lambda event: None)
 
-    def preparing(self, stage: str, done: int, total: int | None) -> None:
+    def on_preparation(self, stage: str, done: int, total: int | None) -> None:
         pass
 
-    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
+    def on_data(self, summary: Sequence[str], tokens_per_epoch: int) -> None:
         pass
 
-    def begins(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
+    def on_start(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
         self.began_at = step
 
     def on_step(self, step: int) -> None:

@@ -2,7 +2,7 @@
 
 from multihead.cli import _console
 from multihead.training import Outcome
-from multihead.workflows.progress_display import duration, told
+from multihead.workflows.progress_display import format_duration, format_metrics
 
 
 def ending(outcome: Outcome, began: int, command: str) -> str:
@@ -19,8 +19,8 @@ def ending(outcome: Outcome, began: int, command: str) -> str:
         return f"interrupted after step {progress.step:,}; the same command goes on:\n  {again}"
     why = f" ({progress.stopped})" if progress.stopped else ""
     before = "nothing is left to do: " if began == progress.step else ""
-    spent = duration(progress.seconds)
+    spent = format_duration(progress.seconds)
     return (
         f"{before}finished after {progress.step:,} steps{why}, {spent} of training\n"
-        f"{outcome.chosen} weights: {told(outcome.metrics or {})}"
+        f"{outcome.chosen} weights: {format_metrics(outcome.metrics or {})}"
     )

@@ -26,7 +26,7 @@ from multihead.inspect.report import Compared, OnTest, RunFacts, compare_page
 from multihead.progress import OnProgress
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
-from multihead.workflows.compare import chosen_tests, compare_runs, fitting
+from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
 
 
@@ -54,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("no run folder is named", remedy="multihead compare RUN RUN -o report.html")
     for path in filter(None, (options.output, options.json)):
         files.check_file(path)
-    fit = fitting(options.runs)
-    tests, notes = chosen_tests(fit.folders, options.src, options.tgt, given)
+    fit = comparable_runs(options.runs)
+    tests, notes = requested_tests(fit.folders, options.src, options.tgt, given)
     with _told() as progress:
         compared = compare_runs(
             fit.folders,

@@ -30,10 +30,10 @@ from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (
     Evaluation,
     TestSet,
-    chosen_sets,
     compare,
     evaluate,
-    made_worse,
+    perturbed,
+    requested_test_sets,
 )
 
 
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
         run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
         lowercase |= recipe.data.lowercase
-        sets = sets or _with_worse(options, chosen_sets(recipe.data, options.src, options.tgt))
+        sets = sets or _with_worse(options, requested_test_sets(recipe.data, options.src, options.tgt))
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         hardware.keep_memory()
         translator = Translator.load(*folders, device=options.device, precision=options.precision)
@@ -117,7 +117,7 @@ def _with_worse(options: Options, sets: list[TestSet]) -> list[TestSet]:
         return sets
     if not 0 <= options.rate <= 1:
         raise UserError(f"--rate {options.rate:g}", remedy="A rate lies between 0 and 1.")
-    return [one for test in sets for one in (test, made_worse(test, options.perturb, options.rate))]
+    return [one for test in sets for one in (test, perturbed(test, options.perturb, options.rate))]
 
 
 def _compared(

@@ -43,14 +43,16 @@ def main(arguments: Sequence[str]) -> int:
     if options.folder is None or options.output is None:
         missing = "no folder is named" if options.folder is None else "no run folder to write is named"
         raise UserError(missing, remedy="multihead import DIR -o RUN")
-    run, lacks = import_folder(Path(options.folder), Path(options.output))
+    run, missing = import_folder(Path(options.folder), Path(options.output))
     recipe = run.recipe
     size = sum(parameter.numel() for parameter in run.load_model().parameters())
     console = _console.output()
     console.print(f"{recipe.kind}: {size:,} parameters")
     name = shlex.quote(options.output)
-    if lacks:
-        console.print(f"the folder has no {lacks}: it begins with zeros, and says nothing before fine-tuning")
+    if missing:
+        console.print(
+            f"the folder has no {missing}: it begins with zeros, and says nothing before fine-tuning"
+        )
         console.print(f"to train it: {_console.program()} train --init {name}")
         return 0
     command = tasks.use(recipe.task).format(run=name)

@@ -28,7 +28,7 @@ from multihead.inspect.page import Asked
 from multihead.inspect.pictures import METADATA
 from multihead.run import files
 from multihead.workflows import tasks
-from multihead.workflows.inspection import Question
+from multihead.workflows.inspection import InspectionRequest
 
 PAGES = (".html", ".htm")
 """Endings of names of pages."""
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
     pictures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
     asked = Asked(options.run, choice, options.words, options.specials, options.full)
-    seen = tasks.inspect(options.run, Question(options.what, options.target, options.device, asked))
+    seen = tasks.inspect(options.run, InspectionRequest(options.what, options.target, options.device, asked))
     if page:
         seen.page().save(page)
     if options.json:

@@ -30,7 +30,7 @@ from multihead.serve.app import application
 from multihead.serve.batching import Batcher
 from multihead.serve.service import Direction, Service
 from multihead.workflows import tasks
-from multihead.workflows.inspection import Question
+from multihead.workflows.inspection import InspectionRequest
 
 GRACE = 30
 """Seconds that requests have to end after Ctrl-C."""
@@ -112,6 +112,6 @@ def _direction(folder: str, options: Options, given: Mapping[str, str]) -> Itera
 def _look(device: str) -> Callable[[str, str], str]:
     def look(run: str, sentence: str) -> str:
         asked = Asked(run, Choice(), words=False, specials=False, full=False)
-        return tasks.inspect(run, Question(sentence, None, device, asked)).page().html
+        return tasks.inspect(run, InspectionRequest(sentence, None, device, asked)).page().html
 
     return look

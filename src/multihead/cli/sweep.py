@@ -78,7 +78,7 @@ class _Telling:
     def __init__(self, sweep: Sweep, folder: Path, console: Console) -> None:
         self.sweep, self.folder, self.console = sweep, folder, console
 
-    def changed(self, row: Row, rows: Sequence[Row]) -> None:
+    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
         _write(self.sweep, rows, self.folder)
         told = f": {row.error}" if row.error else ""
         if row.state == "done":

@@ -105,6 +105,7 @@ class MaskFiller:
 
 
 # Former names, for one version.
-Guess, Filled = MaskPrediction, FilledText
+Guess = MaskPrediction
+Filled = FilledText
 
 __all__ = ["MASK", "Filled", "FilledText", "Guess", "MaskFiller", "MaskPrediction"]

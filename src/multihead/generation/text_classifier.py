@@ -145,4 +145,5 @@ class TextClassifier:
 
 
 # Former names, for one version.
-TextGuess, Measured = TextPrediction, TextScores
+TextGuess = TextPrediction
+Measured = TextScores

@@ -135,8 +135,8 @@ class Translator:
         with self._inference():
             for batch in batch_by_length(pending, self._batch_tokens(settings, prefixes)):
                 results = self._search(batch, settings, first_number)
-                for line, translation in zip(batch, results, strict=True):
-                    translations[line.index] = translation
+                for source_line, translation in zip(batch, results, strict=True):
+                    translations[source_line.index] = translation
                 done += len(batch)
                 if progress:
                     progress(done, len(lines))

@@ -1,4 +1,4 @@
-"""A comparison as numbers, for machines."""
+"""JSON export of a comparison of runs."""
 
 import math
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from multihead.scores import Comparison, LengthBucket
 
 
 def to_dict(compared: Compared) -> dict[str, Any]:
-    """Return all numbers, for JSON."""
+    """Return all scores and outputs as a JSON object."""
     return {
         "runs": [
             {

@@ -1,4 +1,4 @@
-"""Look into a vision transformer with a picture."""
+"""Inspection of a vision transformer's attention."""
 
 from functools import cache
 from pathlib import Path
@@ -12,17 +12,17 @@ from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
 from multihead.inspect.page.over_picture import explore_sight
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 
 ROLLOUT = "Attention rollout (Abnar and Zuidema 2020)"
 
 
-def inspect(run: Run, question: Question) -> Inspection:
-    """See ``workflows.tasks.inspect``: a picture's file."""
-    where = hardware.pick_device(question.device)
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``workflows.tasks.inspect``. The input is a picture file."""
+    where = hardware.pick_device(request.device)
     classifier = PictureClassifier(run.load_model(where), device=where)
-    sight = see(classifier, Path(question.without_target("a classifier")))
-    asked = question.asked
+    sight = see(classifier, Path(request.input_alone("a classifier")))
+    asked = request.asked
     rows, columns = sight.grid
 
     @cache
@@ -36,14 +36,14 @@ def inspect(run: Run, question: Question) -> Inspection:
         return as_json(explored().listed)
 
     def alignment() -> Alignment:
-        """The rollout as a small matrix, the picture's rows by its columns, the largest part made 1."""
-        through = sight.rollout()[-1].reshape(rows, columns)
+        """Return the rollout as a matrix of the picture's rows and columns, scaled to a maximum of 1."""
+        rollout = sight.rollout()[-1].reshape(rows, columns)
         return Alignment(
-            through / through.max(),
+            rollout / rollout.max(),
             tuple(Token(str(row + 1), row) for row in range(rows)),
             tuple(Token(str(column + 1), column) for column in range(columns)),
             f"{sight.guesses.question} {next(iter(sight.guesses.answers))}. {ROLLOUT}, rows and columns of "
-            f"the picture's patches, the largest as 1. {CAUTION}",
+            f"the picture's patches, scaled to a maximum of 1. {CAUTION}",
             rows="row",
             columns="column",
         )
@@ -51,13 +51,16 @@ def inspect(run: Run, question: Question) -> Inspection:
     def draw(path: str | Path) -> None:
         every = [
             [
-                *(Panel(f"{layer}.{head}", one.reshape(rows, columns)) for head, one in enumerate(heads, 1)),
-                Panel(f"rollout to {layer}", through.reshape(rows, columns)),
+                *(
+                    Panel(f"{layer}.{head}", map_.reshape(rows, columns))
+                    for head, map_ in enumerate(heads, 1)
+                ),
+                Panel(f"rollout to {layer}", rollout.reshape(rows, columns)),
             ]
-            for layer, (heads, through) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
+            for layer, (heads, rollout) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
         ]
-        every[0].append(Panel("the picture", None))
-        how = f"What {sight.asker} looks at: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
-        overlays(sight.pixels_Chw, every, f"{how}each on a scale of its own. {CAUTION}", path)
+        every[0].append(Panel("picture", None))
+        title = f"Attention of {sight.asker}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
+        overlays(sight.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 
     return Inspection(page, numbers, draw, alignment)
