@@ -1,4 +1,4 @@
-"""A page in a real browser: Chromium from the system, driven by Playwright; without them the tests skip."""
+"""Pages in a real browser: the system's Chromium, driven by Playwright. Without them, tests skip."""
 
 import shutil
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ QUIET = (
 
 
 def opened(profile: Path) -> Iterator[Any]:
-    """Yield a browser, and close it."""
+    """Yield a browser and close it afterwards."""
     with playwright.sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
             profile,
@@ -40,7 +40,7 @@ def opened(profile: Path) -> Iterator[Any]:
 
 
 class Shown:
-    """A page in the browser, and what it did besides being shown."""
+    """A page in the browser, with its console messages, errors and requests."""
 
     def __init__(self, browser: Any, explored: Explored, path: Path) -> None:
         make_page(explored).save(path)

@@ -1,7 +1,7 @@
-"""A recurrent model for tests, as unlike a Transformer as can be: what fits both is no accident.
+"""A recurrent encoder-decoder, to test that nothing depends on the model being a Transformer.
 
-An encoder GRU, a decoder GRU that starts from the source's last state, and dot-product attention over the
-source after it (Luong et al. 2015, sec. 3.1).
+A GRU encoder, a GRU decoder that starts from the encoder's last state, and dot-product attention after the
+decoder (Luong et al. 2015, sec. 3.1).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from multihead.nn.losses import Loss, Term, smoothed_cross_entropy
 
 @dataclass(frozen=True)
 class GruState:
-    """What was read, (B, S, d); what was written, a hidden state a hypothesis, (R, d)."""
+    """Encoder outputs, (B, S, d), and the decoder's hidden state of each hypothesis, (R, d)."""
 
     memory: Tensor
     allowed: Tensor

@@ -1,4 +1,4 @@
-"""A comparison of two runs, made up, to be drawn."""
+"""A made-up comparison of two runs, for tests of its page."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ FIRST = Interval(31.37, 31.41, 1.13)
 
 
 def a_comparison() -> Compared:
-    """Two runs, of which the second has attention and is better."""
+    """Return a comparison of two runs; the second has attention and is better."""
     runs = [_facts("runs/lstm", "seq2seq", 53), _facts("runs/attention", "rnn_attention", 59)]
     examples = [
         Example(7, "ein Hund läuft", "a dog runs", ["a cat", "a dog runs"], [23.5, 100.0]),
@@ -22,11 +22,11 @@ def a_comparison() -> Compared:
     ]
     aligned = [replace(examples[0], alignments=[None, an_alignment()])]
     measured = [_measured(0), _measured(1)]
-    return Compared(runs, [OnTest("flickr", 211, measured, examples, aligned)], ["what does not fit"])
+    return Compared(runs, [OnTest("flickr", 211, measured, examples, aligned)], ["a note"])
 
 
 def hostile_comparison() -> Compared:
-    """The same, with names, sentences and words that would run if text were taken for markup."""
+    """Return a comparison whose names, sentences and words would run a script if they were not escaped."""
     made = a_comparison()
     text = " ".join(HOSTILE)
     example = Example(1, text, text, [text, "".join(HOSTILE)], [50.0, 25.0], [None, an_alignment(*HOSTILE)])
@@ -36,7 +36,7 @@ def hostile_comparison() -> Compared:
 
 
 def an_alignment(*words: str) -> Alignment:
-    """A diagonal."""
+    """Return a diagonal alignment."""
     shown = words or ("ein", "Hund", "läuft")
     tokens = tuple(Token(text, place) for place, text in enumerate(shown))
     return Alignment(np.eye(len(tokens), dtype=np.float32), tokens, tokens, "how it was made")

@@ -1,4 +1,4 @@
-"""A random search, step by step, against the whole sequence at once."""
+"""A random search whose incremental steps are checked against whole forward passes."""
 
 import random
 from typing import Any
@@ -23,7 +23,7 @@ def source_of(lengths: list[int]) -> Source:
 
 
 class Walk:
-    """A random search: the rows as plain lists, beside the state that must be equal to them."""
+    """A random search: rows as plain lists, and the model's state that must agree with them."""
 
     def __init__(self, model: Any, source: Source, prefixes: list[list[int]]) -> None:
         self.model, self.source, self.chance = model, source, random.Random(1)
@@ -33,7 +33,7 @@ class Walk:
         self.state = model.start(source, prefixes)
 
     def step(self) -> None:
-        """Ask for the next scores, and compare them with those of every row read from its beginning."""
+        """Make a step, and compare its logits with a whole forward pass for every row."""
         logits, self.state = self.model.step(torch.tensor([row[-1] for row in self.rows]), self.state)
         for number, row in enumerate(self.rows):
             sentence = self.sentences[number // self.each]
@@ -48,7 +48,7 @@ class Walk:
         return logits
 
     def select(self, each: int) -> None:
-        """Go on with ``each`` hypotheses a sentence, drawn from its own with repeats, and a token each."""
+        """Continue with ``each`` hypotheses per sentence, drawn with replacement, and a random token each."""
         rows = [
             number * self.each + self.chance.randrange(self.each)
             for number in range(len(self.sentences))
@@ -59,7 +59,7 @@ class Walk:
         self.each = each
 
     def keep(self, numbers: list[int]) -> None:
-        """Go on with these of the sentences still searched."""
+        """Continue with some of the remaining sentences."""
         self.state = self.state.keep(torch.tensor(numbers))
         self.rows = [row for n in numbers for row in self.rows[n * self.each : (n + 1) * self.each]]
         self.sentences = [self.sentences[n] for n in numbers]
