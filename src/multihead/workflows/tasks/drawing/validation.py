@@ -31,7 +31,7 @@ class Validator:
         self.drawn = _evenly_spaced(total, recipe.validation.drawn)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return the metrics of the current stage; the samples give the correct codes of some captions.
+        """Return the metrics of the current stage; the samples count the correct codes of some captions.
 
         Both stages: ``reconstruction`` (mean squared error) and ``codes_used`` (share of the codebook).
         Second stage also: ``loss`` and ``accuracy`` per code by teacher forcing; ``exact`` (share of correct
