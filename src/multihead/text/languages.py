@@ -25,8 +25,8 @@ class Language(NamedTuple):
 def canonical(code: str, *, place: str = "language") -> str:
     """Return a language code in canonical form.
 
-    Two letters are preferred to three, and a script that goes without saying is left out. Codes that no standard
-    lists are kept, since small languages have such.
+    Two letters are preferred to three, and a script that goes without saying is left out. Codes that no
+    standard lists are kept, since small languages have such.
 
     >>> [canonical(code) for code in ("EN", "de_de", "ger", "zh-hans", "deu_Latn", "cmn", "nds", "xx")]
     ['en', 'de-DE', 'de', 'zh-Hans', 'de', 'zh', 'nds', 'xx']
