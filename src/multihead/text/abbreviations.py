@@ -1,7 +1,7 @@
 """Abbreviations that end in a period, and words that start sentences, by language; for ``text.segmentation``.
 
 Without the last period. Those in lower case hold in any case; those with a capital only as they are, since in
-lower case they are words ("Sat.", "Mass.").
+lower case they are words ("Mass.", "Mar.").
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ _ENGLISH = Rules(
     ),
     seldom=_words(
         _LATIN_SELDOM,
-        "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thurs Fri Sat Sun Ave blvd rd",
+        "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Tue Tues Thu Thurs Fri Ave blvd rd",
         "ln hwy bldg apt dept est ft calif Mass fla conn Pa",
     ),
     often=_words(_LATIN_OFTEN, "ibid op.cit esq"),
