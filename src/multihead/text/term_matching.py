@@ -13,7 +13,6 @@ capitals; exact: as it is; any: in any case."""
 LONGEST = 200
 """Characters of a term at most: they bound the time that each place of a text takes."""
 
-_END = ""
 _PARTICLES = (
     "은|는|이|가|을|를|과|와|의|에|에서|에게|에게서|께|께서|한테|로|으로|로서|으로서|로써|으로써|로부터|으로부터|부터|까지|도|만|"
     "이나|나|이랑|랑|처럼|같이|보다|마다|조차|마저|밖에|뿐|대로|만큼|이란|란|이든|든|이야|야|아|여|요|이요|라고|이라고|라는|이라는|"
