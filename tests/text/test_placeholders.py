@@ -252,13 +252,13 @@ UNITS = items(
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_hostile_text_takes_linear_time(unit: str) -> None:
     took = []
-    for length in (5_003, 20_011):
+    for length in (5_003, 40_009):
         text = "<" + unit * (length // len(unit))
         start = time.process_time()
         protected, table = protect(text)
         assert restore(protected, table).text == text
         took.append(time.process_time() - start)
-    assert took[1] < 12 * took[0] + 0.1
+    assert took[1] < 25 * took[0] + 0.5
 
 
 def test_all_hostile_units_in_one_text_of_100_kb_take_a_second_or_two() -> None:

@@ -173,12 +173,12 @@ UNITS = [
 @pytest.mark.parametrize("language", ["de", "ko"])
 def test_a_hostile_text_takes_linear_time(unit: str, language: str) -> None:
     took = []
-    for length in (5_003, 20_011):
+    for length in (5_003, 40_009):
         text = "„" + unit * (length // len(unit))
         start = time.process_time()
         assert str(split(text, language)) == text
         took.append(time.process_time() - start)
-    assert took[1] < 12 * took[0] + 0.1
+    assert took[1] < 25 * took[0] + 0.5
 
 
 def test_segments_say_what_they_are() -> None:
