@@ -46,6 +46,7 @@ def sentence(tokenizer: Tokenizer, ids: Sequence[int], alone: Collection[int] = 
         alone: pieces besides the special symbols that are always words of their own, as a gap is.
     """
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
+    alone = {*alone, *tokenizer.symbols.values()}
     pieces: list[Token] = []
     words: list[Token] = []
     for places in _words(tokenizer, ids, controls.union(alone)):

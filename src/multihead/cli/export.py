@@ -26,6 +26,7 @@ In Python:
   import ctranslate2
   from tokenizers import Tokenizer
   cut = Tokenizer.from_file("{folder}/{source}")
+  cut.encode_special_tokens = True  # what only looks like a symbol is text
   pieces = cut.encode("...", add_special_tokens=False).tokens
   translator = ctranslate2.Translator("{folder}")
   found = translator.translate_batch([pieces], beam_size=5)[0].hypotheses[0]"""
