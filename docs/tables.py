@@ -87,7 +87,7 @@ def three_seeds() -> str:
 
 
 def columns(rows: Figures, peer: str, own: str = "multihead") -> tuple[str, str]:
-    """How many times as fast ours is: with the peer's memory kept, and as the peer comes."""
+    """Our speed over the peer's: with its memory kept, and as it comes."""
     key = f"{own}: times as fast"
     return ratio(rows[f"{peer} bf16, memory kept"][key]["seconds"]), ratio(rows[f"{peer} bf16"][key]["seconds"])
 
@@ -212,7 +212,7 @@ def readme() -> str:
             f"a tie; one training; 0.8 M parameters from three seeds: {small}; "
             "[details](docs/measured/quality.md#other-models)",
         ),
-        ("Training speed", ours, theirs, "[details](docs/measured/training-speed.md#beside-other-toolkits)"),
+        ("Training speed", ours, theirs, "[details](docs/measured/training-speed.md#compared-with-other-toolkits)"),
         (
             "Translation speed, greedy / beam of 5, sentences/s",
             f"bf16 {speeds('multihead')}; int8 {speeds('multihead int8')}",
