@@ -61,9 +61,24 @@ def three_digits(value: float) -> str:
 
 SEEDS = (
     ("quickstart", "held_out exact", "1,000 numbers never seen in training, exactly right", per_cent),
-    ("multi30k-de-en-fast", "test_2016_flickr bleu_lowercase", "test_2016_flickr, BLEU lower-cased", one_digit),
-    ("multi30k-de-en-fast", "test_2017_flickr bleu_lowercase", "test_2017_flickr, BLEU lower-cased", one_digit),
-    ("multi30k-de-en-fast", "test_2017_mscoco bleu_lowercase", "test_2017_mscoco, BLEU lower-cased", one_digit),
+    (
+        "multi30k-de-en-fast",
+        "test_2016_flickr bleu_lowercase",
+        "test_2016_flickr, BLEU lower-cased",
+        one_digit,
+    ),
+    (
+        "multi30k-de-en-fast",
+        "test_2017_flickr bleu_lowercase",
+        "test_2017_flickr, BLEU lower-cased",
+        one_digit,
+    ),
+    (
+        "multi30k-de-en-fast",
+        "test_2017_mscoco bleu_lowercase",
+        "test_2017_mscoco, BLEU lower-cased",
+        one_digit,
+    ),
     ("multi30k-de-en", "test_2016_flickr bleu_lowercase", "test_2016_flickr, BLEU lower-cased", one_digit),
     ("multi30k-en-fr", "test_2016_flickr bleu_lowercase", "test_2016_flickr, BLEU lower-cased", one_digit),
     ("shakespeare-char-cpu", "loss", "last tenth of tiny Shakespeare, loss a character", three_digits),
@@ -89,7 +104,9 @@ def three_seeds() -> str:
 def columns(rows: Figures, peer: str, own: str = "multihead") -> tuple[str, str]:
     """Our speed over the peer's: with its memory kept, and as it comes."""
     key = f"{own}: times as fast"
-    return ratio(rows[f"{peer} bf16, memory kept"][key]["seconds"]), ratio(rows[f"{peer} bf16"][key]["seconds"])
+    return ratio(rows[f"{peer} bf16, memory kept"][key]["seconds"]), ratio(
+        rows[f"{peer} bf16"][key]["seconds"]
+    )
 
 
 def peers_conclusion() -> str:
@@ -125,7 +142,10 @@ def peers() -> str:
     ]
     for threads, rows in found["measured"]["small"].items():
         on = f"{threads} thread{'s' * (threads != '1')}"
-        for name, label in (("multihead", "int8, native kernels"), ("without native kernels", "bf16, without")):
+        for name, label in (
+            ("multihead", "int8, native kernels"),
+            ("without native kernels", "bf16, without"),
+        ):
             row = rows[name]
             speed, memory = row["tokens_per_second"][1], row["peak_mib"]
             gain = "" if name == "multihead" else ratio(row["multihead: times as fast"]["seconds"])
@@ -173,7 +193,9 @@ def readme() -> str:
     greedy, beam = (translation[f"beam {size}"] for size in (1, 5))
 
     def speeds(*names: str) -> str:
-        return "; ".join(" / ".join(f"{by[n]['sentences_per_second']:,.0f}" for by in (greedy, beam)) for n in names)
+        return "; ".join(
+            " / ".join(f"{by[n]['sentences_per_second']:,.0f}" for by in (greedy, beam)) for n in names
+        )
 
     fast = seeds_of("multi30k-de-en-fast", "test_2016_flickr bleu_lowercase", one_digit)
     small = seeds_of("shakespeare-char-cpu", "loss", three_digits)
@@ -212,7 +234,12 @@ def readme() -> str:
             f"a tie; one training; 0.8 M parameters from three seeds: {small}; "
             "[details](docs/measured/quality.md#other-models)",
         ),
-        ("Training speed", ours, theirs, "[details](docs/measured/training-speed.md#compared-with-other-toolkits)"),
+        (
+            "Training speed",
+            ours,
+            theirs,
+            "[details](docs/measured/training-speed.md#compared-with-other-toolkits)",
+        ),
         (
             "Translation speed, greedy / beam of 5, sentences/s",
             f"bf16 {speeds('multihead')}; int8 {speeds('multihead int8')}",

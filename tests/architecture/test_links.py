@@ -11,15 +11,15 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")
 PAGES = [*(ROOT / f"{name}.md" for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(\s*([^()\s]+)\s*\)")
-CODE = re.compile(r"^```.*?^```|`[^`\n]+`(?!\])", re.DOTALL | re.MULTILINE)
-"""Code blocks and inline code: their brackets are no links."""
+BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"`[^`\n]+`")
 
 
 def anchors(page: str) -> set[str]:
     """Return the anchors of a page's headings, as GitHub makes them: repeated ones end with -1, -2, ..."""
     seen: Counter[str] = Counter()
     found = set()
-    for heading in re.findall(r"^#+ +(.*?) *$", CODE.sub(lambda code: code[0].strip("`"), page), re.MULTILINE):
+    for heading in re.findall(r"^#+ +(.*?) *$", BLOCK.sub("", page), re.MULTILINE):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-")
         found.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
@@ -29,7 +29,7 @@ def anchors(page: str) -> set[str]:
 
 def broken(page: Path) -> Iterator[str]:
     """Yield each link of a page that leads nowhere."""
-    for target in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+    for target in LINK.findall(INLINE.sub("", BLOCK.sub("", page.read_text(encoding="utf-8")))):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
