@@ -3,8 +3,8 @@
     python benchmarks/choose_views.py RUN [--write]
 
 Measures 1, 2 and 10 views (``multihead classify --views``) on the validation pictures of the run, which were
-held out of its training set, and only the best of them on the recipe's test sets. Prints JSON; with --write also to
-results/views.json.
+held out of its training set, and only the best of them on the recipe's test sets. Prints JSON; with --write
+also to results/views.json.
 """
 
 import json

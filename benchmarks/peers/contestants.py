@@ -49,7 +49,7 @@ class Contestant:
 
     @property
     def present(self) -> bool:
-        """Whether it is installed there."""
+        """True where it is installed there."""
         if not self.home:
             return find_spec(self.package) is not None
         return any((ENVIRONMENTS / self.home).glob(f"lib/python*/site-packages/{self.package}/__init__.py"))

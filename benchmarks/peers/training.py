@@ -1,4 +1,4 @@
-"""Speed of training beside other toolkits: one model, the same sentences, interleaved (A B C A B C).
+"""Speed of training compared with other toolkits: one model, the same sentences, interleaved (A B C A B C).
 
     python benchmarks/peers/training.py                 both columns, one and two threads, five rounds
     python benchmarks/peers/training.py --sizes rnn     an LSTM with attention, beside JoeyNMT's
