@@ -120,8 +120,8 @@ def peers_conclusion() -> str:
     if not found:
         now, old, _ = _before_both()
         return (
-            f"**Training on this CPU is {now} times as fast as with Hugging Face in bf16, every toolkit as "
-            "it comes. Much of that is an allocator setting that only multihead makes: with it for everybody an "
+            f"**Training on this CPU is {now} times as fast as with Hugging Face in bf16, every toolkit "
+            "as it comes. Much of that is an allocator setting that only multihead makes: with it for everybody an "
             f"older state, without int8, was {old} times as fast on one thread. For the present state that "
             "column is still to be measured.** (Older state: [figures]"
             "(../../results/bench-training-peers-keep-memory.json).)"

@@ -65,7 +65,7 @@ def main() -> None:
     cores = os.cpu_count() or 1
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--sizes", nargs="+", default=["small"], choices=sorted(ALL_SIZES))
-    parser.add_argument("--threads", nargs="+", type=int, default=sorted({1, cores}))
+    parser.add_argument("--threads", nargs="+", type=int, help="default: 1 and all cores; with a GPU all")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=4096, help="target tokens a batch")
     parser.add_argument("--count", type=int, default=4, help="batches a round")
@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--out", type=Path, default=Path("results/bench-training-peers-allocator.json"))
     given = parser.parse_args()
+    given.threads = given.threads or sorted({1, cores} if given.device == "cpu" else {cores})
 
     fast = has_fast_bf16(torch.device(given.device))
     precisions = given.precisions or (["bf16"] if fast else ["fp32"])
