@@ -121,17 +121,18 @@ def peers_conclusion() -> str:
         now, old, _ = _before_both()
         return (
             f"**Training on this CPU is {now} times as fast as with Hugging Face in bf16, every toolkit "
-            "as it comes. Much of that is an allocator setting that only multihead makes: with it for everybody an "
-            f"older state, without int8, was {old} times as fast on one thread. For the present state that "
-            "column is still to be measured.** (Older state: [figures]"
+            "as it comes. Much of that is an allocator setting that only multihead makes: with it for "
+            f"everybody an older state, without int8, was {old} times as fast on one thread. For the present "
+            "state that column is still to be measured.** (Older state: [figures]"
             "(../../results/bench-training-peers-keep-memory.json).)"
         )
-    said = []
-    for threads, rows in found["measured"]["small"].items():
-        parts = [f"{peer} {columns(rows, peer)[0]}, as it comes {columns(rows, peer)[1]}" for peer in PEERS]
-        said.append(f"on {threads} thread{'s' * (threads != '1')}: " + "; ".join(parts))
-    text = "On this CPU multihead trains a small Transformer so many times as fast as its peers in bf16"
-    return f"**{text}, with the same allocator setting for everybody: " + ". ".join(said) + ".**"
+    threads, rows = list(found["measured"]["small"].items())[-1]
+    strict, loose = (", ".join(f"{columns(rows, peer)[at]} as {peer}" for peer in PEERS) for at in (0, 1))
+    return (
+        f"**On this CPU with {threads} threads, multihead trains a small Transformer so many times as fast "
+        f"as its peers in bf16, with the same allocator setting for everybody: {strict}. With every toolkit "
+        f"as it comes: {loose}.**"
+    )
 
 
 def peers() -> str:
@@ -177,9 +178,9 @@ def _peers_as_they_come() -> str:
     """The earlier measurement, of peers as they come only."""
     rows = figures("bench-training-peers.json")["measured"]["small"]
     lines = [
-        "Two threads, peers as they come, five rounds, an otherwise idle machine "
-        "([figures](../../results/bench-training-peers.json)). Measured before both columns were "
-        "(`python benchmarks/peers/training.py` measures them):",
+        "Two threads, peers as they come, five rounds, an otherwise idle machine ([figures]"
+        "(../../results/bench-training-peers.json)); `python benchmarks/peers/training.py` measures both "
+        "columns:",
         "",
         "| | target tokens/s | multihead is faster by | without native kernels by | peak memory, MiB |",
         "| --- | ---: | ---: | ---: | ---: |",
@@ -252,10 +253,10 @@ def readme() -> str:
             "[details](docs/measured/quality.md#other-models)",
         ),
         (
-            "Training speed",
+            "Training speed, target tokens/s, two threads",
             ours,
             theirs,
-            "[details](docs/measured/training-speed.md#compared-with-other-toolkits)",
+            "3+3 layers, 256/512; [details](docs/measured/training-speed.md#compared-with-other-toolkits)",
         ),
         (
             "Translation speed, greedy / beam of 5, sentences/s",
@@ -278,13 +279,13 @@ def _peers_cells() -> tuple[str, str]:
         said = (
             f"Hugging Face {theirs} as it comes; with the same allocator setting an older state of ours was"
         )
-        return f"{ours} tokens/s", f"{said} {old} times as fast"
+        return ours, f"{said} {old} times as fast"
     rows = found["measured"]["small"]["2"]
-    ours = f"{rows['multihead']['tokens_per_second'][1]:,.0f} tokens/s"
+    ours = f"{rows['multihead']['tokens_per_second'][1]:,.0f}"
     theirs = [f"{peer} {rows[f'{peer} bf16, memory kept']['tokens_per_second'][1]:,.0f}" for peer in PEERS]
     ratios = [f"{columns(rows, peer)[0]}" for peer in PEERS]
     said = "; ".join(f"{name}: {gain} times" for name, gain in zip(theirs, ratios, strict=True))
-    return ours, f"{said}; the allocator's setting for everybody, two threads"
+    return ours, f"{said}; the same allocator setting for everybody"
 
 
 TABLES: dict[str, Callable[[], str]] = {
