@@ -77,7 +77,7 @@ def test_translators_commands_name_the_right_one(trained: Path, capfdbinary: Cap
 def test_a_text_is_looked_into(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
     out, _ = run(capfdbinary, "inspect", trained, "cat 17 sat", "--words", "--head", "2")
     assert [line.split()[0] for line in out.split("\n")[1:6]] == ["cat", "␣", "17", "␣", "sat"]
-    assert "Self-attention, layer 1 of 1, head 2 of 2, pieces merged to words" in out
+    assert "Self-attention, layer 1 of 1, head 2 of 2, subwords merged into words" in out
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     run(capfdbinary, "inspect", trained, "cat 17", "-o", page, "--json", numbers, "--png", tmp_path / "a.png")
     assert "goes on with" in page.read_text(encoding="utf-8")

@@ -57,7 +57,7 @@ class Painting:
         """The places among ``words`` of those of the caption."""
         return [place for place, word in enumerate(self.words) if not word.special]
 
-    def most_telling(self) -> int:
+    def most_informative(self) -> int:
         """The layer, from 1, in which different places look at different words most."""
         shares = [_shares(look_HnC[:, :, self.spoken].mean(axis=0)) for look_HnC in self.looks()]
         return 1 + int(np.argmax([mutual_information(one) for one in shares]))

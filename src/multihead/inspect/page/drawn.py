@@ -2,7 +2,7 @@
 
 from multihead.attention_maps import Choice
 from multihead.attention_maps.alignment import CAUTION
-from multihead.attention_maps.self_alignment import chosen
+from multihead.attention_maps.self_alignment import resolve
 from multihead.inspect.drawing import Painting
 from multihead.inspect.page import packing
 from multihead.inspect.page.exploring import MOST_BYTES
@@ -25,8 +25,10 @@ def explore_painting(painting: Painting, asked: Asked = BEGINNING) -> SequenceEx
     Raises:
         UserError: no such layer or head.
     """
-    choice = Choice(asked.choice.layer or painting.most_telling(), asked.choice.head, asked.choice.combine)
-    layer, head = chosen(painting.records, painting.tokens, choice)
+    choice = Choice(
+        asked.choice.layer or painting.most_informative(), asked.choice.head, asked.choice.combine
+    )
+    layer, head = resolve(painting.records, painting.tokens, choice)
     start = {"kind": "self", "layer": layer, "head": head, "combine": choice.combine, "told": False}
     given = painting.fits is None
     fits = "this picture" if painting.fits is None else f"this picture, which fits it by {painting.fits:.2f}"

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from multihead.attention_maps import Choice, Kind, align
-from multihead.attention_maps.alignment import CAUTION, most_telling
+from multihead.attention_maps.alignment import CAUTION, most_informative
 from multihead.generation import Translator
 from multihead.inspect import pictures
 from multihead.inspect.page import heads, inputs, numbers, packing
@@ -193,7 +193,7 @@ def _start(recording: Recording, choice: Choice) -> Json:
     if not cross:
         return {"kind": "cross", "layer": 1, "head": 0, "combine": choice.combine, "told": False}
     align(recording.records, recording.source, recording.target, choice=choice)  # refuses what there is not
-    layer = choice.layer or most_telling([record.sentence(0) for record in cross])
+    layer = choice.layer or most_informative([record.sentence(0) for record in cross])
     told = {"combine": choice.combine, "told": choice.layer is None}
     return {"kind": "cross", "layer": layer, "head": choice.head or 0, **told}
 
@@ -207,7 +207,9 @@ def _numbers(recording: Recording, start: Json, most: int, *, full: bool) -> lis
         if full or (record.kind == "cross" and record.layer == start["layer"])
     ]
     if not full and chosen:
-        wanted = start["head"] or most_telling([record.sentence(0)[head, None] for record, head in chosen])
+        wanted = start["head"] or most_informative(
+            [record.sentence(0)[head, None] for record, head in chosen]
+        )
         chosen = [chosen[wanted - 1]]
     found = (numbers.head_numbers(record, head, most) for record, head in chosen)
     return [one for one in found if one is not None]

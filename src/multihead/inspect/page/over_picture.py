@@ -9,7 +9,7 @@ from PIL import Image
 from torch import nn
 
 from multihead.attention_maps.alignment import CAUTION
-from multihead.attention_maps.self_alignment import chosen
+from multihead.attention_maps.self_alignment import resolve
 from multihead.data.pictures.opening import Pixels, as_picture
 from multihead.inspect.image_inspection import Sight
 from multihead.inspect.page import inputs, packing
@@ -34,7 +34,7 @@ def explore_sight(sight: Sight, model: nn.Module, asked: Asked = BEGINNING) -> S
     Raises:
         UserError: no such layer or head.
     """
-    layer, head = chosen(sight.records, sight.tokens, asked.choice)
+    layer, head = resolve(sight.records, sight.tokens, asked.choice)
     named = asked.choice.layer is not None or asked.choice.head is not None
     start = {"kind": "self", "layer": layer, "head": head, "combine": asked.choice.combine, "told": False}
     content = content_of(

@@ -9,7 +9,7 @@ from torch import nn
 
 from multihead.attention_maps import AttentionRecord, Choice, Sentence
 from multihead.attention_maps.alignment import CAUTION
-from multihead.attention_maps.self_alignment import chosen
+from multihead.attention_maps.self_alignment import resolve
 from multihead.inspect import pictures
 from multihead.inspect.page import heads, inputs, numbers, packing
 from multihead.inspect.page.exploring import EVERYTHING, MOST_BYTES, MOST_TOKENS
@@ -102,7 +102,7 @@ def explore_reading(
 
 def start(reading: Reading, asked: Asked) -> Json:
     """Return the layer and head that the page opens with."""
-    layer, head = chosen(reading.records, reading.tokens, asked.choice)
+    layer, head = resolve(reading.records, reading.tokens, asked.choice)
     begun = {"words": asked.words, "specials": asked.specials, "combine": asked.choice.combine}
     return {"kind": "self", "layer": layer, "head": head, "told": False, **begun}
 

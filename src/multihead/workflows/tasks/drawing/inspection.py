@@ -7,7 +7,7 @@ import numpy as np
 
 from multihead.attention_maps import Alignment, Choice, Token
 from multihead.attention_maps.alignment import CAUTION, combine
-from multihead.attention_maps.self_alignment import chosen
+from multihead.attention_maps.self_alignment import resolve
 from multihead.generation.image_generator import ImageGenerator
 from multihead.inspect.drawing import paint
 from multihead.inspect.overlays import Panel, overlays
@@ -36,9 +36,9 @@ def inspect(run: Run, question: Question) -> Inspection:
     def alignment() -> Alignment:
         """The picture's rows by the caption's words, in one layer."""
         choice = Choice(
-            asked.choice.layer or painting.most_telling(), asked.choice.head, asked.choice.combine
+            asked.choice.layer or painting.most_informative(), asked.choice.head, asked.choice.combine
         )
-        layer, head = chosen(painting.records, painting.tokens, choice)
+        layer, head = resolve(painting.records, painting.tokens, choice)
         look_nC = combine(painting.looks()[layer - 1][:, :, spoken], choice)
         look_rC = look_nC.reshape(rows, columns, len(spoken)).mean(axis=1)
         which = f"head {head}" if head else f"{choice.combine} of {painting.records[0].num_heads} heads"
