@@ -165,7 +165,7 @@ def test_a_text_with_gaps_and_a_text_with_a_class_are_looked_into(
     assert set(json.loads(numbers.read_text(encoding="utf-8"))["guesses"][0]["answers"]) == {"good", "bad"}
     assert "the text after its first 30 of" in page.read_text(encoding="utf-8")
     long = "the " + "cat " * 40
-    assert "more than the model can read (30)" in fail(capfdbinary, "inspect", pretrained, long)
+    assert "the model takes at most 30" in fail(capfdbinary, "inspect", pretrained, long)
 
 
 def test_bad_input_is_told(pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured) -> None:

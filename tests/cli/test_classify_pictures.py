@@ -136,7 +136,7 @@ def test_a_picture_is_looked_into(capfdbinary: Captured, trained: Path, tmp_path
     picture, page, numbers = trained / "test" / "dark" / "0.png", tmp_path / "a.html", tmp_path / "a.json"
     out, _ = run(capfdbinary, "inspect", trained / "run", picture)
     assert len(out.split("\n")[1:3]) == 2  # the 2 x 2 patches
-    assert "is taken for dark. Attention rollout" in out
+    assert "Predicted class: dark. Attention rollout" in out
     run(capfdbinary, "inspect", trained / "run", picture, "-o", page, "--json", numbers)
     assert "data:image/png;base64," in page.read_text(encoding="utf-8")
     listed = json.loads(numbers.read_text(encoding="utf-8"))

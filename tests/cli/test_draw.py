@@ -196,7 +196,7 @@ def test_a_caption_is_looked_into(
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     given = ("--target", squares / "red-blue.png")
     run(capfdbinary, "inspect", trained, "red above blue", *given, "-o", page, "--json", numbers)
-    assert "is given" in page.read_text(encoding="utf-8")
+    assert '"given"' in page.read_text(encoding="utf-8")
     listed = json.loads(numbers.read_text(encoding="utf-8"))
     assert listed["words"][:4] == ["[begin]", "red", "above", "blue"]
     run(capfdbinary, "inspect", trained, "red above blue", "-o", tmp_path / "a.svg")

@@ -80,7 +80,7 @@ def test_a_text_is_looked_into(trained: Path, tmp_path: Path, capfdbinary: Captu
     assert "Self-attention, layer 1 of 1, head 2 of 2, subwords merged into words" in out
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     run(capfdbinary, "inspect", trained, "cat 17", "-o", page, "--json", numbers, "--png", tmp_path / "a.png")
-    assert "goes on with" in page.read_text(encoding="utf-8")
+    assert "next token" in page.read_text(encoding="utf-8")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     listed = json.loads(numbers.read_text(encoding="utf-8"))
     assert listed["pieces"] == ["c", "a", "t", "␣", "1", "7"]
@@ -89,7 +89,7 @@ def test_a_text_is_looked_into(trained: Path, tmp_path: Path, capfdbinary: Captu
         (["cat", "--target", "sat"], "a language model has no other side"),
         (["cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
         (["cat", "--layer", "7"], "there is no layer 7"),
-        ([""], "there is no text to look at"),
+        ([""], "the text is empty"),
     ]:
         assert told in fail(capfdbinary, "inspect", trained, *arguments)
 

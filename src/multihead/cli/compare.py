@@ -22,7 +22,7 @@ from rich.table import Table
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
 from multihead.errors import UserError
-from multihead.inspect.report import Compared, OnTest, RunFacts, compare_page
+from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
 from multihead.progress import OnProgress
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
@@ -85,7 +85,9 @@ def _told() -> Iterator[OnProgress]:
         yield lambda what, done, total: bar(done, total)
 
 
-def show(runs: Sequence[RunFacts], test: OnTest, console: Console, *, lowercase: bool = False) -> None:
+def show(
+    runs: Sequence[RunFacts], test: TestSetResults, console: Console, *, lowercase: bool = False
+) -> None:
     """Print the scores on a test set, lower-cased where one of the runs writes no capital letters."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("run")
@@ -116,6 +118,6 @@ def _verdict(comparison: Comparison) -> str:
     )
 
 
-def _show_notes(compared: Compared) -> None:
+def _show_notes(compared: RunComparison) -> None:
     for note in compared.notes:
         _console.messages().print(note, style="yellow")

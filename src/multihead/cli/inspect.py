@@ -24,8 +24,8 @@ from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
-from multihead.inspect.page import Asked
-from multihead.inspect.pictures import METADATA
+from multihead.inspect.figures import METADATA
+from multihead.inspect.page import PageOptions
 from multihead.run import files
 from multihead.workflows import tasks
 from multihead.workflows.inspection import Question
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
     pictures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
-    asked = Asked(options.run, choice, options.words, options.specials, options.full)
+    asked = PageOptions(options.run, choice, options.words, options.specials, options.full)
     seen = tasks.inspect(options.run, Question(options.what, options.target, options.device, asked))
     if page:
         seen.page().save(page)

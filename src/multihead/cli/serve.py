@@ -24,7 +24,7 @@ from multihead.cli import _console, _options
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.inspect.page import Asked
+from multihead.inspect.page import PageOptions
 from multihead.run import Run
 from multihead.serve.app import application
 from multihead.serve.batching import Batcher
@@ -111,7 +111,7 @@ def _direction(folder: str, options: Options, given: Mapping[str, str]) -> Itera
 
 def _look(device: str) -> Callable[[str, str], str]:
     def look(run: str, sentence: str) -> str:
-        asked = Asked(run, Choice(), words=False, specials=False, full=False)
+        asked = PageOptions(run, Choice(), words=False, specials=False, full=False)
         return tasks.inspect(run, Question(sentence, None, device, asked)).page().html
 
     return look

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from multihead.attention_maps import Alignment
 from multihead.errors import UserError
-from multihead.inspect.page import Asked, Page
+from multihead.inspect.page import Page, PageOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Question:
     what: str
     target: str | None = None
     device: str = "auto"
-    asked: Asked = field(default_factory=Asked)
+    asked: PageOptions = field(default_factory=PageOptions)
 
     def without_target(self, what: str) -> str:
         """Return what to look at. Raises ``UserError`` where an output is given and the model has none."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from multihead import hardware, models, randomness
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
-from multihead.inspect.report import Looked, training_page
+from multihead.inspect.report import AlignedSentence, training_page
 from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
@@ -146,7 +146,9 @@ def size_of(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def draw(run: Run, parameters: int, look: Callable[[nn.Module], Sequence[Looked]] | None = None) -> None:
+def draw(
+    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[AlignedSentence]] | None = None
+) -> None:
     """Write curves.svg and report.html of a run; where that fails, say so: they are not worth a training.
 
     Args:

@@ -9,10 +9,10 @@ from multihead.attention_maps import Alignment, Choice, Token
 from multihead.attention_maps.alignment import CAUTION, combine
 from multihead.attention_maps.self_alignment import resolve
 from multihead.generation.image_generator import ImageGenerator
-from multihead.inspect.drawing import paint
+from multihead.inspect.drawing_inspection import inspect_drawing
 from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
-from multihead.inspect.page.drawn import explore_painting
+from multihead.inspect.page.drawing import explore_drawing
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, Question
 
@@ -20,12 +20,14 @@ from multihead.workflows.inspection import Inspection, Question
 def inspect(run: Run, question: Question) -> Inspection:
     """See ``workflows.tasks.inspect``: a caption, and maybe a picture's file in place of the drawn one."""
     artist, asked = ImageGenerator.load(run.folder, device=question.device), question.asked
-    painting = paint(artist, question.what, given=Path(question.target) if question.target else None)
-    (rows, columns), spoken = painting.grid, painting.spoken
+    painting = inspect_drawing(
+        artist, question.what, given=Path(question.target) if question.target else None
+    )
+    (rows, columns), spoken = painting.grid, painting.caption_indices
 
     @cache
     def explored() -> SequenceExploration:
-        return explore_painting(painting, asked)
+        return explore_drawing(painting, asked)
 
     def page() -> Page:
         return make_page(explored())
@@ -39,7 +41,7 @@ def inspect(run: Run, question: Question) -> Inspection:
             asked.choice.layer or painting.most_informative(), asked.choice.head, asked.choice.combine
         )
         layer, head = resolve(painting.records, painting.tokens, choice)
-        look_nC = combine(painting.looks()[layer - 1][:, :, spoken], choice)
+        look_nC = combine(painting.word_weights()[layer - 1][:, :, spoken], choice)
         look_rC = look_nC.reshape(rows, columns, len(spoken)).mean(axis=1)
         which = f"head {head}" if head else f"{choice.combine} of {painting.records[0].num_heads} heads"
         return Alignment(
@@ -58,7 +60,7 @@ def inspect(run: Run, question: Question) -> Inspection:
                 Panel(f"{layer}: {painting.words[place].text}", _mean(look, place).reshape(rows, columns))
                 for place in spoken
             ]
-            for layer, look in enumerate(painting.looks(), start=1)
+            for layer, look in enumerate(painting.word_weights(), start=1)
         ]
         every[0].append(Panel("the picture", None))
         how = "Layer by layer which places of the picture look at each word, mean of the heads;\n"

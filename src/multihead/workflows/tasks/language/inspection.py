@@ -2,7 +2,7 @@
 
 from multihead.generation.text_generator import TextGenerator
 from multihead.inspect.page.kinds import CAUSAL
-from multihead.inspect.text_inspection import read_text
+from multihead.inspect.text_inspection import inspect_text
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.text_inspection import inspection
@@ -11,5 +11,5 @@ from multihead.workflows.text_inspection import inspection
 def inspect(run: Run, question: Question) -> Inspection:
     """See ``workflows.tasks.inspect``: a text, every token of which looks back at those before it."""
     writer = TextGenerator.load(run.folder, question.device)
-    reading = read_text(writer, question.without_target("a language model"))
+    reading = inspect_text(writer, question.without_target("a language model"))
     return inspection(reading, writer.model, writer.tokenizer, CAUSAL, question)

@@ -2,8 +2,8 @@
 
 from multihead import hardware
 from multihead.generation.mask_filler import MaskFiller
-from multihead.inspect.page.kinds import BOTH_WAYS
-from multihead.inspect.text_inspection import read_gaps
+from multihead.inspect.page.kinds import BIDIRECTIONAL
+from multihead.inspect.text_inspection import inspect_masked_text
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, Question
 from multihead.workflows.text_inspection import inspection
@@ -13,5 +13,5 @@ def inspect(run: Run, question: Question) -> Inspection:
     """See ``workflows.tasks.inspect``: a text, with gaps or without."""
     where = hardware.pick_device(question.device)
     filler = MaskFiller(run.load_model(where), run.tokenizers()[0], device=where, precision="fp32")
-    reading = read_gaps(filler, question.without_target("a model that fills gaps"))
-    return inspection(reading, filler.model, filler.tokenizer, BOTH_WAYS, question)
+    reading = inspect_masked_text(filler, question.without_target("a model that fills gaps"))
+    return inspection(reading, filler.model, filler.tokenizer, BIDIRECTIONAL, question)
