@@ -130,7 +130,7 @@ def test_fine_tuning_keeps_the_model_and_takes_the_new_corpus(trained: Path, cor
 def test_missing_training_data_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^nothing to train on"):
         chosen(None, NOTHING, {}, run=None, init=None)
-    with pytest.raises(UserError, match=f"{tmp_path}: no run to go on with"):
+    with pytest.raises(UserError, match=f"{tmp_path}: no run to"):
         chosen(None, NOTHING, {}, run=tmp_path, init=None)
     with pytest.raises(UserError, match="no such file"):
         chosen(

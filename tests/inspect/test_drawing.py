@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-import looking
 import numpy as np
 import pytest
+import small_models
 from PIL import Image
 
 from multihead.attention_maps import Choice
@@ -21,7 +21,7 @@ TEXT, N = 11, 49
 
 
 def test_word_weights_are_part_of_the_whole_sequences_weights() -> None:
-    inspection = inspect_drawing(looking.artist(), CAPTION)
+    inspection = inspect_drawing(small_models.image_generator(), CAPTION)
     assert [word.text for word in inspection.words] == ["[begin]", *CAPTION.split(), "[padding]"]
     assert inspection.layouts == ("row", "column", "convolution")
     for record, to_words in zip(inspection.records, inspection.word_weights(), strict=True):
@@ -34,21 +34,21 @@ def test_word_weights_are_part_of_the_whole_sequences_weights() -> None:
 
 
 def test_the_first_image_position_attends_only_to_the_text() -> None:
-    for look in inspect_drawing(looking.artist(), CAPTION).word_weights():
-        np.testing.assert_allclose(look[:, 0].sum(axis=1), 1, atol=1e-5)
+    for to_words in inspect_drawing(small_models.image_generator(), CAPTION).word_weights():
+        np.testing.assert_allclose(to_words[:, 0].sum(axis=1), 1, atol=1e-5)
 
 
 def test_a_caption_of_full_length_has_no_padding() -> None:
-    artist = looking.artist(text_length=4)
-    inspection = inspect_drawing(artist, CAPTION)
+    image_generator = small_models.image_generator(text_length=4)
+    inspection = inspect_drawing(image_generator, CAPTION)
     assert [word.text for word in inspection.words] == ["[begin]", *CAPTION.split()]
     assert inspection.word_weights()[0].shape == (3, N, 5)
 
 
 def test_the_inspected_image_is_the_generated_one() -> None:
-    artist, settings = looking.artist(), SearchSettings(seed=5, candidates=3)
-    inspection = inspect_drawing(artist, CAPTION, settings)
-    drawn = artist.draw(CAPTION, 1, settings)[0]
+    image_generator, settings = small_models.image_generator(), SearchSettings(seed=5, candidates=3)
+    inspection = inspect_drawing(image_generator, CAPTION, settings)
+    drawn = image_generator.draw(CAPTION, 1, settings)[0]
     np.testing.assert_array_equal(inspection.pixels_Chw.transpose(1, 2, 0), np.asarray(drawn.picture))
     assert inspection.similarity == pytest.approx(drawn.fits)
 
@@ -56,10 +56,10 @@ def test_the_inspected_image_is_the_generated_one() -> None:
 def test_a_given_image_is_inspected_through_its_codes(tmp_path: Path) -> None:
     pixels = np.random.default_rng(3).integers(0, 255, (28, 28, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "a.png")
-    artist = looking.artist()
+    image_generator = small_models.image_generator()
     given, drawn = (
-        inspect_drawing(artist, CAPTION, given=tmp_path / "a.png"),
-        inspect_drawing(artist, CAPTION),
+        inspect_drawing(image_generator, CAPTION, given=tmp_path / "a.png"),
+        inspect_drawing(image_generator, CAPTION),
     )
     assert given.similarity is None
     assert np.abs(given.word_weights()[1] - drawn.word_weights()[1]).max() > 1e-3
@@ -67,8 +67,8 @@ def test_a_given_image_is_inspected_through_its_codes(tmp_path: Path) -> None:
 
 
 def test_all_weights_are_exported_and_a_missing_layer_is_a_user_error() -> None:
-    artist = looking.artist()
-    inspection = inspect_drawing(artist, CAPTION)
+    image_generator = small_models.image_generator()
+    inspection = inspect_drawing(image_generator, CAPTION)
     listed = json.loads(json.dumps(explore_drawing(inspection).listed))
     assert np.array(listed["looks"][2]["heads"]).shape == (3, N, 6)
     assert np.array(listed["attention"][0]["weights"]).shape == (3, TEXT + N, TEXT + N)
@@ -77,8 +77,8 @@ def test_all_weights_are_exported_and_a_missing_layer_is_a_user_error() -> None:
 
 
 def test_layers_beyond_the_size_limit_are_omitted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    artist = looking.artist()
-    inspection = inspect_drawing(artist, CAPTION)
+    image_generator = small_models.image_generator()
+    inspection = inspect_drawing(image_generator, CAPTION)
     monkeypatch.setattr(drawing_page, "MAX_BYTES", 2 * 3 * N * 6 * 4 // 3 + 1)
     content = explore_drawing(inspection, PageOptions(choice=Choice(layer=3))).content
     assert [layer["layer"] for layer in content["picture"]["layers"]] == [1, 2]
@@ -90,4 +90,4 @@ def test_layers_beyond_the_size_limit_are_omitted_and_named(monkeypatch: pytest.
 
 def test_a_caption_with_unknown_words_is_refused() -> None:
     with pytest.raises(UserError, match="does not know: cat"):
-        inspect_drawing(looking.artist(), "a green cat")
+        inspect_drawing(small_models.image_generator(), "a green cat")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from looking import picture_classifier
 from PIL import Image
+from small_models import image_classifier
 
 from multihead.attention_maps import Choice
 from multihead.errors import UserError
@@ -25,7 +25,7 @@ def picture(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("pooling", ["class", "mean"])
 def test_maps_are_the_attention_of_the_classifiers_input(picture: Path, pooling: str) -> None:
-    inspection = inspect_image(picture_classifier(pooling), picture)
+    inspection = inspect_image(image_classifier(pooling), picture)
     for record, heads in zip(inspection.records, inspection.maps(), strict=True):
         for weights, found in zip(record.sentence(0).tolist(), heads, strict=True):
             if pooling == "class":
@@ -37,7 +37,7 @@ def test_maps_are_the_attention_of_the_classifiers_input(picture: Path, pooling:
 
 @pytest.mark.parametrize("pooling", ["class", "mean"])
 def test_the_rollout_of_the_classifiers_input_agrees_with_a_plain_loop(picture: Path, pooling: str) -> None:
-    inspection = inspect_image(picture_classifier(pooling), picture)
+    inspection = inspect_image(image_classifier(pooling), picture)
     N = len(inspection.tokens.pieces)
     have = [[float(i == j) for j in range(N)] for i in range(N)]
     for record in inspection.records:
@@ -49,7 +49,7 @@ def test_the_rollout_of_the_classifiers_input_agrees_with_a_plain_loop(picture: 
 
 
 def test_predictions_are_those_of_the_classifier(picture: Path) -> None:
-    classifier = picture_classifier()
+    classifier = image_classifier()
     [guess] = classifier.classify([picture])
     assert inspect_image(classifier, picture).predictions.probabilities == pytest.approx(guess.probabilities)
 
@@ -62,7 +62,7 @@ def test_patch_distances_are_euclidean() -> None:
 
 
 def test_the_page_contains_the_image_and_every_map(picture: Path) -> None:
-    classifier = picture_classifier()
+    classifier = image_classifier()
     inspection = inspect_image(classifier, picture)
     explored = explore_image(
         inspection, classifier.model, PageOptions(name="<script>run", choice=Choice(2, 1))

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exploring import HOSTILE, hostile, small_translator
 from hypothesis import given
 from hypothesis import strategies as st
+from small_translators import HOSTILE, hostile, small_translator
 
 from multihead.attention_maps import Choice
 from multihead.errors import UserError

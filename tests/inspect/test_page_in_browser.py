@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsing import Shown, opened
-from exploring import HOSTILE, hostile, recurrent_translator, small_translator
+from browser import PageInBrowser, open_browser
+from small_translators import HOSTILE, hostile, recurrent_translator, small_translator
 
 from multihead.attention_maps import Choice, align
 from multihead.inspect.page import Exploration, explore
@@ -23,19 +23,19 @@ def explored() -> Exploration:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    yield from opened(tmp_path_factory.mktemp("profile"))
+    yield from open_browser(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture
-def shown(browser: Any, explored: Exploration, tmp_path: Path) -> Iterator[Shown]:
-    one = Shown(browser, explored, tmp_path / "page.html")
+def shown(browser: Any, explored: Exploration, tmp_path: Path) -> Iterator[PageInBrowser]:
+    one = PageInBrowser(browser, explored, tmp_path / "page.html")
     yield one
     one.page.close()
     assert one.errors == []
     assert one.requests == [(tmp_path / "page.html").as_uri()]
 
 
-def test_every_tab_opens_and_the_footer_has_the_caution(shown: Shown) -> None:
+def test_every_tab_opens_and_the_footer_has_the_caution(shown: PageInBrowser) -> None:
     tabs = shown.page.locator("[role=tab]").all_inner_texts()
     assert tabs == [
         "Alignment",
@@ -53,7 +53,7 @@ def test_every_tab_opens_and_the_footer_has_the_caution(shown: Shown) -> None:
     assert "not why it produced" in shown.page.inner_text("footer")
 
 
-def test_the_alignment_equals_pythons(shown: Shown, explored: Exploration) -> None:
+def test_the_alignment_equals_pythons(shown: PageInBrowser, explored: Exploration) -> None:
     recording = explored.recordings[0]
 
     def same(choice: Choice, *, words: bool, specials: bool) -> None:
@@ -83,7 +83,7 @@ def test_the_alignment_equals_pythons(shown: Shown, explored: Exploration) -> No
     assert "head 3 of 3" in shown.page.inner_text("figcaption")
 
 
-def test_hovering_over_a_cell_shows_its_tokens_and_weight(shown: Shown) -> None:
+def test_hovering_over_a_cell_shows_its_tokens_and_weight(shown: PageInBrowser) -> None:
     shown.switch("Whole words")
     rects = shown.page.locator('[data-figure="alignment"] svg g rect[width][rx="2.5"]')
     rects.nth(1).hover()
@@ -94,7 +94,7 @@ def test_hovering_over_a_cell_shows_its_tokens_and_weight(shown: Shown) -> None:
     assert float(tip.split()[-1]) == pytest.approx(exported["weights"][0][1], abs=1e-3)
 
 
-def test_arrow_keys_move_through_tabs_and_cells(shown: Shown) -> None:
+def test_arrow_keys_move_through_tabs_and_cells(shown: PageInBrowser) -> None:
     shown.page.focus("#tab-alignment")
     shown.page.keyboard.press("ArrowRight")
     assert shown.page.get_attribute("#tab-encoder", "aria-selected") == "true"
@@ -106,7 +106,7 @@ def test_arrow_keys_move_through_tabs_and_cells(shown: Shown) -> None:
     assert shown.page.evaluate("document.activeElement.tagName") == "svg"
 
 
-def test_one_head_is_enlarged_or_two_side_by_side(shown: Shown) -> None:
+def test_one_head_is_enlarged_or_two_side_by_side(shown: PageInBrowser) -> None:
     shown.tab("decoder")
     assert shown.page.locator(".mini").count() == 6
     shown.page.click('[data-head="2.3"]')
@@ -123,7 +123,7 @@ def test_one_head_is_enlarged_or_two_side_by_side(shown: Shown) -> None:
     assert order == sorted(order, key=lambda name: exported[str(name)]["entropy"])
 
 
-def test_figures_are_exported_as_png_svg_and_json(shown: Shown) -> None:
+def test_figures_are_exported_as_png_svg_and_json(shown: PageInBrowser) -> None:
     for tab, figure in [
         ("alignment", "alignment"),
         ("cross", "cross-heads"),
@@ -137,7 +137,7 @@ def test_figures_are_exported_as_png_svg_and_json(shown: Shown) -> None:
         assert json.loads(shown.export(figure, "JSON"))
 
 
-def test_hovering_over_a_word_highlights_the_other_side(shown: Shown) -> None:
+def test_hovering_over_a_word_highlights_the_other_side(shown: PageInBrowser) -> None:
     shown.tab("sentence")
     shown.switch("Whole words")
     words = shown.page.locator(".running").nth(1).locator(".word")
@@ -154,7 +154,7 @@ def test_hovering_over_a_word_highlights_the_other_side(shown: Shown) -> None:
 
 
 def test_another_hypothesis_can_be_chosen_and_the_search_played_back(
-    shown: Shown, explored: Exploration
+    shown: PageInBrowser, explored: Exploration
 ) -> None:
     shown.tab("search")
     assert shown.page.locator('[data-fate="pruned"]').count() > 0
@@ -171,7 +171,7 @@ def test_another_hypothesis_can_be_chosen_and_the_search_played_back(
     assert exported["rows"] == [token.text for token in explored.recordings[1].target.pieces]
 
 
-def test_the_step_by_step_numbers_give_the_weights(shown: Shown, explored: Exploration) -> None:
+def test_the_step_by_step_numbers_give_the_weights(shown: PageInBrowser, explored: Exploration) -> None:
     shown.tab("steps")
     shown.page.select_option("#query", "2")
     exported = json.loads(shown.export("step-by-step", "JSON"))
@@ -183,14 +183,14 @@ def test_the_step_by_step_numbers_give_the_weights(shown: Shown, explored: Explo
     np.testing.assert_allclose(exported["output"], weights @ record.v_BHKd[0, numbers["head"] - 1], atol=1e-4)
 
 
-def test_a_figure_can_be_read_as_a_table(shown: Shown, explored: Exploration) -> None:
+def test_a_figure_can_be_read_as_a_table(shown: PageInBrowser, explored: Exploration) -> None:
     shown.page.click('[data-figure="alignment"] summary')
     shown.page.wait_for_selector("table th[scope=row]")
     rows = shown.page.locator("table th[scope=row]").all_inner_texts()
     assert rows == [token.text for token in explored.recordings[0].target.pieces if not token.special]
 
 
-def test_no_tab_overflows_a_phone_screen(shown: Shown) -> None:
+def test_no_tab_overflows_a_phone_screen(shown: PageInBrowser) -> None:
     shown.page.set_viewport_size({"width": 375, "height": 700})
     for tab in shown.page.locator("[role=tab]").all():
         tab.click()
@@ -201,7 +201,8 @@ def test_no_tab_overflows_a_phone_screen(shown: Shown) -> None:
 def test_a_page_has_only_the_tabs_that_apply_to_its_model(
     kind: str, tabs: int, browser: Any, tmp_path: Path
 ) -> None:
-    one = Shown(browser, explore(recurrent_translator(kind), "zwei Hunde"), tmp_path / "recurrent.html")
+    explored = explore(recurrent_translator(kind), "zwei Hunde")
+    one = PageInBrowser(browser, explored, tmp_path / "recurrent.html")
     assert one.page.locator("[role=tab]").count() == tabs
     for tab in one.page.locator("[role=tab]").all():
         tab.click()
@@ -213,7 +214,8 @@ def test_hostile_tokens_are_displayed_and_never_executed(
     browser: Any, explored: Exploration, tmp_path: Path
 ) -> None:
     bad = hostile(explored)
-    one = Shown(browser, replace(bad, content={**bad.content, "run": HOSTILE[0]}), tmp_path / "bad.html")
+    bad = replace(bad, content={**bad.content, "run": HOSTILE[0]})
+    one = PageInBrowser(browser, bad, tmp_path / "bad.html")
     for tab in one.page.locator("[role=tab]").all():
         tab.click()
     one.tab("sentence")

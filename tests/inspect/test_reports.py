@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exploring import HOSTILE
 from reports import a_comparison, hostile_comparison
+from small_translators import HOSTILE
 
 from multihead.attention_maps import Alignment
 from multihead.attention_maps.tokens import Token

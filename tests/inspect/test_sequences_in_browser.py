@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import looking
 import numpy as np
 import pytest
-from browsing import Shown, opened
-from exploring import HOSTILE
+import small_models
+from browser import PageInBrowser, open_browser
 from PIL import Image
+from small_translators import HOSTILE
 
 from multihead.attention_maps import align_self
 from multihead.attention_maps.alignment import Choice
@@ -23,20 +23,20 @@ from multihead.inspect.page.image import explore_image
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
 from multihead.inspect.text_inspection import TextInspection, inspect_masked_text, inspect_text
 
-Opened = Callable[[SequenceExploration], Shown]
+Opened = Callable[[SequenceExploration], PageInBrowser]
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    yield from opened(tmp_path_factory.mktemp("profile"))
+    yield from open_browser(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Opened]:
-    pages: list[Shown] = []
+    pages: list[PageInBrowser] = []
 
-    def one(explored: SequenceExploration) -> Shown:
-        pages.append(Shown(browser, explored, tmp_path / "page.html"))
+    def one(explored: SequenceExploration) -> PageInBrowser:
+        pages.append(PageInBrowser(browser, explored, tmp_path / "page.html"))
         return pages[-1]
 
     yield one
@@ -46,7 +46,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Opened]:
         assert shown.requests == [(tmp_path / "page.html").as_uri()]
 
 
-def titles(shown: Shown) -> list[str]:
+def titles(shown: PageInBrowser) -> list[str]:
     """Open every tab, check that it draws something, and return the titles."""
     for tab in shown.page.locator("[role=tab]").all():
         tab.click()
@@ -67,15 +67,15 @@ def page_of(
 def an_image_page(folder: Path) -> tuple[ImageInspection, SequenceExploration]:
     pixels = np.random.default_rng(3).integers(0, 255, (15, 15, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(folder / "<b>a.png")
-    classifier = looking.picture_classifier()
+    classifier = small_models.image_classifier()
     inspection = inspect_image(classifier, folder / "<b>a.png")
     return inspection, explore_image(inspection, classifier.model, PageOptions(name="runs/<b>sees</b>"))
 
 
 def test_a_language_models_page_shows_every_head_and_the_self_alignment(show: Opened) -> None:
-    writer = looking.writer()
-    inspection = inspect_text(writer, "the king said that the king")
-    shown = show(page_of(inspection, writer, CAUSAL, PageOptions(choice=Choice(2, 3))))
+    generator = small_models.gpt_generator()
+    inspection = inspect_text(generator, "the king said that the king")
+    shown = show(page_of(inspection, generator, CAUSAL, PageOptions(choice=Choice(2, 3))))
     tabs = ["Attention", "Sentence", "Predictions", "Embeddings", "Step by step"]
     assert titles(shown) == tabs
     shown.tab("heads")
@@ -103,14 +103,14 @@ def test_a_language_models_page_shows_every_head_and_the_self_alignment(show: Op
 
 
 def test_predictions_for_masks_are_shown_and_exported(show: Opened) -> None:
-    filler = looking.filler()
-    inspection = inspect_masked_text(filler, "the [MASK] said that [MASK] is so")
-    shown = show(page_of(inspection, filler, BIDIRECTIONAL))
+    mask_filler = small_models.mask_filler()
+    inspection = inspect_masked_text(mask_filler, "the [MASK] said that [MASK] is so")
+    shown = show(page_of(inspection, mask_filler, BIDIRECTIONAL))
     assert titles(shown)[:3] == ["Attention", "Sentence", "Predictions"]
     shown.tab("predictions")
     answers = json.loads(shown.export("predictions-2", "JSON"))
     assert answers["target"] == "[MASK] 2"
-    expected = filler.fill("the [MASK] said that [MASK] is so", 8).gaps[1]
+    expected = mask_filler.fill("the [MASK] said that [MASK] is so", 8).gaps[1]
     assert [one["text"] for one in answers["answers"]] == [guess.piece for guess in expected]
     shown.tab("heads")
     assert shown.page.locator("[data-masked]").count() == 0
@@ -173,8 +173,8 @@ def test_overlays_have_an_opacity_and_are_exported(show: Opened, tmp_path: Path)
 
 
 def test_caption_overlays_equal_pythons(show: Opened) -> None:
-    artist = looking.artist()
-    inspection = inspect_drawing(artist, "a large green circle")
+    image_generator = small_models.image_generator()
+    inspection = inspect_drawing(image_generator, "a large green circle")
     shown = show(explore_drawing(inspection, PageOptions(choice=Choice(layer=2))))
     assert titles(shown) == ["Overlay", "All positions", "Step by step"]
     shown.tab("picture")
@@ -196,12 +196,12 @@ def test_caption_overlays_equal_pythons(show: Opened) -> None:
 
 def test_hostile_texts_are_displayed_and_never_executed(show: Opened, tmp_path: Path) -> None:
     text = "".join(HOSTILE).replace("\u2028", " ")
-    writer = looking.writer(text=text, context=199)
-    readable = page_of(inspect_text(writer, text), writer, CAUSAL, PageOptions(name=HOSTILE[0]))
+    generator = small_models.gpt_generator(text=text, context=199)
+    readable = page_of(inspect_text(generator, text), generator, CAUSAL, PageOptions(name=HOSTILE[0]))
     for token, bad in zip(readable.content["source"]["pieces"], HOSTILE, strict=False):
         token["text"] = bad
-    artist = looking.artist()
-    inspection = inspect_drawing(artist, "<b> large </b>")
+    image_generator = small_models.image_generator()
+    inspection = inspect_drawing(image_generator, "<b> large </b>")
     pages = [readable, an_image_page(tmp_path)[1], explore_drawing(inspection)]
     pages[1].content["predictions"][0]["answers"][0]["text"] = HOSTILE[0]
     pages[2].content["picture"]["words"][1]["text"] = HOSTILE[2]

@@ -3,9 +3,9 @@
 import base64
 import json
 
-import looking
 import numpy as np
 import pytest
+import small_models
 import torch
 
 from multihead.errors import UserError
@@ -20,34 +20,36 @@ from multihead.text import lossless
 
 
 def explored(text: str, options: PageOptions) -> SequenceExploration:
-    gpt_model = looking.writer(context=401)
-    inspection = inspect_text(gpt_model, text)
-    return explore_text(inspection, gpt_model.model, gpt_model.tokenizer, CAUSAL, options)
+    generator = small_models.gpt_generator(context=401)
+    inspection = inspect_text(generator, text)
+    return explore_text(inspection, generator.model, generator.tokenizer, CAUSAL, options)
 
 
 def test_next_token_predictions_are_the_models_probabilities() -> None:
-    writer = looking.writer()
+    generator = small_models.gpt_generator()
     text = "the king said"
     with torch.no_grad():
-        logits_V = writer.model(torch.tensor([writer.tokenizer.encode(text)]))[0, -1]
-    logits_V[[writer.tokenizer.pad_id, writer.tokenizer.bos_id, writer.tokenizer.unk_id]] = -torch.inf
-    (found,) = inspect_text(writer, text).predictions
+        logits_V = generator.model(torch.tensor([generator.tokenizer.encode(text)]))[0, -1]
+    logits_V[
+        [generator.tokenizer.pad_id, generator.tokenizer.bos_id, generator.tokenizer.unk_id]
+    ] = -torch.inf
+    (found,) = inspect_text(generator, text).predictions
     assert list(found.probabilities.values()) == pytest.approx(logits_V.softmax(-1).topk(8).values.tolist())
-    assert next(iter(found.probabilities)) in (writer.tokenizer.piece(int(logits_V.argmax())), "␣")
+    assert next(iter(found.probabilities)) in (generator.tokenizer.piece(int(logits_V.argmax())), "␣")
 
 
 def test_byte_level_predictions_are_distinct_and_show_leading_spaces() -> None:
     tokenizer = lossless.learn(["the king said that the king is the king"], "bpe", 290, 1)
-    sizes = gpt.Settings(vocab_size=tokenizer.vocab_size, context=11, **looking.WIDTHS)
-    writer = TextGenerator(gpt.Model(sizes), tokenizer, device=torch.device("cpu"), precision="fp32")
+    sizes = gpt.Settings(vocab_size=tokenizer.vocab_size, context=11, **small_models.WIDTHS)
+    generator = TextGenerator(gpt.Model(sizes), tokenizer, device=torch.device("cpu"), precision="fp32")
     labels = [text_inspection._token_label(tokenizer, token) for token in range(4, tokenizer.vocab_size)]
     assert len(set(labels)) == len(labels)
     assert "␣the" in labels
-    assert len(inspect_text(writer, "the king").predictions[0].probabilities) == 8
+    assert len(inspect_text(generator, "the king").predictions[0].probabilities) == 8
 
 
 def test_class_predictions_are_those_of_the_classifier_and_truncation_is_reported() -> None:
-    classifier = looking.text_classifier(max_length=13)
+    classifier = small_models.text_classifier(max_length=13)
     text = "the king said that the king is so and that it is so"
     read = inspect_classification(classifier, text)
     assert len(read.tokens.pieces) == 13
@@ -62,16 +64,16 @@ def test_class_predictions_are_those_of_the_classifier_and_truncation_is_reporte
 
 
 def test_a_text_without_a_mask_can_be_inspected() -> None:
-    filler = looking.filler()
-    assert inspect_masked_text(filler, "the king").predictions == ()
+    mask_filler = small_models.mask_filler()
+    assert inspect_masked_text(mask_filler, "the king").predictions == ()
     with pytest.raises(UserError, match="41"):
-        inspect_masked_text(filler, "the king " * 43)
+        inspect_masked_text(mask_filler, "the king " * 43)
 
 
 @pytest.mark.parametrize("text", ["", " "])
 def test_an_empty_text_is_a_user_error(text: str) -> None:
     with pytest.raises(UserError, match="Give a text"):
-        inspect_masked_text(looking.filler(), text)
+        inspect_masked_text(small_models.mask_filler(), text)
 
 
 def test_a_causal_mask_is_packed_as_one_word() -> None:

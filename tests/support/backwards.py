@@ -1,4 +1,4 @@
-"""A task that is learned in seconds: write a string backwards. And a training of it in a folder."""
+"""Reversing strings, a task that is learned in seconds, and its training in a folder."""
 
 import random
 from collections.abc import Callable
@@ -22,21 +22,21 @@ V = FIRST + LETTERS
 
 
 def strings(count: int, longest: int, seed: int) -> list[list[int]]:
-    """Different strings of 1 to ``longest`` letters, each length equally often as far as there are any."""
-    chance, found = random.Random(seed), dict[tuple[int, ...], None]()
+    """Return distinct strings of 1 to ``longest`` letters; lengths are uniform as far as strings suffice."""
+    rng, found = random.Random(seed), dict[tuple[int, ...], None]()
     while len(found) < count:
-        length = chance.randint(1, longest)
-        found[tuple(chance.randrange(FIRST, V) for _ in range(length))] = None
+        length = rng.randint(1, longest)
+        found[tuple(rng.randrange(FIRST, V) for _ in range(length))] = None
     return [list(string) for string in found]
 
 
 def pairs_of(sources: list[list[int]]) -> PairList:
-    """Each string with itself written backwards."""
+    """Pair each string with its reversal."""
     return PairList(sources, [string[::-1] for string in sources])
 
 
 def small_transformer(**changed: object) -> Transformer:
-    """A Transformer that is the same at every call."""
+    """Return a Transformer with the same weights at every call."""
     given: dict[str, object] = {"d_model": 24, "d_ff": 37, "num_layers": 1, "num_heads": 3, "dropout": 0.1}
     settings = Settings.model_validate({"source_vocab": V, "target_vocab": V} | given | changed)
     torch.manual_seed(5)
@@ -44,7 +44,7 @@ def small_transformer(**changed: object) -> Transformer:
 
 
 def mean_loss(model: nn.Module, pairs: PairList) -> float:
-    """The negative log-likelihood a token, in fp32."""
+    """Return the negative log-likelihood per token, in fp32."""
     total, tokens = 0.0, 0
     loss: Callable[[PairBatch, int], Any] = model.loss  # type: ignore[assignment]
     device = next(model.parameters()).device
@@ -55,7 +55,7 @@ def mean_loss(model: nn.Module, pairs: PairList) -> float:
 
 
 class Silent:
-    """An observer that keeps what it was told."""
+    """Observer that prints nothing and records all events."""
 
     def __init__(self) -> None:
         self.updates: list[dict[str, Any]] = []
@@ -83,7 +83,7 @@ def training_in(
     settings: dict[str, object] | None = None,
     validation: dict[str, object] | None = None,
 ) -> Training:
-    """A training in a folder; what was saved there goes on. Without further words: 20 steps of fp32."""
+    """Return a training in a folder, which resumes from saved state; by default 20 steps in fp32."""
     folder.mkdir(parents=True, exist_ok=True)
     model = model or small_transformer()
     data = pairs or pairs_of(strings(211, 9, seed=1))
@@ -121,7 +121,7 @@ def training_in(
 
 
 def fit(training: Training) -> Outcome:
-    """Train, and let the folder go however that ends, as the end of a process does."""
+    """Train and release the folder's lock in any case, as the end of a process would."""
     with training.run:
         return training.fit()
 
@@ -130,7 +130,7 @@ TIMED = {"seconds", "tokens_per_second", "eta_seconds"}
 
 
 def contents(folder: Path) -> dict[str, object]:
-    """What a training left in its folder, without times: two trainings that did the same have the same."""
+    """Return everything that a training wrote, without times, for comparison with another training."""
     run = Run(folder)
     found: dict[str, object] = {
         path.relative_to(folder).as_posix(): path.read_bytes()

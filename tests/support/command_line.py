@@ -1,4 +1,4 @@
-"""Commands run inside the tests' own process."""
+"""Commands run inside the test process."""
 
 import pytest
 
@@ -8,7 +8,7 @@ Captured = pytest.CaptureFixture[bytes]
 
 
 def run(capture: Captured, *arguments: object) -> tuple[str, str]:
-    """Run a command that shall succeed; return what it wrote to standard output and to standard error."""
+    """Run a command that must succeed and return its standard output and standard error."""
     capture.readouterr()
     assert main([str(argument) for argument in arguments]) == 0
     out, err = capture.readouterr()
@@ -16,7 +16,7 @@ def run(capture: Captured, *arguments: object) -> tuple[str, str]:
 
 
 def fail(capture: Captured, *arguments: object) -> str:
-    """Run a command that shall end with an error; return it. Nothing else is written."""
+    """Run a command that must fail with a user error and print nothing else; return the error."""
     capture.readouterr()
     assert main([str(argument) for argument in arguments]) == 2
     out, err = capture.readouterr()

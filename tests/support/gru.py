@@ -1,7 +1,7 @@
-"""A recurrent model for tests, as unlike a Transformer as can be: what fits both is no accident.
+"""A recurrent encoder-decoder for tests of interfaces, as different from a Transformer as possible.
 
-An encoder GRU, a decoder GRU that starts from the source's last state, and dot-product attention over the
-source after it (Luong et al. 2015, sec. 3.1).
+An encoder GRU, a decoder GRU that starts from the encoder's last state, and dot-product attention after it
+(Luong et al. 2015, sec. 3.1).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from multihead.nn.losses import Loss, Term, smoothed_cross_entropy
 
 @dataclass(frozen=True)
 class GruState:
-    """What was read, (B, S, d); what was written, a hidden state a hypothesis, (R, d)."""
+    """Search state: encoder outputs (B, S, d) with their mask, and a hidden state per hypothesis (R, d)."""
 
     memory: Tensor
     allowed: Tensor
@@ -32,7 +32,7 @@ class GruState:
 
 
 class Gru(nn.Module):
-    """Maps source and target ids to logits of the next target token."""
+    """Encoder-decoder that maps source and target ids to logits of the next target token."""
 
     def __init__(self, source_vocab: int, target_vocab: int, d: int = 31) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What attention is recorded of: small models and a batch of three pairs."""
+"""Small models and a batch of three pairs for tests of recorded attention."""
 
 from typing import Any
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from exploring import HOSTILE
+from small_translators import HOSTILE
 
 from multihead.attention_maps import Alignment
 from multihead.attention_maps.tokens import Token

@@ -1,4 +1,4 @@
-"""A model small enough to search by brute force, which also checks how search treats it."""
+"""A model small enough for brute-force search, which also checks how a search uses it."""
 
 import itertools
 import math
@@ -17,14 +17,14 @@ PAD, A, B, BOS, EOS = range(V)
 
 
 def sources(*numbers: int, length: int = 3) -> Source:
-    """Sentences of one content token, their number; ``length`` tokens each."""
+    """Return one sentence per number, ``length`` times that number as token."""
     ids = torch.tensor([[number] * length for number in numbers], dtype=torch.long)
     return Source(ids.view(len(numbers), length), torch.full((len(numbers),), length))
 
 
 @dataclass
 class TableState:
-    """Histories of all rows; refuses to be used twice, and rows out of order."""
+    """Histories of all rows. Asserts that it is used once only and that rows stay in order."""
 
     numbers: list[int]
     histories: list[list[int]]
@@ -45,8 +45,8 @@ class TableState:
         assert len(rows) % len(self.numbers) == 0, "not the same number of rows for each sentence"
         each = len(rows) // len(self.numbers)
         assert each > 0
-        for place, row in enumerate(rows.tolist()):
-            assert row // self.each == place // each, "a row went to another sentence"
+        for i, row in enumerate(rows.tolist()):
+            assert row // self.each == i // each, "a row moved to another sentence"
         return TableState(self.numbers, [list(self.histories[r]) for r in rows.tolist()])
 
     def keep(self, sentences: Tensor) -> "TableState":
@@ -59,7 +59,7 @@ class TableState:
 
 
 class Table:
-    """Scores are a deterministic function of (seed, source, history)."""
+    """Stepper whose logits are a deterministic function of (seed, source, history)."""
 
     def __init__(self, seed: int = 1, vocabulary: int = V, spread: float = 1.5) -> None:
         self.seed, self.vocabulary, self.spread = seed, vocabulary, spread
@@ -89,7 +89,7 @@ class Table:
 
 
 def log_p(table: Table, number: int, prefix: Sequence[int], tokens: Sequence[int]) -> float:
-    """Log-probability of ``tokens`` after ``prefix``, term by term."""
+    """Return the log-probability of ``tokens`` after ``prefix``, summed term by term."""
     history, total = list(prefix), 0.0
     for token in tokens:
         total += float(table.logits(number, history).double().log_softmax(0)[token])
@@ -98,7 +98,7 @@ def log_p(table: Table, number: int, prefix: Sequence[int], tokens: Sequence[int
 
 
 class Output(NamedTuple):
-    """What a search should find."""
+    """Expected result of a search."""
 
     tokens: tuple[int, ...]
     log_probability: float
@@ -117,7 +117,7 @@ def brute_force(
     allowed: Sequence[int] = (PAD, A, B, BOS),
     ngram: int = 0,
 ) -> list[Output]:
-    """All outputs, best first."""
+    """Return all outputs, best first."""
     found = []
     forced = tuple(prefix[1:])
     for extra in range(max(0, shortest - len(forced)), longest - len(forced) + 1):
@@ -135,7 +135,7 @@ def brute_force(
 
 
 def repeats(tokens: Sequence[int], n: int) -> bool:
-    """Whether an n-gram occurs twice; never for n = 0."""
+    """Return True if an n-gram occurs twice; always False for n = 0."""
     grams = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)] if n else []
     return len(grams) != len(set(grams))
 

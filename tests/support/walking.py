@@ -1,4 +1,4 @@
-"""A random search, step by step, against the whole sequence at once."""
+"""Step-wise decoding along a random search, compared with full forward passes."""
 
 import random
 from typing import Any
@@ -23,17 +23,17 @@ def source_of(lengths: list[int]) -> Source:
 
 
 class Walk:
-    """A random search: the rows as plain lists, beside the state that must be equal to them."""
+    """Random search that keeps each row as a plain list, to compare with the model's state."""
 
     def __init__(self, model: Any, source: Source, prefixes: list[list[int]]) -> None:
-        self.model, self.source, self.chance = model, source, random.Random(1)
+        self.model, self.source, self.rng = model, source, random.Random(1)
         self.rows = [list(prefix) for prefix in prefixes]
         self.sentences = list(range(len(prefixes)))
         self.each = 1
         self.state = model.start(source, prefixes)
 
     def step(self) -> None:
-        """Ask for the next scores, and compare them with those of every row read from its beginning."""
+        """Take a step and compare its logits with those of a full forward pass over each row."""
         logits, self.state = self.model.step(torch.tensor([row[-1] for row in self.rows]), self.state)
         for number, row in enumerate(self.rows):
             sentence = self.sentences[number // self.each]
@@ -48,18 +48,18 @@ class Walk:
         return logits
 
     def select(self, each: int) -> None:
-        """Go on with ``each`` hypotheses a sentence, drawn from its own with repeats, and a token each."""
+        """Sample ``each`` hypotheses per sentence with replacement, and append a random token to each."""
         rows = [
-            number * self.each + self.chance.randrange(self.each)
+            number * self.each + self.rng.randrange(self.each)
             for number in range(len(self.sentences))
             for _ in range(each)
         ]
         self.state = self.state.select(torch.tensor(rows))
-        self.rows = [[*self.rows[row], self.chance.randrange(4, V)] for row in rows]
+        self.rows = [[*self.rows[row], self.rng.randrange(4, V)] for row in rows]
         self.each = each
 
     def keep(self, numbers: list[int]) -> None:
-        """Go on with these of the sentences still searched."""
+        """Keep these of the remaining sentences."""
         self.state = self.state.keep(torch.tensor(numbers))
         self.rows = [row for n in numbers for row in self.rows[n * self.each : (n + 1) * self.each]]
         self.sentences = [self.sentences[n] for n in numbers]

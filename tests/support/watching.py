@@ -1,4 +1,4 @@
-"""An observer for tests of whole trainings."""
+"""Observer for tests of whole trainings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from multihead.settings import Settings
 
 
 class Silent:
-    """An observer that remembers what it was told, and may object."""
+    """Observer that prints nothing, records all events, and may raise an error on one of them."""
 
     def __init__(self, objection: Callable[[dict[str, Any]], None] | None = None) -> None:
         self.updates: list[dict[str, Any]] = []

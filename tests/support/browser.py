@@ -24,7 +24,7 @@ QUIET = (
 )
 
 
-def opened(profile: Path) -> Iterator[Any]:
+def open_browser(profile: Path) -> Iterator[Any]:
     """Yield a browser and close it."""
     with playwright.sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
@@ -39,7 +39,7 @@ def opened(profile: Path) -> Iterator[Any]:
         context.close()
 
 
-class Shown:
+class PageInBrowser:
     """A page in the browser, with its console messages and network requests."""
 
     def __init__(self, browser: Any, explored: Explored, path: Path) -> None:

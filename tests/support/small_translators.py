@@ -1,4 +1,4 @@
-"""A small translator to explore, with hypotheses that differ."""
+"""Small untrained translators for tests of the inspection page."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,17 +15,17 @@ from multihead.text.training import train
 GERMAN = ["ein Hund und zwei Katzen laufen .", "die Hunde schlafen"]
 ENGLISH = ["a dog and two cats run .", "the dogs sleep"]
 HOSTILE = ["<script>window.hacked=1</script>", "</script>", "&lt;img onerror=hacked&gt;", "a\u2028b", "<!--"]
-"""Tokens that would run, or end an element, if text were taken for markup."""
+"""Tokens that would be executed or end an element if text were interpreted as markup."""
 
 
 def small_translator(**changed: Any) -> Translator:
-    """An untrained Transformer of 2 + 2 layers and 3 heads, that searches with a beam of 3."""
+    """Return an untrained Transformer of 2 + 2 layers and 3 heads, with a beam size of 3."""
     given: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_layers": 2, "num_heads": 3, "tied": "none"}
     return _translator(Transformer, Settings, given | changed)
 
 
 def recurrent_translator(kind: str) -> Translator:
-    """An untrained recurrent model, with attention over the source or without."""
+    """Return an untrained recurrent model, with or without attention over the source."""
     module = {"rnn_attention": rnn_attention, "seq2seq": seq2seq}[kind]
     return _translator(module.Model, module.Settings, {"d_embedding": 11, "d_hidden": 13})
 
@@ -42,7 +42,7 @@ def _translator(model: Any, settings: Any, given: dict[str, Any]) -> Translator:
 
 
 def hostile(explored: Exploration) -> Exploration:
-    """The same with hostile source tokens."""
-    tokens = [{"text": text, "word": place, "special": False} for place, text in enumerate(HOSTILE)]
+    """Return the same page content with hostile source tokens."""
+    tokens = [{"text": text, "word": word, "special": False} for word, text in enumerate(HOSTILE)]
     side = {"pieces": tokens, "words": tokens}
     return replace(explored, content={**explored.content, "source": side, "sentence": "".join(HOSTILE)})
