@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     with _Transfers(console) as transfers:
         source = Path(options.source) if options.source else None
         get(corpus, folder, source=source, progress=transfers.show)
-    console.print(f"{corpus.name}: {len(corpus.files)} files in {folder}, checksums correct")
+    console.print(f"{corpus.name}: {_files(len(corpus.files))} in {folder}, checksums correct")
     if corpus.next_command:
         console.print(f"next: {corpus.next_command}", soft_wrap=True)
     return 0
@@ -81,7 +81,7 @@ def _list(console: Console) -> None:
         size = sum(file.size for file in corpus.files) / 1e6
         table.add_row("  origin", corpus.origin)
         table.add_row("  licence", corpus.licence)
-        table.add_row("  size", f"{size:.1f} MB in {len(corpus.files)} files")
+        table.add_row("  size", f"{size:.1f} MB in {_files(len(corpus.files))}")
         table.add_row("  get", "multihead data get " + corpus.name + ("" if corpus.url else " --from FOLDER"))
         if corpus.instructions:
             table.add_row("  manually", corpus.instructions)
@@ -123,6 +123,10 @@ def _show(root: Path, found: Sequence[Entry], console: Console) -> None:
     if found:
         console.print(table, soft_wrap=False)
     console.print(f"{root}: {len(found)} in total, {_megabytes(found)} MB")
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
 
 
 def _megabytes(found: Sequence[Entry]) -> str:

@@ -103,8 +103,9 @@ def _show_results(evaluation: Evaluation, console: Console) -> None:
         f"({100 * evaluation.exact:.1f} %), for example:"
     )
     sources, references = evaluation.test_set.sources, evaluation.test_set.references
-    for source, output, wanted in zip(sources[:SAMPLES], evaluation.outputs, references, strict=False):
-        console.print(f"  {source}\n    {output if output == wanted else f'{output} (should be: {wanted})'}")
+    for source, output, reference in zip(sources[:SAMPLES], evaluation.outputs, references, strict=False):
+        correction = "" if output == reference else f" (should be: {reference})"
+        console.print(f"  {source}\n    {output}{correction}")
 
 
 def _show_attention(translator: Translator, example: tuple[str, str], folder: Path, console: Console) -> None:

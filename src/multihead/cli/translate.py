@@ -45,7 +45,7 @@ class Options:
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Output file, which appears when it is complete. (default: standard output)"""
     prefix: _options.Text = None
-    """Prefix of whole words that every translation must start with."""
+    """Words that every translation must start with."""
     prefixes: _options.File = None
     """File with the prefix of each translation, aligned with the input line by line."""
     scores: _options.Flag = False

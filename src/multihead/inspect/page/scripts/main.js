@@ -114,7 +114,7 @@ document
       "p",
       {},
       h("strong", {}, content.caution),
-      " Weights are recomputed in fp32 from the model's queries and keys and stored in 8 bits.",
+      " Weights are recomputed in fp32 from the model's queries and keys and stored with 8-bit precision.",
     ),
   );
 
