@@ -42,7 +42,7 @@ class Way:
 def ways() -> tuple[Way, ...]:
     """Return the first, which the others are compared with, and those."""
     best = native.level()
-    fast = hardware.format_in_training("auto", torch.device("cpu"))
+    fast = hardware.training_precision("auto", torch.device("cpu"))
     return (
         Way("plain-fp32", "fp32", ""),
         Way(f"native-{fast}", fast, best),

@@ -31,7 +31,7 @@ from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer
 from multihead.run.environment import environment
 from multihead.settings import TrainingSettings
-from multihead.training.cuda_graphs import GraphUpdater
+from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater
 from multihead.workflows.tasks.translation.data import GPU_SHAPES
@@ -109,7 +109,7 @@ def measure(
             with native.use(level):
                 for step, batch in enumerate(given):
                     updaters[variant.name].update(step, [batch])
-                updaters[variant.name].settle()
+                updaters[variant.name].synchronize()
             if number >= warm_up:
                 clock[variant.name].append(time.perf_counter() - began)
                 own[variant.name].append(time.process_time() - spent)
@@ -137,7 +137,7 @@ def _updater(model: nn.Module, variant: Variant, device: torch.device) -> Update
     chosen = TrainingSettings.model_validate(
         {"precision": variant.precision, "device": device.type, "compile": variant.compiled}
     )
-    kind = GraphUpdater if variant.captured else Updater
+    kind = CudaGraphUpdater if variant.captured else Updater
     return kind(model, make_optimizer(model, chosen), chosen, device)
 
 

@@ -1,10 +1,10 @@
-"""What holds for all tests: one thread, no network, no files outside temporary folders, repeatable."""
+"""Conditions of all tests: one thread, no network, no files outside temporary folders, repeatable."""
 
 import os
 
 # Before torch and transformers are imported; child processes inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait leave the cores to others
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads yield their core
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ hypothesis.settings.load_profile("multihead")
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache folder of the tests' own; the user's is never touched."""
+    """A cache folder for the tests, so that the user's is never touched."""
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
@@ -33,31 +33,31 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def seeded() -> None:
-    """Random tensors are the same in every run, whichever tests run before."""
+    """Seed torch, so that random tensors do not depend on earlier tests."""
     torch.manual_seed(1)
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of corpora beside the repository."""
+    """The corpora next to the repository; skips the test where they are absent."""
     folder = Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip("no corpora beside the repository (../shared/data)")
+        pytest.skip("no corpora next to the repository (../shared/data)")
     return folder
 
 
-UNCOMPILED = pytest.param("", marks=pytest.mark.skip(reason="the native part was not compiled"))
+UNCOMPILED = pytest.param("", marks=pytest.mark.skip(reason="the native kernels were not compiled"))
 
 
 @pytest.fixture(params=native.LEVELS or [UNCOMPILED])
 def native_level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The test again at every level of the native kernels that this processor runs."""
+    """Run the test at every level of the native kernels that this processor supports."""
     with native.use(request.param):
         yield request.param
 
 
 @pytest.fixture(params=["", *native.LEVELS], ids=lambda level: level or "PyTorch")
 def every_level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The test again in plain PyTorch, and at every level of the native kernels."""
+    """Run the test in plain PyTorch and at every level of the native kernels."""
     with native.use(request.param):
         yield request.param

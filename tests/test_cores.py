@@ -1,4 +1,4 @@
-"""How many cores may be used; the limits are files of Linux' control groups, made up here."""
+"""Available cores, read from simulated Linux control groups."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from multihead.cli import main
-from multihead.cores import usable_cores, wait_briefly, wanted_threads
+from multihead.cores import default_threads, usable_cores, wait_briefly
 
 ALL = 64
 
@@ -19,12 +19,12 @@ def many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def version_2(limit: str, group: str = "") -> dict[str, str]:
-    """One tree for everything; a limit is a number of microseconds in so many."""
+    """One hierarchy; a limit is a quota and a period in microseconds."""
     return {"proc/self/cgroup": "0::/\n", f"sys/fs/cgroup{group}/cpu.max": f"{limit}\n"}
 
 
 def version_1(quota: int, *, group: str, seen: str) -> dict[str, str]:
-    """A tree for each kind of limit, and a file for each number."""
+    """One hierarchy per controller, one file per number."""
     folder = f"sys/fs/cgroup/cpu{seen}"
     return {
         "proc/self/cgroup": f"7:memory:{group}\n3:cpu,cpuacct:{group}\n",
@@ -50,16 +50,16 @@ NESTED = {
         pytest.param(version_2("200000 100000"), 2, id="two"),
         pytest.param(version_2("5000 100000"), 1, id="little"),
         pytest.param(version_2("250000 100000"), 3, id="a part of a core"),
-        pytest.param(version_2("9900000 100000"), ALL, id="more than all"),
+        pytest.param(version_2("9900000 100000"), ALL, id="more than there are"),
         pytest.param(version_2("100000 0"), ALL, id="no period"),
         pytest.param(version_2("?"), ALL, id="unreadable"),
-        pytest.param(NESTED, 3, id="the least of the groups above"),
+        pytest.param(NESTED, 3, id="the lowest limit of the groups above"),
         pytest.param(version_1(500_000, group="/x", seen="/x"), 5, id="version 1"),
         pytest.param(version_1(-1, group="/docker/1f", seen=""), ALL, id="version 1, no limit"),
         pytest.param(version_1(400_000, group="/docker/1f", seen=""), 4, id="version 1, within a container"),
     ],
 )
-def test_the_share_that_a_container_is_given_counts(
+def test_a_containers_cpu_limit_bounds_the_usable_cores(
     files: Mapping[str, str], cores: int, tmp_path: Path
 ) -> None:
     for name, text in files.items():
@@ -69,15 +69,17 @@ def test_the_share_that_a_container_is_given_counts(
 
 
 @pytest.mark.parametrize(
-    ("said", "threads"), [("", 5), ("3", 3), ("977", 5), ("0", 5), ("many", 5), ("4,2", 5)]
+    ("variable", "threads"), [("", 5), ("3", 3), ("977", 5), ("0", 5), ("many", 5), ("4,2", 5)]
 )
-def test_the_variable_of_openmp_is_heeded(said: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_omp_num_threads_sets_the_default(
+    variable: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", said)
-    assert wanted_threads() == threads
+    monkeypatch.setenv("OMP_NUM_THREADS", variable)
+    assert default_threads() == threads
 
 
-def test_every_command_that_computes_heeds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_that_computes_respects_omp_num_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "classify",
         "draw",
@@ -101,7 +103,7 @@ def test_every_command_that_computes_heeds_it(monkeypatch: pytest.MonkeyPatch) -
     ("given", "set_to"),
     [({}, "5000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
 )
-def test_threads_wait_briefly_unless_somebody_said_how(
+def test_threads_wait_briefly_unless_the_environment_says_otherwise(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], set_to: str | None
 ) -> None:
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):

@@ -1,4 +1,4 @@
-"""The GPU's kernels are used only where they prove themselves, and who asks does not notice."""
+"""GPU kernels are used only after they pass their own check, and checking has no side effects."""
 
 import logging
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ def offered(monkeypatch: pytest.MonkeyPatch, prove: object) -> object:
     found = SimpleNamespace(prove=prove)
     monkeypatch.setattr(gpu, "find_spec", lambda name: name)
     monkeypatch.setattr(gpu, "import_module", lambda name: found)
-    gpu._proved.cache_clear()
+    gpu._verified.cache_clear()
     return found
 
 
-def test_a_kernel_that_fails_is_left_alone_and_said_once(
+def test_a_kernel_that_fails_is_disabled_and_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(device: torch.device) -> None:
@@ -28,13 +28,13 @@ def test_a_kernel_that_fails_is_left_alone_and_said_once(
 
     offered(monkeypatch, fails)
     with caplog.at_level(logging.WARNING):
-        assert [gpu._proved("nn.kernels.triton_attention", CPU) for _ in range(2)] == [None, None]
+        assert [gpu._verified("nn.kernels.triton_attention", CPU) for _ in range(2)] == [None, None]
     assert [record.message for record in caplog.records] == [
-        "The GPU's kernels of nn.kernels.triton_attention are left alone: AssertionError: differs"
+        "GPU kernels of nn.kernels.triton_attention disabled: AssertionError: differs"
     ]
 
 
-def test_a_proof_changes_nothing_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_leaves_the_callers_modes_and_generator_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[bool, bool]] = []
 
     def prove(device: torch.device) -> None:
@@ -46,19 +46,19 @@ def test_a_proof_changes_nothing_for_who_asks(monkeypatch: pytest.MonkeyPatch) -
     wanted = torch.rand(2)
     torch.manual_seed(3)
     with torch.inference_mode():
-        assert gpu._proved("engines.cuda.triton_best", CPU) is found
+        assert gpu._verified("engines.cuda.triton_best", CPU) is found
     assert torch.equal(torch.rand(2), wanted)
     assert seen == [(True, False)]
 
 
 def test_without_triton_and_off_a_gpu_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "find_spec", lambda name: None)
-    gpu._proved.cache_clear()
-    assert gpu._proved("engines.cuda.triton_best", CPU) is None
+    gpu._verified.cache_clear()
+    assert gpu._verified("engines.cuda.triton_best", CPU) is None
     assert gpu.kernel("engines.cuda.triton_best", torch.zeros(2)) is None
 
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     yield
-    gpu._proved.cache_clear()
+    gpu._verified.cache_clear()

@@ -1,4 +1,4 @@
-"""In which format a training multiplies: what is asked for, or what is fastest here."""
+"""The precision of training: the requested one, or the fastest of this machine."""
 
 import pytest
 import torch
@@ -18,44 +18,42 @@ def at(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.mark.parametrize(
-    ("level", "by_itself"),
+    ("level", "chosen"),
     [
         *((level, "int8") for level in ("avx512bf16", "avx512vnni", "avxvnni")),
         *((level, "fp32") for level in ("avx512", "avx2", "baseline", "")),
     ],
 )
-def test_by_itself_a_cpu_multiplies_bytes_where_its_vectors_do(
-    at: pytest.MonkeyPatch, level: str, by_itself: str
+def test_auto_is_int8_on_a_cpu_with_int8_dot_products(
+    at: pytest.MonkeyPatch, level: str, chosen: str
 ) -> None:
     at.setattr(native, "level", lambda: level)
-    assert hardware.format_in_training("auto", CPU) == by_itself
-    assert hardware.format_in_training("fp32", CPU) == "fp32"
-    assert hardware.format_in_training("bf16", CPU) == "bf16"
-    assert hardware.format_in_training("auto", GPU) == "bf16"
+    assert hardware.training_precision("auto", CPU) == chosen
+    assert hardware.training_precision("fp32", CPU) == "fp32"
+    assert hardware.training_precision("bf16", CPU) == "bf16"
+    assert hardware.training_precision("auto", GPU) == "bf16"
 
 
-def test_where_matrix_registers_multiply_bf16_it_is_bf16(at: pytest.MonkeyPatch) -> None:
+def test_auto_is_bf16_on_a_cpu_with_bf16_matrix_registers(at: pytest.MonkeyPatch) -> None:
     at.setattr(hardware, "has_fast_bf16", lambda device: True)
     at.setattr(native, "level", lambda: "amx")
-    assert hardware.format_in_training("auto", CPU) == "bf16"
-    assert hardware.format_in_training("int8", CPU) == "int8"
+    assert hardware.training_precision("auto", CPU) == "bf16"
+    assert hardware.training_precision("int8", CPU) == "int8"
 
 
 @pytest.mark.parametrize(("level", "device"), [("", CPU), ("avx512bf16", GPU)])
-def test_bytes_that_nobody_can_multiply_are_refused(
-    at: pytest.MonkeyPatch, level: str, device: torch.device
-) -> None:
+def test_int8_without_kernels_is_refused(at: pytest.MonkeyPatch, level: str, device: torch.device) -> None:
     at.setattr(native, "level", lambda: level)
     with pytest.raises(
         UserError, match=r"training\.precision: training in int8 needs a CPU and the native kernels"
     ):
-        hardware.format_in_training("int8", device)
+        hardware.training_precision("int8", device)
     assert hardware.pick_dtype("int8", CPU) == (torch.bfloat16 if level else torch.float32)
 
 
-def test_other_formats_are_refused() -> None:
-    with pytest.raises(UserError, match=r"no precision 'fp8'\. Say auto"):
-        hardware.format_in_training("fp8", CPU)  # type: ignore[arg-type]
+def test_an_unknown_precision_is_refused() -> None:
+    with pytest.raises(UserError, match=r"no precision 'fp8'\. Use auto"):
+        hardware.training_precision("fp8", CPU)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +64,7 @@ def test_other_formats_are_refused() -> None:
         (0, [(-3, 1 << 30), (-3, 1 << 25)]),
     ],
 )
-def test_memory_is_kept_as_the_c_library_allows_and_else_left_alone(
+def test_memory_is_kept_as_far_as_the_c_library_allows(
     monkeypatch: pytest.MonkeyPatch, most: int, asked: list[tuple[int, int]]
 ) -> None:
     calls: list[tuple[int, int]] = []

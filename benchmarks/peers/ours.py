@@ -9,7 +9,7 @@ from worker import Ids, Translate, serve
 from multihead import hardware, native
 from multihead.engines.choose import LatestStepper
 from multihead.generation import Translator
-from multihead.generation.batching import Asked, by_length, to_source
+from multihead.generation.batching import SourceLine, batch_by_length, collate_sources
 from multihead.generation.searching import search
 
 
@@ -29,20 +29,20 @@ def load(folder: Path, settings: dict[str, object]) -> Translate:
         changed = {"beam_size": beam, "method": "beam" if beam > 1 else "greedy", "max_extra": 50}
         how = translator.settings.model_copy(update=changed)
         found: Ids = [[] for _ in ids]
-        asked = [Asked("", one, (), number) for number, one in enumerate(ids)]
+        lines = [SourceLine("", one, (), index) for index, one in enumerate(ids)]
         with native.use(level), torch.inference_mode(), hardware.autocast(translator.device, dtype):
-            for batch in by_length(asked, int(str(settings["batch"]))):
+            for batch in batch_by_length(lines, int(str(settings["batch"]))):
                 outputs = search(
                     latest.stepper(),
-                    to_source(batch, pad_id=target.pad_id, eos_id=target.eos_id).to(translator.device),
+                    collate_sources(batch, pad_id=target.pad_id, eos_id=target.eos_id).to(translator.device),
                     [[target.bos_id]] * len(batch),
                     how,
                     target=target,
                     capacity=None,
-                    numbers=[one.number for one in batch],
+                    numbers=[line.index for line in batch],
                 )
-                for one, hypotheses in zip(batch, outputs, strict=True):
-                    found[one.number] = list(hypotheses[0].tokens)
+                for line, hypotheses in zip(batch, outputs, strict=True):
+                    found[line.index] = list(hypotheses[0].tokens)
         return found
 
     return translate

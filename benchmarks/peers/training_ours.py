@@ -10,7 +10,7 @@ from multihead import __version__, hardware, models, native
 from multihead.batch import PairBatch
 from multihead.data.batches import Shapes, collate
 from multihead.settings import TrainingSettings
-from multihead.training.cuda_graphs import GraphUpdater
+from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater
 from multihead.workflows.tasks.translation.data import GPU_SHAPES
@@ -39,7 +39,7 @@ class Ours:
         )
         optimizer = make_optimizer(model, chosen)
         set_rate(optimizer, task["learning_rate"])
-        kind = GraphUpdater if settings.get("graphs") else Updater
+        kind = CudaGraphUpdater if settings.get("graphs") else Updater
         self._updater = kind(model, optimizer, chosen, device)
         self._level = native.level() if settings.get("native") else ""
         shapes = GPU_SHAPES if device.type == "cuda" else Shapes(settings["multiple"])
@@ -54,8 +54,9 @@ class Ours:
     def update(self, number: int) -> tuple[float, int]:
         """Make one update, see ``training_worker.Trainee``."""
         with native.use(self._level):
-            told = [*self._updater.update(number, [self._batches[number]]), *self._updater.settle()][-1]
-        return told.sums["loss"] / told.counts["loss"], told.counts["loss"]
+            finished = self._updater.update(number, [self._batches[number]])
+            stats = [*finished, *self._updater.synchronize()][-1]
+        return stats.sums["loss"] / stats.counts["loss"], stats.counts["loss"]
 
 
 def _batch(pairs: dict[str, list[list[int]]], task: dict[str, Any], shapes: Shapes) -> PairBatch:

@@ -1,4 +1,4 @@
-"""The tensors that a model is fed.
+"""Batches: the input tensors of models.
 
 Shape legend of the whole package (a suffix names the axes, ``q_BHQd``):
 B sentences in a batch, S source length, T target length, N a length of either kind,
@@ -14,38 +14,38 @@ from torch import Tensor
 
 
 class Batch(Protocol):
-    """What training knows of a batch, whatever is in it: a dataclass of tensors (and of such dataclasses)."""
+    """The interface of a batch that training relies on: a dataclass of tensors and nested dataclasses."""
 
     @property
     def tokens(self) -> int:
-        """How much there is to learn from: target tokens, or pictures; speed is told in these."""
+        """Number of training units: target tokens, or pictures. Throughput is reported in these."""
         ...
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by, summed over an update; known before the forward pass."""
+        """Denominators of the loss terms, summed over an update; known before the forward pass."""
         ...
 
     def tensors(self) -> Iterator[Tensor]:
-        """Yield every tensor in it, always in the same order."""
+        """Yield every tensor, always in the same order."""
         ...
 
     def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """Return the same batch with every tensor changed."""
+        """Return a copy with ``change`` applied to every tensor."""
         ...
 
     def to(self, device: torch.device) -> Self:
-        """Return the same batch on ``device``."""
+        """Return a copy on ``device``."""
         ...
 
 
 class Tensors:
-    """A dataclass of tensors, of other such dataclasses, and of plain numbers."""
+    """Base of dataclasses that hold tensors, plain numbers and other such dataclasses."""
 
     __slots__ = ()
 
     def tensors(self) -> Iterator[Tensor]:
-        """Yield every tensor in it, in the order of the fields."""
+        """Yield every tensor, in the order of the fields."""
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if isinstance(value, Tensor):
@@ -54,7 +54,7 @@ class Tensors:
                 yield from value.tensors()
 
     def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
-        """Return the same with every tensor changed."""
+        """Return a copy with ``change`` applied to every tensor."""
         changed: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
@@ -65,17 +65,17 @@ class Tensors:
         return replace(self, **changed)  # type: ignore[type-var]
 
     def to(self, device: torch.device) -> Self:
-        """Return the same on ``device``."""
+        """Return a copy on ``device``."""
         return self.mapped(lambda tensor: tensor.to(device))
 
     def pin_memory(self) -> Self:
-        """Return the same where a GPU can fetch it by itself; ``torch.utils.data.DataLoader`` asks for it."""
+        """Return a copy in pinned memory; ``torch.utils.data.DataLoader`` calls this."""
         return self.mapped(Tensor.pin_memory)
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Tensors):
-    """Sentences to read: ids padded on the right, and the true lengths."""
+    """Source sentences: ids padded on the right, and their lengths without padding."""
 
     ids_BS: Tensor
     lengths_B: Tensor
@@ -85,15 +85,15 @@ class Source(Tensors):
 class PairBatch(Tensors):
     """Sentence pairs for teacher forcing.
 
-    The source ends with the end symbol. ``target_BT`` holds begin symbol, tokens, end symbol: the
-    decoder reads ``target_in`` and is asked for ``target_out``, the same sequence one place further.
+    The source ends with the end symbol. ``target_BT`` holds begin symbol, tokens and end symbol. The
+    decoder reads ``target_in`` and predicts ``target_out``, the same sequence shifted by one.
 
     Attributes:
-        source: the B source sentences.
+        source: B source sentences.
         target_BT: ids, padded on the right.
-        target_lengths_B: how many tokens of each row are to be predicted (the end symbol included,
-            the begin symbol not), at most T - 1.
-        tokens: the sum of ``target_lengths_B``, known here so that nobody has to ask the device.
+        target_lengths_B: number of predicted tokens of each row, at most T - 1. The end symbol counts, the
+            begin symbol does not.
+        tokens: sum of ``target_lengths_B``, stored so that reading it needs no device synchronisation.
     """
 
     source: Source
@@ -103,60 +103,59 @@ class PairBatch(Tensors):
 
     @property
     def target_in(self) -> Tensor:
-        """What the decoder reads: everything but the last column, (B, T - 1)."""
+        """Decoder input: all but the last column, (B, T - 1)."""
         return self.target_BT[:, :-1]
 
     @property
     def target_out(self) -> Tensor:
-        """What the decoder shall say: everything but the first column, (B, T - 1)."""
+        """Prediction targets: all but the first column, (B, T - 1)."""
         return self.target_BT[:, 1:]
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by; known before the forward pass."""
+        """Denominators of the loss terms."""
         return {"tokens": self.tokens}
 
 
 @dataclass(frozen=True, slots=True)
 class TextBatch(Tensors):
-    """Pieces of running text, all of one length: the model reads all but the last token, and is asked for all
-    but the first.
+    """Equally long segments of running text for language modelling.
 
     Attributes:
-        ids_BT: ids; T is one more than the model reads.
+        ids_BT: ids; T is the context length plus one.
     """
 
     ids_BT: Tensor
 
     @property
     def text_in(self) -> Tensor:
-        """What is read, (B, T - 1)."""
+        """Model input: all but the last token, (B, T - 1)."""
         return self.ids_BT[:, :-1]
 
     @property
     def text_out(self) -> Tensor:
-        """What is to be said, (B, T - 1)."""
+        """Prediction targets: all but the first token, (B, T - 1)."""
         return self.ids_BT[:, 1:]
 
     @property
     def tokens(self) -> int:
-        """How many tokens are to be predicted."""
+        """Number of predicted tokens."""
         return self.ids_BT.shape[0] * (self.ids_BT.shape[1] - 1)
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by."""
+        """Denominators of the loss terms."""
         return {"tokens": self.tokens, "texts": self.ids_BT.shape[0]}
 
 
 @dataclass(frozen=True, slots=True)
 class PictureBatch(Tensors):
-    """Pictures and their classes; a picture may be a mixture of two (mixup).
+    """Pictures and their classes. A picture may be a mixture of two (mixup).
 
     Attributes:
         pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
-        labels_B2: the classes of the pictures that each is a mixture of; twice the same for a plain one.
-        shares_B2: their parts, float; each row sums to 1.
+        labels_B2: the classes of the two mixed pictures; the same class twice without mixup.
+        shares_B2: the mixing weights, float; each row sums to 1.
     """
 
     pixels_BChw: Tensor
@@ -165,23 +164,23 @@ class PictureBatch(Tensors):
 
     @property
     def tokens(self) -> int:
-        """How many pictures there are: what speed is measured in."""
+        """Number of pictures, the unit of throughput."""
         return self.pixels_BChw.shape[0]
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by; known before the forward pass."""
+        """Denominators of the loss terms."""
         return {"pictures": self.pixels_BChw.shape[0]}
 
 
 @dataclass(frozen=True, slots=True)
 class Input(Tensors):
-    """What an encoder reads: one text, or two of which it shall know which is which.
+    """Encoder input: one text, or a pair of texts with segment ids (Devlin et al. 2019, sec. 3).
 
     Attributes:
-        ids_BN: ids, padded on the right; [CLS] first [SEP], or [CLS] first [SEP] second [SEP].
-        segments_BN: 0 for the first text and its symbols, 1 for the second.
-        lengths_B: the true lengths.
+        ids_BN: ids, padded on the right: [CLS] first [SEP], or [CLS] first [SEP] second [SEP].
+        segments_BN: segment ids: 0 for the first text and its symbols, 1 for the second.
+        lengths_B: lengths without padding.
     """
 
     ids_BN: Tensor
@@ -191,15 +190,15 @@ class Input(Tensors):
 
 @dataclass(frozen=True, slots=True)
 class MaskedBatch(Tensors):
-    """Texts with gaps (Devlin et al. 2019, sec. 3.1).
+    """Masked texts for BERT pre-training (Devlin et al. 2019, sec. 3.1).
 
     Attributes:
-        input: what is read, gaps made.
-        places_M: where something is to be guessed, as places in ``ids_BN.flatten()``.
-        answers_M: what stood there.
-        follows_B: 1 where the second text goes on with the first, 0 where it does not, -1: not asked.
-        tokens: how many pieces are read, padding not counted.
-        pairs: how many of ``follows_B`` are asked.
+        input: the masked texts.
+        places_M: positions to predict, as indices into ``ids_BN.flatten()``.
+        answers_M: the original tokens at these positions.
+        follows_B: next-sentence labels: 1 if the second text follows the first, 0 if not, -1 for no pair.
+        tokens: number of input tokens, without padding.
+        pairs: number of rows with a next-sentence label.
     """
 
     input: Input
@@ -211,7 +210,7 @@ class MaskedBatch(Tensors):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by."""
+        """Denominators of the loss terms."""
         return {"masked": len(self.places_M), "pairs": self.pairs}
 
 
@@ -221,8 +220,8 @@ class LabelledBatch(Tensors):
 
     Attributes:
         input: the texts.
-        labels_B: classes, from 0.
-        tokens: how many pieces are read, padding not counted.
+        labels_B: class indices, from 0.
+        tokens: number of input tokens, without padding.
     """
 
     input: Input
@@ -231,7 +230,7 @@ class LabelledBatch(Tensors):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by."""
+        """Denominators of the loss terms."""
         return {"texts": len(self.labels_B)}
 
 
@@ -241,9 +240,9 @@ class CaptionBatch(Tensors):
 
     Attributes:
         pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
-        text_BT: the captions' ids, without special symbols, padded on the right.
-        lengths_B: how many ids of each caption are real.
-        text_tokens: their sum.
+        text_BT: caption ids without special symbols, padded on the right.
+        lengths_B: caption lengths without padding.
+        text_tokens: sum of ``lengths_B``.
     """
 
     pixels_BChw: Tensor
@@ -253,10 +252,10 @@ class CaptionBatch(Tensors):
 
     @property
     def tokens(self) -> int:
-        """How many pictures there are: what speed is measured in."""
+        """Number of pictures, the unit of throughput."""
         return self.pixels_BChw.shape[0]
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What the terms of a loss are divided by; known before the forward pass."""
+        """Denominators of the loss terms."""
         return {"pictures": self.pixels_BChw.shape[0], "text_tokens": self.text_tokens}

@@ -1,4 +1,4 @@
-"""How many processor cores this process may use."""
+"""CPU cores available to this process, and how its threads wait."""
 
 import math
 import os
@@ -7,43 +7,42 @@ from pathlib import Path
 
 
 def usable_cores(root: Path = Path("/")) -> int:
-    """Return how many: those that it may run on, or the share of them that its container is limited to.
+    """Return the number of cores in this process's affinity mask, or its container's CPU limit if lower.
 
-    A container that is given 2 of 64 cores sees all 64, and gets a thirtieth of its time on each: 64 threads
-    would wait for each other most of the time.
+    A container limited to 2 of 64 cores still sees all 64. With 64 threads, it would get a thirtieth of each
+    core, and the threads would spend most of their time waiting for each other.
     """
-    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min([seen, *(max(1, math.ceil(share)) for share in _shares(root))])
+    visible = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min([visible, *(max(1, math.ceil(limit)) for limit in _cpu_limits(root))])
 
 
-def wanted_threads() -> int:
-    """Return on how many threads to compute where nobody said: OMP_NUM_THREADS, or one for each core."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    return min(int(said), usable_cores()) if said.isdecimal() and int(said) else usable_cores()
+def default_threads() -> int:
+    """Return the default number of threads: OMP_NUM_THREADS, or one per core."""
+    variable = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(variable), usable_cores()) if variable.isdecimal() and int(variable) else usable_cores()
 
 
 def wait_briefly() -> None:
-    """Let threads that wait for each other give their core away soon; before PyTorch is imported.
+    """Limit the time that OpenMP threads spin at a barrier. Must be called before PyTorch is imported.
 
-    GCC's OpenMP has them ask for milliseconds whether they may go on, and where another program wants a
-    core too, the one that they wait for does not get it: beside one busy program training took six
-    times as long on two cores. Asking for a sixtieth of that time costs nothing that could be measured where
-    there is no other (``benchmarks/beside_other_work.py``).
+    GCC's OpenMP spins for milliseconds. Under load, the spinning threads keep the core from the thread they
+    wait for: with one other busy program, training on two cores took six times as long. Spinning for a
+    sixtieth of that time has no measurable cost on an idle machine (``benchmarks/beside_other_work.py``).
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")
 
 
-def _shares(root: Path) -> Iterator[float]:
-    """Yield the limits, in cores, of the control groups that this process is in (man 7 cgroups)."""
+def _cpu_limits(root: Path) -> Iterator[float]:
+    """Yield the CPU limits, in cores, of this process's control groups (man 7 cgroups)."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
         top, names = root / "sys/fs/cgroup", ["cpu.max"]
-        if controllers:  # version 1, where each has a tree of its own
+        if controllers:  # version 1: one hierarchy per controller
             top, names = top / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
             if "cpu" not in controllers.split(","):
                 continue
-        # A limit holds for all groups below. Within a container its own group is the top of what is seen.
+        # A limit applies to all groups below it. Inside a container, the visible root is its own group.
         parts = Path(group).parts[1:]
         for depth in range(len(parts) + 1):
             folder = top.joinpath(*parts[:depth])

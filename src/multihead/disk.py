@@ -1,41 +1,41 @@
-"""What is written is there after a power cut; what is read whole is a file that fits into memory."""
+"""Durable writes, and safe reads of whole files."""
 
 import errno
 import os
 import stat
 from pathlib import Path
 
-MOST_BYTES = 1 << 30
-"""Of a file that is read whole: recipes, vocabularies, descriptions of models are far smaller."""
+MAX_BYTES = 1 << 30
+"""Size limit of a file that is read whole. Recipes, vocabularies and model descriptions are far smaller."""
 
 
 def content(path: Path) -> bytes:
-    """Return what a file holds.
+    """Return the bytes of a regular file.
 
-    A run folder may come from anybody: a device without an end, or a pipe that nobody writes to, is refused.
+    A run folder may come from an untrusted source: an endless device, or a pipe without a writer, is refused.
 
     Raises:
-        OSError: it cannot be read, is no ordinary file, or has more than ``MOST_BYTES``.
+        OSError: it cannot be read, is not a regular file, or has more than ``MAX_BYTES``.
     """
-    if ordinary_size(path) > MOST_BYTES:
+    if regular_size(path) > MAX_BYTES:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return path.read_bytes()
 
 
-def ordinary_size(path: Path) -> int:
-    """Return how many bytes a file has. Raises ``OSError`` where it is missing, a folder or a device."""
-    told = path.stat()
-    if stat.S_ISDIR(told.st_mode):
+def regular_size(path: Path) -> int:
+    """Return the size of a regular file in bytes. Raises ``OSError``: it is missing, a folder or a device."""
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(told.st_mode):
-        raise OSError(errno.EINVAL, "not an ordinary file", str(path))
-    return told.st_size
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return status.st_size
 
 
 def sync(path: Path) -> None:
-    """Wait until a file's content, or a folder's list of names, is on the disk."""
+    """Wait until a file's content, or a folder's entries, are on disk (fsync)."""
     if path.is_dir() and os.name != "posix":
-        return  # such systems cannot open a folder
+        return  # only POSIX can open a folder
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,10 +1,10 @@
-"""The one error that a user is meant to see."""
+"""The error type for mistakes that the user can correct."""
 
 
 class UserError(Exception):
-    """Something that the user can put right: what is wrong, where, and what to do about it.
+    """An error that the user can correct: the fact, its place, and the remedy.
 
-    The command line prints it without a traceback and ends with exit code 2.
+    The command line prints it without a traceback and exits with code 2.
 
     >>> print(UserError("not UTF-8 (byte 0xE4)", place="train.de:4711", remedy="Convert the file."))
     train.de:4711: not UTF-8 (byte 0xE4). Convert the file.
@@ -17,5 +17,5 @@ class UserError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        told = f"{self.place}: {self.fact}" if self.place else self.fact
-        return f"{told.rstrip('.')}. {self.remedy}" if self.remedy else told
+        message = f"{self.place}: {self.fact}" if self.place else self.fact
+        return f"{message.rstrip('.')}. {self.remedy}" if self.remedy else message

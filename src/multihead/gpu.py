@@ -1,8 +1,8 @@
-"""The GPU's own kernels: files named ``triton_*``, compiled by Triton, which PyTorch for CUDA brings.
+"""Loader of the GPU kernels: modules named ``triton_*``, compiled by Triton (part of PyTorch for CUDA).
 
-Where it is missing, everything runs in plain PyTorch. A file has ``prove(device)``, which computes a small
-example beside the equation and raises if they differ: before its kernels are used for the first time, so that
-a GPU on which one cannot be compiled, or is wrong, goes without it.
+Without Triton, everything runs in plain PyTorch. Each module has ``prove(device)``, which compares a small
+example with the equation and raises if they differ. It runs before the kernels' first use, so that a GPU on
+which a kernel fails to compile, or computes something else, falls back to PyTorch.
 """
 
 import logging
@@ -19,27 +19,27 @@ FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def kernel(module: str, *tensors: Tensor) -> Any:
-    """Return the module of a kernel if it can compute with these tensors, else None.
+    """Return a kernel's module if it accepts these tensors, else None.
 
     Args:
-        module: its name within the package, e.g. "nn.kernels.triton_attention".
-        tensors: all on one GPU, in one format.
+        module: name within the package, e.g. "nn.kernels.triton_attention".
+        tensors: the kernel's inputs. Accepted: all on one GPU, of one dtype.
     """
     first = tensors[0]
     if not first.is_cuda or first.dtype not in FORMATS or torch.compiler.is_compiling():
         return None
     if any(tensor.dtype != first.dtype for tensor in tensors):
         return None
-    return _proved(module, first.device)
+    return _verified(module, first.device)
 
 
 @cache
-def _proved(module: str, device: torch.device) -> Any:
+def _verified(module: str, device: torch.device) -> Any:
     if not find_spec("triton"):
         return None
     try:
         found = import_module(f"multihead.{module}")
-        # Whoever asks may be in the middle of anything.
+        # The caller may be in any mode.
         with (
             torch.inference_mode(False),
             torch.enable_grad(),
@@ -48,6 +48,6 @@ def _proved(module: str, device: torch.device) -> Any:
         ):
             found.prove(device)
     except Exception as error:
-        LOG.warning("The GPU's kernels of %s are left alone: %s: %s", module, type(error).__name__, error)
+        LOG.warning("GPU kernels of %s disabled: %s: %s", module, type(error).__name__, error)
         return None
     return found

@@ -1,6 +1,6 @@
-"""The native kernels (``native/``): found where they were compiled, chosen for this processor, called.
+"""Loader and caller of the native kernels (``native/``), at the best level that this processor supports.
 
-Where they are missing, everything runs in plain PyTorch.
+Without them, everything runs in plain PyTorch.
 """
 
 import ctypes
@@ -13,9 +13,9 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-# What the kernels take: p a tensor or None, n a tuple of integers, i an integer, d a float. The number of
-# threads comes last. A kernel whose arguments change gets another name: that is how a library that was
-# compiled for an earlier version is told.
+# Argument types of the kernels: p a tensor or None, n a tuple of integers, i an integer, d a float. The
+# number of threads follows as the last argument. A kernel whose arguments change gets a new name, so that a
+# library compiled for an earlier version is recognised.
 SIGNATURES = {
     "dropout": "ppiiii",
     "relu": "ppi",
@@ -43,7 +43,7 @@ SIGNATURES = {
     "log_normaliser": "ppii",
     "top": "pppiii",
 }
-# Those that only one level has.
+# Kernels that only one level has.
 LEVEL_OF = {"weight_gradient": "amx"}
 _FORMATS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
 _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
@@ -53,23 +53,23 @@ Argument = Tensor | tuple[int, ...] | Integers | int | float | None
 
 
 def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
-    """Return the library and the levels of it that this processor can run, the best first."""
+    """Return the library and its levels that this processor can run, best first."""
     found = find_spec("multihead._native")
     if found is None or found.origin is None:
         return None, ()
     try:
         library = ctypes.CDLL(found.origin)
         library.processor_levels.restype = ctypes.c_char_p
-        able = library.processor_levels().decode().split()
-    except (OSError, AttributeError):  # of another machine, or without the libraries that it was linked to
+        supported = library.processor_levels().decode().split()
+    except (OSError, AttributeError):  # compiled for another machine, or linked to missing libraries
         return None, ()
-    # One that was compiled for an earlier version lacks what came later, and is none.
-    return library, tuple(level for level in able if _is_whole(library, level))
+    # A library compiled for an earlier version lacks some kernels and is not used.
+    return library, tuple(level for level in supported if _is_complete(library, level))
 
 
-def _is_whole(library: ctypes.CDLL, level: str) -> bool:
-    wanted = [name for name in SIGNATURES if LEVEL_OF.get(name, level) == level]
-    return hasattr(library, f"kernel_{level}") and all(_address(library, name, level, 0) for name in wanted)
+def _is_complete(library: ctypes.CDLL, level: str) -> bool:
+    names = [name for name in SIGNATURES if LEVEL_OF.get(name, level) == level]
+    return hasattr(library, f"kernel_{level}") and all(_address(library, name, level, 0) for name in names)
 
 
 def _address(library: ctypes.CDLL | None, name: str, level: str, number_format: int) -> int | None:
@@ -82,21 +82,22 @@ def _address(library: ctypes.CDLL | None, name: str, level: str, number_format: 
 _library, LEVELS = _load()
 _level = LEVELS[0] if LEVELS else ""
 ON = bool(_level)
-"""Whether native kernels are in use; ``suits`` says for which tensors."""
+"""True while native kernels are in use; ``suits`` says for which tensors."""
 
 
 def level() -> str:
-    """Which kernels are in use; "": none.
+    """Return the level of the kernels in use; "": none.
 
-    amx, avx512bf16, avx512vnni, avx512, avxvnni, avx2, baseline (any processor): the later ones lack what the
-    earlier ones have, products by matrix registers, of bf16, of bytes, registers of 16 numbers.
+    The levels, best first: amx (matrix registers), avx512bf16 (bf16 products), avx512vnni (int8 products),
+    avx512 (16 floats per register), avxvnni (int8 products in 8-float registers), avx2, baseline (any
+    processor).
     """
     return _level
 
 
 @contextmanager
 def use(level: str) -> Iterator[None]:
-    """Use another of ``LEVELS`` inside the block, or "" for plain PyTorch: for tests and comparisons."""
+    """Use another of ``LEVELS``, or "" for plain PyTorch, inside the block. For tests and benchmarks."""
     global _level, ON
     assert level in ("", *LEVELS), level
     before, _level = _level, level
@@ -108,12 +109,12 @@ def use(level: str) -> Iterator[None]:
 
 
 def has(name: str) -> bool:
-    """Tell whether the kernels in use have this one."""
+    """Return True if the level in use has this kernel."""
     return bool(_level) and LEVEL_OF.get(name, _level) == _level
 
 
 def suits(*tensors: Tensor) -> bool:
-    """Tell whether native kernels can take these: on the CPU, all in fp32 or all in bf16, not compiled."""
+    """Return True if native kernels accept these tensors: on the CPU, all fp32 or all bf16, not compiled."""
     if not _level or torch.compiler.is_compiling():
         return False
     dtype = tensors[0].dtype
@@ -123,7 +124,7 @@ def suits(*tensors: Tensor) -> bool:
 
 
 def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
-    """Call a kernel; tensors must be contiguous, or come with their strides."""
+    """Call a kernel. Tensors must be contiguous unless their strides are passed too."""
     assert len(arguments) == len(SIGNATURES[name]), name
     passed = [
         each.data_ptr() if isinstance(each, Tensor) else integers(each) if isinstance(each, tuple) else each
@@ -141,34 +142,34 @@ def _function(name: str, level: str, dtype: torch.dtype) -> Callable[..., None]:
 
 
 def seed() -> int:
-    """Draw the seed of a dropout mask from torch's generator."""
+    """Draw a dropout seed from torch's generator."""
     return int(torch.empty((), dtype=torch.int64).random_())
 
 
 def ids(numbers: Tensor, V: int) -> Tensor:
-    """Numbers as kernels take them that read and write where one says.
+    """Return ids as contiguous int64, bounds-checked: kernels use them as addresses.
 
     Raises:
-        IndexError: one is none of the V ids, 0 to V - 1.
+        IndexError: an id lies outside 0 to V - 1.
     """
     numbers = numbers.long().contiguous()
     if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < V:
-        raise IndexError(f"a number that is none of the {V:,} ids")
+        raise IndexError(f"an id lies outside 0 to {V - 1:,}")
     return numbers
 
 
 def integers(numbers: tuple[int, ...]) -> Integers:
-    """Integers as kernels take them: made once, they need not be made in every call."""
+    """Return integers as a C array, which callers may keep and pass again."""
     return _array(len(numbers))(*numbers)
 
 
 def address(tensor: Tensor | None) -> int:
-    """A tensor as an integer among those that a kernel takes; None: 0. Who calls keeps it alive."""
+    """Return a tensor's address as an integer argument; None: 0. The caller must keep the tensor alive."""
     return 0 if tensor is None else tensor.data_ptr()
 
 
 def bits(number: float) -> int:
-    """A float as such an integer."""
+    """Return the bits of a double as an integer argument."""
     integer: int = struct.unpack("q", struct.pack("d", number))[0]
     return integer
 

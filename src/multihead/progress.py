@@ -1,8 +1,8 @@
-"""How work that takes a while says how far it is; who calls it may show that, or not."""
+"""Types of progress callbacks."""
 
 from collections.abc import Callable
 
 OnProgress = Callable[[str, int, int | None], None]
-"""(what is done, how much of it, of how much if that is known)"""
+"""(description, done, total or None)"""
 OnCount = Callable[[int, int | None], None]
-"""(how much is done, of how much if that is known)"""
+"""(done, total or None)"""

@@ -1,4 +1,4 @@
-"""Randomness as a function of (seed, where it is used): resuming needs a number, not a dump."""
+"""Random seeds derived from (seed, place of use), so that resuming needs no saved generator state."""
 
 import hashlib
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import torch
 
 
 def derive(seed: int, *keys: int | str) -> int:
-    """Return a 63-bit seed that depends on all arguments, the same in every process and on every machine."""
+    """Return a 63-bit seed from all arguments; it is the same in every process and on every machine."""
     text = "\0".join([str(seed), *map(repr, keys)])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
 

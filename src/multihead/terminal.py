@@ -1,10 +1,10 @@
-"""What is printed comes from files of anybody, and shall not command the terminal."""
+"""Protection of the terminal from control characters in untrusted text."""
 
 
-def harmless(text: str, keep: str = "") -> str:
-    r"""Return a text with what is not printable written out, but for the characters to keep.
+def escape_unprintable(text: str, keep: str = "") -> str:
+    r"""Escape unprintable characters, except those in ``keep``.
 
-    >>> harmless("a\x1b[2Jb\n", keep="\n")
+    >>> escape_unprintable("a\x1b[2Jb\n", keep="\n")
     'a\\x1b[2Jb\n'
     """
     return "".join(char if char.isprintable() or char in keep else f"\\x{ord(char):02x}" for char in text)

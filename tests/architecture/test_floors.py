@@ -51,6 +51,7 @@ LOOKERS = {
     "settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's
+    "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with
 }
 """Files that import a module by a name that is made while they run."""

@@ -1,4 +1,4 @@
-"""The measurement of Table 1: its layers are what they claim to be, its counts are right."""
+"""The benchmark of the paper's Table 1: its layers and path lengths are correct."""
 
 import importlib.util
 import json
@@ -40,7 +40,7 @@ def test_path_lengths_are_those_of_the_connections(n: int) -> None:
     }
 
 
-def test_attention_keeps_a_square_and_the_others_a_line() -> None:
+def test_the_memory_of_attention_grows_quadratically_and_of_others_linearly() -> None:
     sizes = [128, 256, 512]
 
     def growth(name: str) -> float:
@@ -52,13 +52,13 @@ def test_attention_keeps_a_square_and_the_others_a_line() -> None:
     assert all(growth(name) == pytest.approx(1, abs=0.2) for name in KINDS if name != "self-attention")
 
 
-def test_an_exponent_is_found_again() -> None:
+def test_the_exponent_of_a_power_law_is_recovered() -> None:
     assert complexity.exponent([2, 4, 8], [12.0, 48.0, 192.0]) == 2.0
 
 
-def test_everything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_results_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     complexity.main(out=tmp_path, lengths=(16, 32), widths=(4, 8), least=0.0)
-    told = json.loads((tmp_path / "complexity.json").read_text())
-    assert [layer["name"] for layer in told["layers"]] == list(KINDS)
+    results = json.loads((tmp_path / "complexity.json").read_text())
+    assert [layer["name"] for layer in results["layers"]] == list(KINDS)
     assert (tmp_path / "complexity.md").read_text() == capsys.readouterr().out
     assert "<svg" in (tmp_path / "complexity.svg").read_text()

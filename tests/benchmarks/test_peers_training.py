@@ -1,4 +1,4 @@
-"""The benchmark of training beside other toolkits: all train the same model on the same tokens."""
+"""The training benchmark against other toolkits: all train the same model on the same tokens."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 FILE = Path(__file__).parents[2] / "benchmarks" / "peers" / "training.py"
 
 
-def test_a_round_of_training_beside_hugging_face(tmp_path: Path) -> None:
+def test_a_round_against_hugging_face(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     names = ["without native kernels", "Hugging Face fp32"]
     options = {"tokens": 61, "count": 2, "rounds": 1, "threads": 1, "out": "out.json"}
@@ -23,11 +23,11 @@ def test_a_round_of_training_beside_hugging_face(tmp_path: Path) -> None:
         check=True,
     )
     assert "numbers of parameters differ" not in done.stderr
-    told = json.loads((tmp_path / "out.json").read_text())
-    assert told["settings"]["models"]["tiny"]["vocab"] == 101
-    rows = told["measured"]["tiny"]
+    results = json.loads((tmp_path / "out.json").read_text())
+    assert results["settings"]["models"]["tiny"]["vocab"] == 101
+    rows = results["measured"]["tiny"]
     assert list(rows) == names
-    assert list(told["measured"]["rnn-tiny"]) == names[:1]  # only who has an LSTM
+    assert list(results["measured"]["rnn-tiny"]) == names[:1]  # the others have no LSTM translator
     assert len({row["parameters"] for row in rows.values()}) == 1
     ours, theirs = rows.values()
     expected = theirs["seconds"][0] / ours["seconds"][0]

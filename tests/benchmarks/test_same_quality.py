@@ -1,4 +1,4 @@
-"""How far two learning curves lie apart."""
+"""The benchmark of learning curves: windows and distances."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""The benchmark of training: it runs, compares the same work, and writes what it found."""
+"""The training benchmark: it runs, compares equal work, and writes its results."""
 
 import importlib.util
 import json
@@ -38,7 +38,7 @@ def test_every_variant_is_measured_against_the_first(
     assert all(name in capsys.readouterr().out for name in [rows[-1]["variant"]])
 
 
-def test_batches_are_the_same_every_time_and_as_large_as_asked() -> None:
+def test_batches_are_reproducible_and_of_the_requested_size() -> None:
     first, second = (training_speed.batches("tiny", 997, Shapes(2), 3) for _ in range(2))
     assert [batch.tokens for batch in first] == [batch.tokens for batch in second]
     assert all(900 < batch.tokens <= 997 for batch in first)

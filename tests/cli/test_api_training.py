@@ -78,7 +78,7 @@ def test_an_interrupted_training_raises_keyboard_interrupt(
     def stop(self: object, event: dict[str, object]) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr("multihead.workflows.progress_display.ProgressDisplay.updated", stop)
+    monkeypatch.setattr("multihead.workflows.progress_display.ProgressDisplay.on_log", stop)
     keys = {**TINY, "training.steps": 50, "validation.every": 50, "training.log_every": 1}
     with pytest.raises(KeyboardInterrupt, match="after step"):
         multihead.train(source=corpus[0], target=corpus[1], run=tmp_path / "run", settings=keys, quiet=True)

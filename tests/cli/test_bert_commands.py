@@ -172,7 +172,7 @@ def test_invalid_input_is_a_user_error(
 ) -> None:
     assert "no [MASK] in the text" in fail(capfdbinary, "fill", pretrained, "the cat")
     long = "the [MASK] " + "cat " * 40
-    assert "more than the model can read (30)" in fail(capfdbinary, "fill", pretrained, long)
+    assert "tokens; the model accepts at most 30" in fail(capfdbinary, "fill", pretrained, long)
     assert f"Use it with `multihead classify {tuned}" in fail(capfdbinary, "fill", tuned, "the [MASK]")
     assert f"Use it with `multihead fill {pretrained}" in fail(capfdbinary, "classify", pretrained, "cat")
     (tmp_path / "odd.tsv").write_text("text\tlabel\ncat\t3\n", encoding="utf-8")

@@ -194,7 +194,7 @@ def test_the_attention_to_a_caption_is_inspected(
 ) -> None:
     out, _ = run(capfdbinary, "inspect", trained, "red above blue")
     assert [line.split()[0] for line in out.split("\n")[1:5]] == ["row"] * 4
-    assert "What the picture's rows take from the words of the caption" in out
+    assert "Attention of the picture's rows to the words of the caption" in out
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     given = ("--target", squares / "red-blue.png")
     run(capfdbinary, "inspect", trained, "red above blue", *given, "-o", page, "--json", numbers)
@@ -203,4 +203,4 @@ def test_the_attention_to_a_caption_is_inspected(
     assert listed["words"][:4] == ["[begin]", "red", "above", "blue"]
     run(capfdbinary, "inspect", trained, "red above blue", "-o", tmp_path / "a.svg")
     assert "3: above" in (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert "does not know: cat" in fail(capfdbinary, "inspect", trained, "red cat")
+    assert "words not in the vocabulary: cat" in fail(capfdbinary, "inspect", trained, "red cat")

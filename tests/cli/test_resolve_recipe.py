@@ -65,6 +65,16 @@ def test_without_a_recipe_settings_follow_from_the_corpus(corpus: Pair) -> None:
     assert chosen(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None) == recipe
 
 
+def test_symbols_are_reserved_for_a_new_corpus_unless_its_vocabulary_is_given(corpus: Pair) -> None:
+    found = chosen(None, named(corpus), {}, run=None, init=None).tokenizer
+    assert found.symbols == ("standard",)
+    without = chosen(None, named(corpus), {"tokenizer.symbols": ()}, run=None, init=None).tokenizer
+    assert (without.symbols, without.vocab_size) == ((), found.vocab_size)
+    for key, value in (("tokenizer.vocab_size", 300), ("tokenizer.file", "mine.json")):
+        assert chosen(None, named(corpus), {key: value}, run=None, init=None).tokenizer.symbols == ()
+    assert recipes.load("multi30k-de-en").tokenizer.symbols == ()
+
+
 @pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
 def test_another_kind_of_model_gets_its_own_settings(corpus: Pair, kind: str) -> None:
     recipe = chosen(None, named(corpus), {"model.kind": kind}, run=None, init=None)

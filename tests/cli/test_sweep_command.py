@@ -54,9 +54,9 @@ def test_the_table_is_printed_and_written(
         rows = [Row(member, "done", RESULT) for member in plan.members]
         error = "it broke" if last == "failed" else ""
         broken = Row(plan.members[-1], last, RESULT if last == "done" else {}, error)  # type: ignore[arg-type]
-        observer.changed(rows[0], [rows[0], *(Row(row.member, "waiting") for row in rows[1:])])  # type: ignore[attr-defined]
+        observer.on_change(rows[0], [rows[0], *(Row(row.member, "waiting") for row in rows[1:])])  # type: ignore[attr-defined]
         assert (folder / "table.csv").read_text().count(",waiting,") == len(rows) - 1
-        observer.changed(broken, rows)  # type: ignore[attr-defined]
+        observer.on_change(broken, rows)  # type: ignore[attr-defined]
         return [*rows[:-1], broken]
 
     monkeypatch.setattr(sweep, "run_sweep", pretended)

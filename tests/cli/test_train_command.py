@@ -19,8 +19,8 @@ def test_training_progress_is_printed_as_plain_lines(
     out, err = run(capfdbinary, *training, "--run", folder)
     lines = out.split("\n")
     assert "Traceback" not in err
-    assert any(line.startswith("step 3/12  loss ") and line.endswith(" left") for line in lines)
-    assert any(line.startswith("step 6  loss ") and "bleu" in line for line in lines)
+    assert any(line.startswith("step 3/12  loss ") and "  ETA " in line for line in lines)
+    assert any(line.startswith("step 6  validation loss ") and "bleu" in line for line in lines)
     assert any(line.startswith("  source ") for line in lines)
     assert any(line.startswith("finished after 12 steps") for line in lines)
     assert "\033" not in out
@@ -97,7 +97,7 @@ def test_an_unreadable_test_set_is_reported_before_the_training(
 ) -> None:
     tests = ["--data.tests.later", '["nowhere.de", "nowhere.en"]', "--training.steps", "1"]
     out, _ = run(capfdbinary, *training, *tests, "--run", tmp_path / "run")
-    assert "caution: the test set later cannot be measured on: nowhere.de: no such file" in out
+    assert "caution: the test set later cannot be read: nowhere.de: no such file" in out
 
 
 def test_a_dry_run_trains_nothing(training: list[str], tmp_path: Path, capfdbinary: Captured) -> None:

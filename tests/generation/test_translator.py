@@ -58,7 +58,7 @@ def translator(german: Tokenizer, english: Tokenizer) -> Translator:
     return Translator([gru(german, english)], german, english, device=CPU, precision="fp32", settings=SHORT)
 
 
-def test_each_line_has_its_translation_in_its_place_whatever_the_batches(translator: Translator) -> None:
+def test_translations_come_in_order_whatever_the_batches(translator: Translator) -> None:
     together = translator.translate(LINES)
     assert [t.source for t in together] == LINES
     in_pieces = translator.translate(LINES, SHORT.model_copy(update={"batch_tokens": 11}))
@@ -91,7 +91,7 @@ def test_the_best_outputs_come_first_with_scores_that_scoring_confirms(translato
 
 
 def test_the_best_outputs_differ_in_their_text(german: Tokenizer, english: Tokenizer) -> None:
-    """A model that writes a text by these pieces now and by others then has it several times in its beam."""
+    """A model that can spell one text by several token sequences has it several times in its beam."""
     model = gru(german, english)
     with torch.no_grad():
         model.output.bias[[english.eos_id, *english.encode("a dog and cat d o g c t n")]] = 9.0
@@ -110,7 +110,7 @@ def test_the_log_probability_of_a_translation_is_that_of_the_pair(
 ) -> None:
     model = gru(german, english)
     with torch.no_grad():
-        # Whole words only, so that the text is cut into the same pieces again.
+        # Whole words only, so that the text is tokenised into the same tokens again.
         model.output.bias[[english.eos_id, *english.encode("a dog and cat")]] = 9.0
     translator = Translator([model], german, english, device=CPU, precision="fp32")
     settings = SHORT.model_copy(update={"method": "sample", "n_best": 5})
@@ -122,36 +122,36 @@ def test_the_log_probability_of_a_translation_is_that_of_the_pair(
             assert len(score.token_log_probabilities) == len(output.tokens) + 1
 
 
-def test_a_cut_translation_is_told(translator: Translator) -> None:
+def test_a_cut_translation_has_a_note(translator: Translator) -> None:
     settings = SHORT.model_copy(update={"max_length": 2, "min_length": 2})
     (translation,) = translator.translate(["ein Hund"], settings)
     assert translation.hypotheses[0].cut
-    assert translation.note == "the translation was cut after 2 pieces"
+    assert translation.note == "the translation was cut after 2 tokens"
 
 
-def test_a_line_longer_than_the_model_can_read_is_told_and_the_others_are_translated(
+def test_a_line_longer_than_the_limit_has_a_note_and_the_others_are_translated(
     german: Tokenizer, english: Tokenizer
 ) -> None:
     model = transformer(german, english, positions="learned", max_positions=13)
     translator = Translator([model], german, english, device=CPU, settings=SHORT)
     long = "Katze " * 17
-    pieces = len(german.encode(long))
+    length = len(german.encode(long))
     first, second, third = translator.translate(["ein", long, "Hund"])
     assert first.hypotheses
     assert third.hypotheses
     assert (second.text, second.hypotheses) == ("", ())
-    assert second.note == f"the line has {pieces} pieces, and the model takes at most 12"
-    # The output may not pass the limit either: the longest has 12 pieces and its end.
+    assert second.note == f"the line has {length} tokens; the model accepts at most 12"
+    # The limit holds for the output too: 12 tokens and the end symbol.
     assert all(len(t.hypotheses[0].tokens) <= 12 for t in (first, third))
     (scored,) = translator.score([("ein", "dog " * 19)])
     assert math.isnan(scored.log_probability)
     assert "the translation has" in str(scored.note)
 
 
-def test_a_line_of_a_megabyte_is_told_even_if_the_model_has_no_limit(translator: Translator) -> None:
+def test_a_line_of_a_megabyte_has_a_note_even_if_the_model_has_no_limit(translator: Translator) -> None:
     (translation,) = translator.translate(["Hund" * 250_000])
     assert translation.text == ""
-    assert "the model takes at most 2,048" in str(translation.note)
+    assert "the model accepts at most 2,048" in str(translation.note)
 
 
 def test_a_translation_begins_with_its_prefix(translator: Translator, english: Tokenizer) -> None:
@@ -194,7 +194,7 @@ def test_greedy_search_has_one_output_and_no_repeated_ngram_repeats_none(transla
     varied = translator.translate(LINES[:2], greedy.model_copy(update={"no_repeat_ngram": 1}))
     assert any(len(set(t.hypotheses[0].tokens)) < len(t.hypotheses[0].tokens) for t in plain)
     assert all(len(set(t.hypotheses[0].tokens)) == len(t.hypotheses[0].tokens) for t in varied)
-    with pytest.raises(UserError, match="greedy search finds one output, not 2"):
+    with pytest.raises(UserError, match="greedy search returns one output, not 2"):
         translator.translate(LINES, greedy.model_copy(update={"n_best": 2}))
 
 
@@ -218,7 +218,7 @@ def test_a_model_in_training_is_evaluated_and_left_in_training(german: Tokenizer
 
 
 @pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
-def test_int8_searches_and_scores_stay_those_of_the_model(german: Tokenizer, english: Tokenizer) -> None:
+def test_int8_translates_and_its_scores_are_those_of_the_model(german: Tokenizer, english: Tokenizer) -> None:
     model = transformer(german, english)
     exact, coarse = (
         Translator([model], german, english, device=CPU, precision=precision, settings=SHORT)
@@ -296,5 +296,5 @@ def test_runs_of_different_vocabularies_are_refused(
     other = train(["a bird and a fish"] * 3, TokenizerSettings(vocab_size=290))
     one = save(tmp_path / "one", transformer(german, english), (german, english))
     two = save(tmp_path / "two", transformer(german, other), (german, other))
-    with pytest.raises(UserError, match=r"its target vocabulary is not that of .*one"):
+    with pytest.raises(UserError, match=r"its target vocabulary differs from that of .*one"):
         Translator.load(one, two)

@@ -3,7 +3,7 @@ import torch
 from gru import Gru
 
 from multihead.generation import Translator
-from multihead.generation.unknown import stand_ins
+from multihead.generation.unknown import replacement_words
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
@@ -18,17 +18,17 @@ def english() -> Tokenizer:
 
 
 class Diagonal(Gru):
-    """Writes two tokens, "a <unk>" or "<unk> dog"; each looks at the source's last, or first, word."""
+    """Writes two tokens; each attends to the source's last, or first, word."""
 
     def __init__(self, source: Tokenizer, target: Tokenizer, tokens: list[int], *, last: bool) -> None:
         super().__init__(source.vocab_size, target.vocab_size)
         self.tokens, self.eos, self.last = tokens, target.eos_id, last
-        self.attention.weights = self._looks  # type: ignore[method-assign]
+        self.attention.weights = self._weights  # type: ignore[method-assign]
 
-    def _looks(self, q: torch.Tensor, k: torch.Tensor, allowed: torch.Tensor | None = None) -> torch.Tensor:
+    def _weights(self, q: torch.Tensor, k: torch.Tensor, allowed: torch.Tensor | None = None) -> torch.Tensor:
         assert allowed is not None
         keys = torch.arange(k.shape[2])
-        # The end symbol stands at the last allowed place, a piece before it.
+        # The last allowed position holds the end symbol, the one before it the last word.
         wanted = (
             allowed.sum(-1, keepdim=True) - 2 if self.last else torch.zeros_like(allowed.sum(-1))[..., None]
         )
@@ -44,7 +44,7 @@ class Diagonal(Gru):
 
 @pytest.mark.parametrize("kind", ["words", "bpe"])
 @pytest.mark.parametrize(("last", "copied"), [(True, "Mäuseschwänzchen"), (False, "ein")])
-def test_an_unknown_piece_becomes_the_source_word_that_was_looked_at(
+def test_an_unknown_token_is_replaced_by_the_source_word_it_attends_to(
     kind: str, last: bool, copied: str, english: Tokenizer
 ) -> None:
     settings = TokenizerSettings.model_validate({"kind": kind, "vocab_size": 300})
@@ -54,14 +54,14 @@ def test_an_unknown_piece_becomes_the_source_word_that_was_looked_at(
     model = Diagonal(german, english, [a, english.unk_id], last=last)
     translator = Translator([model], german, english, device=torch.device("cpu"), precision="fp32")
     lines = ["ein Hund und Mäuseschwänzchen", "", "ein Mäuseschwänzchen"]
-    # All other tokens are equally likely, so that five hypotheses may end before this one.
+    # All other tokens are equally probable, so that five hypotheses may end before this one.
     found = translator.translate(lines, SearchSettings(stop="exact"))
     assert [t.text for t in found] == [f"a {copied}", "", f"a {copied}"]
     plain = translator.translate(lines, SearchSettings(stop="exact", replace_unknown=False))
     assert [t.text for t in plain] == ["a <unk>", "", "a <unk>"]
 
 
-def test_a_model_without_attention_over_the_source_leaves_unknown_pieces(english: Tokenizer) -> None:
+def test_a_model_without_attention_over_the_source_keeps_unknown_tokens(english: Tokenizer) -> None:
     class Blind(Gru):
         def _logits(
             self, hidden_BTd: torch.Tensor, memory: torch.Tensor, allowed: torch.Tensor
@@ -71,5 +71,5 @@ def test_a_model_without_attention_over_the_source_leaves_unknown_pieces(english
 
     german = train(GERMAN, TokenizerSettings(vocab_size=300))
     model = Blind(german.vocab_size, english.vocab_size)
-    assert stand_ins(model, [("ein Hund", [english.unk_id])], german, english) == [[]]
+    assert replacement_words(model, [("ein Hund", [english.unk_id])], german, english) == [[]]
     assert english.decode([english.unk_id], []) == "<unk>"

@@ -113,7 +113,7 @@ def test_a_sentence_too_long_for_the_model_is_a_user_error(
     text: str, target: str | None, vocabularies: tuple[Tokenizer, Tokenizer]
 ) -> None:
     model = a_transformer(vocabularies, positions="learned", max_positions=12)
-    with pytest.raises(UserError, match=r"has 1[0-9] pieces, and the model takes at most 11"):
+    with pytest.raises(UserError, match=r"has 1[0-9] tokens; the model accepts at most 11"):
         record_sentence(a_translator(vocabularies, model), text, target)
 
 

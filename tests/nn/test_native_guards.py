@@ -29,7 +29,7 @@ def narrow_by_default() -> Iterator[None]:
 @pytest.mark.parametrize("target", [11, 2**40, -2, -100])
 def test_a_target_that_is_no_id_is_refused(target: int) -> None:
     hidden, weight = torch.randn(5, 7), torch.randn(11, 7)
-    with pytest.raises(IndexError, match="none of the 11 ids"):
+    with pytest.raises(IndexError, match="outside 0 to 10"):
         linear_cross_entropy(hidden, weight, torch.tensor([0, 1, target, 3, 4]), 0.1)
 
 

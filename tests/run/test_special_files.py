@@ -34,12 +34,12 @@ def special(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.mark.skipif(os.name != "posix", reason="there are no such files")
 @pytest.mark.parametrize("what", READERS)
 def test_a_pipe_or_a_device_is_refused(special: Path, what: str) -> None:
-    with pytest.raises(UserError, match=rf"{special}: .*not an ordinary file"):
+    with pytest.raises(UserError, match=rf"{special}: .*not a regular file"):
         READERS[what](special)
 
 
 def test_a_file_that_is_far_too_large_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
-        file.truncate(disk.MOST_BYTES + 1)  # a hole: it takes no room
+        file.truncate(disk.MAX_BYTES + 1)  # a hole: it takes no room
     with pytest.raises(UserError, match=r"large\.json: cannot be read \(File too large\)"):
         model_file.read_json(tmp_path / "large.json")

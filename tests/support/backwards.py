@@ -16,7 +16,7 @@ from multihead.settings import TrainingSettings, ValidationSettings
 from multihead.training import Outcome, Training, Validation
 
 PAD, BOS, EOS, FIRST = 0, 2, 3, 4
-"""Ids of the special symbols, and of the first letter."""
+"""Ids of the special symbols and of the first letter."""
 LETTERS = 7
 V = FIRST + LETTERS
 
@@ -62,13 +62,13 @@ class Silent:
         self.validations: list[dict[str, Any]] = []
         self.samples: list[str] = []
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         pass
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         self.updates.append(event)
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         self.validations.append(event)
         self.samples.append(samples)
 
@@ -141,6 +141,6 @@ def contents(folder: Path) -> dict[str, object]:
         if name.startswith("state-"):
             tensors, meta = run.load_tensors(name)
             found[name] = {key: value.numpy().tobytes() for key, value in tensors.items()}
-            found[f"{name} meta"] = meta | {"seconds": 0, "untold": {**meta["untold"], "seconds": 0}}
+            found[f"{name} meta"] = meta | {"seconds": 0, "unlogged": {**meta["unlogged"], "seconds": 0}}
     events = [{key: e[key] for key in e.keys() - TIMED} for e in run.metrics()]
     return found | {"events": events}

@@ -31,7 +31,7 @@ class TableState:
     used: bool = False
 
     def _use(self) -> None:
-        assert not self.used, "an old state was used again"
+        assert not self.used, "a used state was used again"
         self.used = True
 
     @property
@@ -42,7 +42,7 @@ class TableState:
         self._use()
         assert rows.dtype == torch.long
         assert rows.dim() == 1
-        assert len(rows) % len(self.numbers) == 0, "not the same number of rows for each sentence"
+        assert len(rows) % len(self.numbers) == 0, "sentences have different numbers of rows"
         each = len(rows) // len(self.numbers)
         assert each > 0
         for i, row in enumerate(rows.tolist()):

@@ -18,22 +18,22 @@ class Silent:
         self.began_at: int | None = None
         self.objection = objection or (lambda event: None)
 
-    def preparing(self, stage: str, done: int, total: int | None) -> None:
+    def on_preparation(self, stage: str, done: int, total: int | None) -> None:
         pass
 
-    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
+    def on_data(self, summary: Sequence[str], tokens_per_epoch: int) -> None:
         pass
 
-    def begins(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
+    def on_start(self, recipe: Recipe[Settings], model: nn.Module, device: object, step: int) -> None:
         self.began_at = step
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         pass
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         self.updates.append(event)
         self.objection(event)
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         self.validations.append(event)
         self.objection(event)

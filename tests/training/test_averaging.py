@@ -1,4 +1,4 @@
-"""Means of weights, against plain arithmetic."""
+"""Weight averages against plain arithmetic."""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from multihead.training.averaging import MovingAverage, mean
 
 
-def test_the_mean_is_element_by_element() -> None:
+def test_the_mean_is_taken_element_by_element() -> None:
     checkpoints = [
         {"w": torch.tensor([1.0, 2.0]), "n": torch.tensor(4)},
         {"w": torch.tensor([2.0, 6.0]), "n": torch.tensor(7)},
@@ -22,7 +22,7 @@ def test_the_mean_of_many_equal_weights_is_that_weight_to_the_last_bit() -> None
     assert torch.equal(mean({"w": weight} for _ in range(7))["w"], weight)
 
 
-def test_the_mean_is_summed_in_more_digits_than_it_is_kept_in() -> None:
+def test_the_mean_is_summed_in_higher_precision_than_its_dtype() -> None:
     values = [torch.tensor([value], dtype=torch.bfloat16) for value in (256.0, 1.0, 1.0, 2.0)]
     found = mean({"w": value} for value in values)["w"]
     assert found.dtype == torch.bfloat16
@@ -30,7 +30,7 @@ def test_the_mean_is_summed_in_more_digits_than_it_is_kept_in() -> None:
 
 
 class Counting(nn.Module):
-    """A weight, and a buffer of whole numbers."""
+    """A weight and an integer buffer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def test_the_moving_average_follows_its_recurrence() -> None:
     assert ema.weights["count"].item() == 200
 
 
-def test_the_moving_average_leaves_the_model_alone() -> None:
+def test_the_moving_average_does_not_share_memory_with_the_model() -> None:
     model = Counting()
     ema = MovingAverage(model, 0.9)
     ema.update(model, 1)

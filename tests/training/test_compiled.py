@@ -1,4 +1,4 @@
-"""torch.compile: one graph, and the same bytes after a stop. Needs a C++ compiler."""
+"""torch.compile: a single graph, and the same bytes after resuming. Needs a C++ compiler."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ needs_compiler = pytest.mark.skipif(
 
 
 class Bigrams(nn.Module):
-    """Guesses a token from the one before it: everything that a compiled loss is made of, in little."""
+    """Predicts a token from the one before: a small model with every part of a compiled loss."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,13 +66,13 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 @needs_compiler
-def test_stopped_and_resumed_is_never_stopped(
+def test_a_resumed_compiled_run_ends_as_an_uninterrupted_one(
     tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
     def train(name: str, steps: int) -> None:
-        # As another process would: nothing is compiled yet, and nothing of an earlier compilation is on disk.
+        # As in a new process: nothing compiled, and an empty compilation cache on disk.
         torch._dynamo.reset()
         counters.clear()
         monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / f"cache-{name}-{steps}"))

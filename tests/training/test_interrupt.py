@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill."""
+"""Ctrl-C and SIGTERM during training."""
 
 import signal
 import threading
@@ -9,13 +9,13 @@ import pytest
 from backwards import Silent, fit, training_in
 
 from multihead.run import Run
-from multihead.training.interrupt import watched
+from multihead.training.interrupt import interruptible
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_training_after_the_update_and_saves_its_state(tmp_path: Path, number: int) -> None:
     class Stops(Silent):
-        def updated(self, event: dict[str, Any]) -> None:
+        def on_log(self, event: dict[str, Any]) -> None:
             if event["step"] == 6:
                 signal.raise_signal(number)
 
@@ -27,18 +27,18 @@ def test_a_signal_ends_the_training_after_the_update_and_saves_its_state(tmp_pat
     assert training_in(tmp_path).progress.step == 6
 
 
-def test_a_second_signal_is_not_held_back() -> None:
+def test_a_second_signal_is_not_caught() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with watched() as interrupt:
-        assert not interrupt.asked
+    with interruptible() as interrupt:
+        assert not interrupt.requested
         signal.raise_signal(signal.SIGINT)
-        assert interrupt.asked
+        assert interrupt.requested
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
-        assert signal.getsignal(signal.SIGTERM) == interrupt.ask
+        assert signal.getsignal(signal.SIGTERM) == interrupt.handle
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_in_another_thread_nothing_is_watched(tmp_path: Path) -> None:
+def test_training_in_another_thread_catches_no_signals(tmp_path: Path) -> None:
     finished: list[str] = []
     thread = threading.Thread(
         target=lambda: finished.append(fit(training_in(tmp_path, settings={"steps": 2})).how)

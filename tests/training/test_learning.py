@@ -1,4 +1,4 @@
-"""The whole way: batches, loop, schedule, checkpoints, search. Strings never seen are written backwards."""
+"""End to end: batches, loop, schedule, checkpoints and search learn to reverse unseen strings."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from multihead.training import Validation
 
 
 def exact(model: nn.Module, sources: list[list[int]]) -> float:
-    """Which part of the strings is written backwards without a fault."""
+    """Return the share of strings that are reversed exactly."""
     assert isinstance(model, Transformer)
     source = collate(sources, sources, pad_id=PAD, bos_id=BOS, eos_id=EOS).source
     found = greedy(model, source, [[BOS]] * len(sources), eos_id=EOS)

@@ -1,4 +1,4 @@
-"""The loop: what it saves, what it tells, when it stops, what it ends with."""
+"""The training loop: what it saves and logs, when it stops, which weights it selects."""
 
 import json
 from pathlib import Path
@@ -18,27 +18,27 @@ from multihead.training import Validation
 
 
 def given_losses(losses: dict[int, float]) -> Any:
-    """A validation that finds these losses at these steps."""
+    """Return a validation with these losses at these steps."""
     return lambda model, step: Validation({"loss": losses[step]})
 
 
-# --- what is saved and told -----------------------------------------------------------------------
+# --- saving and logging ---------------------------------------------------------------------------
 
 
-def test_a_training_leaves_the_model_the_best_the_last_and_a_state(tmp_path: Path) -> None:
+def test_a_run_keeps_the_model_the_best_and_last_checkpoints_and_states(tmp_path: Path) -> None:
     model = small_transformer()
     untrained = mean_loss(model, pairs_of(strings(31, 9, seed=2)))
     outcome = fit(training_in(tmp_path, model))
     assert (outcome.how, outcome.progress.step) == ("finished", 20)
     assert outcome.metrics is not None
     assert outcome.metrics["loss"] < untrained - 0.3
-    # Two are averaged; one more is kept for the case that the newest state cannot be read.
+    # Two are averaged; one more is kept in case the newest state cannot be read.
     states, weights = ["state-0000000015", "state-0000000020"], [f"weights-00000000{n}" for n in (10, 15, 20)]
     assert Run(tmp_path).checkpoints() == ["best", *states, *weights]
     assert (tmp_path / "model.safetensors").is_file()
 
 
-def test_metrics_hold_a_line_an_event(tmp_path: Path) -> None:
+def test_metrics_have_one_line_per_event(tmp_path: Path) -> None:
     observer = Silent()
     fit(training_in(tmp_path, observer=observer, settings={"steps": 7}))
     events = list(Run(tmp_path).metrics())
@@ -58,17 +58,17 @@ def test_metrics_hold_a_line_an_event(tmp_path: Path) -> None:
     assert (tmp_path / "samples.txt").read_text() == "# step 5\n  at 5\n\n"
 
 
-def test_validation_sees_the_model_in_evaluation_mode_and_without_gradients(tmp_path: Path) -> None:
-    seen = []
+def test_validation_runs_in_evaluation_mode_and_without_gradients(tmp_path: Path) -> None:
+    calls = []
 
     def validate(model: nn.Module, step: int) -> Validation:
-        seen.append((step, model.training, torch.is_grad_enabled()))
+        calls.append((step, model.training, torch.is_grad_enabled()))
         return Validation({"loss": 1.0})
 
     model = small_transformer()
     fit(training_in(tmp_path, model, validate=validate, settings={"steps": 11}))
-    # At the end: the average, the best, and the last, as it came after the last scheduled one.
-    assert seen == [(step, False, False) for step in (5, 10, 11, 11, 11)]
+    # At the end: the average, the best, and the last, which is newer than the last scheduled checkpoint.
+    assert calls == [(step, False, False) for step in (5, 10, 11, 11, 11)]
     assert model.training
 
 
@@ -92,7 +92,7 @@ def test_accumulated_batches_are_one_update(tmp_path: Path) -> None:
     assert [event["tokens"] for event in observer.updates] == [alone.updates[n]["tokens"] for n in (2, 5)]
 
 
-def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_finished_run_is_left_unchanged(tmp_path: Path) -> None:
     outcome = fit(training_in(tmp_path))
     before = contents(tmp_path), (tmp_path / "metrics.jsonl").read_bytes()
     again = fit(training_in(tmp_path))
@@ -103,7 +103,7 @@ def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
 # --- early stopping -------------------------------------------------------------------------------
 
 
-def test_it_stops_early_and_says_why(tmp_path: Path) -> None:
+def test_it_stops_early_and_gives_the_reason(tmp_path: Path) -> None:
     losses = {5: 3.0, 10: 2.0, 15: 2.5, 20: 2.0, 25: 2.25}
     settings: dict[str, object] = {"steps": 100, "final": "best"}
     for _ in range(2):
@@ -112,7 +112,9 @@ def test_it_stops_early_and_says_why(tmp_path: Path) -> None:
         )
         outcome = fit(training)
         assert (outcome.how, outcome.progress.step) == ("finished", 25)
-        assert outcome.progress.stopped == "no better loss than 2 (step 10) in 3 validations"
+        assert outcome.progress.stopped == (
+            "early stopping: loss has not improved on 2 (step 10) in 3 validations"
+        )
         assert outcome.progress.best_step == 10
 
 
@@ -122,7 +124,7 @@ def test_without_patience_it_never_stops_early(tmp_path: Path) -> None:
     assert (outcome.progress.step, outcome.progress.best_step, outcome.progress.stopped) == (20, 5, "")
 
 
-def test_a_first_validation_of_nan_can_be_beaten(tmp_path: Path) -> None:
+def test_any_validation_is_better_than_nan(tmp_path: Path) -> None:
     outcome = fit(
         training_in(tmp_path, validate=given_losses({5: float("nan"), 10: 2.0}), settings={"steps": 10})
     )
@@ -142,7 +144,7 @@ def final_weights(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]
     return run.load_tensors("model")
 
 
-def test_the_final_weights_are_what_was_asked_for(tmp_path: Path) -> None:
+def test_the_final_weights_are_those_of_the_setting(tmp_path: Path) -> None:
     losses = {5: 3.0, 10: 2.0, 15: 2.5, 17: 2.5}
     for final in ("average", "best", "ema", "last"):
         settings: dict[str, object] = {"steps": 17, "final": final, "ema": 0.5}
@@ -160,9 +162,9 @@ def test_the_final_weights_are_what_was_asked_for(tmp_path: Path) -> None:
         torch.testing.assert_close(found["average"][name], (ten[name] + fifteen[name]) / 2)
 
 
-def test_a_stage_that_is_not_judged_yet_is_neither_best_nor_without_gain(tmp_path: Path) -> None:
+def test_validations_that_are_not_selectable_count_neither_as_best_nor_for_patience(tmp_path: Path) -> None:
     def validate(model: nn.Module, step: int) -> Validation:
-        return Validation({"loss": 0.0 if step <= 15 else 9.0 - step / 5}, judged=step > 15)
+        return Validation({"loss": 0.0 if step <= 15 else 9.0 - step / 5}, selectable=step > 15)
 
     training = training_in(
         tmp_path, validate=validate, settings={"steps": 30, "average": 9}, validation={"patience": 2}
@@ -177,19 +179,22 @@ def test_a_stage_that_is_not_judged_yet_is_neither_best_nor_without_gain(tmp_pat
     ]
 
 
-def test_a_training_that_ends_before_it_is_judged_leaves_its_last_weights(tmp_path: Path) -> None:
-    outcome = fit(training_in(tmp_path, validate=lambda model, step: Validation({"loss": 0.0}, judged=False)))
+def test_a_run_without_a_selectable_validation_keeps_its_last_weights(tmp_path: Path) -> None:
+    def validate(model: nn.Module, step: int) -> Validation:
+        return Validation({"loss": 0.0}, selectable=False)
+
+    outcome = fit(training_in(tmp_path, validate=validate))
     assert (outcome.chosen, outcome.progress.best) == ("last", None)
     assert (tmp_path / "model.safetensors").is_file()
 
 
-def test_auto_chooses_what_validates_best(tmp_path: Path) -> None:
-    seen: list[float] = []
+def test_auto_selects_the_weights_that_validate_best(tmp_path: Path) -> None:
+    losses: list[float] = []
 
     def validate(model: nn.Module, step: int) -> Validation:
-        # At the end the average is looked at first, then the best, the moving average, the last.
-        seen.append({5: 3.0, 10: 2.0, 15: 2.5}.get(step, 0.0) or (1.5, 2.0, 1.0, 1.2)[len(seen) - 3])
-        return Validation({"loss": seen[-1]})
+        # At the end, the order is average, best, moving average, last.
+        losses.append({5: 3.0, 10: 2.0, 15: 2.5}.get(step, 0.0) or (1.5, 2.0, 1.0, 1.2)[len(losses) - 3])
+        return Validation({"loss": losses[-1]})
 
     outcome = fit(training_in(tmp_path, validate=validate, settings={"steps": 17, "ema": 0.5}))
     assert (outcome.chosen, outcome.metrics) == ("ema", {"loss": 1.0})
@@ -197,7 +202,7 @@ def test_auto_chooses_what_validates_best(tmp_path: Path) -> None:
     assert end["candidates"] == {"average": 1.5, "best": 2.0, "ema": 1.0, "last": 1.2}
 
 
-def test_the_model_in_memory_ends_as_it_was_trained_not_as_it_was_chosen(tmp_path: Path) -> None:
+def test_the_model_in_memory_keeps_its_last_weights_whichever_are_selected(tmp_path: Path) -> None:
     model = small_transformer()
     fit(training_in(tmp_path, model, settings={"final": "average"}))
     state = weights_of(tmp_path, "state-0000000020")
@@ -208,16 +213,16 @@ def test_the_model_in_memory_ends_as_it_was_trained_not_as_it_was_chosen(tmp_pat
 
 
 class Diverging(Transformer):
-    """Its loss is not a number any more from some step on."""
+    """A model whose loss is NaN from some step on."""
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
-        told = dict(super().loss(batch, step))
+        terms = dict(super().loss(batch, step))
         if step >= 12:
-            told["loss"] = type(told["loss"])(1.0, told["loss"].sum * float("nan"), per="tokens")
-        return told
+            terms["loss"] = type(terms["loss"])(1.0, terms["loss"].sum * float("nan"), per="tokens")
+        return terms
 
 
-def test_a_loss_that_is_gone_ends_the_training_and_spoils_nothing(tmp_path: Path) -> None:
+def test_a_loss_of_nan_stops_training_and_saves_nothing(tmp_path: Path) -> None:
     torch.manual_seed(5)
     model = Diverging(small_transformer().settings)
     with pytest.raises(UserError, match=r"diverged: the gradient of update 12 is not finite"):
@@ -233,7 +238,7 @@ def test_a_loss_that_is_gone_ends_the_training_and_spoils_nothing(tmp_path: Path
     assert [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").open()] == [3, 5, 6, 9, 10]
 
 
-def test_an_absurd_learning_rate_is_told(tmp_path: Path) -> None:
+def test_an_absurd_learning_rate_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     settings: dict[str, object] = {"learning_rate": 1e30, "schedule": "constant", "warmup_steps": 0}
     with pytest.raises(UserError, match=r"Lower training\.learning_rate"):
         fit(training_in(tmp_path, settings=settings))

@@ -1,4 +1,4 @@
-"""Which weights a run ends with."""
+"""Selection of the final weights."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from multihead.settings import TrainingSettings
-from multihead.training.model_selection import Weights, best_of, candidates, is_better
+from multihead.training.model_selection import Weights, candidate_weights, is_better, select_best
 
 NAN = float("nan")
 
@@ -33,27 +33,29 @@ def test_better_is_lower_for_the_loss_and_higher_for_scores(
     assert is_better(value, than, metric) is expected
 
 
-def test_of_equals_the_first_is_best() -> None:
-    def chosen(metric: str, **values: float) -> str:
-        return best_of({name: {metric: value} for name, value in values.items()}, metric)
+def test_ties_go_to_the_lower_loss_then_to_the_first() -> None:
+    def best(metric: str, **values: float) -> str:
+        return select_best({name: {metric: value} for name, value in values.items()}, metric)
 
-    assert chosen("bleu", average=30.0, best=31.0, ema=31.0) == "best"
-    assert chosen("loss", average=2.0, best=3.0) == "average"
-    assert chosen("loss", average=NAN, best=3.0) == "best"
+    assert best("bleu", average=30.0, best=31.0, ema=31.0) == "best"
+    assert best("loss", average=2.0, best=3.0) == "average"
+    assert best("loss", average=NAN, best=3.0) == "best"
     early = {"average": {"bleu": 0.0, "loss": 5.6}, "best": {"bleu": 0.0, "loss": 5.5}}
-    assert best_of(early, "bleu") == "best"
+    assert select_best(early, "bleu") == "best"
 
 
-def offered(final: str, *, scheduled: int, ema: bool, went_on: bool = False) -> Mapping[str, Weights]:
+def candidates(
+    final: str, *, scheduled: int, ema: bool, updated_since: bool = False
+) -> Mapping[str, Weights]:
     def weight(value: float) -> dict[str, Tensor]:
         return {"w": torch.tensor(value)}
 
-    found = candidates(
+    found = candidate_weights(
         TrainingSettings.model_validate({"final": final}),
         last=lambda: weight(100.0),
         best=(lambda: weight(200.0)) if scheduled else None,
         scheduled=[lambda number=number: weight(number) for number in range(scheduled)],  # type: ignore[misc]
-        went_on=went_on,
+        updated_since=updated_since,
         ema=weight(300.0) if ema else None,
     )
     return {name: load() for name, load in found.items()}
@@ -76,8 +78,10 @@ def offered(final: str, *, scheduled: int, ema: bool, went_on: bool = False) -> 
         ("last", 3, True, ["last"]),
     ],
 )
-def test_what_may_become_the_model(final: str, scheduled: int, ema: bool, names: list[str]) -> None:
-    found = offered(final, scheduled=scheduled, ema=ema)
+def test_candidates_follow_the_setting_and_the_available_weights(
+    final: str, scheduled: int, ema: bool, names: list[str]
+) -> None:
+    found = candidates(final, scheduled=scheduled, ema=ema)
     assert list(found) == names
     expected = {"average": (scheduled - 1) / 2, "best": 200.0, "ema": 300.0, "last": 100.0}
     assert {name: weights["w"].item() for name, weights in found.items()} == {
@@ -85,6 +89,7 @@ def test_what_may_become_the_model(final: str, scheduled: int, ema: bool, names:
     }
 
 
-def test_updates_after_the_last_scheduled_checkpoint_may_become_the_model_too() -> None:
-    assert list(offered("auto", scheduled=3, ema=True, went_on=True)) == ["average", "best", "ema", "last"]
-    assert list(offered("best", scheduled=3, ema=False, went_on=True)) == ["best"]
+def test_weights_newer_than_the_last_scheduled_checkpoint_are_a_candidate() -> None:
+    found = candidates("auto", scheduled=3, ema=True, updated_since=True)
+    assert list(found) == ["average", "best", "ema", "last"]
+    assert list(candidates("best", scheduled=3, ema=False, updated_since=True)) == ["best"]

@@ -1,4 +1,4 @@
-"""Training with the native kernels: the same course as in plain PyTorch, and exact resume."""
+"""Training with native kernels: the same losses as in plain PyTorch, and exact resume."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from backwards import Silent, contents, fit, small_transformer, training_in
 
 from multihead import native
 
-pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native kernels were not compiled")
 
 
 def losses(folder: Path, level: str, dropout: float, precision: str = "fp32") -> torch.Tensor:
@@ -31,20 +31,22 @@ def test_without_dropout_the_losses_are_those_of_plain_pytorch(tmp_path: Path, p
     assert plain[-1] < plain[0]
 
 
-def test_in_bytes_the_losses_are_nearly_those_of_plain_pytorch(tmp_path: Path) -> None:
+def test_int8_losses_are_close_to_those_of_plain_pytorch(tmp_path: Path) -> None:
     plain = losses(tmp_path / "plain", "", 0.0)
     for level in native.LEVELS:
-        in_bytes = losses(tmp_path / level, level, 0.0, "int8")
-        assert 0 < (in_bytes - plain).abs().max() < 0.05
+        int8 = losses(tmp_path / level, level, 0.0, "int8")
+        assert 0 < (int8 - plain).abs().max() < 0.05
 
 
-def test_with_dropout_the_course_is_the_same_within_chance(tmp_path: Path) -> None:
+def test_with_dropout_the_losses_agree_within_chance(tmp_path: Path) -> None:
     plain = losses(tmp_path / "plain", "", 0.3)
     assert (losses(tmp_path / "native", native.LEVELS[0], 0.3) - plain).mean().abs() < 0.1
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_stopped_and_resumed_with_native_kernels_is_never_stopped(tmp_path: Path, precision: str) -> None:
+def test_a_resumed_run_with_native_kernels_ends_as_an_uninterrupted_one(
+    tmp_path: Path, precision: str
+) -> None:
     def train(name: str, steps: int) -> None:
         model = small_transformer(attention_dropout=0.1, activation_dropout=0.1)
         settings: dict[str, object] = {"steps": steps, "log_every": 1, "precision": precision}

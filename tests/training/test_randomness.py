@@ -1,4 +1,4 @@
-"""Randomness is a function of the seed and of where it is used."""
+"""Random numbers are a function of the seed and the place of use."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def drawn(seed: int, *at: int | str) -> list[float]:
 
 
 @given(st.integers(0, 9), keys, st.integers(0, 9), keys)
-def test_it_depends_on_seed_and_keys_and_on_nothing_else(
+def test_random_numbers_depend_on_seed_and_keys_alone(
     seed: int, one: tuple[int | str, ...], other_seed: int, other: tuple[int | str, ...]
 ) -> None:
     torch.rand(7)
@@ -32,7 +32,7 @@ def test_a_number_and_its_text_are_different_keys() -> None:
     assert randomness.derive(12) != randomness.derive(1, 2)
 
 
-def test_the_generator_goes_on_as_if_nothing_had_happened() -> None:
+def test_the_generator_is_restored_after_the_block() -> None:
     torch.manual_seed(3)
     expected = torch.rand(5)
     torch.manual_seed(3)

@@ -1,4 +1,4 @@
-"""A training that was cut off and started again ends with the bytes of one that never was."""
+"""An interrupted and resumed run ends with the same bytes as an uninterrupted one."""
 
 import os
 import random
@@ -32,13 +32,13 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 class StopsAt(Silent):
-    """Asks for a stop, as Ctrl-C does, when it is told of a step."""
+    """Interrupts training, as Ctrl-C does, when a step is logged."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
         self.step = step
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         if event["step"] == self.step:
             signal.raise_signal(signal.SIGINT)
 
@@ -48,11 +48,11 @@ class StopsAt(Silent):
     [(1, "fp32", "adam"), (1, "bf16", "adam"), (2, "fp32", "adam"), (1, "bf16", "muon"), (2, "fp32", "muon")],
     indirect=["threads"],
 )
-def test_stopped_and_resumed_is_never_stopped(
+def test_a_resumed_run_ends_as_an_uninterrupted_one(
     tmp_path: Path, threads: int, precision: str, optimizer: str
 ) -> None:
     def start(name: str, observer: Silent | None = None) -> Training:
-        # Wide enough that products are shared out between threads.
+        # Wide enough that matrix products are split between threads.
         model = small_transformer(d_ff=211)
         settings = {**SETTINGS, "batch_tokens": 401, "log_every": 1, "precision": precision}
         settings["optimizer"] = optimizer
@@ -67,18 +67,18 @@ def test_stopped_and_resumed_is_never_stopped(
 
 
 class StopsAfter(Silent):
-    """Asks for a stop after any update, also between two lines of metrics.jsonl."""
+    """Interrupts training after any update, also between two lines of metrics.jsonl."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
         self.step = step
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         if step == self.step:
             signal.raise_signal(signal.SIGINT)
 
 
-def test_the_line_in_which_it_was_stopped_tells_of_all_its_updates(tmp_path: Path) -> None:
+def test_a_log_line_across_an_interruption_covers_all_its_updates(tmp_path: Path) -> None:
     def start(name: str, observer: Silent | None = None) -> Training:
         return training_in(tmp_path / name, observer=observer, settings={**SETTINGS, "log_every": 3})
 
@@ -108,11 +108,11 @@ def test_steps_may_grow(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """Stands for a power cut."""
+    """Stands for a power failure."""
 
 
 class Countdown:
-    """Does what a function does, a number of times; then there is a power cut."""
+    """Calls a function a number of times; then the power fails."""
 
     def __init__(self, function: Callable[..., None], times: float) -> None:
         self.function, self.times, self.calls = function, times, 0
@@ -124,7 +124,7 @@ class Countdown:
         self.function(*args)
 
 
-def test_a_crash_while_anything_is_saved_costs_nothing(tmp_path: Path) -> None:
+def test_a_crash_while_saving_costs_nothing(tmp_path: Path) -> None:
     uncut = Countdown(disk.sync, float("inf"))
     with mock.patch.object(disk, "sync", uncut):
         fit(training_in(tmp_path / "whole", settings=SETTINGS))
@@ -147,7 +147,7 @@ def test_a_crash_while_old_checkpoints_are_removed_leaves_none_behind(tmp_path: 
     assert contents(folder) == contents(tmp_path / "whole")
 
 
-def test_a_crash_of_the_validation_costs_nothing(tmp_path: Path) -> None:
+def test_a_crash_in_validation_costs_nothing(tmp_path: Path) -> None:
     whole = training_in(tmp_path / "whole", settings=SETTINGS)
     fit(whole)
 
@@ -168,7 +168,7 @@ from pathlib import Path
 from backwards import Silent, fit, training_in
 
 class Dies(Silent):
-    def updated(self, event):
+    def on_log(self, event):
         if event["step"] == int(sys.argv[2]):
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -56,7 +56,7 @@ def test_inverse_sqrt_by_hand(step: int, rate: float) -> None:
         (2000, 0.0),
     ],
 )
-def test_cosine_falls_to_zero_at_its_horizon_whatever_the_steps(step: int, rate: float) -> None:
+def test_cosine_falls_to_zero_at_its_horizon_whatever_the_number_of_steps(step: int, rate: float) -> None:
     for steps in (1300, 5000):
         made = settings(schedule="cosine", learning_rate=0.01, warmup_steps=100, horizon=1300, steps=steps)
         assert learning_rate(step, made, 512) == pytest.approx(rate, abs=1e-15)
@@ -74,7 +74,7 @@ def test_constant_rises_and_stays() -> None:
 
 
 @RISING
-def test_without_warm_up_the_first_update_has_the_full_rate(schedule: str) -> None:
+def test_without_warmup_the_first_update_has_the_peak_rate(schedule: str) -> None:
     made = settings(schedule=schedule, learning_rate=0.01, warmup_steps=0, steps=10_000)
     peak = 0.01 / math.sqrt(512) if schedule == "noam" else 0.01
     assert learning_rate(1, made, 512) == pytest.approx(peak, rel=1e-6)
@@ -82,9 +82,7 @@ def test_without_warm_up_the_first_update_has_the_full_rate(schedule: str) -> No
 
 @RISING
 @given(warmup=st.integers(1, 97), steps=st.integers(100, 300))
-def test_a_rate_rises_to_its_peak_at_the_end_of_the_warm_up_and_never_jumps(
-    schedule: str, warmup: int, steps: int
-) -> None:
+def test_the_rate_peaks_at_the_end_of_warmup_and_never_jumps(schedule: str, warmup: int, steps: int) -> None:
     made = settings(schedule=schedule, warmup_steps=warmup, steps=steps)
     found = rates(made, steps)
     assert max(found) == found[warmup - 1]
@@ -96,7 +94,7 @@ def test_a_rate_rises_to_its_peak_at_the_end_of_the_warm_up_and_never_jumps(
     assert min(found) >= 0
 
 
-def test_a_first_stage_has_its_own_cosine_and_then_the_schedule_begins() -> None:
+def test_a_first_stage_has_its_own_cosine_before_the_schedule() -> None:
     first, plain = FirstStage(100, 0.5), {"schedule": "cosine", "learning_rate": 0.01, "warmup_steps": 20}
     made = settings(**plain, steps=300)
     found = [staged_rate(step, first, made, 512) for step in range(1, 301)]
@@ -105,12 +103,12 @@ def test_a_first_stage_has_its_own_cosine_and_then_the_schedule_begins() -> None
     assert found[99] == pytest.approx(0, abs=1e-15)
     assert found[100:] == rates(settings(**plain, steps=200), 200)
     assert [staged_rate(step, None, made, 512) for step in range(1, 301)] == rates(made, 300)
-    # A training that is made longer keeps the schedule that it was laid out for.
+    # An extended run keeps the schedule of its original horizon.
     longer = settings(**plain, steps=400, horizon=300)
     assert [staged_rate(step, first, longer, 512) for step in range(1, 301)] == found
 
 
-def test_a_training_that_ends_in_its_first_stage_has_a_rate_at_each_step() -> None:
+def test_a_run_that_ends_in_its_first_stage_has_a_rate_at_each_step() -> None:
     made = settings(steps=50, schedule="cosine", horizon=50, warmup_steps=7)
     found = [staged_rate(step, FirstStage(50, 0.5), made, 512) for step in range(1, 61)]
     assert all(0 <= rate <= 0.5 for rate in found)

@@ -1,4 +1,4 @@
-"""A process that somebody else started does not outlive it."""
+"""A child process does not outlive its parent."""
 
 import subprocess
 import sys
@@ -8,13 +8,13 @@ from pathlib import Path
 CHILD = """
 import sys, time
 from pathlib import Path
-from multihead.training.interrupt import stop_with_parent, watched
+from multihead.training.interrupt import interruptible, stop_with_parent
 stop_with_parent(every=0.02)
-with watched() as interrupt:
+with interruptible() as interrupt:
     Path(sys.argv[1], "ready").touch()
-    while not interrupt.asked:
+    while not interrupt.requested:
         time.sleep(0.01)
-Path(sys.argv[1], "asked").touch()
+Path(sys.argv[1], "stopped").touch()
 """
 PARENT = """
 import os, signal, subprocess, sys, time
@@ -26,11 +26,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_member_is_asked_to_stop_when_its_sweep_is_killed(tmp_path: Path) -> None:
+def test_a_member_stops_when_its_sweep_is_killed(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", PARENT, CHILD, str(tmp_path)], check=False, timeout=60)
     assert done.returncode == -9
     for _ in range(500):
-        if (tmp_path / "asked").exists():
+        if (tmp_path / "stopped").exists():
             return
         time.sleep(0.01)
-    raise AssertionError("it goes on")
+    raise AssertionError("the child is still running")

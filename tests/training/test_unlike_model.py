@@ -1,4 +1,4 @@
-"""A recurrent model goes through the loop unchanged: training knows only ``loss(batch, step)``."""
+"""The loop trains a recurrent model unchanged: it needs only ``loss(batch, step)``."""
 
 from pathlib import Path
 

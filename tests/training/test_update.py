@@ -1,4 +1,4 @@
-"""One update: exact in parts, clipped, seeded, and refused where the numbers are gone."""
+"""One update: exact gradient accumulation, clipping, seeding, an error for a gradient that is not finite."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from multihead.nn.losses import Loss, Term
 from multihead.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.cuda_graphs import can_capture
-from multihead.training.update import Told, Updater, totals_of
+from multihead.training.update import Updater, UpdateStats, total_counts
 
 STRINGS = strings(23, 11, seed=3)
 
@@ -37,38 +37,38 @@ def assert_same_weights(one: nn.Module, other: nn.Module) -> None:
 
 
 class Counted:
-    """A batch as far as its counts go."""
+    """A batch that has only counts."""
 
     def __init__(self, **counts: int) -> None:
         self.counts = counts
 
 
-def test_what_a_micro_batch_has_none_of_adds_nothing_to_a_total() -> None:
+def test_total_counts_are_sums_and_at_least_one() -> None:
     batches: list[Any] = [Counted(masked=5, pairs=0), Counted(masked=0, pairs=0)]
-    assert totals_of(batches) == {"masked": 5, "pairs": 1}
+    assert total_counts(batches) == {"masked": 5, "pairs": 1}
 
 
 @pytest.mark.parametrize("cuts", [[11], [2], [1, 7, 15]])
-def test_parts_of_any_size_are_exactly_one_large_batch(cuts: list[int]) -> None:
-    whole, parted = (small_transformer(dropout=0.0).double() for _ in range(2))
-    one, other = updater_of(whole), updater_of(parted)
+def test_micro_batches_of_any_size_equal_one_large_batch(cuts: list[int]) -> None:
+    whole, accumulated = (small_transformer(dropout=0.0).double() for _ in range(2))
+    one, other = updater_of(whole), updater_of(accumulated)
     parts = [batch_of(STRINGS[a:b]) for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
     for step in (1, 2, 3):
-        (told,), (told_in_parts,) = one.update(step, [batch_of(STRINGS)]), other.update(step, parts)
-        assert told_in_parts.sums == pytest.approx(told.sums, rel=1e-9)
-        assert told_in_parts.counts == told.counts
-        assert told_in_parts.norm == pytest.approx(told.norm, rel=1e-9)
-    assert_same_weights(parted, whole)
+        (expected,), (found,) = one.update(step, [batch_of(STRINGS)]), other.update(step, parts)
+        assert found.sums == pytest.approx(expected.sums, rel=1e-9)
+        assert found.counts == expected.counts
+        assert found.norm == pytest.approx(expected.norm, rel=1e-9)
+    assert_same_weights(accumulated, whole)
 
 
-def test_it_tells_sums_and_counts_over_all_parts() -> None:
+def test_statistics_cover_all_micro_batches() -> None:
     model = small_transformer(dropout=0.0)
     batches = [batch_of(STRINGS[:5]), batch_of(STRINGS[5:])]
     before = [model.loss(batch, 1) for batch in batches]
-    (told,) = updater_of(model).update(1, batches)
+    (stats,) = updater_of(model).update(1, batches)
     tokens = sum(len(string) + 1 for string in STRINGS)
-    assert told.counts == {"loss": tokens, "nll": tokens, "accuracy": tokens}
-    assert told.sums["nll"] == pytest.approx(sum(loss["nll"].sum.item() for loss in before), rel=1e-5)
+    assert stats.counts == {"loss": tokens, "nll": tokens, "accuracy": tokens}
+    assert stats.sums["nll"] == pytest.approx(sum(loss["nll"].sum.item() for loss in before), rel=1e-5)
 
 
 class Line(nn.Module):
@@ -83,21 +83,21 @@ class Line(nn.Module):
         return {"loss": Term(1.0, (self.weight * self.slope).sum() * batch.tokens, per="tokens")}
 
 
-def plain_descent(model: Line, clip_norm: float) -> tuple[Told, Tensor]:
+def plain_descent(model: Line, clip_norm: float) -> tuple[UpdateStats, Tensor]:
     updater = updater_of(model, clip_norm=clip_norm)
     updater.optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-    (told,) = updater.update(1, [batch_of(STRINGS[:2])])
-    return told, model.weight.detach()
+    (stats,) = updater.update(1, [batch_of(STRINGS[:2])])
+    return stats, model.weight.detach()
 
 
 @pytest.mark.parametrize(
     ("clip_norm", "weight"), [(0.0, [-3.0, -4.0]), (1.0, [-0.6, -0.8]), (10.0, [-3.0, -4.0])]
 )
-def test_the_gradient_is_clipped_to_a_norm_and_the_norm_before_is_told(
+def test_the_gradient_is_clipped_and_its_norm_before_clipping_returned(
     clip_norm: float, weight: list[float]
 ) -> None:
-    told, found = plain_descent(Line(), clip_norm)
-    assert told.norm == pytest.approx(5.0)
+    stats, found = plain_descent(Line(), clip_norm)
+    assert stats.norm == pytest.approx(5.0)
     assert_close(found, torch.tensor(weight), atol=1e-5, rtol=0)
 
 
@@ -109,7 +109,7 @@ def test_a_gradient_that_is_not_finite_is_refused_and_changes_nothing(slope: flo
     assert not model.weight.any()
 
 
-def test_gradients_do_not_pile_up() -> None:
+def test_gradients_do_not_accumulate_across_updates() -> None:
     model = Line()
     updater = updater_of(model, clip_norm=0.0)
     norms = [updater.update(step, [batch_of(STRINGS[:2])])[0].norm for step in (1, 2, 3)]
@@ -117,7 +117,7 @@ def test_gradients_do_not_pile_up() -> None:
 
 
 class Noise(nn.Module):
-    """Keeps the random numbers that its loss draws."""
+    """Records the random numbers that its loss draws."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class Noise(nn.Module):
         return {"loss": Term(1.0, self.weight.sum(), per="tokens")}
 
 
-def test_randomness_is_a_function_of_seed_step_and_part() -> None:
+def test_randomness_is_a_function_of_seed_step_and_micro_batch() -> None:
     def drawn(seed: int, step: int) -> list[float]:
         model = Noise()
         updater_of(model, seed=seed).update(step, [batch_of(STRINGS[:2]), batch_of(STRINGS[2:4])])
@@ -156,7 +156,7 @@ def test_only_matrices_decay() -> None:
     assert_close(model.bias.detach(), torch.ones(5))
 
 
-def test_adam_is_the_papers() -> None:
+def test_adam_is_that_of_the_paper() -> None:
     model = nn.Linear(1, 1, bias=False)
     optimizer = optimizers.make_optimizer(model, TrainingSettings())
     optimizers.set_rate(optimizer, 0.1)
@@ -169,7 +169,7 @@ def test_adam_is_the_papers() -> None:
         assert model.weight.item() == pytest.approx(weight, rel=1e-5)
 
 
-def test_frozen_weights_are_left_out() -> None:
+def test_frozen_weights_are_not_optimised() -> None:
     model = nn.Linear(3, 5)
     model.bias.requires_grad_(False)
     optimizer = optimizers.make_optimizer(model, TrainingSettings())
@@ -192,7 +192,7 @@ def test_the_optimisers_memory_goes_to_tensors_and_back(optimizer: str, besides:
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
-def test_what_draws_its_own_course_is_not_recorded() -> None:
+def test_only_capturable_models_without_compiling_use_cuda_graphs() -> None:
     plain, compiled, gpu = TrainingSettings(), TrainingSettings(compile=True), torch.device("cuda")
     assert can_capture(small_transformer(), plain, gpu)
     assert not can_capture(small_transformer(r_drop=3.0), plain, gpu)

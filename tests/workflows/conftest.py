@@ -1,4 +1,4 @@
-"""A corpus and a recipe small enough to be trained in a second or two."""
+"""A corpus and a recipe that train in a second or two."""
 
 import random
 from collections.abc import Callable
@@ -29,7 +29,7 @@ WORDS = [
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with 257 pairs of train.de and train.en (the words backwards, in capitals)."""
+    """A folder with train.de and train.en: 257 pairs, the target being the reversed words in capitals."""
     folder = tmp_path_factory.mktemp("corpus")
     chance = random.Random(7)
     lines = [" ".join(chance.choices(WORDS, k=chance.randint(2, 7))) for _ in range(257)]
@@ -41,7 +41,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(corpus: Path) -> Callable[..., Recipe[Settings]]:
-    """Make a small recipe on the corpus; keyword arguments with "__" for "." override it."""
+    """Return a function that makes a small recipe; keyword arguments with "__" for "." override settings."""
 
     def make(**overrides: object) -> Recipe[Settings]:
         settings: dict[str, object] = {

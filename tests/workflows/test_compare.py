@@ -15,7 +15,7 @@ from multihead.inspect.report import compare_page
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.workflows.compare import bounds, compare_runs, fitting, shared_tests
+from multihead.workflows.compare import bounds, comparable_runs, compare_runs, shared_tests
 from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import TestSet, evaluate
 from multihead.workflows.train import train
@@ -31,14 +31,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def runs(made: Path, small: Make, corpus: Path) -> tuple[str, str]:
-    """A fixed vector, and a Transformer whose recipe names a test set; trained once."""
+    """A seq2seq model, and a Transformer whose recipe names a test set; trained once."""
     if not (made / "lstm").exists():
-        train(a_fixed_vector(corpus), made / "lstm", Silent())
+        train(seq2seq_recipe(corpus), made / "lstm", Silent())
         train(small(data__tests={"other": ["train.de", "train.en"]}), made / "transformer", Silent())
     return str(made / "lstm"), str(made / "transformer")
 
 
-def a_fixed_vector(corpus: Path) -> Recipe[Settings]:
+def seq2seq_recipe(corpus: Path) -> Recipe[Settings]:
     settings: dict[str, object] = {
         "name": "lstm",
         "data.dir": str(corpus),
@@ -63,15 +63,15 @@ def some_of(corpus: Path, count: int) -> TestSet:
     return TestSet("some", texts[0][:count], texts[1][:count])
 
 
-def test_numbers_are_those_of_evaluate_and_stand_in_the_page(runs: tuple[str, str], corpus: Path) -> None:
+def test_scores_are_those_of_evaluate_and_appear_on_the_page(runs: tuple[str, str], corpus: Path) -> None:
     test = some_of(corpus, 23)
     compared = compare_runs(runs, [test], device="cpu")
     html = re.sub(r"<[^>]*>", "", compare_page(compared).html)
-    told = json.loads(json.dumps(to_dict(compared), allow_nan=False))["tests"]["some"]
+    exported = json.loads(json.dumps(to_dict(compared), allow_nan=False))["tests"]["some"]
     for i, folder in enumerate(runs):
         run = Run.open(folder)
         expected = evaluate(Translator.load(folder, device="cpu"), test, run.recipe.search, run=run)
-        numbers, measured = told["scores"][folder], compared.tests[0].runs[i]
+        numbers, measured = exported["scores"][folder], compared.tests[0].runs[i]
         assert numbers["bleu"]["score"] == pytest.approx(expected.bleu.value)
         assert numbers["bleu_lowercase"]["score"] == pytest.approx(expected.bleu_lowercase.value)
         assert numbers["chrf"]["score"] == pytest.approx(expected.chrf.value)
@@ -79,7 +79,7 @@ def test_numbers_are_those_of_evaluate_and_stand_in_the_page(runs: tuple[str, st
         assert f"{expected.chrf.value:.2f} ± {measured.cased['chrf'].system.half_width:.2f}" in html
         assert f"{expected.perplexity:.4g}" in html
         assert sum(bucket["sentences"] for bucket in numbers["bleu_by_length"]) == 23
-        for sentence in told["sentences"]:
+        for sentence in exported["sentences"]:
             line = sentence["line"] - 1
             assert sentence["outputs"][i] == expected.outputs[line]
             alone = sacrebleu.sentence_chrf(expected.outputs[line], [test.references[line]]).score
@@ -92,17 +92,17 @@ def test_numbers_are_those_of_evaluate_and_stand_in_the_page(runs: tuple[str, st
     assert all(one.alignments[0] is None and one.alignments[1] is not None for one in aligned)
 
 
-def test_what_does_not_fit_is_said(runs: tuple[str, str], tmp_path: Path) -> None:
+def test_runs_that_cannot_be_compared_are_noted_or_refused(runs: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    fit = fitting([*runs, str(tmp_path / "folder")])
+    fit = comparable_runs([*runs, str(tmp_path / "folder")])
     assert fit.folders == runs
     assert "not a run folder" in fit.notes[0]
     with pytest.raises(UserError, match="no such run folder"):
-        fitting([runs[0], str(tmp_path / "nowhere")])
+        comparable_runs([runs[0], str(tmp_path / "nowhere")])
     with pytest.raises(UserError, match="not a run folder"):
-        fitting([str(tmp_path / "folder")])
+        comparable_runs([str(tmp_path / "folder")])
     with pytest.raises(UserError, match="named twice"):
-        fitting([runs[0], runs[0] + "/"])
+        comparable_runs([runs[0], runs[0] + "/"])
 
 
 def test_a_run_with_other_test_sets_is_named(runs: tuple[str, str]) -> None:
@@ -112,16 +112,16 @@ def test_a_run_with_other_test_sets_is_named(runs: tuple[str, str]) -> None:
     assert "no test sets" in notes[0]
 
 
-def test_the_command_writes_page_and_numbers_and_tells_the_scores(
+def test_the_command_writes_page_and_numbers_and_prints_the_scores(
     runs: tuple[str, str], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--src", str(corpus / "train.de"), "--tgt", str(corpus / "train.en")]
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     options = ["-o", str(page), "--json", str(numbers), "--device", "cpu", "--search.method", "greedy"]
     assert command.main([runs[1], *files, *options]) == 0
-    told = json.loads(numbers.read_text(encoding="utf-8"))["tests"]["train.de"]
+    exported = json.loads(numbers.read_text(encoding="utf-8"))["tests"]["train.de"]
     out = capsys.readouterr().out
-    assert f"{told['scores'][runs[1]]['chrf']['score']:.2f} ± " in out
+    assert f"{exported['scores'][runs[1]]['chrf']['score']:.2f} ± " in out
     assert "257 pairs" in out
     assert "better than" not in page.read_text(encoding="utf-8")
 
@@ -135,5 +135,5 @@ def test_no_run_at_all_is_refused() -> None:
     ("longest", "expected"),
     [(1, (2,)), (13, (2, 4, 6, 8, 10, 12)), (31, (5, 10, 15, 20, 25, 30)), (63, (10, 20, 30, 40, 50, 60))],
 )
-def test_lengths_are_told_in_a_handful_of_buckets(longest: int, expected: tuple[int, ...]) -> None:
+def test_lengths_fall_into_a_handful_of_buckets(longest: int, expected: tuple[int, ...]) -> None:
     assert bounds(["a " * longest] * 7) == expected

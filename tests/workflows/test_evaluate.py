@@ -16,7 +16,7 @@ from multihead.workflows.evaluate import (
     TestSet,
     compare,
     evaluate,
-    made_worse,
+    perturbed,
     read_test_set,
     test_sets,
 )
@@ -33,7 +33,7 @@ def run(tmp_path: Path, small: Make) -> Run:
     return Run.open(tmp_path / "run")
 
 
-def test_figures_are_those_of_sacrebleu_and_of_the_model(run: Run, small: Make) -> None:
+def test_scores_are_those_of_sacrebleu_and_of_the_model(run: Run, small: Make) -> None:
     recipe = small()
     test = read_test_set("here", recipe.data, ["train.de", "train.en"])
     translator = Translator.load(run.folder, device="cpu", precision="fp32")
@@ -53,7 +53,7 @@ def test_figures_are_those_of_sacrebleu_and_of_the_model(run: Run, small: Make) 
     assert json.loads(json.dumps(found.to_dict()))["bleu"] == round(found.bleu.value, 2)
 
 
-def test_sentences_that_were_trained_on_are_counted(run: Run, small: Make, tmp_path: Path) -> None:
+def test_test_sentences_in_the_training_data_are_counted(run: Run, small: Make, tmp_path: Path) -> None:
     recipe = small()
     (tmp_path / "new.de").write_text("ganz neu hier\nrot rot rot rot rot rot rot rot rot\n", encoding="utf-8")
     (tmp_path / "new.en").write_text("A\nB\n", encoding="utf-8")
@@ -73,18 +73,18 @@ def test_a_system_does_not_differ_from_itself(run: Run, small: Make) -> None:
     assert not compare(found, found)["chrf"].significant
 
 
-def test_a_recipe_without_test_sets_says_what_to_do(small: Make) -> None:
+def test_without_test_sets_the_error_gives_a_remedy(small: Make) -> None:
     with pytest.raises(UserError, match="--src FILE"):
         test_sets(small().data)
 
 
-def test_sources_are_made_worse_and_references_stay() -> None:
+def test_sources_are_perturbed_and_references_stay() -> None:
     test = TestSet("news", ["a b c d e", "f g h i j"], ["A B", "F G"])
-    worse = made_worse(test, "trim", 0.4)
+    worse = perturbed(test, "trim", 0.4)
     assert (worse.name, worse.sources, worse.references) == (
         "news, trim 0.4",
         ["a b c", "f g h"],
         test.references,
     )
-    first, second = made_worse(TestSet("same", ["a b c d e f"] * 2, ["x"] * 2), "permute", 0.5).sources
+    first, second = perturbed(TestSet("same", ["a b c d e f"] * 2, ["x"] * 2), "permute", 0.5).sources
     assert first != second

@@ -1,4 +1,4 @@
-"""Folders of the transformers library, made here at random: same logits; and what is refused."""
+"""Import of GPT-2 and BERT from random transformers models: equal logits, and errors."""
 
 import itertools
 import json
@@ -65,7 +65,7 @@ def bert(tmp_path: Path) -> tuple[Path, Any]:
 
 
 @torch.no_grad()
-def test_gpt2_comes_with_its_logits_and_writes(
+def test_an_imported_gpt2_has_equal_logits_and_generates(
     gpt2: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, theirs = gpt2
@@ -79,29 +79,29 @@ def test_gpt2_comes_with_its_logits_and_writes(
 
 
 @torch.no_grad()
-def test_bert_comes_with_its_logits_and_fills(
+def test_an_imported_bert_has_equal_logits_and_fills_masks(
     bert: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, theirs = bert
     run(capfdbinary, "import", folder, "-o", tmp_path / "run")
     ids = torch.randint(5, 36, (3, 11))
     read = Input(ids, torch.zeros_like(ids), torch.full((3,), 11))
-    guesses, follows = Run.open(tmp_path / "run").load_model()(read)
+    predictions, is_next = Run.open(tmp_path / "run").load_model()(read)
     expected = theirs(ids)
-    assert_close(guesses, expected.prediction_logits, atol=1e-4, rtol=1e-5)
-    assert_close(follows, expected.seq_relationship_logits, atol=1e-4, rtol=1e-5)
+    assert_close(predictions, expected.prediction_logits, atol=1e-4, rtol=1e-5)
+    assert_close(is_next, expected.seq_relationship_logits, atol=1e-4, rtol=1e-5)
     out, _ = run(capfdbinary, "fill", tmp_path / "run", "w1 [MASK] w2", "--top", "2")
     assert out.count("%") == 2
 
 
 @torch.no_grad()
-def test_berts_encoder_alone_is_told_to_need_fine_tuning(
+def test_berts_encoder_alone_is_imported_for_fine_tuning(
     bert: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, theirs = bert
     BertModel.from_pretrained(folder).save_pretrained(folder)
     out, _ = run(capfdbinary, "import", folder, "-o", tmp_path / "run")
-    assert "no head that fills gaps" in out
+    assert "no masked-language-model head" in out
     assert "train --init" in out
     ids = torch.randint(5, 36, (3, 11))
     read = Input(ids, torch.zeros_like(ids), torch.full((3,), 11))
@@ -123,63 +123,61 @@ def test_fine_tuning_starts_from_an_import(
     assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
 
 
-def test_a_folder_that_the_library_would_not_write_is_told(
-    bert: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
-) -> None:
+def test_a_malformed_folder_is_refused(bert: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured) -> None:
     folder, _ = bert
     weights, words = load_file(folder / "model.safetensors"), "bert.embeddings.word_embeddings.weight"
     vector = {**weights, words: weights[words][:, 0].contiguous()}
     unnumbered = {**weights, "bert.encoder.layer.x.weight": torch.zeros(3)}
     for odd in (vector, unnumbered):
         save_file(odd, folder / "model.safetensors")
-        told = fail(capfdbinary, "import", folder, "-o", tmp_path / "new")
-        assert "not a bert as the transformers library writes it" in told
+        error = fail(capfdbinary, "import", folder, "-o", tmp_path / "new")
+        assert "not a bert model in the format of the transformers library" in error
     (folder / "model.safetensors.index.json").write_text('{"weight_map": ["model.safetensors"]}')
-    told = fail(capfdbinary, "import", folder, "-o", tmp_path / "new")
-    assert "not a bert as the transformers library writes it" in told
+    error = fail(capfdbinary, "import", folder, "-o", tmp_path / "new")
+    assert "not a bert model in the format of the transformers library" in error
     assert not (tmp_path / "new").exists()
 
 
-def test_what_cannot_be_imported_is_told(
+def test_an_unsupported_model_is_refused(
     gpt2: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, _ = gpt2
     new = tmp_path / "new"
 
-    def told(directory: Path = folder) -> str:
-        error = fail(capfdbinary, "import", directory, "-o", new)
+    def error(directory: Path = folder) -> str:
+        message = fail(capfdbinary, "import", directory, "-o", new)
         assert not new.exists()
-        return error
+        return message
 
-    assert "no such folder" in told(tmp_path / "nowhere")
+    assert "no such folder" in error(tmp_path / "nowhere")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "model_type": "llama"}))
-    assert 'model_type is "llama", and known are bert, gpt2, ' in told()
+    assert 'model_type "llama" is not supported; supported are bert, gpt2, ' in error()
     (folder / "config.json").write_text(json.dumps({**config, "layer_norm_epsilon": 1e-3}))
-    assert "layer_norm_epsilon = 0.001, but a model here can only have 1e-05" in told()
+    assert "layer_norm_epsilon = 0.001 is not supported, only 1e-05" in error()
     (folder / "config.json").write_text(json.dumps({**config, "n_inner": 15}))
-    assert "not of the model that config.json describes" in told()
+    assert "the weights do not match config.json" in error()
     for key, odd in itertools.product(
         ("n_layer", "n_embd", "n_positions", "vocab_size"), (10**9, 2**63, 2**70)
     ):
         (folder / "config.json").write_text(json.dumps({**config, key: odd}))
-        assert "config.json" in told() or "not a gpt2 as the transformers library writes it" in told()
+        assert "config.json" in error() or "not a gpt2 model in the format" in error()
     (folder / "config.json").write_text(json.dumps(config))
 
     weights = load_file(folder / "model.safetensors")
     save_file({name: w for name, w in weights.items() if "h.1.mlp" not in name}, folder / "model.safetensors")
-    assert "'h.1.mlp" in told()
+    assert "'h.1.mlp" in error()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "pytorch_model.bin is a pickle" in told()
-    assert "transformers.GPT2LMHeadModel.from_pretrained(DIR).save_pretrained(NEW)" in told()
+    assert "pytorch_model.bin is a pickle" in error()
+    assert "transformers.GPT2LMHeadModel.from_pretrained(DIR).save_pretrained(NEW)" in error()
     (folder / "pytorch_model.bin").rename(folder / "model.safetensors")
     save_file(weights, folder / "model.safetensors")
     (folder / "tokenizer.json").unlink()
-    assert "there is no tokenizer.json" in told()
+    assert "there is no tokenizer.json" in error()
     write_tokenizer(folder, ["<|endoftext|>", "<more>"])
-    assert "33 pieces, but the model has 32" in told()
+    assert "33 tokens, but the model has 32" in error()
 
 
 def test_source_and_target_files_are_for_translators(capfdbinary: Captured) -> None:
-    told = fail(capfdbinary, "train", "shakespeare-char-cpu", "--src", "a", "--tgt", "b")
-    assert "are for translators" in told
+    error = fail(capfdbinary, "train", "shakespeare-char-cpu", "--src", "a", "--tgt", "b")
+    assert "are for translators" in error

@@ -1,4 +1,4 @@
-"""Marian translators of the transformers library, made here at random: same logits, same translations."""
+"""Import of MarianMT from random transformers models: equal logits, equal translations, and errors."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def spm(lines: list[str]) -> bytes:
 
 @pytest.fixture(scope="module")
 def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with source.spm, target.spm and vocab.json: the end first, padding last."""
+    """A folder with source.spm, target.spm and vocab.json; the end symbol comes first, padding last."""
     folder = tmp_path_factory.mktemp("vocabulary")
     pieces: dict[str, None] = {"</s>": None, "<unk>": None}
     for name, lines in (("source.spm", LINES), ("target.spm", [line.upper() for line in LINES])):
@@ -50,7 +50,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 Made = tuple[Path, Any, Any]
-"""A folder, and the model and the tokenizer that are in it."""
+"""A folder, its model, its tokenizer."""
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def marian(vocabulary: Path, tmp_path: Path) -> Callable[..., Made]:
 
 @pytest.mark.parametrize("activation", ["swish", "relu", "gelu"])
 @torch.no_grad()
-def test_a_marian_comes_with_its_logits(
+def test_an_imported_marian_has_equal_logits(
     activation: str, marian: Callable[..., Made], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, theirs, _ = marian(activation_function=activation)
@@ -109,7 +109,7 @@ def test_a_marian_comes_with_its_logits(
     assert_close(ours(source.ids_BS, target, source.lengths_B), expected, atol=1e-4, rtol=1e-5)
 
 
-def test_an_imported_marian_writes_scores_and_shows_what_theirs_does(
+def test_an_imported_marian_translates_as_the_original(
     marian: Callable[..., Made], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, theirs, tokenizer = marian()
@@ -117,7 +117,7 @@ def test_an_imported_marian_writes_scores_and_shows_what_theirs_does(
     assert "translate" in out
     lines = LINES[:23]
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    # In fp32: the command computes in bf16 where a machine has it, and near ties then fall otherwise.
+    # In fp32, because bf16 breaks near ties differently.
     translator = Translator.load(tmp_path / "run", device="cpu", precision="fp32")
     settings = SearchSettings(method="greedy", max_length=17, max_extra=99, replace_unknown=False)
     found = translator.translate(lines, settings)
@@ -152,7 +152,9 @@ def test_a_tokenizer_json_serves_both_sides(
     assert source.encode("HAUS") == Run.open(tmp_path / "run").tokenizers()[1].encode("HAUS")
 
 
-def test_a_marian_is_trained_on(marian: Callable[..., Made], tmp_path: Path, capfdbinary: Captured) -> None:
+def test_an_imported_marian_can_be_fine_tuned(
+    marian: Callable[..., Made], tmp_path: Path, capfdbinary: Captured
+) -> None:
     folder, _, _ = marian(dropout=0.0)
     run(capfdbinary, "import", folder, "-o", tmp_path / "run")
     for name, lines in (("train.de", LINES), ("train.en", [line.upper() for line in LINES])):
@@ -176,30 +178,30 @@ def test_a_marian_is_trained_on(marian: Callable[..., Made], tmp_path: Path, cap
     assert any((before[name] != after[name]).any() for name in before)
 
 
-def test_what_a_marian_here_cannot_be_is_told(
+def test_an_unsupported_marian_is_refused(
     marian: Callable[..., Made], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, _, tokenizer = marian()
     config = json.loads((folder / "config.json").read_text())
 
-    def told(**keys: object) -> str:
+    def error(**keys: object) -> str:
         (folder / "config.json").write_text(json.dumps({**config, **keys}))
-        error = fail(capfdbinary, "import", folder, "-o", tmp_path / "run")
+        message = fail(capfdbinary, "import", folder, "-o", tmp_path / "run")
         assert not (tmp_path / "run").exists()
-        return error
+        return message
 
-    assert "normalize_before = True, but" in told(normalize_before=True)
-    assert "share_encoder_decoder_embeddings = False, but" in told(share_encoder_decoder_embeddings=False)
-    assert "scale_embedding = False" in told(scale_embedding=False)
-    assert "not a marian as the transformers library writes it" in told(d_model="22")
-    assert "encoder_ffn_dim = 37 and decoder_ffn_dim = 41" in told(decoder_ffn_dim=41)
-    assert 'activation_function "tanh" is not known here' in told(activation_function="tanh")
-    assert f"decoder_start_token_id = 3, but by its tokenizer it is {tokenizer.pad_token_id}" in told(
+    assert "normalize_before = True is not supported" in error(normalize_before=True)
+    assert "share_encoder_decoder_embeddings = False is not" in error(share_encoder_decoder_embeddings=False)
+    assert "scale_embedding = False" in error(scale_embedding=False)
+    assert "not a marian model in the format of the transformers library" in error(d_model="22")
+    assert "encoder_ffn_dim = 37 and decoder_ffn_dim = 41" in error(decoder_ffn_dim=41)
+    assert 'activation_function "tanh" is not supported' in error(activation_function="tanh")
+    assert f"decoder_start_token_id = 3, but {tokenizer.pad_token_id} in the tokenizer" in error(
         decoder_start_token_id=3
     )
     (folder / "source.spm").write_bytes(b"damaged")
-    assert "source.spm: not a SentencePiece model" in told()
+    assert "source.spm: not a SentencePiece model" in error()
     (folder / "source.spm").unlink()
-    assert "neither source.spm, target.spm and vocab.json nor a tokenizer.json" in told()
+    assert "neither source.spm, target.spm and vocab.json nor a tokenizer.json" in error()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "transformers.MarianMTModel.from_pretrained(DIR)" in told()
+    assert "transformers.MarianMTModel.from_pretrained(DIR)" in error()

@@ -1,4 +1,4 @@
-"""Vision transformers of the transformers library, made here at random: same logits; and what is refused."""
+"""Import of vision transformers from random transformers models: equal logits, and errors."""
 
 import json
 from pathlib import Path
@@ -42,30 +42,30 @@ def vit(tmp_path: Path) -> tuple[Path, Any]:
 
 
 def write_processor(folder: Path, **keys: object) -> None:
-    told = {"size": {"height": SIZE, "width": SIZE}, "image_mean": MEAN, "image_std": DEVIATION, **keys}
-    (folder / "preprocessor_config.json").write_text(json.dumps(told))
+    config = {"size": {"height": SIZE, "width": SIZE}, "image_mean": MEAN, "image_std": DEVIATION, **keys}
+    (folder / "preprocessor_config.json").write_text(json.dumps(config))
 
 
 def normalised(pixels_BChw: torch.Tensor, mean: list[float], deviation: list[float]) -> torch.Tensor:
     return (pixels_BChw - torch.tensor(mean)[:, None, None]) / torch.tensor(deviation)[:, None, None]
 
 
-@pytest.mark.parametrize("told", ["mean and deviation", "neither", "not normalised"])
+@pytest.mark.parametrize("processor", ["mean and deviation", "none", "not normalised"])
 @torch.no_grad()
-def test_a_vit_comes_with_its_logits(
-    told: str, vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
+def test_an_imported_vit_has_equal_logits(
+    processor: str, vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, theirs = vit
     pixels = torch.rand(11, 3, SIZE, SIZE)
-    seen = normalised(pixels, [0.5] * 3, [0.5] * 3)
-    if told == "mean and deviation":
+    inputs = normalised(pixels, [0.5] * 3, [0.5] * 3)
+    if processor == "mean and deviation":
         write_processor(folder)
-        seen = normalised(pixels, MEAN, DEVIATION)
-    elif told == "not normalised":
+        inputs = normalised(pixels, MEAN, DEVIATION)
+    elif processor == "not normalised":
         write_processor(folder, do_normalize=False)
-        seen = pixels
+        inputs = pixels
     run(capfdbinary, "import", folder, "-o", tmp_path / "run")
-    expected = theirs(seen).logits
+    expected = theirs(inputs).logits
     assert expected.std() > 0.3  # varied enough to tell
     ours = Run.open(tmp_path / "run").load_model()
     assert_close(ours(pixels), expected, atol=1e-4, rtol=1e-5)
@@ -84,14 +84,14 @@ def test_an_imported_vit_classifies_picture_files(
     out, _ = run(capfdbinary, "classify", tmp_path / "run", tmp_path / "picture.png")
     logits = theirs(normalised(torch.from_numpy(pixels).permute(2, 0, 1)[None] / 255, MEAN, DEVIATION)).logits
     best = int(logits.argmax())
-    # Two classes of one name are told apart by their numbers.
+    # Two classes of one name are distinguished by their numbers.
     name = {0: "crane (0)", 3: "crane (3)"}.get(best, NAMES[best])
     assert name in out
     assert f"{100 * float(logits.softmax(-1).max()):.1f}" in out
 
 
 @torch.no_grad()
-def test_a_vit_without_a_classifier_is_there_for_fine_tuning(
+def test_a_vit_without_a_classifier_is_imported_for_fine_tuning(
     vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, _ = vit
@@ -134,30 +134,28 @@ def test_fine_tuning_on_other_classes_and_larger_pictures_keeps_the_encoder(
         assert_close(before[name], after[name], atol=1e-6, rtol=0)
 
 
-def test_what_a_vit_here_cannot_be_is_told(
-    vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
-) -> None:
+def test_an_unsupported_vit_is_refused(vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured) -> None:
     folder, _ = vit
     config = json.loads((folder / "config.json").read_text())
 
-    def told(**keys: object) -> str:
+    def error(**keys: object) -> str:
         (folder / "config.json").write_text(json.dumps({**config, **keys}))
-        error = fail(capfdbinary, "import", folder, "-o", tmp_path / "run")
+        message = fail(capfdbinary, "import", folder, "-o", tmp_path / "run")
         assert not (tmp_path / "run").exists()
-        return error
+        return message
 
-    assert "hidden_act = relu, but a model here can only have gelu" in told(hidden_act="relu")
-    assert "num_channels = 2, but pictures here have 1 or 3" in told(num_channels=2)
-    assert "image_size is 15 x 20, but only squares" in told(image_size=[15, 20])
-    assert "not of the model that config.json describes" in told(hidden_size=16)
-    assert "not a vit as the transformers library writes it" in told(id2label=NAMES)
+    assert "hidden_act = relu is not supported, only gelu" in error(hidden_act="relu")
+    assert "num_channels = 2 is not supported, only 1 and 3" in error(num_channels=2)
+    assert "image_size = 15 x 20 is not supported, only squares" in error(image_size=[15, 20])
+    assert "the weights do not match config.json" in error(hidden_size=16)
+    assert "not a vit model in the format of the transformers library" in error(id2label=NAMES)
     write_processor(folder, size={"shortest_edge": 29}, do_center_crop=False)
-    assert "brought to 29 x 29, but the model reads 15 x 15" in told()
+    assert "resized to 29 x 29, but the model reads 15 x 15" in error()
     write_processor(folder, rescale_factor=1.0)
-    assert "pixels are not brought to 0 to 1" in told()
+    assert "pixels that are not rescaled to 0 to 1" in error()
     write_processor(folder, image_mean=[0.5])
-    assert "image_mean has 1 numbers, but pictures have 3 channels" in told()
+    assert "image_mean has 1 numbers, but the model has 3 channels" in error()
     (folder / "preprocessor_config.json").unlink()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "is a pickle" in told()
-    assert "transformers.ViTForImageClassification.from_pretrained" in told()
+    assert "is a pickle" in error()
+    assert "transformers.ViTForImageClassification.from_pretrained" in error()

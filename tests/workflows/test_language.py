@@ -1,4 +1,4 @@
-"""A language model from text files to text that is written on."""
+"""A language model end to end, from text files to generated text."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +62,7 @@ def trained(tmp_path: Path, small: Make) -> Path:
     return tmp_path / "run"
 
 
-def test_a_run_tells_how_it_learns_and_writes(trained: Path) -> None:
+def test_a_run_has_metrics_and_samples_and_generates_text(trained: Path) -> None:
     events = [event for event in Run.open(trained).metrics() if event["event"] == "validation"]
     assert [event["step"] for event in events] == [2, 4, 6]
     assert {"loss", "perplexity", "bits_per_character", "accuracy"} <= events[0].keys()
@@ -73,7 +73,7 @@ def test_a_run_tells_how_it_learns_and_writes(trained: Path) -> None:
     assert 0 < len(written) <= 29
 
 
-def test_a_training_cut_off_ends_with_the_same_bytes(tmp_path: Path, small: Make, trained: Path) -> None:
+def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path: Path, small: Make, trained: Path) -> None:
     def object_at_5(event: dict[str, object]) -> None:
         if event["step"] == 5:
             raise KeyError("pulled the plug")
@@ -84,7 +84,7 @@ def test_a_training_cut_off_ends_with_the_same_bytes(tmp_path: Path, small: Make
     assert (tmp_path / "cut/model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
 
 
-def test_a_dry_run_and_fine_tuning_fit_too(tmp_path: Path, small: Make, trained: Path) -> None:
+def test_dry_run_and_fine_tuning_work_for_language_models(tmp_path: Path, small: Make, trained: Path) -> None:
     found = dry_run(small(training__steps=100), Silent())
     assert found.largest_batch == {"tokens": 91, "texts": 7}
     assert "characters" in found.sizes["training text"]
@@ -94,7 +94,7 @@ def test_a_dry_run_and_fine_tuning_fit_too(tmp_path: Path, small: Make, trained:
     assert one.fingerprint == other.fingerprint
 
 
-def test_a_command_for_translators_says_what_to_use(trained: Path) -> None:
+def test_a_command_for_translators_names_the_right_command(trained: Path) -> None:
     with pytest.raises(UserError, match=r'"gpt", trained for text generation .*`multihead generate'):
         Translator.load(trained)
 
@@ -105,12 +105,12 @@ def test_another_text_is_another_run(tmp_path: Path, small: Make, trained: Path)
         train(small(), trained, Silent())
 
 
-# --- writing ------------------------------------------------------------------------------------------
+# --- generation ---------------------------------------------------------------------------------------
 
 LETTERS = learn([TEXT], "chars", 53, 1)
 
 
-def writer(positions: str = "learned", context: int = 11) -> TextGenerator:
+def generator(positions: str = "learned", context: int = 11) -> TextGenerator:
     settings = GPTSettings.model_validate(
         {
             "vocab_size": LETTERS.vocab_size,
@@ -128,7 +128,7 @@ def writer(positions: str = "learned", context: int = 11) -> TextGenerator:
 
 
 def reference(w: TextGenerator, prompt: str, count: int) -> str:
-    """Greedy, every token from a whole forward pass: what the caches must come to."""
+    """Generate greedily with a whole forward pass for every token, the oracle of the caches."""
     model = w.model
     assert isinstance(model, GPT)
     ids, first = LETTERS.encode(prompt), 0
@@ -145,15 +145,15 @@ def reference(w: TextGenerator, prompt: str, count: int) -> str:
 
 @torch.no_grad()
 @pytest.mark.parametrize("positions", ["learned", "none"])
-def test_writing_past_the_context_is_what_whole_passes_give(positions: str) -> None:
-    w = writer(positions)
+def test_generation_past_the_context_equals_whole_forward_passes(positions: str) -> None:
+    w = generator(positions)
     found = "".join(w.write("the mat", SearchSettings(temperature=0, max_tokens=41)))
     assert found == reference(w, "the mat", 41)
     assert len(found) > 2 * 11
 
 
-def test_the_same_seed_gives_the_same_text_and_another_another() -> None:
-    w = writer()
+def test_equal_seeds_give_equal_texts_and_others_different_ones() -> None:
+    w = generator()
     settings = SearchSettings(max_tokens=29, temperature=1.0)
     texts = ["".join(w.write("cat", settings, number=number)) for number in (0, 0, 1)]
     assert texts[0] == texts[1] != texts[2]
@@ -164,8 +164,8 @@ def test_the_same_seed_gives_the_same_text_and_another_another() -> None:
     assert "".join(w.write("cat", narrow)) == "".join(w.write("cat", greedy))
 
 
-def test_writing_stops_before_a_stop_text() -> None:
-    w = writer()
+def test_generation_stops_before_a_stop_string() -> None:
+    w = generator()
     settings = SearchSettings(max_tokens=59, temperature=1.0)
     whole = "".join(w.write("cat", settings))
     stop = whole[5:8]
@@ -173,21 +173,21 @@ def test_writing_stops_before_a_stop_text() -> None:
     assert stopped == whole[: whole.index(stop)]
 
 
-def test_what_may_be_the_beginning_of_a_stop_is_held_back() -> None:
+def test_a_possible_beginning_of_a_stop_string_is_held_back() -> None:
     assert list(_until(iter(["a", "b", "x", "a", "b", "c", "d"]), ("abc",))) == ["abx"]
     assert "".join(_until(iter(["a", "b"]), ("abc",))) == "ab"
     assert list(_until(iter(["a", "b", "y"]), ("q",))) == ["a", "b", "y"]
 
 
 def test_a_bad_prompt_is_refused() -> None:
-    with pytest.raises(UserError, match=r"prompt: the model does not know 'Ä' '가'"):
-        writer().write("catÄ가Ä")
-    with pytest.raises(UserError, match=r"prompt: 12 tokens are more than the model sees at once \(11\)"):
-        writer().write("t" * 12)
-    assert len("".join(writer("none").write("t" * 12, SearchSettings(max_tokens=3, temperature=1.0)))) == 3
+    with pytest.raises(UserError, match=r"prompt: characters not in the vocabulary: 'Ä' '가'"):
+        generator().write("catÄ가Ä")
+    with pytest.raises(UserError, match=r"prompt: 12 tokens; the context length is 11"):
+        generator().write("t" * 12)
+    assert len("".join(generator("none").write("t" * 12, SearchSettings(max_tokens=3, temperature=1.0)))) == 3
 
 
-def test_a_character_of_several_bytes_comes_whole() -> None:
+def test_a_character_of_several_bytes_is_yielded_whole() -> None:
     bytes_ = learn(["é가"], "bpe", 260, 9)
 
     class Fixed(nn.Module):

@@ -1,4 +1,4 @@
-"""report.html, which every training writes by itself."""
+"""report.html, which every training run writes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,26 +11,26 @@ from multihead.inspect.report import training_page
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.workflows import train as road
+from multihead.workflows import train as workflow
 from multihead.workflows.train import train
 
 Make = Callable[..., Recipe[Settings]]
 
 
-@pytest.mark.parametrize(("drawn", "shown"), [(0, (2, 4, 6)), (1e9, (2, 2, 2))])
-def test_a_training_reports_at_validations_while_that_is_cheap_and_at_its_end(
-    tmp_path: Path, small: Make, monkeypatch: pytest.MonkeyPatch, drawn: float, shown: tuple[int, ...]
+@pytest.mark.parametrize(("interval", "shown"), [(0, (2, 4, 6)), (1e9, (2, 2, 2))])
+def test_reports_are_written_at_validations_while_that_is_cheap_and_at_the_end(
+    tmp_path: Path, small: Make, monkeypatch: pytest.MonkeyPatch, interval: float, shown: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(road, "DRAWN", drawn)
+    monkeypatch.setattr(workflow, "REPORT_INTERVAL", interval)
     report = tmp_path / "run" / "report.html"
-    seen: list[str] = []
+    pages: list[str] = []
 
     class Watching(Silent):
-        def validated(self, event: dict[str, Any], samples: str) -> None:
-            seen.append(report.read_text(encoding="utf-8"))
+        def on_validation(self, event: dict[str, Any], samples: str) -> None:
+            pages.append(report.read_text(encoding="utf-8"))
 
     train(small(), tmp_path / "run", Watching())
-    assert [f"update {step} of 6" in html for step, html in zip(shown, seen, strict=True)] == [True] * 3
+    assert [f"update {step} of 6" in html for step, html in zip(shown, pages, strict=True)] == [True] * 3
     end = report.read_text(encoding="utf-8")
     assert "final weights: " in end
     assert [html.count('class="map"') for html in (*seen, end)] == [0, 0, 0, 3]
@@ -50,14 +50,14 @@ def test_a_report_that_fails_does_not_fail_the_training(
     def fails(*_: object) -> None:
         raise ValueError("no ink")
 
-    monkeypatch.setattr(road, "training_page", fails)
+    monkeypatch.setattr(workflow, "training_page", fails)
     with pytest.warns(UserWarning, match="no ink"):
         outcome = train(small(), tmp_path / "run", Silent())
     assert outcome.how == "finished"
     assert not (tmp_path / "run" / "report.html").exists()
 
 
-def test_reports_are_drawn_of_what_a_folder_tells_however_little(tmp_path: Path, small: Make) -> None:
+def test_a_report_needs_neither_metrics_nor_samples(tmp_path: Path, small: Make) -> None:
     train(small(), tmp_path / "run", Silent())
     run = Run.open(tmp_path / "run")
     (run.folder / "metrics.jsonl").unlink()

@@ -103,15 +103,15 @@ def test_a_tiny_corpus_trains_with_what_is_suggested(tmp_path: Path, corpus: Pat
     assert train(recipe, tmp_path / "run", Silent()).how == "finished"
 
 
-def test_a_dry_run_tells_what_a_training_would_be_and_leaves_nothing(
+def test_a_dry_run_estimates_training_and_leaves_no_files(
     tmp_path: Path, small: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = dry_run(small(training__steps=100), Silent())
     assert found.parameters > 1000
-    assert found.batches_an_epoch >= 2
-    assert found.epochs == pytest.approx(100 / found.batches_an_epoch)
-    assert found.dtype == hardware.format_in_training("auto", torch.device("cpu"))
+    assert found.batches_per_epoch >= 2
+    assert found.epochs == pytest.approx(100 / found.batches_per_epoch)
+    assert found.dtype == hardware.training_precision("auto", torch.device("cpu"))
     assert found.hours > 0
     assert found.peak_memory > 50 << 20
     assert not list(tmp_path.iterdir())

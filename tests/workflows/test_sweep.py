@@ -1,4 +1,4 @@
-"""Sweeps with real trainings, tiny ones: a failed member, what is resumed, the table."""
+"""Sweeps of tiny training runs: failure, resuming, the table of results."""
 
 import csv
 import io
@@ -49,16 +49,16 @@ max_length = 3
 
 class Watching:
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.states: list[tuple[str, str]] = []
 
-    def changed(self, row: Row, rows: Sequence[Row]) -> None:
+    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
         assert row in rows
-        self.told.append((row.member.name, row.state))
+        self.states.append((row.member.name, row.state))
 
 
 @pytest.fixture
 def make(corpus: Path, tmp_path: Path) -> Make:
-    """Make a sweep of members that are written in TOML."""
+    """Return a function that makes a sweep from members in TOML."""
 
     def sweep(members: str) -> Sweep:
         (tmp_path / "small.toml").write_text(RECIPE.format(corpus=corpus))
@@ -68,7 +68,7 @@ def make(corpus: Path, tmp_path: Path) -> Make:
     return sweep
 
 
-def test_a_failed_member_stops_nobody_and_what_is_done_is_not_done_again(make: Make, tmp_path: Path) -> None:
+def test_a_failed_member_does_not_stop_others_and_only_it_runs_again(make: Make, tmp_path: Path) -> None:
     sweep = make(
         """
 [[members]]
@@ -89,8 +89,8 @@ model.num_layers = 1
     folder, watching = tmp_path / "runs", Watching()
     rows = run_sweep(sweep, folder, watching, jobs=2)
     assert [row.state for row in rows] == ["done", "failed", "done"]
-    assert watching.told[:2] == [("base", "running"), ("broken", "running")]
-    assert set(watching.told[2:]) == {
+    assert watching.states[:2] == [("base", "running"), ("broken", "running")]
+    assert set(watching.states[2:]) == {
         ("base", "done"),
         ("broken", "failed"),
         ("gru", "running"),
@@ -105,19 +105,19 @@ model.num_layers = 1
 
     again = Watching()
     rows_again = run_sweep(sweep, folder, again)
-    assert again.told == [("broken", "running"), ("broken", "failed")]
+    assert again.states == [("broken", "running"), ("broken", "failed")]
     assert rows_again[0].result == rows[0].result
 
-    told = list(csv.DictReader(io.StringIO(to_csv(rows))))
-    assert [one["member"] for one in told] == ["base", "broken", "gru"]
-    assert told[1]["error"] == rows[1].error
-    assert told[2]["model.cell"] == "gru"
-    assert told[0]["reference bleu"] == "3.5"
-    assert float(told[0]["held_out perplexity"]) == rows[0].result["held_out"]["perplexity"]
+    table = list(csv.DictReader(io.StringIO(to_csv(rows))))
+    assert [line["member"] for line in table] == ["base", "broken", "gru"]
+    assert table[1]["error"] == rows[1].error
+    assert table[2]["model.cell"] == "gru"
+    assert table[0]["reference bleu"] == "3.5"
+    assert float(table[0]["held_out perplexity"]) == rows[0].result["held_out"]["perplexity"]
     assert to_html(sweep, rows).count("<tr") == 2 * 4
 
 
-def test_a_member_is_known_by_its_settings_and_its_steps(make: Make, tmp_path: Path) -> None:
+def test_a_result_belongs_to_its_settings_and_steps(make: Make, tmp_path: Path) -> None:
     members = '[[members]]\nname = "base"\ntraining.horizon = 9\n'
     (short,), (longer,) = make(members).members, make(members + "training.steps = 7\n").members
     result = run_member(short.recipe, tmp_path / "base")
@@ -133,7 +133,7 @@ def test_a_member_is_known_by_its_settings_and_its_steps(make: Make, tmp_path: P
     assert (tmp_path / "base" / "metrics.jsonl").read_text().count('"validation"') == 3
 
 
-def test_a_result_is_of_the_files_as_they_were(make: Make, tmp_path: Path, corpus: Path) -> None:
+def test_a_result_belongs_to_the_contents_of_its_files(make: Make, tmp_path: Path, corpus: Path) -> None:
     (tmp_path / "test.de").write_text("a b\n")
     (tmp_path / "test.en").write_text("c d\n")
     tests = f'data.tests = {{ other = ["{tmp_path}/test.de", "{tmp_path}/test.en"] }}\n'
@@ -144,7 +144,7 @@ def test_a_result_is_of_the_files_as_they_were(make: Make, tmp_path: Path, corpu
     assert result_of(member.recipe, tmp_path / "base") is None
 
 
-def test_a_test_set_that_would_take_the_place_of_a_result_is_refused(make: Make, tmp_path: Path) -> None:
+def test_a_test_set_with_a_reserved_name_is_refused(make: Make, tmp_path: Path) -> None:
     tests = 'data.tests = { minutes = ["train.de", "train.en"] }\n'
     (member,) = make(f'[[members]]\nname = "base"\n{tests}').members
     with pytest.raises(UserError, match=r'data\.tests: a test set cannot be called "minutes" in a sweep'):
@@ -175,7 +175,7 @@ def test_an_interrupted_sweep_is_resumed(make: Make, tmp_path: Path) -> None:
 
 
 def rows_of(make: Make, results: dict[str, tuple[float, float]]) -> tuple[Sweep, list[Row]]:
-    """Members by name, each with our and the reference's BLEU."""
+    """Return rows from names with our BLEU and the reference's."""
     text = "".join(
         f'[[members]]\nname = "{name}"\nreference = {{ bleu = {theirs} }}\n'
         for name, (_, theirs) in results.items()
@@ -199,11 +199,11 @@ def test_directions_are_compared_with_the_reference(make: Make) -> None:
             "less": (1.0, 9.0),
         },
     )
-    assert agreement(sweep, rows) == ["bleu: 2 of 3 move as in the reference; not so down."]
+    assert agreement(sweep, rows) == ["bleu: 2 of 3 members change as in the reference; exceptions: down."]
     assert agreement(sweep, [Row(rows[0].member, "failed"), *rows[1:]]) == []
 
 
-def test_texts_of_others_do_not_become_markup(make: Make) -> None:
+def test_untrusted_text_does_not_become_markup(make: Make) -> None:
     sweep, rows = rows_of(make, {"base": (1.0, 2.0), "<b>x": (1.0, 2.0)})
     rows.append(Row(Member("c", rows[0].member.recipe, {}, {}), "failed", error="<script>alert(1)</script>"))
     page = to_html(sweep, rows)

@@ -1,4 +1,4 @@
-"""What a sweep's page shows first."""
+"""The headlines of a sweep's page."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ RECIPE = recipes.load("quickstart")
 
 
 def row(name: str, bleu: float | None, *, reference: float | None = None, **changed: object) -> Row:
-    """Return a member with its BLEU on a test set, or one that is waiting."""
+    """Return the row of a member with its BLEU on a test set, or of a waiting one."""
     member = Member(
         name,
         RECIPE,
@@ -29,12 +29,12 @@ def sweep_of(*rows: Row, base: str = "") -> Sweep:
 
 
 def widths(page: str, kind: str) -> list[float]:
-    """Return the widths of all bars of a kind, negative where they stand left of the middle."""
+    """Return the widths of all bars of a kind, negative for those left of the middle."""
     found = re.findall(rf'<rect class="{kind}" x="([\d.]+)" y="\d+" width="([\d.]+)"', page)
     return [-float(width) if float(x) < 75 else float(width) for x, width in found]
 
 
-def test_a_member_is_told_by_what_it_has_otherwise_than_the_base() -> None:
+def test_changes_are_the_differences_from_the_base() -> None:
     base = row("base", 30.0, recipe="a", model__norm="post", model__d_ff=256)
     other = row("b", 31.0, recipe="a", model__norm="post", model__d_ff=512, data__max_pairs=7)
     sweep = sweep_of(base, other, base="base")
@@ -43,7 +43,7 @@ def test_a_member_is_told_by_what_it_has_otherwise_than_the_base() -> None:
     assert changes(base, sweep_of(base, other)) == {"model.d_ff": 256}
 
 
-def test_scores_are_those_of_the_tests_or_else_of_the_validation_set() -> None:
+def test_scores_are_those_on_test_sets_or_else_on_the_validation_set() -> None:
     assert scores([row("a", None), row("b", 1.0)]) == [Score("bleu", "news"), Score("perplexity", "news")]
     valid: Mapping[str, Any] = {"minutes": 3.0, "valid_accuracy": 0.5, "valid_f1": 0.25}
     pictures = Row(row("c", None).member, "done", valid)
@@ -53,7 +53,7 @@ def test_scores_are_those_of_the_tests_or_else_of_the_validation_set() -> None:
     assert scores([row("e", None)]) == []
 
 
-def test_sources_of_different_length_are_told_apart() -> None:
+def test_bleu_is_shown_by_source_length() -> None:
     numbers = {"bleu": 3.0, "bleu_lowercase": 4.0, "bleu_lowercase_0-10": 5.0, "bleu_lowercase_11+": 2.0}
     rows = [row("waiting", None), Row(row("a", None).member, "done", {"news": numbers})]
     found = by_length(rows)
@@ -62,7 +62,7 @@ def test_sources_of_different_length_are_told_apart() -> None:
     assert by_length(rows[:1]) == {}
 
 
-def test_bars_have_the_direction_and_the_length_of_the_difference_ours_and_the_references() -> None:
+def test_bars_show_the_differences_from_the_base_of_ours_and_the_reference() -> None:
     rows = [
         row("base", 30.0, reference=20.0),
         row("up", 32.0, reference=21.0),
@@ -72,20 +72,20 @@ def test_bars_have_the_direction_and_the_length_of_the_difference_ours_and_the_r
     page = to_html(sweep_of(*rows, base="base"), rows)
     assert widths(page, "ours") == [0.0, 75.0, -37.5]
     assert widths(page, "theirs") == [0.0, 37.5, -75.0]
-    assert "Bars reach 2.0 to either side." in page
+    assert "The scale is ±2.0." in page
 
 
-def test_a_bar_that_would_hide_the_others_is_cut_off() -> None:
+def test_a_bar_that_would_hide_the_others_is_clipped() -> None:
     rows = [row("base", 30.0), row("a", 31.0), row("b", 29.0), row("failed", 0.0)]
     page = to_html(sweep_of(*rows, base="base"), rows)
     assert widths(page, "ours") == [0.0, 18.8, -18.8, -75.0]
-    assert "Bars reach 4.0 to either side; longer ones are cut off." in page
+    assert "The scale is ±4.0; longer bars are clipped." in page
 
 
 def test_without_a_base_there_are_no_bars() -> None:
     rows = [row("a", 31.0), row("b", 29.0)]
     page = to_html(sweep_of(*rows), rows)
     assert "<svg" not in page
-    assert "Bars" not in page
+    assert "The scale" not in page
     assert page.count("31.0") == 2  # in the headlines and among all numbers
     assert "<td" not in to_html(sweep_of(), [])

@@ -1,4 +1,4 @@
-"""Sweeps as files: what they mean, and that nothing is trained when something is wrong."""
+"""Sweep files: their meaning, and errors before anything is trained."""
 
 from pathlib import Path
 
@@ -14,17 +14,17 @@ def written(tmp_path: Path) -> Path:
     return tmp_path / "mine.toml"
 
 
-def test_the_examples_in_the_documentation_are_read(written: Path) -> None:
+def test_the_examples_in_the_documentation_are_valid(written: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    in_words, in_guide = plan.__doc__ or "", guide.partition("```toml\n")[2].partition("```")[0]
-    for text in (in_words.partition("\n\n")[2], in_guide):
+    docstring, in_guide = plan.__doc__ or "", guide.partition("```toml\n")[2].partition("```")[0]
+    for text in (docstring.partition("\n\n")[2], in_guide):
         written.write_text(text, encoding="utf-8")
         sweep = read(str(written))
         assert len(sweep.members) == 4
         assert sweep.base in [member.name for member in sweep.members]
 
 
-def test_the_guide_counts_the_built_in_sweeps_members() -> None:
+def test_the_guide_gives_the_number_of_members_of_built_in_sweeps() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
     for name in sweeps.names():
         assert f"| `{name}` | {len(read(name).members)} |" in guide
@@ -82,17 +82,17 @@ def test_a_grid_alone_is_enough(written: Path) -> None:
     assert names == [f"dropout={p},num_heads={h}" for p in (0.0, 0.1) for h in (1, 2)]
 
 
-def test_what_is_typed_goes_before_the_file(written: Path) -> None:
+def test_command_line_settings_take_precedence_over_the_file(written: Path) -> None:
     written.write_text('recipe = "quickstart"\n[[members]]\nname = "a"\ntraining.steps = 7\n')
     (member,) = read(str(written), {"training.steps": "11"}).members
     assert member.recipe.training.steps == 11
     assert member.changed["training.steps"] == "11"
     written.write_text('recipe = "quickstart"\n[grid]\ntraining.steps = [7, 13]\n')
-    with pytest.raises(UserError, match=r"--training\.steps: .*what the grid is about"):
+    with pytest.raises(UserError, match=r"--training\.steps: the grid already varies training\.steps"):
         read(str(written), {"training.steps": "11"})
 
 
-def test_a_recipe_may_stand_beside_the_file(written: Path) -> None:
+def test_a_recipe_file_is_found_next_to_the_sweep_file(written: Path) -> None:
     (written.parent / "base.toml").write_text('extends = "quickstart"\n[training]\nseed = 23\n')
     written.write_text('recipe = "base.toml"\n[[members]]\nname = "a"\n')
     (member,) = read(str(written)).members
@@ -103,48 +103,48 @@ MEMBER = 'recipe = "quickstart"\n[[members]]\nname = "a"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (MEMBER + "model.headz = 3\n", 'member a: model.headz: unknown key "model.headz"'),
         (MEMBER + "modle.d_k = 3\n", 'member a: unknown key "modle". Did you mean "model"?'),
         (MEMBER + "model.d_model = 3\n", "member a: model.d_model: [model] d_model 3 is not a multiple of"),
         (MEMBER + 'model.kind = "rnn_attention"\nmodel.num_heads = 2\n', 'the model "rnn_attention" has no'),
-        (MEMBER + "training = 3\n", "member a: training is a section; its keys are written training.KEY"),
+        (MEMBER + "training = 3\n", "member a: training is a section; write its keys as training.KEY"),
         ("gird = 3\n" + MEMBER, 'mine.toml: unknown key "gird". Did you mean "grid"?'),
-        ('base = "b"\n' + MEMBER, 'base = "b", but no member is called so'),
-        (MEMBER + '[[members]]\nname = "a"\n', 'two members are called "a"'),
+        ('base = "b"\n' + MEMBER, 'base = "b", but no member has this name'),
+        (MEMBER + '[[members]]\nname = "a"\n', 'two members are named "a"'),
         (MEMBER + "[grid]\ntraining.seed = 3\n", "[grid]: training.seed must be a list of values"),
-        ('[[members]]\nname = "a"\n', "member a: it names no recipe, nor does the sweep"),
+        ('[[members]]\nname = "a"\n', "member a: neither the member nor the sweep names a recipe"),
         (
             'recipe = "nowhere"\n[[members]]\nname = "a"\n',
             'mine.toml: member a: no recipe "nowhere"',
         ),
         (
             'recipe = "quickstart"\n[[members]]\nname = "../a"\n',
-            'its name is "../a", which cannot name a folder',
+            'its name "../a" cannot name a folder',
         ),
-        ('recipe = "quickstart"\n[[members]]\n', 'member 1: its name is "", which cannot'),
-        ('recipe = "quickstart"\nmembers = 3\n', "members are written [[members]]"),
+        ('recipe = "quickstart"\n[[members]]\n', 'member 1: its name "" cannot name a folder'),
+        ('recipe = "quickstart"\nmembers = 3\n', "members must be written as [[members]]"),
         ("recipe = \n", "cannot be read: Invalid value (at line 1"),
         ("set = 5\n" + MEMBER, "mine.toml: set must be a table"),
         ("grid = []\n" + MEMBER, "mine.toml: grid must be a table"),
-        ("base = 5\n" + MEMBER, "mine.toml: base must be a text"),
+        ("base = 5\n" + MEMBER, "mine.toml: base must be a string"),
         ("members = []\n", "mine.toml: there are no members"),
-        ('recipe = "quickstart"\n[[members]]\nname = 5\n', "name must be a text"),
-        ('[[members]]\nname = "a"\nrecipe = 7\n', "member a: recipe must be a text"),
+        ('recipe = "quickstart"\n[[members]]\nname = 5\n', "name must be a string"),
+        ('[[members]]\nname = "a"\nrecipe = 7\n', "member a: recipe must be a string"),
         (MEMBER + "reference = 5\n", "member a: reference must be a table"),
         (MEMBER + 'reference = { bleu = "25,8" }\n', "member a: reference.bleu must be a number"),
     ],
 )
-def test_what_is_wrong_is_told_and_where(written: Path, text: str, said: str) -> None:
+def test_errors_give_fact_and_place(written: Path, text: str, message: str) -> None:
     written.write_text(text)
     with pytest.raises(UserError) as caught:
         read(str(written))
-    assert said in str(caught.value)
-    assert "mine.toml" in str(caught.value) or "nowhere" in said
+    assert message in str(caught.value)
+    assert "mine.toml" in str(caught.value) or "nowhere" in message
 
 
-def test_an_unknown_sweep_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_sweep_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r'there is no sweep "lader".*ladder, positions'):
         read("lader")
     with pytest.raises(UserError, match="cannot be read"):
@@ -152,18 +152,18 @@ def test_an_unknown_sweep_is_refused_with_the_known_ones(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", sweeps.names())
-def test_a_built_in_sweep_loads_and_says_what_it_is(name: str) -> None:
+def test_a_built_in_sweep_loads_and_has_a_description(name: str) -> None:
     sweep = read(name)
     assert len(sweep.about) > 20
     assert len(sweep.members) > 2
     assert sweep.name == name
 
 
-def test_the_promised_sweeps_are_there() -> None:
+def test_the_documented_sweeps_exist() -> None:
     assert set(sweeps.names()) >= {"ladder", "positions", "table3-mini", "why"}
 
 
-def test_the_mini_table_changes_what_the_papers_rows_change() -> None:
+def test_table3_mini_changes_the_settings_of_the_papers_rows() -> None:
     members = {member.name: member for member in read("table3-mini").members}
     assert len(members) == 20
     base = members["base"].recipe.values()

@@ -21,7 +21,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
-def test_a_run_folder_holds_all_that_was_promised_and_translates(tmp_path: Path, small: Make) -> None:
+def test_a_run_folder_has_all_documented_files_and_translates(tmp_path: Path, small: Make) -> None:
     observer = Silent()
     outcome = train(small(), tmp_path / "run", observer)
 
@@ -47,7 +47,7 @@ def test_a_run_folder_holds_all_that_was_promised_and_translates(tmp_path: Path,
     assert [translation.text == "" for translation in translations][1]
 
 
-def test_a_training_cut_off_anywhere_ends_with_the_same_bytes(tmp_path: Path, small: Make) -> None:
+def test_a_run_interrupted_anywhere_ends_with_the_same_bytes(tmp_path: Path, small: Make) -> None:
     recipe = small(tokenizer__kind="bpe", tokenizer__vocab_size=320, tokenizer__dropout=0.2)
     train(recipe, tmp_path / "whole", Silent())
 
@@ -67,7 +67,7 @@ def test_a_training_cut_off_anywhere_ends_with_the_same_bytes(tmp_path: Path, sm
         assert weights(cut) == weights(tmp_path / "whole")
 
 
-def test_a_finished_run_says_so_and_changes_nothing(tmp_path: Path, small: Make) -> None:
+def test_a_finished_run_returns_its_outcome_and_changes_nothing(tmp_path: Path, small: Make) -> None:
     first = train(small(), tmp_path / "run", Silent())
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.safetensors")}
     observer = Silent()
@@ -78,7 +78,7 @@ def test_a_finished_run_says_so_and_changes_nothing(tmp_path: Path, small: Make)
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.safetensors")}
 
 
-def test_a_run_may_grow_and_equals_one_that_was_long_from_the_start(tmp_path: Path, small: Make) -> None:
+def test_an_extended_run_equals_one_that_was_long_from_the_start(tmp_path: Path, small: Make) -> None:
     train(small(training__steps=4, training__horizon=8), tmp_path / "grown", Silent())
     train(small(training__steps=8), tmp_path / "grown", Silent())
     train(small(training__steps=8, training__horizon=8), tmp_path / "long", Silent())
@@ -89,7 +89,7 @@ def test_other_settings_are_refused_by_name(tmp_path: Path, small: Make) -> None
     train(small(), tmp_path / "run", Silent())
     with pytest.raises(UserError, match=r"model\.d_ff: 22 -> 23"):
         train(small(model__d_ff=23), tmp_path / "run", Silent())
-    # The folder is free again, in the same process too.
+    # The folder's lock is released, even within the same process.
     assert train(small(), tmp_path / "run", Silent()).how == "finished"
 
 
@@ -102,7 +102,7 @@ def test_other_data_is_refused(tmp_path: Path, small: Make, corpus: Path) -> Non
         train(small(data__dir=str(tmp_path)), tmp_path / "run", Silent())
 
 
-def test_fine_tuning_begins_with_the_old_weights_and_vocabulary(tmp_path: Path, small: Make) -> None:
+def test_fine_tuning_starts_from_the_old_weights_and_vocabulary(tmp_path: Path, small: Make) -> None:
     train(small(), tmp_path / "old", Silent())
     tiny_rate = small(training__learning_rate=1e-12, training__steps=1, training__final="last")
     train(tiny_rate, tmp_path / "new", Silent(), init=tmp_path / "old")
@@ -136,18 +136,18 @@ def test_fine_tuning_is_saved_before_its_first_update(
 
 def test_fine_tuning_a_model_of_other_sizes_is_refused(tmp_path: Path, small: Make) -> None:
     train(small(), tmp_path / "old", Silent())
-    with pytest.raises(UserError, match="other sizes"):
+    with pytest.raises(UserError, match="its weights do not fit this recipe's model"):
         train(small(model__d_ff=29), tmp_path / "new", Silent(), init=tmp_path / "old")
 
 
-def test_early_stopping_says_why(tmp_path: Path, small: Make) -> None:
+def test_early_stopping_gives_its_reason(tmp_path: Path, small: Make) -> None:
     recipe = small(training__steps=40, validation__patience=2, training__learning_rate=1e-9)
     outcome = train(recipe, tmp_path / "run", Silent())
     assert outcome.progress.step < 40
     assert "in 2 validations" in outcome.progress.stopped
 
 
-def test_curves_that_cannot_be_drawn_do_not_end_a_training(tmp_path: Path, small: Make) -> None:
+def test_curves_that_cannot_be_written_do_not_stop_training(tmp_path: Path, small: Make) -> None:
     folder = tmp_path / "run"
     train(small(training__horizon=8), folder, Silent())
     (folder / "curves.svg").unlink()
@@ -158,21 +158,21 @@ def test_curves_that_cannot_be_drawn_do_not_end_a_training(tmp_path: Path, small
 
 def test_another_setting_is_refused_before_the_data_is_read(tmp_path: Path, small: Make) -> None:
     train(small(), tmp_path / "run", Silent())
-    told: list[str] = []
+    stages: list[str] = []
 
-    class Told(Silent):
-        def preparing(self, stage: str, done: int, total: int | None) -> None:
-            told.append(stage)
+    class Recording(Silent):
+        def on_preparation(self, stage: str, done: int, total: int | None) -> None:
+            stages.append(stage)
 
     for changed in ({"model__d_model": 16}, {"training__learning_rate": 0.5}, {"data__source": "train.en"}):
         with pytest.raises(UserError, match=r"started with other settings.* -> "):
-            train(small(**changed), tmp_path / "run", Told())
-    assert not told
+            train(small(**changed), tmp_path / "run", Recording())
+    assert not stages
 
 
-def test_a_model_of_other_sizes_is_told_with_both(tmp_path: Path, small: Make) -> None:
+def test_the_error_for_a_model_of_other_sizes_gives_both_shapes(tmp_path: Path, small: Make) -> None:
     train(small(), tmp_path / "run", Silent())
     with pytest.raises(
-        UserError, match=r"other sizes than this recipe's \(.*: \(\d+, 14\), here \(\d+, 16\)\)"
+        UserError, match=r"do not fit this recipe's model \(.*: \(\d+, 14\), here \(\d+, 16\)\)"
     ):
         train(small(model__d_model=16), tmp_path / "other", Silent(), init=tmp_path / "run")

@@ -1,4 +1,4 @@
-"""A classifier of pictures goes the whole road: train, cut off and go on, classify, measure."""
+"""An image classifier end to end: training, resuming, classification, evaluation."""
 
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def small(pictures: Path, **overrides: object) -> Recipe[Settings]:
     return recipes.from_toml("", overrides={**given, **overrides})
 
 
-def test_a_training_cut_off_ends_with_the_same_bytes(tmp_path: Path, pictures: Path) -> None:
+def test_an_interrupted_run_ends_with_the_same_weights(tmp_path: Path, pictures: Path) -> None:
     recipe = small(pictures)
     train(recipe, tmp_path / "whole", Silent())
 
@@ -84,7 +84,7 @@ def test_a_training_cut_off_ends_with_the_same_bytes(tmp_path: Path, pictures: P
     assert first == second
 
 
-def test_a_trained_run_tells_dark_from_bright(tmp_path: Path, pictures: Path) -> None:
+def test_a_trained_run_distinguishes_dark_from_bright(tmp_path: Path, pictures: Path) -> None:
     plain = {f"training.{key}": 0 for key in ("operations", "erase", "mixup")}
     recipe = small(pictures, **{**plain, "training.steps": 30, "validation.every": 15, "model.dropout": 0.0})
     observer = Silent()
@@ -108,12 +108,14 @@ def test_a_trained_run_tells_dark_from_bright(tmp_path: Path, pictures: Path) ->
     assert "multihead classify" in str(caught.value)
 
 
-def test_a_dry_run_says_how_many_pictures_there_are(pictures: Path) -> None:
+def test_a_dry_run_counts_the_pictures(pictures: Path) -> None:
     found = dry_run(small(pictures), Silent())
     assert found.sizes["training pictures"] == "52"
     assert found.sizes["classes"] == "2"
 
 
-def test_pictures_that_the_patches_do_not_fill_are_refused(tmp_path: Path, pictures: Path) -> None:
+def test_a_picture_size_that_is_no_multiple_of_the_patch_size_is_refused(
+    tmp_path: Path, pictures: Path
+) -> None:
     with pytest.raises(UserError, match="picture_size 5 is not a multiple of patch_size 2"):
         train(small(pictures, **{"data.picture_size": 5}), tmp_path / "run", Silent())

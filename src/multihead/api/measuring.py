@@ -10,7 +10,7 @@ from multihead.inspect.page import Page
 from multihead.inspect.report import RunComparison, compare_page
 from multihead.run import Run
 from multihead.workflows import evaluate as measuring
-from multihead.workflows.compare import chosen_tests, compare_runs, fitting
+from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import Evaluation
 
@@ -43,7 +43,7 @@ def evaluate(
     run = Run.open(runs[0])
     changes = {f"search.{key}": value for key, value in search.items()}
     recipe = recipes.load(run.folder / "recipe.toml", changes)
-    sets = measuring.chosen_sets(recipe.data, source, target)
+    sets = measuring.requested_test_sets(recipe.data, source, target)
     return {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
 
 
@@ -80,6 +80,6 @@ def compare(
     Raises:
         UserError: a run is missing, none is a translator, there is no test set, or a file cannot be read.
     """
-    fit = fitting([str(run) for run in runs])
-    tests, notes = chosen_tests(fit.folders, source, target)
+    fit = comparable_runs([str(run) for run in runs])
+    tests, notes = requested_tests(fit.folders, source, target)
     return ComparedRuns(compare_runs(fit.folders, tests, notes=[*fit.notes, *notes], device=device))

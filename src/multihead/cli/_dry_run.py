@@ -5,7 +5,7 @@ from rich.table import Table
 
 from multihead.settings import tasks
 from multihead.workflows.dry_run import DryRun
-from multihead.workflows.progress_display import duration
+from multihead.workflows.progress_display import format_duration
 
 
 def show(found: DryRun, console: Console) -> None:

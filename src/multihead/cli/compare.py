@@ -26,7 +26,7 @@ from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, co
 from multihead.progress import OnProgress
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
-from multihead.workflows.compare import chosen_tests, compare_runs, fitting
+from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
 
 

@@ -103,7 +103,7 @@ def _installation_report() -> Iterator[tuple[str, str]]:
         "bf16",
         "supported by the hardware" if fast else "not supported by the hardware: fp32 is used",
     )
-    yield "training", f"matrix products in {hardware.format_in_training('auto', device)}"
+    yield "training", f"matrix products in {hardware.training_precision('auto', device)}"
     if device.type == "cpu":
         features = {name for name, supported in torch.cpu.get_capabilities().items() if supported is True}
         known = sorted(features & {"avx2", "avx512_f", "avx512_bf16", "amx_bf16", "sve", "sve_bf16", "bf16"})

@@ -31,10 +31,10 @@ from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (
     Evaluation,
     TestSet,
-    chosen_sets,
     compare,
     evaluate,
-    made_worse,
+    perturbed,
+    requested_test_sets,
 )
 
 

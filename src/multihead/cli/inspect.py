@@ -29,7 +29,7 @@ from multihead.inspect.figures import METADATA
 from multihead.inspect.page import PageOptions
 from multihead.run import files
 from multihead.workflows import tasks
-from multihead.workflows.inspection import Question
+from multihead.workflows.inspection import InspectionRequest
 
 PAGES = (".html", ".htm")
 """File extensions of pages."""

@@ -32,7 +32,7 @@ from multihead.serve.app import application
 from multihead.serve.batching import Batcher
 from multihead.serve.service import Direction, Service
 from multihead.workflows import tasks
-from multihead.workflows.inspection import Question
+from multihead.workflows.inspection import InspectionRequest
 
 GRACE = 30
 """Seconds for pending requests after Ctrl-C."""

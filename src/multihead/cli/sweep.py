@@ -76,7 +76,7 @@ class _Reporter:
     def __init__(self, sweep: Sweep, folder: Path, console: Console) -> None:
         self.sweep, self.folder, self.console = sweep, folder, console
 
-    def changed(self, row: Row, rows: Sequence[Row]) -> None:
+    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
         _write(self.sweep, rows, self.folder)
         detail = f": {row.error}" if row.error else ""
         if row.state == "done":

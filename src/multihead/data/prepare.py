@@ -106,12 +106,15 @@ def _cache_inputs(
     data = files.model_dump(mode="json", exclude=_ELSEWHERE | _WITHOUT_EFFECT)
     if not files.max_pairs:
         del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
+    training = settings.model_dump(exclude={"dropout", "file", "target_file"})
+    if not settings.symbols:
+        del training["symbols"]  # Likewise.
     return {
         "version": [VERSION, store.VERSION],
         "files": file_hashes(files),
         "data": data,
         "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
-        "tokenizer": settings.model_dump(exclude={"dropout", "file", "target_file"}) if learned else None,
+        "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
     }
 

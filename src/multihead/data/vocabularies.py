@@ -6,6 +6,8 @@ from pathlib import Path
 
 from multihead.errors import UserError
 from multihead.settings import TokenizerSettings
+from multihead.text.marked import reserve
+from multihead.text.symbols import chosen
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -20,7 +22,8 @@ def from_files(settings: TokenizerSettings, given: Tokenizers | None) -> list[To
     """Return the tokenizers that are given: [joint] or [source, target], with None for one to train.
 
     Raises:
-        UserError: a file is missing or not a tokenizer, or a joint vocabulary has a second file.
+        UserError: a file is missing, not a tokenizer, or cannot reserve the symbols asked for; or a joint
+            vocabulary has a second file.
     """
     if given is not None:
         return list(given[:1] if given[0] is given[1] else given)
@@ -29,7 +32,8 @@ def from_files(settings: TokenizerSettings, given: Tokenizers | None) -> list[To
         remedy = "Omit it, or set tokenizer.joint to false."
         raise UserError(fact, place="tokenizer.target_file", remedy=remedy)
     files = [settings.file] if settings.joint else [settings.file, settings.target_file]
-    return [Tokenizer.load(file) if file else None for file in files]
+    reserved = chosen(settings.symbols)
+    return [reserve(Tokenizer.load(file), reserved) if file else None for file in files]
 
 
 def trained(

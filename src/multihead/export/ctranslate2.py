@@ -22,7 +22,7 @@ from multihead.batch import PairBatch, Source
 from multihead.engines.parts import keys_of_every_head, stacked
 from multihead.errors import UserError
 from multihead.export.folder import refuse_used, write_folder
-from multihead.generation.translator import MOST_PIECES
+from multihead.generation.translator import DEFAULT_LIMIT
 from multihead.nn.description import (
     AttentionSpec,
     EncoderDecoderSpec,

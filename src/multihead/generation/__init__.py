@@ -1,4 +1,4 @@
-"""A trained run that turns text into text."""
+"""Inference with a trained run: translation, scoring, text and image generation, classification."""
 
 from multihead.generation.translation import Output, PairScore, Translation
 from multihead.generation.translator import Translator

@@ -1,4 +1,4 @@
-"""Lines of similar length, searched together."""
+"""Batches of source lines of similar length."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,43 +10,43 @@ from multihead.batch import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SourceLine:
     """A line to translate.
 
     Attributes:
-        line: its text.
-        source: its pieces, without the end symbol.
-        prefix: the pieces that the output has to begin with.
-        number: its place among the lines.
+        text: the line as it was given.
+        tokens: its token ids, without the end symbol.
+        prefix: token ids that the output must begin with.
+        index: its position among the given lines.
     """
 
-    line: str
-    source: Sequence[int]
+    text: str
+    tokens: Sequence[int]
     prefix: Sequence[int]
-    number: int
+    index: int
 
 
-def by_length(lines: Iterable[Asked], budget: int) -> list[list[Asked]]:
-    """Cut lines into batches, longest sources first, so that memory is short at the start or never.
+def batch_by_length(lines: Iterable[SourceLine], max_tokens: int) -> list[list[SourceLine]]:
+    """Split lines into batches of similar length, longest first: memory runs out in the first batch or never.
 
-    Each batch fills at most ``budget`` source places, end symbols and padding included; a line that is
-    longer is a batch of its own.
+    A batch holds at most ``max_tokens`` source tokens, end symbols and padding included. A line that is
+    longer than that becomes a batch of its own.
     """
-    batches: list[list[Asked]] = []
-    for one in sorted(lines, key=lambda line: -len(line.source)):
-        width = len(batches[-1][0].source) + 1 if batches else 0
-        if batches and (len(batches[-1]) + 1) * width <= budget:
-            batches[-1].append(one)
+    batches: list[list[SourceLine]] = []
+    for line in sorted(lines, key=lambda line: -len(line.tokens)):
+        width = len(batches[-1][0].tokens) + 1 if batches else 0
+        if batches and (len(batches[-1]) + 1) * width <= max_tokens:
+            batches[-1].append(line)
         else:
-            batches.append([one])
+            batches.append([line])
     return batches
 
 
-def to_source(lines: Sequence[Asked], *, pad_id: int, eos_id: int) -> Source:
-    """The sources as tensors, each with the end symbol after it."""
-    lengths_B = np.array([len(one.source) + 1 for one in lines])
+def collate_sources(lines: Sequence[SourceLine], *, pad_id: int, eos_id: int) -> Source:
+    """Return the lines as one padded batch, each line followed by the end symbol."""
+    lengths_B = np.array([len(line.tokens) + 1 for line in lines])
     ids_BS = np.full((len(lines), int(lengths_B.max())), pad_id)
-    for row, one in zip(ids_BS, lines, strict=True):
-        row[: len(one.source)] = one.source
-        row[len(one.source)] = eos_id
+    for row, line in zip(ids_BS, lines, strict=True):
+        row[: len(line.tokens)] = line.tokens
+        row[len(line.tokens)] = eos_id
     return Source(torch.from_numpy(ids_BS), torch.from_numpy(lengths_B))

@@ -1,4 +1,4 @@
-"""A trained run that draws pictures for captions."""
+"""Text-to-image generation with a trained DALL-E run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from multihead.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture that was drawn.
+    """A generated picture.
 
     Attributes:
         picture: the picture.
-        fits: how well it goes with its caption in the ranker's eyes (a cosine, -1 to 1).
-        codes: that it is made of, row by row.
+        fits: the ranker's cosine similarity of picture and caption, -1 to 1.
+        codes: the picture's codes in raster order (row by row).
     """
 
     picture: Image.Image
@@ -35,14 +35,14 @@ class Drawing:
 
 
 class ImageGenerator:
-    """A model that draws, with its vocabulary.
+    """Generates pictures from captions.
 
     Args:
-        model: a ``models.dalle``.
-        tokenizer: cuts captions.
-        device: where it computes.
-        precision: of the matrix products.
-        settings: how to draw where nothing else is said.
+        model: a ``models.dalle`` model.
+        tokenizer: the caption tokenizer.
+        device: device to compute on.
+        precision: precision of matrix products.
+        settings: default sampling settings.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ImageGenerator:
         precision: hardware.Precision = "fp32",
         settings: SearchSettings | None = None,
     ) -> None:
-        self.model: Any = model  # a DALLE: what it offers besides being a module is not in nn.Module
+        self.model: Any = model  # a DALLE; nn.Module does not declare its methods
         self.model.to(device).eval()
         self.tokenizer, self.device = tokenizer, device
         self.dtype = hardware.pick_dtype(precision, device)
@@ -64,14 +64,14 @@ class ImageGenerator:
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
-        """Read a trained run.
+        """Load a trained run.
 
         Raises:
-            UserError: not a run, not one that draws, not trained yet, no such device.
+            UserError: not a run; not a text-to-image model; not trained yet; no such device.
         """
-        run, place = Run.open(folder).fit_for("drawing"), hardware.pick_device(device)
-        model = run.load_model(place)
-        return cls(model, run.tokenizers()[0], device=place, settings=run.recipe.search)
+        run, where = Run.open(folder).fit_for("drawing"), hardware.pick_device(device)
+        model = run.load_model(where)
+        return cls(model, run.tokenizers()[0], device=where, settings=run.recipe.search)
 
     def draw(
         self,
@@ -81,16 +81,16 @@ class ImageGenerator:
         *,
         complete: Path | None = None,
     ) -> list[Drawing]:
-        """Return pictures for a caption, the fittest first.
+        """Generate pictures for a caption and return the best matches, best first.
 
         Args:
-            caption: what they shall show.
-            count: how many.
-            settings: how to draw.
-            complete: a picture whose upper part, as much of it as there is, is kept; of a square one half.
+            caption: what the pictures should show.
+            count: number of pictures to return.
+            settings: sampling settings; None: the generator's own.
+            complete: a picture to complete. Its upper half is kept, or all of it where it is wider than tall.
 
         Raises:
-            UserError: a caption with unknown words, or too long; a picture that cannot be read.
+            UserError: the caption has unknown words or is too long; the picture cannot be read.
         """
         settings = settings or self.settings
         ids = self.encoded(caption)
@@ -110,17 +110,17 @@ class ImageGenerator:
         ]
 
     def encoded(self, caption: str) -> list[int]:
-        """Return a caption's tokens. Raises ``UserError`` where the model cannot take it."""
-        ids, most = self.tokenizer.encode(caption), self.model.settings.text_length
+        """Return a caption's token ids. Raises ``UserError``: unknown words, too many tokens, none."""
+        ids, limit = self.tokenizer.encode(caption), self.model.settings.text_length
         unknown = [word for word in caption.split() if self.tokenizer.unk_id in self.tokenizer.encode(word)]
         if unknown:
-            remedy = "Use words of the captions that it was trained on."
-            raise UserError(f"the model does not know: {', '.join(unknown)}", place="caption", remedy=remedy)
-        if len(ids) > most:
-            fact = f"{len(ids)} tokens are more than a caption may have ({most})"
-            raise UserError(fact, place="caption", remedy="Say it in fewer words.")
+            fact = f"words not in the vocabulary: {', '.join(unknown)}"
+            raise UserError(fact, place="caption", remedy="Use words from the training captions.")
+        if len(ids) > limit:
+            fact = f"{len(ids)} tokens; the model accepts at most {limit}"
+            raise UserError(fact, place="caption", remedy="Shorten it.")
         if not ids:
-            raise UserError("no words", place="caption", remedy="Say what shall be drawn.")
+            raise UserError("empty caption", place="caption", remedy="Describe what to draw.")
         return ids
 
     @torch.inference_mode()
@@ -132,15 +132,15 @@ class ImageGenerator:
         keys: Sequence[int],
         given_Rn: Tensor | None = None,
     ) -> Tensor:
-        """Return a picture's codes for each text, (R, n).
+        """Sample a picture's codes for each caption, (R, n).
 
-        A picture depends on its key, text and given codes alone, not on the others of the batch.
+        A row depends only on its own key, caption and given codes, not on the rest of the batch.
 
         Args:
-            texts: R captions' ids.
-            settings: how to draw.
-            keys: R numbers that chance depends on.
-            given_Rn: codes that the pictures begin with.
+            texts: token ids of R captions.
+            settings: sampling settings.
+            keys: R random keys.
+            given_Rn: codes to start from.
         """
         given_Rn = torch.empty(len(texts), 0, dtype=torch.long) if given_Rn is None else given_Rn
         guided = settings.guidance != 1.0
@@ -149,7 +149,7 @@ class ImageGenerator:
         text_RT = torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in texts], device=self.device)
         lengths_R = torch.tensor(lengths, device=self.device)
         codes_Rn, key_R = given_Rn.to(self.device), torch.tensor(keys, device=self.device)
-        if guided:  # every picture once more below, without its caption
+        if guided:  # the second half of the batch repeats every row without its caption
             text_RT, codes_Rn = text_RT.repeat(2, 1), codes_Rn.repeat(2, 1)
             lengths_R = torch.cat([lengths_R, torch.zeros_like(lengths_R)])
         decoder, total = self.model.decoder, self.model.settings.grid**2
@@ -157,7 +157,7 @@ class ImageGenerator:
             logits_RK, caches = decoder.begin(text_RT, lengths_R, codes_Rn)
             for step in range(codes_Rn.shape[1], total):
                 scores_RK = guide(logits_RK.float(), settings.guidance) if guided else logits_RK.float()
-                code_R = _chosen(scores_RK, uniform(key_R, step), settings)
+                code_R = _next_codes(scores_RK, uniform(key_R, step), settings)
                 code_R = code_R.repeat(2) if guided else code_R
                 codes_Rn = torch.cat([codes_Rn, code_R[:, None]], dim=1)
                 if step + 1 < total:
@@ -165,19 +165,19 @@ class ImageGenerator:
         return codes_Rn[: len(texts)].cpu()
 
     def upper_codes(self, path: Path) -> Tensor:
-        """Return the codes of a picture's upper part: all whole rows, but of a square one half of them.
+        """Return the codes of a picture's upper part, in whole rows: half of the grid at most for a square.
 
         Raises:
-            UserError: no picture that can be read; less than a row of codes.
+            UserError: the picture cannot be read, or is lower than one row of codes.
         """
         picture = open_picture(path)
         width, height = picture.size
         grid, size = self.model.settings.grid, self.form.size
         rows = min(grid // 2 if height >= width else height * grid // width, grid - 1)
         if not rows:
-            fact = f"{width} x {height} pixels are less than a row of the picture"
-            raise UserError(fact, place=str(path), remedy="Give more of its upper part.")
-        # What lies below the square is not looked at, and of a narrow picture would be scaled to any height.
+            fact = f"{width} x {height} pixels do not fill one row of the generated picture"
+            raise UserError(fact, place=str(path), remedy="Give a taller picture.")
+        # Crop before scaling: a narrow picture could otherwise be scaled to any height.
         square = picture.crop((0, 0, width, min(width, height)))
         scaled = square.resize((size, max(1, round(square.height * size / width))), Image.Resampling.BICUBIC)
         paper = Image.new(picture.mode, (size, size), "white")
@@ -189,17 +189,17 @@ class ImageGenerator:
 
 
 def guide(logits_2RK: Tensor, guidance: float) -> Tensor:
-    """Scores without a caption plus ``guidance`` times what the caption adds to them, (R, K).
+    """Classifier-free guidance: unconditional + guidance * (conditional - unconditional), (R, K).
 
     Args:
-        logits_2RK: R rows with their captions, then the same R without.
-        guidance: 1 changes nothing.
+        logits_2RK: R rows with their captions, then the same R rows without.
+        guidance: guidance scale; 1 gives the conditional log-probabilities.
     """
-    told_RK, untold_RK = logits_2RK.log_softmax(dim=-1).chunk(2)
-    return torch.lerp(untold_RK, told_RK, guidance)
+    conditional_RK, unconditional_RK = logits_2RK.log_softmax(dim=-1).chunk(2)
+    return torch.lerp(unconditional_RK, conditional_RK, guidance)
 
 
-def _chosen(scores_RK: Tensor, uniform_R: Tensor, settings: SearchSettings) -> Tensor:
+def _next_codes(scores_RK: Tensor, uniform_R: Tensor, settings: SearchSettings) -> Tensor:
     if settings.temperature == 0:
         return scores_RK.argmax(dim=1)
     return draw(

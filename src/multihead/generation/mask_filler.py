@@ -1,4 +1,4 @@
-"""A trained BERT that says what is missing in a text."""
+"""Masked-token prediction with a trained BERT run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,34 +20,34 @@ from multihead.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
-class Guess:
-    """A piece for a gap, as the vocabulary writes it, and its probability."""
+class MaskPrediction:
+    """A vocabulary entry predicted for a mask, and its probability."""
 
     piece: str
     probability: float
 
 
 @dataclass(frozen=True)
-class Filled:
-    """What is said of a text with gaps.
+class FilledText:
+    """A text with its masks filled in.
 
     Attributes:
-        text: with the likeliest piece in every gap.
-        gaps: for each gap the likeliest pieces, best first.
+        text: the text with the top prediction in place of each mask.
+        gaps: the top-k predictions for each mask, most probable first.
     """
 
     text: str
-    gaps: list[list[Guess]]
+    gaps: list[list[MaskPrediction]]
 
 
 class MaskFiller:
-    """A model with gaps to fill, and its vocabulary.
+    """Predicts masked tokens.
 
     Args:
-        model: the model.
-        tokenizer: its vocabulary.
-        device: where the model is.
-        precision: of matrix products.
+        model: a masked language model.
+        tokenizer: its tokenizer.
+        device: device of the model.
+        precision: precision of matrix products.
     """
 
     def __init__(
@@ -55,52 +55,57 @@ class MaskFiller:
     ) -> None:
         self.model, self.tokenizer, self.device = model, tokenizer, device
         self._dtype = hardware.pick_dtype(precision, device)
-        self._gap = mask_id(tokenizer)
+        self._mask_id = mask_id(tokenizer)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
-        """Read a trained run.
+        """Load a trained run.
 
         Raises:
-            UserError: not a run, none that fills gaps, not trained yet, no such device.
+            UserError: not a run; not a masked language model; not trained yet; no such device.
         """
         run, where = Run.open(folder).fit_for("masked"), hardware.pick_device(device)
         return cls(run.load_model(where), run.tokenizers()[0], device=where)
 
-    def fill(self, text: str, top: int = 5) -> Filled:
-        """Say what may stand where "[MASK]" stands. Every gap is guessed by itself, all at once.
+    def fill(self, text: str, top: int = 5) -> FilledText:
+        """Predict the tokens behind each "[MASK]", all masks in one pass and independently of each other.
 
         Args:
-            text: with one or more gaps.
-            top: how many pieces are told for each.
+            text: a text with one or more masks.
+            top: number of predictions per mask.
 
         Raises:
-            UserError: no gap; longer than the model can read.
+            UserError: the text has no mask, or is longer than the model accepts.
         """
         ids = encode_masked(self.tokenizer, text)
         limit = int(self.model.limit)  # type: ignore[arg-type]
         if len(ids) > limit - 2:
-            fact = f"{len(ids):,} pieces are more than the model can read ({limit - 2:,})"
-            raise UserError(fact, place="text", remedy="Leave out a part of it.")
-        read = as_input([(np.array(ids), None)], self.tokenizer).to(self.device)
+            fact = f"{len(ids):,} tokens; the model accepts at most {limit - 2:,}"
+            raise UserError(fact, place="text", remedy="Shorten it.")
+        batch = as_input([(np.array(ids), None)], self.tokenizer).to(self.device)
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
-            logits_NV: Any = self.model(read)[0][0].float()
-            silent = [*self.tokenizer.special_ids, self._gap]
-            logits_NV[:, silent] = -torch.inf
-            logits_NV[:, self.tokenizer.vocab_size :] = -torch.inf  # rows that are only padding
+            logits_NV: Any = self.model(batch)[0][0].float()
+            banned = [*self.tokenizer.special_ids, self._mask_id]
+            logits_NV[:, banned] = -torch.inf
+            logits_NV[:, self.tokenizer.vocab_size :] = -torch.inf  # padding rows of the output layer
             p_NV = logits_NV.softmax(-1)
-        gaps = [place for place, number in enumerate(ids) if number == self._gap]
-        best = [p_NV[place + 1].topk(min(top, self.tokenizer.vocab_size - len(silent))) for place in gaps]
-        whole = list(ids)
-        for place, found in zip(gaps, best, strict=True):
-            whole[place] = int(found.indices[0])
-        return Filled(
-            self.tokenizer.decode(whole),
-            [self._guesses(found.indices.tolist(), found.values.tolist()) for found in best],
+        masks = [position for position, token in enumerate(ids) if token == self._mask_id]
+        k = min(top, self.tokenizer.vocab_size - len(banned))
+        best = [p_NV[position + 1].topk(k) for position in masks]
+        filled = list(ids)
+        for position, found in zip(masks, best, strict=True):
+            filled[position] = int(found.indices[0])
+        return FilledText(
+            self.tokenizer.decode(filled),
+            [self._predictions(found.indices.tolist(), found.values.tolist()) for found in best],
         )
 
-    def _guesses(self, ids: Sequence[int], probabilities: Sequence[float]) -> list[Guess]:
-        return [Guess(self.tokenizer.piece(i), p) for i, p in zip(ids, probabilities, strict=True)]
+    def _predictions(self, ids: Sequence[int], probabilities: Sequence[float]) -> list[MaskPrediction]:
+        return [MaskPrediction(self.tokenizer.piece(i), p) for i, p in zip(ids, probabilities, strict=True)]
 
 
-__all__ = ["MASK", "Filled", "Guess", "MaskFiller"]
+# Former names, for one version.
+Guess = MaskPrediction
+Filled = FilledText
+
+__all__ = ["MASK", "Filled", "FilledText", "Guess", "MaskFiller", "MaskPrediction"]

@@ -1,4 +1,4 @@
-"""A trained run that says of pictures what they show."""
+"""Image classification with a trained run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,37 +19,37 @@ from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
 
 BATCH = 64
-"""Pictures read at once."""
+"""Pictures in a batch."""
 
 Views = Literal[1, 2, 10]
-"""Of a picture: itself; its mirror image too; both also moved up, down, left and right."""
+"""Views averaged per picture: the picture; also its mirror image; also both shifted in four directions."""
 
-MOVED = 28
-"""A picture is moved by one part in so many of its size, one pixel at least."""
+SHIFT = 28
+"""Shifted views move by 1 / SHIFT of the picture's width, and by at least one pixel."""
 
 
 @dataclass(frozen=True)
-class Guess:
-    """What a picture is taken for.
+class PicturePrediction:
+    """The predicted classes of a picture.
 
     Attributes:
-        probabilities: by the classes' names, the likeliest first; they sum to 1.
+        probabilities: probability by class name, most probable first; they sum to 1.
     """
 
     probabilities: dict[str, float]
 
     @property
     def name(self) -> str:
-        """The likeliest class."""
+        """The most probable class."""
         return next(iter(self.probabilities))
 
 
 def views_of(pixels_BChw: Tensor, count: Views) -> list[Tensor]:
-    """Return views of pictures, whose answers are averaged (Krizhevsky et al. 2012, sec. 4.1: ten crops).
+    """Return the views of pictures for test-time augmentation (Krizhevsky et al. 2012, sec. 4.1: ten crops).
 
-    Where a picture is moved, what was outside of it is black, as in training (``training.crop``).
+    Shifted views are padded with black, as in training (``training.crop``).
     """
-    by = max(1, round(pixels_BChw.shape[-1] / MOVED))
+    by = max(1, round(pixels_BChw.shape[-1] / SHIFT))
     upright = [pixels_BChw]
     if count == 10:
         padded = F.pad(pixels_BChw, (by, by, by, by))
@@ -60,12 +60,12 @@ def views_of(pixels_BChw: Tensor, count: Views) -> list[Tensor]:
 
 
 class PictureClassifier:
-    """A model with the names of its classes.
+    """Classifies pictures.
 
     Args:
-        model: maps pixels to logits; its settings say what pictures it takes.
-        device: where it computes.
-        precision: of the matrix products.
+        model: maps pixels to logits; its settings give the picture size, channels and class names.
+        device: device to compute on.
+        precision: precision of matrix products.
     """
 
     def __init__(
@@ -79,53 +79,57 @@ class PictureClassifier:
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
-        """Read a trained run.
+        """Load a trained run.
 
         Raises:
-            UserError: not a run, not a classifier of pictures, not trained yet, no such device.
+            UserError: not a run; not an image classifier; not trained yet; no such device.
         """
-        run, place = Run.open(folder).fit_for("pictures"), hardware.pick_device(device)
-        return cls(run.load_model(place), device=place)
+        run, where = Run.open(folder).fit_for("pictures"), hardware.pick_device(device)
+        return cls(run.load_model(where), device=where)
 
-    def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> Iterable[Guess]:
-        """Yield a guess for each picture file, in order.
+    def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> Iterable[PicturePrediction]:
+        """Yield a prediction for each picture file, in order.
 
         Args:
-            pictures: their files.
-            views: average what is found in so many views of each, see ``views_of``.
+            pictures: picture files.
+            views: number of views whose probabilities are averaged, see ``views_of``.
 
         Raises:
-            UserError: a file is missing, damaged, or no picture.
+            UserError: a file is missing, damaged, or not a picture.
         """
         files = [Path(picture) for picture in pictures]
         for p_BK in self._probabilities(lambda number: open_picture(files[number]), len(files), views):
             for p_K in p_BK:
                 order = p_K.argsort(descending=True, stable=True)
-                yield Guess({self.names[number]: p_K[number].item() for number in order.tolist()})
+                yield PicturePrediction({self.names[k]: p_K[k].item() for k in order.tolist()})
 
     def measure(self, pictures: Listing, *, views: Views = 1) -> ClassScores:
-        """Return how well pictures are told apart whose classes are known; ``views`` as in ``classify``.
+        """Return the classification scores on labelled pictures; ``views`` as for ``classify``.
 
         Raises:
-            UserError: a picture that cannot be read; a label outside the classes.
+            UserError: a picture cannot be read; a label is not one of the classes.
         """
         labels = numbers_of(pictures, self.names).tolist()
-        guesses = [
+        predicted = [
             number
             for p_BK in self._probabilities(pictures.picture, len(labels), views)
             for number in p_BK.argmax(dim=1).tolist()
         ]
-        return class_scores(labels, guesses, len(self.names))
+        return class_scores(labels, predicted, len(self.names))
 
     @torch.no_grad()
     def _probabilities(
         self, picture: Callable[[int], Image.Image], count: int, views: Views
     ) -> Iterator[Tensor]:
-        """Yield the probabilities of a batch of pictures, (B, classes)."""
+        """Yield the class probabilities of each batch, (B, K)."""
         for start in range(0, count, BATCH):
             rows = range(start, min(count, start + BATCH))
             pixels = np.stack([fitted(picture(number), self.form) for number in rows])
-            seen_BChw = torch.from_numpy(pixels).to(self.device).float() / 255
+            pixels_BChw = torch.from_numpy(pixels).to(self.device).float() / 255
             with hardware.autocast(self.device, self.dtype):
-                logits = [self.model(view_BChw) for view_BChw in views_of(seen_BChw, views)]
+                logits = [self.model(view_BChw) for view_BChw in views_of(pixels_BChw, views)]
             yield torch.stack(logits).float().softmax(dim=-1).mean(dim=0).cpu()
+
+
+# Former name, for one version.
+Guess = PicturePrediction

@@ -1,4 +1,4 @@
-"""How likely given translations are: one parallel pass over each pair, no search."""
+"""Log-probabilities of given translations, by teacher forcing."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +24,9 @@ def token_log_probabilities(
     batch_tokens: int,
     device: torch.device,
 ) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """Yield (number of a pair, log-probability of each target token and the end), not in order.
+    """Yield (index of a pair, log-probabilities of its target tokens and end symbol), in batch order.
 
-    Several models: of the mean of their probabilities, as an ensemble gives it.
+    With several models, the probabilities are averaged as in an ensemble.
     """
     if not sources:
         return
@@ -38,12 +38,12 @@ def token_log_probabilities(
         eos_id=tokenizer.eos_id,
     ):
         rows = _mean(models, batch.to(device)).tolist()
-        for number, row, length in zip(indices.tolist(), rows, batch.target_lengths_B.tolist(), strict=True):
-            yield number, tuple(row[:length])
+        for index, row, length in zip(indices.tolist(), rows, batch.target_lengths_B.tolist(), strict=True):
+            yield index, tuple(row[:length])
 
 
 def _mean(models: Sequence[nn.Module], batch: PairBatch) -> Tensor:
-    """Log-probabilities under the mean of the models' probabilities, (B, T - 1)."""
+    """Return the logarithm of the models' mean probabilities, (B, T - 1)."""
     scores = [cast(Callable[[PairBatch], Tensor], model.score) for model in models]
     log_p_MBT = torch.stack([score(batch).float() for score in scores])
     mean_BT: Tensor = log_p_MBT.logsumexp(0) - math.log(len(models))

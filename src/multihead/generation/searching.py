@@ -1,4 +1,4 @@
-"""From the settings of a search to the search."""
+"""Dispatch of search settings to greedy search, beam search or sampling."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,20 +29,20 @@ def search(
     numbers: Sequence[int],
     observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
-    """Search as the settings say.
+    """Decode a batch by the method of ``settings``.
 
     Args:
-        model: one that search can step.
+        model: a stepper.
         source: B sentences.
-        prefixes: B sequences, each the begin symbol and what the output is forced to begin with.
-        settings: how.
-        target: the target vocabulary.
-        capacity: the most tokens that the model can write; None: any number.
-        numbers: B numbers that tell sentences apart, which random samples follow from.
-        observer: is shown every step.
+        prefixes: B token sequences: the begin symbol and the forced prefix of the output.
+        settings: search settings.
+        target: the target tokenizer.
+        capacity: most tokens the model can write; None: unlimited.
+        numbers: B numbers that identify the sentences; they seed random samples.
+        observer: called with the branches of every step.
 
     Raises:
-        UserError: settings that contradict each other; scores that are no numbers.
+        UserError: contradictory settings; scores that are not finite.
     """
     limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
     constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
@@ -61,7 +61,7 @@ def search(
 
 
 def _method(settings: SearchSettings, numbers: Sequence[int]) -> Callable[..., list[list[Hypothesis]]]:
-    """The search, given what it alone asks for."""
+    """Return the search function with the arguments that only it takes."""
     if settings.method == "beam":
         return partial(beam, beam_size=settings.beam_size, n_best=settings.n_best, stop=settings.stop)
     if settings.method == "sample":
@@ -76,7 +76,7 @@ def _method(settings: SearchSettings, numbers: Sequence[int]) -> Callable[..., l
         )
     if settings.n_best > 1:
         raise UserError(
-            f"greedy search finds one output, not {settings.n_best}",
-            remedy="Choose search.method beam or sample, or search.n_best 1.",
+            f"greedy search returns one output, not {settings.n_best}",
+            remedy="Set search.method to beam or sample, or search.n_best to 1.",
         )
     return greedy

@@ -1,4 +1,4 @@
-"""A trained classifier of texts: lines in, classes with probabilities out."""
+"""Text classification with a trained run."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,25 +21,35 @@ from multihead.text.tables import Example
 from multihead.text.tokenizer import Tokenizer
 
 BATCH_TOKENS = 4096
-PLACES = 3
-"""Texts left out whose places are named."""
+MAX_PLACES = 3
+"""Number of skipped texts that are named."""
 
 
 @dataclass(frozen=True)
-class TextGuess:
-    """What a text may be: classes with their probabilities, likeliest first; "" of an empty text."""
+class TextPrediction:
+    """The predicted classes of a text.
+
+    Attributes:
+        probabilities: probability by class name, most probable first; empty for an empty text.
+    """
 
     probabilities: dict[str, float]
 
     @property
     def name(self) -> str:
-        """The likeliest class."""
+        """The most probable class; "" for an empty text."""
         return next(iter(self.probabilities), "")
 
 
 @dataclass(frozen=True)
-class Measured:
-    """How good a classifier is, and which texts had no piece to go by."""
+class TextScores:
+    """Classification scores on labelled texts.
+
+    Attributes:
+        scores: accuracy, F1 and confusion matrix over the texts that have a token.
+        empty: number of texts without a token; they are left out.
+        places: file and line of the first few of them.
+    """
 
     scores: ClassScores
     empty: int
@@ -47,15 +57,15 @@ class Measured:
 
 
 class TextClassifier:
-    """A classifier and its vocabulary.
+    """Classifies texts.
 
     Args:
-        model: the model.
-        tokenizer: its vocabulary.
-        names: of the classes.
-        max_length: longest input; what is longer is cut off at its end, as in training.
-        device: where the model is.
-        precision: of matrix products.
+        model: a text classifier.
+        tokenizer: its tokenizer.
+        names: class names.
+        max_length: most tokens of an input; longer texts are truncated at the end, as in training.
+        device: device of the model.
+        precision: precision of matrix products.
     """
 
     def __init__(
@@ -74,10 +84,10 @@ class TextClassifier:
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
-        """Read a trained run.
+        """Load a trained run.
 
         Raises:
-            UserError: not a run, no classifier of texts, not trained yet, no such device.
+            UserError: not a run; not a text classifier; not trained yet; no such device.
         """
         run, where = Run.open(folder).fit_for("classification"), hardware.pick_device(device)
         recipe = run.recipe
@@ -90,29 +100,30 @@ class TextClassifier:
             device=where,
         )
 
-    def classify(self, texts: Sequence[str]) -> list[TextGuess]:
-        """Say what texts are, in their order. A text without a piece has no class."""
-        pieces = [np.array(ids[: self.max_length - 2]) for ids in self.tokenizer.encode_batch(texts)]
-        lengths = np.array([len(ids) for ids in pieces], dtype=np.int32)
-        found = [TextGuess({}) for _ in texts]
-        real = np.flatnonzero(lengths)
+    def classify(self, texts: Sequence[str]) -> list[TextPrediction]:
+        """Predict the class of each text, in order. A text without a token gets no class."""
+        inputs = [np.array(ids[: self.max_length - 2]) for ids in self.tokenizer.encode_batch(texts)]
+        lengths = np.array([len(ids) for ids in inputs], dtype=np.int32)
+        predictions = [TextPrediction({}) for _ in texts]
+        nonempty = np.flatnonzero(lengths)
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
-            for rows in batch_by_length(real, lengths, lengths, BATCH_TOKENS):
-                read = as_input([(pieces[i], None) for i in rows.tolist()], self.tokenizer).to(self.device)
-                for i, p_K in zip(rows.tolist(), self.model(read).float().softmax(-1).tolist(), strict=True):
+            for rows in batch_by_length(nonempty, lengths, lengths, BATCH_TOKENS):
+                batch = as_input([(inputs[i], None) for i in rows.tolist()], self.tokenizer).to(self.device)
+                p_BK = self.model(batch).float().softmax(-1).tolist()
+                for i, p_K in zip(rows.tolist(), p_BK, strict=True):
                     order = sorted(range(len(p_K)), key=lambda k, p=p_K: -p[k])  # type: ignore[misc]
-                    found[i] = TextGuess({self.names[k]: p_K[k] for k in order})
-        return found
+                    predictions[i] = TextPrediction({self.names[k]: p_K[k] for k in order})
+        return predictions
 
-    def measure(self, examples: Iterable[Example], labels: Sequence[str]) -> Measured:
-        """Return how well classes are told apart; texts without a piece are left out and counted.
+    def measure(self, examples: Iterable[Example], labels: Sequence[str]) -> TextScores:
+        """Return the classification scores on labelled texts. Texts without a token are left out and counted.
 
         Args:
             examples: texts with their labels.
             labels: the labels as the files spell them, in the order of the classes.
 
         Raises:
-            UserError: a label that is none of these.
+            UserError: a label is not among ``labels``.
         """
         known = {label: number for number, label in enumerate(labels)}
         given = list(examples)
@@ -120,11 +131,19 @@ class TextClassifier:
             if example.label not in known:
                 fact = f'unknown class "{example.label}"'
                 raise UserError(fact, place=example.place, remedy=f"Known: {', '.join(labels)}.")
-        guesses = self.classify([example.text for example in given])
+        predictions = self.classify([example.text for example in given])
         numbers = {name: number for number, name in enumerate(self.names)}
-        seen = [(e, guess) for e, guess in zip(given, guesses, strict=True) if guess.name]
-        empty = [e.place for e, guess in zip(given, guesses, strict=True) if not guess.name]
+        pairs = list(zip(given, predictions, strict=True))
+        scored = [(example, prediction) for example, prediction in pairs if prediction.name]
+        empty = [example.place for example, prediction in pairs if not prediction.name]
         scores = class_scores(
-            [known[e.label] for e, _ in seen], [numbers[guess.name] for _, guess in seen], len(self.names)
+            [known[example.label] for example, _ in scored],
+            [numbers[prediction.name] for _, prediction in scored],
+            len(self.names),
         )
-        return Measured(scores, len(empty), tuple(empty[:PLACES]))
+        return TextScores(scores, len(empty), tuple(empty[:MAX_PLACES]))
+
+
+# Former names, for one version.
+TextGuess = TextPrediction
+Measured = TextScores

@@ -1,4 +1,4 @@
-"""A trained language model that goes on with a text, token by token."""
+"""Text generation with a trained language model, streamed token by token."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,34 +20,34 @@ from multihead.settings.tasks.language import SearchSettings
 from multihead.text.lossless import unknown_characters
 from multihead.text.tokenizer import Tokenizer
 
-TORN = "\ufffd"
-"""What a character turns into of whose bytes some are still to come."""
+REPLACEMENT_CHARACTER = "\ufffd"
+"""Stands for a character of which some bytes are still to come."""
 
 
 class LanguageModel(Stepper[Any], Protocol):
-    """What is asked of a model besides being searchable."""
+    """A stepper with a context length."""
 
     @property
     def context(self) -> int:
-        """How many tokens it sees at once."""
+        """Context length in tokens."""
         ...
 
     @property
     def slides(self) -> bool:
-        """Whether a text may go on past the context."""
+        """True if the context is a sliding window: a step may follow past its end."""
         ...
 
 
 class TextGenerator:
-    """A language model and its vocabulary.
+    """Generates text with a language model.
 
     Args:
-        model: the model.
-        tokenizer: its vocabulary.
-        device: where the model is.
-        precision: of matrix products.
-        documents: what was trained on, whole files or lines; a text without a prompt begins as these do.
-        settings: how to write where ``write`` is not told.
+        model: a language model.
+        tokenizer: its tokenizer.
+        device: device of the model.
+        precision: precision of matrix products.
+        documents: the training documents, "file" or "line"; without a prompt, a text begins as they do.
+        settings: default sampling settings.
     """
 
     def __init__(
@@ -65,15 +65,15 @@ class TextGenerator:
         self._stepper = cast(LanguageModel, model)
         self._dtype = hardware.pick_dtype(precision, device)
         line_feed = tokenizer.encode("\n")
-        plain = documents == "file" and line_feed and tokenizer.unk_id not in line_feed
-        self._opening = line_feed if plain else [tokenizer.eos_id]
+        has_line_feed = documents == "file" and line_feed and tokenizer.unk_id not in line_feed
+        self._default_prompt = line_feed if has_line_feed else [tokenizer.eos_id]
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
-        """Read a trained run.
+        """Load a trained run.
 
         Raises:
-            UserError: not a run, not a language model, not trained yet, no such device.
+            UserError: not a run; not a language model; not trained yet; no such device.
         """
         run = Run.open(folder).fit_for("language")
         recipe, where = run.recipe, hardware.pick_device(device)
@@ -88,80 +88,80 @@ class TextGenerator:
     def write(
         self, prompt: str = "", settings: SearchSettings | None = None, *, number: int = 0
     ) -> Iterator[str]:
-        """Yield the text that follows a prompt, as soon as a character of it is certain.
+        """Yield the continuation of a prompt, as soon as its next characters are complete.
 
-        Past the context a model with learned positions reads the last half of it anew, and one without
-        positions looks at the last ``context`` tokens: as with a mask that lets nobody look further back.
+        When the context is full, a model with learned positions starts anew from the last half of it. A model
+        without positions keeps attending to the last ``context`` tokens (a sliding window).
 
         Args:
-            prompt: what the text begins with; it is not repeated.
-            settings: how to write; None: the writer's own settings.
-            number: tells several texts of one prompt apart; the same number gives the same text.
+            prompt: beginning of the text; it is not repeated.
+            settings: sampling settings; None: the generator's own.
+            number: distinguishes several texts of one prompt; the same number gives the same text.
 
         Raises:
-            UserError: a prompt with characters that the vocabulary lacks, or longer than the context.
+            UserError: the prompt has characters that the vocabulary lacks, or is longer than the context.
         """
         settings = settings or self.settings
-        ids = self.encoded(prompt) or list(self._opening)
+        ids = self.encoded(prompt) or list(self._default_prompt)
         return _until(self._texts(ids, settings, number), settings.stop)
 
     def encoded(self, prompt: str) -> list[int]:
-        """Return a prompt's tokens. Raises ``UserError`` as :meth:`write` does."""
+        """Return a prompt's token ids. Raises ``UserError`` as :meth:`write` does."""
         ids = self.tokenizer.encode(prompt)
         if self.tokenizer.unk_id in ids:
             missing = " ".join(repr(c) for c in unknown_characters(self.tokenizer, prompt))
             raise UserError(
-                f"the model does not know {missing}",
+                f"characters not in the vocabulary: {missing}",
                 place="prompt",
-                remedy="It was trained on text without them; leave them out.",
+                remedy="Leave them out: the training text has none.",
             )
         if len(ids) > self._stepper.context and not self._stepper.slides:
             raise UserError(
-                f"{len(ids):,} tokens are more than the model sees at once ({self._stepper.context:,})",
+                f"{len(ids):,} tokens; the context length is {self._stepper.context:,}",
                 place="prompt",
-                remedy="Leave out its beginning.",
+                remedy="Shorten it at the beginning.",
             )
         return ids
 
     def _texts(self, ids: list[int], settings: SearchSettings, number: int) -> Iterator[str]:
-        """Yield text token by token; what is not yet a whole character waits for the next."""
+        """Yield text token by token, holding incomplete characters back."""
         pending: list[int] = []
         for token in self._tokens(ids, settings, number):
             if token == self.tokenizer.eos_id:
                 break
             pending.append(token)
             text = self.tokenizer.decode(pending)
-            if text and not text.endswith(TORN):
+            if text and not text.endswith(REPLACEMENT_CHARACTER):
                 pending.clear()
                 yield text
         if pending:
             yield self.tokenizer.decode(pending)
 
     def _tokens(self, ids: list[int], settings: SearchSettings, number: int) -> Iterator[int]:
-        """Yield the tokens that follow, the end symbol included if it comes."""
+        """Yield sampled tokens up to ``max_tokens`` or the end symbol, which is included."""
         key = torch.tensor([randomness.derive(settings.seed, "text", number)], device=self.device)
-        silent = [self.tokenizer.pad_id, self.tokenizer.bos_id, self.tokenizer.unk_id]
-        silent = [i for i in silent if i != self.tokenizer.eos_id]
+        banned = [self.tokenizer.pad_id, self.tokenizer.bos_id, self.tokenizer.unk_id]
+        banned = [i for i in banned if i != self.tokenizer.eos_id]
         state = None
         for step in range(settings.max_tokens):
-            # A generator may be left waiting between two tokens: no context stays open while it does.
+            # Entered anew for each token: a suspended generator must not hold global modes open.
             with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
                 if state is None or (state.length >= self._stepper.context and not self._stepper.slides):
-                    seen = ids if state is None else ids[-max(1, self._stepper.context // 2) :]
-                    state = self._stepper.start(_nothing(self.device), [seen])
+                    context = ids if state is None else ids[-max(1, self._stepper.context // 2) :]
+                    state = self._stepper.start(_empty_source(self.device), [context])
                 logits_1V, state = self._stepper.step(torch.tensor(ids[-1:], device=self.device), state)
                 logits_1V = logits_1V.float()
-                log_normaliser(logits_1V, step)  # refuses what is no distribution
-                logits_1V[:, silent] = -torch.inf
-                logits_1V[:, self.tokenizer.vocab_size :] = -torch.inf  # rows that are only padding
-                token = int(_chosen(logits_1V, uniform(key, step), settings))
+                log_normaliser(logits_1V, step)  # raises where the logits are not finite
+                logits_1V[:, banned] = -torch.inf
+                logits_1V[:, self.tokenizer.vocab_size :] = -torch.inf  # padding rows of the output layer
+                token = int(_next_token(logits_1V, uniform(key, step), settings))
             ids.append(token)
             yield token
             if token == self.tokenizer.eos_id:
                 return
 
 
-def _chosen(logits_1V: Tensor, uniform_1: Tensor, settings: SearchSettings) -> Tensor:
+def _next_token(logits_1V: Tensor, uniform_1: Tensor, settings: SearchSettings) -> Tensor:
     if settings.temperature == 0:
         return logits_1V.argmax(1)
     return draw(
@@ -173,13 +173,13 @@ def _chosen(logits_1V: Tensor, uniform_1: Tensor, settings: SearchSettings) -> T
     )
 
 
-def _nothing(device: torch.device) -> Source:
-    """A source without a word."""
+def _empty_source(device: torch.device) -> Source:
+    """Return one source sentence of length 0: a language model has none."""
     return Source(torch.zeros(1, 0, dtype=torch.long, device=device), torch.zeros(1, dtype=torch.long))
 
 
 def _until(texts: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
-    """Yield text up to where one of the stop texts begins; what may be its beginning is held back."""
+    """Yield text up to the first stop string. A possible beginning of one is held back."""
     stops = [stop for stop in stops if stop]
     if not stops:
         yield from texts
@@ -187,7 +187,7 @@ def _until(texts: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
     held = ""
     for text in texts:
         held += text
-        ends = [place for stop in stops if (place := held.find(stop)) >= 0]
+        ends = [start for stop in stops if (start := held.find(stop)) >= 0]
         if ends:
             if min(ends):
                 yield held[: min(ends)]

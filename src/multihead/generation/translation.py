@@ -1,4 +1,4 @@
-"""What a translator hands back."""
+"""Results of a translator: translations, their hypotheses, scores of given pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from multihead.search.hypotheses import Hypothesis
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One of the outputs found for a line.
+    """One hypothesis for a line.
 
     Attributes:
-        text: what it says.
-        tokens: its pieces as ids of the target vocabulary, a forced prefix included.
-        score: ``log_probability`` over the length penalty; outputs are sorted by it.
-        log_probability: natural logarithm, of what was not forced, end symbol included.
-        cut: it was made to end; the model would have gone on.
+        text: the detokenised text.
+        tokens: token ids of the target vocabulary, a forced prefix included.
+        score: ``log_probability`` divided by the length penalty; hypotheses are sorted by it.
+        log_probability: natural logarithm; the end symbol counts, a forced prefix does not.
+        cut: True if it reached the length limit before the end symbol.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Output:
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, text: str) -> "Output":
-        """Return a hypothesis with the text that its tokens stand for."""
+        """Return a search hypothesis with its detokenised text."""
         h = hypothesis
         return cls(text, h.tokens, h.score, h.log_probability, cut=not h.finished)
 
@@ -36,10 +36,10 @@ class Translation:
     """A line and its translation.
 
     Attributes:
-        text: the best output; empty for an empty line, and for one that could not be translated.
+        text: the best hypothesis; empty for an empty line and for one that could not be translated.
         source: the line.
-        hypotheses: the outputs found, best first; none where nothing was searched.
-        note: what the reader should know: the line was too long, the output was cut; None: nothing.
+        hypotheses: best first; none where no search was run.
+        note: a warning: the line was too long, or the output was cut; None: no warning.
     """
 
     text: str
@@ -49,20 +49,20 @@ class Translation:
 
     @classmethod
     def of(cls, line: str, outputs: Sequence[Output]) -> "Translation":
-        """Return a line with the outputs found for it, best first."""
+        """Return a line with its hypotheses, best first."""
         best = outputs[0]
-        note = f"the translation was cut after {len(best.tokens):,} pieces" if best.cut else None
+        note = f"the translation was cut after {len(best.tokens):,} tokens" if best.cut else None
         return cls(best.text, line, tuple(outputs), note)
 
 
 @dataclass(frozen=True, slots=True)
 class PairScore:
-    """How likely a given translation is.
+    """The log-probability of a given translation.
 
     Attributes:
-        log_probability: of the whole target, end symbol included; natural logarithm. NaN: not scored.
-        token_log_probabilities: of each target piece and the end symbol; they sum to it.
-        note: why the pair was not scored; None: it was.
+        log_probability: natural logarithm for the whole target, end symbol included; NaN: not scored.
+        token_log_probabilities: for each target token and the end symbol; their sum is ``log_probability``.
+        note: the reason why the pair was not scored; None: it was scored.
     """
 
     log_probability: float

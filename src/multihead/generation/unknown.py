@@ -1,7 +1,7 @@
-"""The words that stand in for unknown pieces: copied from the source, found through attention.
+"""Replacement of unknown tokens by the source words they attend to.
 
-Where the model wrote an unknown piece, the source word that it looked at most is put (Jean et al. 2015,
-sec. 3.3; Luong et al. 2015). The outputs concerned are run once more, teacher-forced, and recorded there.
+Jean et al. 2015, sec. 3.3; Luong et al. 2015. The attention weights come from a second, teacher-forced pass
+over the outputs that have unknown tokens.
 """
 
 from collections.abc import Sequence
@@ -13,41 +13,43 @@ from multihead.data.batches import collate
 from multihead.text.tokenizer import Tokenizer
 
 
-def stand_ins(
+def replacement_words(
     model: nn.Module,
     pairs: Sequence[tuple[str, Sequence[int]]],
     source: Tokenizer,
     target: Tokenizer,
 ) -> list[list[str]]:
-    """Return, for each pair, the source words for its unknown pieces, in the order of those.
+    """Return, for each pair, the source word that each unknown token attends to most.
 
     Args:
-        model: has attention over the source; without, there are no words to return.
+        model: a model with attention over the source; without it, no words are returned.
         pairs: (source line, output tokens).
-        source: the source vocabulary.
-        target: the target vocabulary.
+        source: source tokenizer.
+        target: target tokenizer.
     """
     if not pairs:
         return []
     sources = [source.encode(line) for line, _ in pairs]
     targets = [list(tokens) for _, tokens in pairs]
     batch = collate(sources, targets, pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
-    cross = [one for one in record(model, batch) if one.kind == "cross"]
+    cross = [recorded for recorded in record(model, batch) if recorded.kind == "cross"]
     if not cross:
         return [[] for _ in pairs]
-    found = []
+    replacements = []
     for index, (line, tokens) in enumerate(pairs):
         read = sentence(source, [*sources[index], source.eos_id])
         written = sentence(target, [*tokens, target.eos_id])
-        places = align(cross, read, written, index=index).matrix_TS.argmax(axis=1)
+        positions = align(cross, read, written, index=index).matrix_TS.argmax(axis=1)
         words = _words(line, source, read)
-        looked_at = [words[place] for place in places]
-        found.append([word for token, word in zip(tokens, looked_at, strict=True) if token == target.unk_id])
-    return found
+        attended = [words[position] for position in positions]
+        replacements.append(
+            [word for token, word in zip(tokens, attended, strict=True) if token == target.unk_id]
+        )
+    return replacements
 
 
 def _words(line: str, tokenizer: Tokenizer, read: Sentence) -> list[str]:
-    """For each piece of a line, the word that it belongs to, as the line has it."""
+    """Return, for each token of a line, the word it belongs to, as spelled in the line."""
     pieces = tokenizer.pieces(line)
     numbers = [token.word for token in read.pieces[: len(pieces)]]
     starts: dict[int, int] = {}

@@ -15,7 +15,7 @@ from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.text_classifier import TextClassifier
-from multihead.generation.text_generator import TORN, TextGenerator
+from multihead.generation.text_generator import REPLACEMENT_CHARACTER, TextGenerator
 from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
@@ -185,7 +185,7 @@ def _token_label(tokenizer: Tokenizer, token: int) -> str:
     The end symbol, and bytes that form no character by themselves, keep their vocabulary entry.
     """
     text = tokenizer.decode([token])
-    if token == tokenizer.eos_id or not text or TORN in text:
+    if token == tokenizer.eos_id or not text or REPLACEMENT_CHARACTER in text:
         return tokenizer.piece(token)
     word = text.lstrip()
     return visible_spaces(text[: len(text) - len(word)]) + word if word else visible_spaces(text)

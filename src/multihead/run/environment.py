@@ -70,7 +70,7 @@ def environment(data: Mapping[str, Any] | None = None, *, products: str = "") ->
 
     Args:
         data: what is known of the data, e.g. ``{"files": file_hashes(...), "fingerprint": "..."}``.
-        products: the number format that a training multiplies in, ``hardware.format_in_training``.
+        products: the number format that a training multiplies in, ``hardware.training_precision``.
     """
     machine = _machine() | ({"products": products} if products else {})
     return {"versions": _versions(), "machine": machine, "data": dict(data or {})}

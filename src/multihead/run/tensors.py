@@ -70,7 +70,7 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tens
         UserError: no such file, or it is cut off or not a file of ours.
     """
     try:
-        disk.ordinary_size(path)  # a pipe would be waited for
+        disk.regular_size(path)  # a pipe would be waited for
         with safe_open(path, framework="pt", device=str(device)) as file:
             tied, meta = _description(file.metadata())
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

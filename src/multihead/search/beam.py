@@ -104,7 +104,8 @@ def beam(
             done_B = (_attainable(live, sums_BK, alpha) <= ended.worst) | (sums_BK.amax(1) == -torch.inf)
             if stop == "first":
                 done_B |= ended.count_B >= beam_size
-            # A sentence that is done stays done: what it does until it is dropped must not depend on the batch.
+            # A sentence that is done stays done: what it does until it is dropped must not depend on the
+            # batch.
             best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
             going = to_drop(live, done_B, step)
             if going is not None:

@@ -14,6 +14,9 @@ BYTES = tuple(f"<0x{value:02X}>" for value in range(256))
 MAX_PIECE_CHARS = 32
 """Maximum length of a merged piece, in characters; longer ones are mostly rows of punctuation."""
 
+STRIP = r"\A | \z"
+"""The pattern of the spaces that are stripped from the ends of a text."""
+
 _APART = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}ー"
 """Scripts that may follow a word of another script without a space."""
 
@@ -25,7 +28,7 @@ def normalizer(lowercase: bool) -> normalizers.Normalizer:
             *([normalizers.Lowercase()] if lowercase else []),
             normalizers.NFC(),
             normalizers.Replace(Regex("[ ▁]+"), " "),
-            normalizers.Replace(Regex(r"\A | \z"), ""),
+            normalizers.Replace(Regex(STRIP), ""),
         ]
     )
 

@@ -10,7 +10,7 @@ from multihead.errors import UserError
 from multihead.text.pieces import BYTES, complete_merges
 from multihead.text.tokenizer import Tokenizer
 
-_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
 """ModelProto.SentencePiece.Type"""
 _BPE = 2
 """TrainerSpec.ModelType"""
@@ -20,7 +20,9 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     """Return the contents of a ``.model`` file that gives the same ids for normalised text.
 
     Pass SentencePiece text from ``tokenizer.normalize``. The model handles spaces itself, but neither NFC nor
-    lower case: SentencePiece's normalisation rules offer them only together with compatibility forms.
+    lower case: SentencePiece's normalisation rules offer them only together with compatibility forms. Reserved
+    symbols are user-defined ones there: it reads marked text as ``MarkedTokenizer`` does, but without escapes,
+    so that text which is spelt like a symbol is one.
 
     Raises:
         UserError: not a BPE tokenizer with byte fallback trained by multihead.
@@ -28,6 +30,7 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     _check(tokenizer)
     kinds = {tokenizer.unk_id: _UNKNOWN}
     kinds |= dict.fromkeys((tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id), _CONTROL)
+    kinds |= dict.fromkeys(tokenizer.symbols.values(), _USER_DEFINED)
     pieces = b""
     for number in range(tokenizer.vocab_size):
         piece = tokenizer.piece(number)

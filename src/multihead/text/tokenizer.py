@@ -13,6 +13,7 @@ from tokenizers import Tokenizer as Library
 
 from multihead import disk
 from multihead.errors import UserError
+from multihead.text.symbols import is_symbol, reserved
 
 PAD, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
 SPECIAL_TOKENS = (PAD, UNKNOWN, BEGIN, END)
@@ -49,6 +50,9 @@ class Tokenizer:
     ``decode(encode(text))`` equals ``normalize(text)`` unless a token is unknown. A tokenizer trained here
     normalises to NFC, and to lower case if asked for; U+2581 becomes a space, runs of spaces collapse, and
     spaces at the ends are stripped. All other characters are preserved.
+
+    Attributes:
+        symbols: ids of the reserved symbols (``text.symbols``). No text yields them: see ``text.marked``.
     """
 
     def __init__(self, library: Library, *, place: str = "tokenizer") -> None:
@@ -64,7 +68,9 @@ class Tokenizer:
         self.bos_id = _special_id(vocabulary, BEGIN, place)
         self.eos_id = _special_id(vocabulary, END, place)
         self._skipped = {self.pad_id, self.bos_id, self.eos_id}
-        self.special_ids = frozenset({self.unk_id, *self._skipped})
+        added = library.get_added_tokens_decoder().values()
+        self.symbols = reserved(self.content) if any(is_symbol(token.content) for token in added) else {}
+        self.special_ids = frozenset({self.unk_id, *self._skipped, *self.symbols.values()})
         marks = (mark for mark in _WORD_MARKS if any(piece.startswith(mark) for piece in self._pieces))
         self._word_mark = next(marks, "")
         library.no_padding()
@@ -128,6 +134,10 @@ class Tokenizer:
 
     def normalize(self, text: str) -> str:
         """Return the normalised text, as it is segmented."""
+        normal = self._normalized(text)
+        return normal.removeprefix(" ") if self.symbols else normal
+
+    def _normalized(self, text: str) -> str:
         normalizer = self._library.normalizer
         return normalizer.normalize_str(text) if normalizer else text
 
@@ -196,7 +206,7 @@ class Tokenizer:
     def words(self, text: str) -> list[str]:
         """Return the normalised text split into words by the pre-tokenizer."""
         pre_tokenizer = self._library.pre_tokenizer
-        text = self.normalize(text)
+        text = self._normalized(text)
         return [word for word, _ in pre_tokenizer.pre_tokenize_str(text)] if pre_tokenizer else [text]
 
 

@@ -8,6 +8,7 @@ from tokenizers import decoders, models, pre_tokenizers
 
 from multihead.errors import UserError
 from multihead.settings import TokenizerSettings
+from multihead.text.marked import reserve
 from multihead.text.pieces import (
     BYTES,
     alphabet,
@@ -19,6 +20,7 @@ from multihead.text.pieces import (
     script_pre_tokenizer,
     whitespace_pre_tokenizer,
 )
+from multihead.text.symbols import SPACE, chosen
 from multihead.text.tokenizer import SPECIAL_TOKENS, UNKNOWN, Tokenizer
 from multihead.text.unigram import unigram_scores
 
@@ -38,34 +40,37 @@ def train(texts: Iterable[str], settings: TokenizerSettings, lowercase: bool = F
         lowercase: make the tokenizer lower-case its input.
 
     Raises:
-        UserError: no text, or a vocabulary size too small for the characters of the text.
+        UserError: no text, a vocabulary size too small for the characters of the text, or an unknown symbol.
     """
+    reserved = chosen(settings.symbols)
     normal = normalizer(lowercase)
     lines = [line for text in texts if (line := normal.normalize_str(text))]
     if not lines:
         raise UserError("no text to train a tokenizer on", place="tokenizer", remedy="Is the corpus empty?")
-    library = _KINDS[settings.kind](_Text(lines, alphabet(lines), settings))
+    library = _KINDS[settings.kind](_Text(lines, alphabet(lines), settings, reserved))
     library.normalizer = normal
     library.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()])
-    return Tokenizer(library)
+    return reserve(Tokenizer(library), reserved)
 
 
 @dataclass(frozen=True)
 class _Text:
-    """The training text of a vocabulary, its alphabet, and the settings."""
+    """The training text of a vocabulary, its alphabet, the settings, and the symbols to reserve."""
 
     lines: Sequence[str]
     characters: Sequence[str]
     settings: TokenizerSettings
+    reserved: Sequence[str]
 
     def room(self, first: Sequence[str], least: int) -> int:
         """Return the vocabulary size left after the ``first`` tokens; refuse less than ``least``."""
-        size, needed = self.settings.vocab_size, len(first) + least
+        fixed = len(first) + len(self.reserved)
+        size, needed = self.settings.vocab_size, fixed + least
         if size < needed:
-            fact = f"{size} is too small for {len(first)} fixed tokens and at least {least} from the text"
+            fact = f"{size} is too small for {fixed} fixed tokens and at least {least} from the text"
             remedy = f"Set it to at least {needed}."
             raise UserError(fact, place="tokenizer.vocab_size", remedy=remedy)
-        return size - len(first)
+        return size - fixed
 
     def bpe_pieces(self, size: int) -> list[str]:
         """Train byte-pair encoding; return its pieces by rank."""
@@ -134,10 +139,12 @@ def _spaced(text: _Text) -> Library:
 
 
 def _whole(text: _Text, pre_tokenizer: pre_tokenizers.PreTokenizer) -> Library:
-    room = text.room(SPECIAL_TOKENS, 1)
+    first = [*SPECIAL_TOKENS, SPACE] if text.reserved else SPECIAL_TOKENS
+    room = text.room(first, 1)
     counts = count(text.lines, pre_tokenizer)
     words = [word for word in by_count(counts) if counts[word] >= text.settings.min_frequency]
-    library = Library(models.WordLevel(_ids(SPECIAL_TOKENS, words[:room]), unk_token=UNKNOWN))
+    words = [word for word in words if word not in first]
+    library = Library(models.WordLevel(_ids(first, words[:room]), unk_token=UNKNOWN))
     library.pre_tokenizer = pre_tokenizer
     return library
 

@@ -1,4 +1,4 @@
-"""Finding the weights: the loop, and what belongs to it. Knows of a model only ``loss(batch, step)``."""
+"""Training: the loop, optimisers, schedules and checkpoints. A model needs only ``loss(batch, step)``."""
 
 from multihead.training.loop import Observer, Outcome, Training, Validation
 

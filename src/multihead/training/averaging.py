@@ -1,4 +1,4 @@
-"""Means of weights: over the last checkpoints, and exponentially over all updates."""
+"""Weight averaging: the mean of the last checkpoints, and an exponential moving average."""
 
 from collections.abc import Iterable, Mapping
 
@@ -21,9 +21,10 @@ def mean(checkpoints: Iterable[Weights]) -> dict[str, Tensor]:
 
 
 class MovingAverage:
-    """ema = decay * ema + (1 - decay) * weights, after every update (Polyak and Juditsky 1992).
+    """Exponential moving average of the weights (Polyak and Juditsky 1992).
 
-    Early on the decay is (1 + step) / (10 + step), so that the random beginning is soon forgotten.
+    ema = decay * ema + (1 - decay) * weights after every update. Early on, the decay is
+    (1 + step) / (10 + step), so that the random initialisation is forgotten soon.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -32,7 +33,7 @@ class MovingAverage:
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Take in the weights after update ``step``."""
+        """Add the weights after update ``step``."""
         decay = min(self.decay, (1 + step) / (10 + step))
         averages, weights = [], []
         for name, weight in model.state_dict().items():

@@ -1,7 +1,7 @@
-"""Scheduled checkpoints: weights kept to be averaged, the best ones, and when to stop.
+"""Scheduled checkpoints: the weights to be averaged, the best weights, and early stopping.
 
-Only validations at multiples of ``validation.every`` count here, never a state that is saved in between or
-at the end of a run, so that a run which is cut off, or grows, comes to the same weights.
+Only validations at multiples of ``validation.every`` count, never a state saved in between or at the end of a
+run. So a run that is interrupted, or extended, arrives at the same weights.
 """
 
 from functools import partial
@@ -19,19 +19,19 @@ class Checkpoints:
     """The scheduled checkpoints of a run.
 
     Args:
-        run: where they are kept.
-        validation: what "best" means, and how long to wait for better.
-        averaged: how many are averaged in the end.
+        run: the run folder.
+        validation: validation metric and patience.
+        averaged: number of checkpoints to average at the end.
     """
 
     def __init__(self, run: Run, validation: ValidationSchedule, averaged: int) -> None:
         self.run, self.validation, self.averaged = run, validation, averaged
 
-    def take_in(self, progress: Progress, weights: Weights, metrics: dict[str, float]) -> bool:
-        """Keep the weights of a scheduled step and write into ``progress`` what follows from their metrics.
+    def add(self, progress: Progress, weights: Weights, metrics: dict[str, float]) -> bool:
+        """Save a scheduled checkpoint, and update best value, patience and early stopping in ``progress``.
 
         Returns:
-            whether they are the best so far.
+            True if it is the best so far.
         """
         step, value = progress.step, metrics[self.validation.metric]
         better = progress.best is None or is_better(value, progress.best, self.validation.metric)
@@ -43,19 +43,19 @@ class Checkpoints:
         patience = self.validation.patience
         if patience and progress.without_gain >= patience:
             progress.stopped = (
-                f"no better {self.validation.metric} than {progress.best:.4g} (step {progress.best_step}) "
-                f"in {patience} validations"
+                f"early stopping: {self.validation.metric} has not improved on {progress.best:.4g} "
+                f"(step {progress.best_step}) in {patience} validations"
             )
         self.run.save_tensors(_name(step), weights, {"step": step})
-        # One more than is averaged, for the case that the newest state cannot be read.
+        # One more than is averaged, in case the newest state turns out to be unreadable.
         progress.scheduled = [*progress.scheduled, step][-self.averaged - 1 :]
         return better
 
     def clear(self, progress: Progress) -> None:
-        """Remove the weights that ``progress`` does not name; call it when ``progress`` is on the disk."""
-        wanted = {_name(step) for step in progress.scheduled}
+        """Remove the checkpoints that ``progress`` does not list. Call it only after saving ``progress``."""
+        listed = {_name(step) for step in progress.scheduled}
         for name in self.run.checkpoints():
-            if name.startswith(PREFIX) and name not in wanted:
+            if name.startswith(PREFIX) and name not in listed:
                 self.run.remove(name)
 
     def load_best(self) -> Weights:
@@ -63,7 +63,7 @@ class Checkpoints:
         return self._load(BEST)
 
     def to_average(self, progress: Progress) -> list[Load]:
-        """Return the last scheduled weights, each to be loaded when it is its turn."""
+        """Return loaders of the scheduled checkpoints to average."""
         return [partial(self._load, _name(step)) for step in progress.scheduled[-self.averaged :]]
 
     def _load(self, name: str) -> Weights:

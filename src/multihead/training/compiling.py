@@ -1,4 +1,4 @@
-"""torch.compile for the loss of batches of any size, so that a resumed training computes the same bytes."""
+"""torch.compile with dynamic shapes, reproducible so that a resumed run computes the same bytes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from multihead.nn.uncompiled import leave_out_uncompiled
 
 LossFunction = Callable[[Batch, int], Loss]
 
-TYPICAL = 64
-"""Size of an axis that the compiler makes its plans for."""
+SIZE_HINT = 64
+"""Axis size that the compiler optimises for."""
 
 
-def compiled(loss: LossFunction) -> LossFunction:
-    """Return the same function, compiled once for all sizes when it is first called.
+def compile_loss(loss: LossFunction) -> LossFunction:
+    """Return the loss function compiled for all batch shapes; compilation happens at the first call.
 
-    Left to itself the compiler makes its plans (what to unroll, in which order to sum) for the sizes of the
-    first batch it sees, which is another one after a training was resumed: so it is told a size.
+    By default the compiler tunes its code (loop unrolling, order of summation) to the sizes of the first
+    batch it sees. After resuming that is a different batch, so a fixed hint replaces those sizes.
     """
     leave_out_uncompiled()
     fast = torch.compile(loss, dynamic=True)
@@ -27,16 +27,16 @@ def compiled(loss: LossFunction) -> LossFunction:
     def compiled_loss(batch: Batch, step: int) -> Loss:
         for tensor in batch.tensors():
             for axis, size in enumerate(tensor.shape):
-                if size > 1:  # an axis of size 1 is a case of its own, compiled when it occurs
-                    torch._dynamo.mark_dynamic(tensor, axis, hint_override=TYPICAL)
+                if size > 1:  # torch.compile specialises on size 1 anyway
+                    torch._dynamo.mark_dynamic(tensor, axis, hint_override=SIZE_HINT)
         return fast(batch, step)
 
     return compiled_loss
 
 
 @contextmanager
-def repeatable() -> Iterator[None]:
-    """Keep the compiler from sums whose order is up to chance: atomic additions from several CPU threads."""
+def deterministic() -> Iterator[None]:
+    """Use deterministic algorithms inside the block: no atomic additions from several CPU threads."""
     before = torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)

@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill end a training between two updates, not inside one."""
+"""Graceful interruption: SIGINT and SIGTERM stop training after the current update."""
 
 import os
 import signal
@@ -10,27 +10,27 @@ from types import FrameType
 
 
 class Interrupt:
-    """Whether somebody asked to stop."""
+    """A flag that a signal sets."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
 
-    def ask(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal; a second one ends the process at once."""
-        self.asked = True
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal. A second one terminates the process at once."""
+        self.requested = True
         signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
-def watched() -> Iterator[Interrupt]:
-    """Watch for SIGINT and SIGTERM inside the block (in the main thread; elsewhere nothing is watched)."""
+def interruptible() -> Iterator[Interrupt]:
+    """Catch SIGINT and SIGTERM inside the block; has no effect outside the main thread."""
     interrupt = Interrupt()
     before = {}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, interrupt.ask)
+            before[number] = signal.signal(number, interrupt.handle)
     except ValueError:
-        pass  # Python allows this in the main thread only.
+        pass  # not the main thread
     try:
         yield interrupt
     finally:
@@ -39,10 +39,10 @@ def watched() -> Iterator[Interrupt]:
 
 
 def stop_with_parent(*, every: float = 1.0) -> None:
-    """Ask this process to stop (SIGTERM) as soon as the one that started it is gone, however that ended.
+    """Send this process SIGTERM once its parent process has ended, for whatever reason.
 
     Args:
-        every: seconds between two looks.
+        every: polling interval in seconds.
     """
     parent = os.getppid()
 

@@ -1,8 +1,8 @@
 """The training loop.
 
-A training can be cut off at any moment. Started again on the same run folder it goes on from the last
-saved state and ends with the same bytes, because the order of the batches and everything random are
-functions of (seed, step): only weights, the optimiser's moments and a position are stored.
+Training may be interrupted at any moment. Restarted on the same run folder, it resumes from the last saved
+state and ends with the same bytes as an uninterrupted run. Batch order and all random numbers are functions
+of (seed, step), so only weights, optimiser moments and a position are saved.
 """
 
 import time
@@ -22,59 +22,59 @@ from multihead.run import Run
 from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.training import model_selection, optimizers
 from multihead.training.checkpoints import Checkpoints
-from multihead.training.cuda_graphs import updater
-from multihead.training.interrupt import watched
-from multihead.training.metrics import Interval
-from multihead.training.prefetch import fed
+from multihead.training.cuda_graphs import make_updater
+from multihead.training.interrupt import interruptible
+from multihead.training.metrics import IntervalMetrics
+from multihead.training.prefetch import prefetched
 from multihead.training.progress import Progress
 from multihead.training.schedules import staged_rate
 from multihead.training.state import State
 
 Group = list[tuple[Batch, Position]]
-"""The micro-batches of one update, each with the position after it."""
+"""The micro-batches of one update, each with the position that follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What a look at the validation data gave.
+    """The result of a validation.
 
     Attributes:
-        metrics: numbers by name.
-        samples: sample translations and the like, as text.
-        judged: whether the metrics say already how good the model is; a model of several stages is not
-            judged before its last.
+        metrics: metrics by name.
+        samples: sample outputs as text.
+        selectable: True if the metrics count for model selection and early stopping. A model trained in
+            stages is selectable in its last stage only.
     """
 
     metrics: dict[str, float]
     samples: str = ""
-    judged: bool = True
+    selectable: bool = True
 
 
 class Observer(Protocol):
-    """Who is told how it goes."""
+    """Receives progress events."""
 
-    def stepped(self, step: int) -> None:
-        """One more update was made."""
+    def on_step(self, step: int) -> None:
+        """Called after every update."""
         ...
 
-    def updated(self, event: dict[str, Any]) -> None:
-        """Some updates were made (every ``training.log_every``)."""
+    def on_log(self, event: dict[str, Any]) -> None:
+        """Called with the training metrics every ``training.log_every`` updates."""
         ...
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
-        """A scheduled checkpoint was validated."""
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
+        """Called after each scheduled validation."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a training ended.
+    """The outcome of a training run.
 
     Attributes:
-        how: "finished", or "interrupted" (the same command goes on).
-        progress: where it stands.
-        chosen: which weights became the model ("average", "best", ...), "" if interrupted.
-        metrics: their validation.
+        how: "finished", or "interrupted" (the same command resumes it).
+        progress: its progress.
+        chosen: the selected weights ("average", "best", ...); "" if interrupted.
+        metrics: validation metrics of these weights.
     """
 
     how: Literal["finished", "interrupted"]
@@ -84,18 +84,18 @@ class Outcome:
 
 
 class Training:
-    """One model's training in one run folder.
+    """Trains one model in one run folder.
 
     Args:
         run: the run folder, locked.
-        model: on its device, freshly made; has ``loss(batch, step)``.
-        stream: makes the stream of batches from a position.
-        validate: looks at the model (in evaluation mode) after some step.
-        observer: who is told.
-        settings: of the training.
-        validation: when to validate, and what "best" means.
-        d_model: the width that the noam schedule asks for.
-        device: where the model is.
+        model: a newly initialised model on its device, with ``loss(batch, step)``.
+        stream: returns the stream of batches from a position.
+        validate: validates the model, which is in evaluation mode, at a step.
+        observer: receives progress events.
+        settings: training settings.
+        validation: validation interval, metric and patience.
+        d_model: model width, for the noam schedule.
+        device: device of the model.
     """
 
     def __init__(
@@ -117,37 +117,38 @@ class Training:
         self._first: FirstStage | None = getattr(model, "first", None)
         self.state = State(model, settings, device)
         self.state.restore(run)
-        self.updater = updater(model, self.state.optimizer, settings, device)
+        self.updater = make_updater(model, self.state.optimizer, settings, device)
         self.checkpoints = Checkpoints(run, validation, settings.average)
-        # A crash may have come before what is too old was removed.
+        # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
         self._saved_at = time.monotonic()
 
     @property
     def progress(self) -> Progress:
-        """How far it has come."""
+        """Progress so far."""
         return self.state.progress
 
     @property
     def done(self) -> bool:
-        """Whether there is no update left to make."""
+        """True if no update is left: the last step is reached, or training stopped early."""
         return self.progress.step >= self.settings.steps or bool(self.progress.stopped)
 
     def fit(self) -> Outcome:
-        """Train to the end, or until somebody asks to stop, and choose the final weights.
+        """Train to the end and select the final weights, or stop when interrupted.
 
-        A training that has come to its end before is left as it is.
+        A run that is already finished is left unchanged.
         """
-        if ended := self._ended():
-            return ended
+        if outcome := self._earlier_outcome():
+            return outcome
         self.model.train()
-        with watched() as interrupt, fed(self._stream(self.progress.position), self._device) as batches:
-            while not self.done and not interrupt.asked:
+        stream = self._stream(self.progress.position)
+        with interruptible() as interrupt, prefetched(stream, self._device) as batches:
+            while not self.done and not interrupt.requested:
                 with self._timed():
                     self._update(list(islice(batches, self.settings.accumulate)))
-                self.observer.stepped(self.progress.step)
+                self.observer.on_step(self.progress.step)
                 if self.progress.step % self.settings.log_every == 0:
-                    self._tell()
+                    self._log()
                 if self.progress.step % self.validation.every == 0:
                     self._checkpoint()
                 elif time.monotonic() - self._saved_at > 60 * self.settings.save_minutes:
@@ -158,107 +159,108 @@ class Training:
     # --- one step -----------------------------------------------------------------------------------
 
     def _update(self, group: Group) -> None:
-        """Make one update, and note what was told and where it leads to."""
+        """Make one update and record its metrics and position."""
         progress, step = self.progress, self.progress.step + 1
         batches = [batch for batch, _ in group]
         rate = staged_rate(step, self._first, self.settings, self.d_model)
         optimizers.set_rate(self.state.optimizer, rate)
-        told = self.updater.update(step, batches)
+        finished = self.updater.update(step, batches)
         if self.state.ema:
             self.state.ema.update(self.model, step)
         tokens = sum(batch.tokens for batch in batches)
         progress.step, progress.position = step, group[-1][1]
         progress.tokens += tokens
-        progress.untold.begun(tokens=tokens, rate=rate)
-        progress.untold.add(told)
+        progress.unlogged.add_started(tokens=tokens, rate=rate)
+        progress.unlogged.add_finished(finished)
 
-    def _settle(self) -> None:
-        """Wait for what is under way: what is told or saved is of finished, finite updates."""
+    def _synchronize(self) -> None:
+        """Wait for pending updates: only those with finite gradients are logged and saved."""
         with self._timed():
-            self.progress.untold.add(self.updater.settle())
+            self.progress.unlogged.add_finished(self.updater.synchronize())
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
-        """Count the time inside the block as spent on updates."""
+        """Count the time inside the block as training time."""
         began = time.monotonic()
         yield
         seconds = time.monotonic() - began
         self.progress.seconds += seconds
-        self.progress.untold.seconds += seconds
+        self.progress.unlogged.seconds += seconds
 
-    def _tell(self) -> None:
-        self._settle()
+    def _log(self) -> None:
+        """Log the metrics since the last log line."""
+        self._synchronize()
         progress = self.progress
         event = {
             "event": "update",
             "step": progress.step,
             "epoch": progress.position.epoch,
-            **progress.untold.means(),
-            **progress.untold.pace(self.settings.steps - progress.step),
+            **progress.unlogged.means(),
+            **progress.unlogged.speed(self.settings.steps - progress.step),
             "tokens": progress.tokens,
             "seconds": progress.seconds,
         }
-        progress.untold = Interval()
+        progress.unlogged = IntervalMetrics()
         self.run.log(event)
-        self.observer.updated(event)
+        self.observer.on_log(event)
         hardware.return_memory()
 
     def _checkpoint(self) -> None:
-        """Validate, keep the weights, and decide whether to go on: at scheduled steps only."""
-        self._settle()
-        seen = self._look()
-        event = {"event": "validation", "step": self.progress.step, "best": False, **seen.metrics}
-        if seen.judged:
-            event["best"] = self.checkpoints.take_in(self.progress, self.model.state_dict(), seen.metrics)
+        """Validate, save a checkpoint, and apply early stopping. Runs at scheduled steps only."""
+        self._synchronize()
+        result = self._run_validation()
+        event = {"event": "validation", "step": self.progress.step, "best": False, **result.metrics}
+        if result.selectable:
+            event["best"] = self.checkpoints.add(self.progress, self.model.state_dict(), result.metrics)
         self.run.log(event)
-        self.run.add_samples(self.progress.step, seen.samples)
+        self.run.add_samples(self.progress.step, result.samples)
         self.save()
         self.checkpoints.clear(self.progress)
-        self.observer.validated(event, seen.samples)
+        self.observer.on_validation(event, result.samples)
 
     def save(self) -> None:
-        """Write down where it stands."""
-        self._settle()
+        """Save the training state."""
+        self._synchronize()
         self.state.save(self.run)
         self._saved_at = time.monotonic()
 
-    def _look(self) -> Validation:
+    def _run_validation(self) -> Validation:
         self.model.eval()
         with torch.no_grad():
-            seen = self._validate(self.model, self.progress.step)
+            result = self._validate(self.model, self.progress.step)
         self.model.train()
         hardware.return_memory()
-        return seen
+        return result
 
     # --- the end ------------------------------------------------------------------------------------
 
-    def _ended(self) -> Outcome | None:
-        """Return how an earlier start ended here, None if it did not."""
+    def _earlier_outcome(self) -> Outcome | None:
+        """Return the logged outcome of a run that is already finished, else None."""
         for event in self.run.metrics() if self.done else ():
             if event.get("event") == "end" and event["step"] == self.progress.step:
                 return Outcome("finished", self.progress, event["weights"], event["metrics"])
         return None
 
     def _finish(self) -> Outcome:
-        """Choose the final weights by validation and write them as the run's model."""
+        """Select the final weights by validation and save them as the run's model."""
         trained = {name: weight.clone() for name, weight in self.model.state_dict().items()}
-        offered = model_selection.candidates(
+        candidates = model_selection.candidate_weights(
             self.settings,
             last=lambda: trained,
             best=self.checkpoints.load_best if self.progress.best is not None else None,
             scheduled=self.checkpoints.to_average(self.progress),
-            went_on=self.progress.step % self.validation.every != 0,
+            updated_since=self.progress.step % self.validation.every != 0,
             ema=self.state.ema.weights if self.state.ema else None,
         )
-        seen: dict[str, dict[str, float]] = {}
-        for name, weights in offered.items():
+        results: dict[str, dict[str, float]] = {}
+        for name, weights in candidates.items():
             self.model.load_state_dict(weights())
-            seen[name] = self._look().metrics
+            results[name] = self._run_validation().metrics
         metric, step = self.validation.metric, self.progress.step
-        values = {name: metrics[metric] for name, metrics in seen.items()}
-        chosen = model_selection.best_of(seen, metric)
-        self.run.save_model(offered[chosen](), {"step": step, "weights": chosen})
+        values = {name: metrics[metric] for name, metrics in results.items()}
+        chosen = model_selection.select_best(results, metric)
+        self.run.save_model(candidates[chosen](), {"step": step, "weights": chosen})
         self.model.load_state_dict(trained)
         event = {"event": "end", "step": step, "weights": chosen, "candidates": values}
-        self.run.log({**event, "metrics": seen[chosen]})
-        return Outcome("finished", self.progress, chosen, seen[chosen])
+        self.run.log({**event, "metrics": results[chosen]})
+        return Outcome("finished", self.progress, chosen, results[chosen])

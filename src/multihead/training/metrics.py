@@ -1,24 +1,24 @@
-"""What is told of the updates between two lines of metrics.jsonl."""
+"""Training metrics between two lines of metrics.jsonl."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from multihead.training.update import Told
+from multihead.training.update import UpdateStats
 
 
 @dataclass
-class Interval:
-    """Sums over some updates.
+class IntervalMetrics:
+    """Running sums over the updates since the last log line.
 
     Attributes:
-        sums: of every term of the loss.
-        counts: what each is divided by.
-        updates: how many.
-        tokens: target tokens of those begun.
-        norm: of gradients, summed.
+        sums: sum of every loss term.
+        counts: denominator of every loss term.
+        updates: number of finished updates.
+        tokens: target tokens of the started updates.
+        norm: sum of the gradient norms.
         rate: the last learning rate.
-        seconds: spent.
+        seconds: time spent.
     """
 
     sums: dict[str, float] = field(default_factory=dict)
@@ -29,50 +29,50 @@ class Interval:
     rate: float = 0.0
     seconds: float = 0.0
 
-    def begun(self, *, tokens: int, rate: float) -> None:
-        """Take in an update that was begun: its target tokens, its learning rate."""
+    def add_started(self, *, tokens: int, rate: float) -> None:
+        """Add a started update."""
         self.tokens += tokens
         self.rate = rate
 
-    def add(self, told: Sequence[Told]) -> None:
-        """Take in what updates told that have come to their end."""
-        for one in told:
-            for name, value in one.sums.items():
+    def add_finished(self, stats: Sequence[UpdateStats]) -> None:
+        """Add the statistics of finished updates."""
+        for update in stats:
+            for name, value in update.sums.items():
                 self.sums[name] = self.sums.get(name, 0.0) + value
-                self.counts[name] = self.counts.get(name, 0) + one.counts[name]
+                self.counts[name] = self.counts.get(name, 0) + update.counts[name]
             self.updates += 1
-            self.norm += one.norm
+            self.norm += update.norm
 
     def means(self) -> dict[str, float]:
-        """Return the mean of every term of the loss."""
+        """Return the mean of every loss term."""
         return {name: total / max(1, self.counts[name]) for name, total in self.sums.items()}
 
-    def pace(self, left: int) -> dict[str, float]:
-        """Return rate, norm and speed, and the time that so many more updates will take."""
+    def speed(self, remaining: int) -> dict[str, float]:
+        """Return learning rate, mean gradient norm, throughput, and the ETA of the remaining updates."""
         return {
             "rate": self.rate,
             "norm": self.norm / self.updates,
             "tokens_per_second": self.tokens / self.seconds,
-            "eta_seconds": left * self.seconds / self.updates,
+            "eta_seconds": remaining * self.seconds / self.updates,
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the metrics as a JSON object."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> "Interval":
-        """Return what :meth:`to_dict` was made from.
+    def from_dict(cls, saved: Mapping[str, Any]) -> "IntervalMetrics":
+        """Return the metrics from the JSON object of :meth:`to_dict`.
 
         Raises:
-            ValueError: it was made by something else.
+            ValueError: it is not such an object.
         """
         try:
             found = cls(**saved)
             values = [*found.sums.values(), *found.counts.values()]
             values += [found.updates, found.tokens, found.norm, found.rate, found.seconds]
             if found.sums.keys() != found.counts.keys() or not all(type(v) in (int, float) for v in values):
-                raise TypeError("not sums and counts of the same")
+                raise TypeError("sums and counts do not match")
         except (AttributeError, TypeError) as error:
-            raise ValueError(f"no sums of updates: {error}") from None
+            raise ValueError(f"not the metrics of updates: {error}") from None
         return found

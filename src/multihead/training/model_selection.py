@@ -1,4 +1,4 @@
-"""Which weights a run ends with."""
+"""Selection of a run's final weights by validation."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,51 +14,58 @@ LOWER_IS_BETTER = {"loss"}
 
 
 def is_better(value: float, than: float, metric: str) -> bool:
-    """Tell whether a value of the metric is better than another; any number is better than NaN."""
+    """Return True if a metric's value is better than another. Any number is better than NaN."""
     if math.isnan(than):
         return not math.isnan(value)
     return value < than if metric in LOWER_IS_BETTER else value > than
 
 
-def best_of(seen: Mapping[str, Mapping[str, float]], metric: str) -> str:
-    """Return the name with the best value of the metric; of equals the lowest loss, then the first."""
-    names = list(seen)
+def select_best(results: Mapping[str, Mapping[str, float]], metric: str) -> str:
+    """Return the name of the best result by the metric. Ties go to the lower loss, then to the first."""
+    names = list(results)
     best = names[0]
     for name in names[1:]:
-        value, highest = seen[name][metric], seen[best][metric]
-        equal = value == highest and "loss" in seen[name]
+        value, highest = results[name][metric], results[best][metric]
+        tied = value == highest and "loss" in results[name]
         if is_better(value, highest, metric) or (
-            equal and is_better(seen[name]["loss"], seen[best]["loss"], "loss")
+            tied and is_better(results[name]["loss"], results[best]["loss"], "loss")
         ):
             best = name
     return best
 
 
-def candidates(
+def candidate_weights(
     settings: OptimisationSettings,
     *,
     last: Load,
     best: Load | None,
     scheduled: Sequence[Load],
-    went_on: bool,
+    updated_since: bool,
     ema: Weights | None,
 ) -> dict[str, Load]:
-    """Return the weights that may become the model, each to be loaded when it is looked at.
+    """Return loaders of the weights that may become the final model.
 
-    ``went_on`` says whether updates were made after the last scheduled checkpoint. With ``training.final`` =
-    "auto" everything there is; otherwise what was asked for, or the last weights where a run was too short to
-    have it.
+    With ``training.final = "auto"`` these are all available weights; otherwise the requested kind, or
+    the last weights where the run was too short to have it.
+
+    Args:
+        settings: training settings.
+        last: the current weights.
+        best: the weights with the best validation, if any.
+        scheduled: the last scheduled checkpoints, to be averaged.
+        updated_since: True if updates were made after the last scheduled checkpoint.
+        ema: the moving average of the weights, if any.
     """
-    offered: dict[str, Load] = {}
+    candidates: dict[str, Load] = {}
     if len(scheduled) > 1:
-        offered["average"] = lambda: averaging.mean(load() for load in scheduled)
+        candidates["average"] = lambda: averaging.mean(load() for load in scheduled)
     if best is not None:
-        offered["best"] = best
+        candidates["best"] = best
     if ema is not None:
-        offered["ema"] = lambda: ema
-    if settings.final != "auto" or went_on or not offered:
-        offered["last"] = last
+        candidates["ema"] = lambda: ema
+    if settings.final != "auto" or updated_since or not candidates:
+        candidates["last"] = last
     if settings.final == "auto":
-        return offered
-    wanted = settings.final if settings.final in offered else "last"
-    return {wanted: offered[wanted]}
+        return candidates
+    name = settings.final if settings.final in candidates else "last"
+    return {name: candidates[name]}

@@ -1,9 +1,9 @@
-"""Muon: for a Transformer's inner matrices momentum made orthogonal, for all else AdamW.
+"""Muon: orthogonalised momentum for a Transformer's hidden matrices, AdamW for all other parameters.
 
-Jordan et al. 2024 (Muon: an optimizer for hidden layers in neural networks); the size of an update as Liu et
-al. 2025 (Muon is scalable for LLM training), eq. 4. A gradient of a matrix has a few large directions; here
-every direction gets the same step, so that what is rare is learnt too. `multihead train multi30k-de-en-fast`
-learns in 1,400 updates what Adam learns in 2,000, and an update takes a tenth longer.
+Jordan et al. 2024 (Muon: an optimizer for hidden layers in neural networks), with updates scaled as in Liu et
+al. 2025 (Muon is scalable for LLM training), eq. 4. A few directions dominate the gradient of a matrix. Muon
+gives every direction the same step, so that rare ones are learned too. `multihead train multi30k-de-en-fast`
+reaches in 1,400 updates what Adam reaches in 2,000, and an update takes a tenth longer.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,28 +15,31 @@ from torch import Tensor, nn
 from multihead.nn.modules import Linear
 
 INNER = "inner"
-"""Of a group of parameters: whether its matrices' momentum is made orthogonal."""
+"""Key of a parameter group: True if it holds hidden matrices, whose momentum is orthogonalised."""
 
 MOMENTUM = 0.95
-SIZE = 0.2
-"""Of an update's entries, as root mean square at a rate of 1: about Adam's; twice its rates learnt best."""
+UPDATE_RMS = 0.2
+"""Root mean square of an update's entries at learning rate 1, about that of Adam. Twice Adam's learning rates
+worked best."""
 
 A, B, C = 3.4445, -4.7750, 2.0315
-"""Of a x + b x^3 + c x^5, which brings singular values near 1, small ones in several rounds."""
+"""Coefficients of a x + b x^3 + c x^5; iterated, it moves singular values close to 1."""
 
-ROUNDS = 3
-"""A small value becomes about A times as large in each. Published: 5; 3 learnt as well (2 M parameters)."""
+ITERATIONS = 3
+"""Each iteration multiplies small singular values by about A. The paper uses 5; 3 learned as well (2 M
+parameters)."""
 
 Shape = tuple[int, int]
 
 
 class Muon(torch.optim.AdamW):
-    """Takes groups of parameters as ``AdamW`` does; those that say ``INNER`` hold matrices only.
+    """Muon for parameter groups with ``INNER``, AdamW for the others.
 
     Args:
-        groups: each with ``INNER``, rate and weight decay.
-        dtype: in which matrices are made orthogonal.
-        adam: what ``AdamW`` is told besides.
+        groups: parameter groups with ``INNER``, learning rate and weight decay; ``INNER`` groups hold only
+            matrices.
+        dtype: dtype of the orthogonalisation.
+        adam: other arguments of ``AdamW``.
     """
 
     def __init__(self, groups: Iterable[dict[str, Any]], dtype: torch.dtype, **adam: Any) -> None:
@@ -44,12 +47,12 @@ class Muon(torch.optim.AdamW):
         self.dtype = dtype
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Make an update of everything that has a gradient."""
+        """Update every parameter that has a gradient."""
         inner = [group for group in self.param_groups if group[INNER]]
         matrices = [p for group in inner for p in group["params"] if p.grad is not None]
         gradients = [p.grad for p in matrices]
         for p in matrices:
-            p.grad = None  # Adam passes over it
+            p.grad = None  # AdamW skips it
         loss: float | None = super().step(closure)
         for p, gradient in zip(matrices, gradients, strict=True):
             p.grad = gradient
@@ -67,19 +70,20 @@ class Muon(torch.optim.AdamW):
         return loss
 
     def _directions(self, matrices: list[nn.Parameter]) -> dict[nn.Parameter, Tensor]:
-        """Where each matrix goes, at a rate of 1. Those of one shape are made orthogonal side by side."""
-        alike: dict[Shape, list[nn.Parameter]] = {}
+        """Return each matrix's update at learning rate 1. Matrices of one shape are processed as a batch."""
+        by_shape: dict[Shape, list[nn.Parameter]] = {}
         for p in matrices:
-            alike.setdefault((p.shape[0], p.shape[1]), []).append(p)
-        found: dict[nn.Parameter, Tensor] = {}
-        for shape, those in alike.items():
-            momenta = [self._momentum(p) for p in those]
-            gradients = [p.grad for p in those if p.grad is not None]
+            by_shape.setdefault((p.shape[0], p.shape[1]), []).append(p)
+        directions: dict[nn.Parameter, Tensor] = {}
+        for shape, group in by_shape.items():
+            momenta = [self._momentum(p) for p in group]
+            gradients = [p.grad for p in group if p.grad is not None]
             torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
-            ahead = torch._foreach_lerp(gradients, momenta, MOMENTUM)  # Nesterov's
-            u_Kmn = orthogonal(torch.stack(list(ahead)), self.dtype)
-            found |= dict(zip(those, u_Kmn.mul_(SIZE * max(shape) ** 0.5).unbind(), strict=True))
-        return found
+            nesterov = torch._foreach_lerp(gradients, momenta, MOMENTUM)
+            u_Kmn = orthogonalize(torch.stack(list(nesterov)), self.dtype)
+            scaled = u_Kmn.mul_(UPDATE_RMS * max(shape) ** 0.5).unbind()
+            directions |= dict(zip(group, scaled, strict=True))
+        return directions
 
     def _momentum(self, p: nn.Parameter) -> Tensor:
         state = self.state[p]
@@ -89,16 +93,16 @@ class Muon(torch.optim.AdamW):
         return momentum
 
 
-def orthogonal(g_Kmn: Tensor, dtype: torch.dtype) -> Tensor:
-    """U V^T of each matrix U S V^T, nearly: (K, m, n) to the same.
+def orthogonalize(g_Kmn: Tensor, dtype: torch.dtype) -> Tensor:
+    """Approximate U V^T for each matrix with singular value decomposition U S V^T, (K, m, n).
 
-    Singular values become 0.6 to 1.2, but those that are a fortieth of all (their root of the sum of squares)
-    or less stay smaller. By Newton-Schulz iteration, in ``dtype``: products only.
+    A Newton-Schulz iteration in ``dtype``, of matrix products only. Singular values end up between 0.6 and
+    1.2, except those below a fortieth of the Frobenius norm, which stay smaller.
     """
     tall = g_Kmn.shape[1] > g_Kmn.shape[2]
     x = g_Kmn.mT if tall else g_Kmn
     x = (x / x.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)).to(dtype)
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         s = torch.bmm(x, x.mT)
         polynomial = torch.baddbmm(s, s, s, beta=B, alpha=C)
         x = torch.baddbmm(x, polynomial, x, beta=A)
@@ -106,5 +110,5 @@ def orthogonal(g_Kmn: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def inner_matrices(model: nn.Module) -> set[Tensor]:
-    """The matrices of attention and feed-forward networks: not embeddings, output layers or convolutions."""
+    """Return the matrices of attention and feed-forward layers; embeddings and output layers are others."""
     return {part.weight for part in model.modules() if isinstance(part, Linear)}

@@ -1,4 +1,4 @@
-"""Batches made ahead by other processes, where a GPU would have to wait for them."""
+"""Prefetching of batches by worker processes, so that a GPU does not wait for them."""
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -11,20 +11,20 @@ from multihead.batch import Batch
 from multihead.cores import usable_cores
 from multihead.data.stream import Position, Stream
 
-MOST_WORKERS = 16
-AHEAD = 4
-"""Batches that each of them keeps ready."""
+MAX_WORKERS = 16
+PREFETCH_FACTOR = 4
+"""Batches that each worker keeps ready."""
 
-Fed = tuple[Batch, Position]
+Item = tuple[Batch, Position]
 
 
-class _Shared(IterableDataset[Fed]):
-    """Of W workers each makes every W-th batch, and the loader takes them in turn: the order stays."""
+class _Sharded(IterableDataset[Item]):
+    """A stream shared by W workers: each makes every W-th batch, and the loader restores their order."""
 
     def __init__(self, stream: Stream[Batch]) -> None:
         self.stream = stream
 
-    def __iter__(self) -> Iterator[Fed]:
+    def __iter__(self) -> Iterator[Item]:
         worker = get_worker_info()
         assert worker is not None
         torch.set_num_threads(1)
@@ -32,30 +32,30 @@ class _Shared(IterableDataset[Fed]):
 
 
 @contextmanager
-def fed(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Fed]]:
-    """Yield the stream's batches with their positions: as they are asked for, or for a GPU made ahead.
+def prefetched(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Item]]:
+    """Yield an iterator over the stream's batches and positions, prefetched for a GPU.
 
-    On a CPU nothing could be won: the model's products use every core.
+    On a CPU nothing is prefetched, because the model's matrix products use every core.
     """
     if device.type != "cuda" or "fork" not in get_all_start_methods():
         yield iter(stream)
         return
-    stream.planned(stream.position.epoch)  # now, not in each of them
-    workers = max(1, min(MOST_WORKERS, usable_cores() - 1))
+    stream.planned(stream.position.epoch)  # once, before the workers fork
+    workers = max(1, min(MAX_WORKERS, usable_cores() - 1))
     loader = DataLoader(
-        _Shared(stream),
+        _Sharded(stream),
         batch_size=None,
         num_workers=workers,
-        prefetch_factor=AHEAD,
+        prefetch_factor=PREFETCH_FACTOR,
         pin_memory=True,
-        multiprocessing_context="fork",  # what the stream reads from is there already
+        multiprocessing_context="fork",  # workers inherit the open data
     )
-    batches = _handed_on(iter(loader))
+    batches = _closable(iter(loader))
     try:
         yield batches
     finally:
-        batches.close()  # lets go of the loader's iterator, which ends the workers
+        batches.close()  # drops the loader's iterator, which ends the workers
 
 
-def _handed_on(made: Iterator[Fed]) -> Generator[Fed, None, None]:
-    yield from made
+def _closable(items: Iterator[Item]) -> Generator[Item, None, None]:
+    yield from items

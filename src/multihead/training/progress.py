@@ -1,28 +1,28 @@
-"""How far a training has come: a few numbers, kept as JSON beside the tensors."""
+"""The progress of a training run, saved as JSON next to the tensors of its state."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from multihead.data.stream import Position
-from multihead.training.metrics import Interval
+from multihead.training.metrics import IntervalMetrics
 
 
 @dataclass
 class Progress:
-    """Everything that a training remembers besides tensors.
+    """The state of a training run besides its tensors.
 
     Attributes:
-        step: updates made.
-        position: where in the data the next batch is.
-        tokens: target tokens trained on.
-        seconds: time spent in updates, over all starts.
-        best: best value of the validation metric at a scheduled checkpoint, in its own sense of better.
-        best_step: where that was.
-        without_gain: scheduled validations since then.
+        step: number of updates so far.
+        position: position of the next batch in the data.
+        tokens: number of target tokens trained on.
+        seconds: time spent in updates, interruptions excluded.
+        best: best validation metric at a scheduled checkpoint.
+        best_step: step of that checkpoint.
+        without_gain: number of scheduled validations since then.
         scheduled: steps of the scheduled checkpoints still on disk, oldest first.
-        stopped: why training ended before its last step, "" if it did not.
-        untold: the updates since the last line of metrics.jsonl.
+        stopped: the reason of early stopping; "" without it.
+        unlogged: metrics of the updates since the last line of metrics.jsonl.
     """
 
     step: int = 0
@@ -34,31 +34,32 @@ class Progress:
     without_gain: int = 0
     scheduled: list[int] = field(default_factory=list)
     stopped: str = ""
-    untold: Interval = field(default_factory=Interval)
+    unlogged: IntervalMetrics = field(default_factory=IntervalMetrics)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return the progress as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> "Progress":
-        """Return what :meth:`to_dict` was made from.
+        """Return the progress from the JSON object of :meth:`to_dict`.
 
         Raises:
-            ValueError: it was made by something else.
+            ValueError: it is not such an object.
         """
+        rest = dict(saved)
+        unlogged = rest.pop("unlogged", rest.pop("untold", {}))  # "untold", or nothing: earlier versions
         try:
-            untold = Interval.from_dict(saved.get("untold", {}))  # earlier versions told nothing of them
-            found = cls(**{**saved, "position": Position(**saved["position"]), "untold": untold})
+            metrics = IntervalMetrics.from_dict(unlogged)
+            found = cls(**{**rest, "position": Position(**rest["position"]), "unlogged": metrics})
             found.scheduled = list(found.scheduled)
         except (KeyError, TypeError) as error:
-            raise ValueError(f"no progress of a training: {error}") from None
+            raise ValueError(f"not the progress of a training run: {error}") from None
         counts = (found.step, found.tokens, found.best_step, found.without_gain, *found.scheduled)
         for count in (*counts, found.position.epoch, found.position.batch):
             if type(count) is not int or count < 0:
-                raise ValueError(f"no progress of a training: {count!r} where a count was")
-        if not isinstance(found.best, float | int | None) or not isinstance(found.seconds, float | int):
-            raise ValueError(
-                f"no progress of a training: {found.best!r}, {found.seconds!r} where numbers were"
-            )
+                raise ValueError(f"not the progress of a training run: {count!r} is not a count")
+        for value in (0.0 if found.best is None else found.best, found.seconds):
+            if not isinstance(value, float | int):
+                raise ValueError(f"not the progress of a training run: {value!r} is not a number")
         return found

@@ -1,4 +1,4 @@
-"""How the learning rate moves: pure functions of the step."""
+"""Learning-rate schedules, as pure functions of the step."""
 
 import math
 
@@ -6,10 +6,10 @@ from multihead.settings import FirstStage, OptimisationSettings
 
 
 def staged_rate(step: int, first: FirstStage | None, settings: OptimisationSettings, d_model: int) -> float:
-    """Return the rate of update ``step`` of a model that may have a stage before the recipe's schedule.
+    """Return the learning rate of update ``step`` for a model that may have a first stage of its own.
 
-    The first stage rises to its own peak, for at most a tenth of it, and falls to 0 by half a cosine; then
-    the schedule begins as if the training did.
+    In the first stage the rate rises linearly to the stage's own peak, for at most a tenth of the stage, and
+    falls to 0 by half a cosine. Then the recipe's schedule starts from its beginning.
     """
     if first is None:
         return learning_rate(step, settings, d_model)
@@ -26,12 +26,12 @@ def staged_rate(step: int, first: FirstStage | None, settings: OptimisationSetti
 
 
 def learning_rate(step: int, settings: OptimisationSettings, d_model: int) -> float:
-    """Return the rate of update ``step`` (the first is 1).
+    """Return the learning rate of update ``step`` (the first is 1).
 
     - noam: rate * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (Vaswani et al. 2017, eq. 3)
-    - inverse_sqrt: linear rise to the rate, then rate * sqrt(warmup / step)
-    - cosine: linear rise, then half a cosine down to 0 at the horizon (Loshchilov and Hutter 2017, eq. 5)
-    - constant: linear rise, then flat
+    - inverse_sqrt: linear warmup to the rate, then rate * sqrt(warmup / step)
+    - cosine: linear warmup, then half a cosine down to 0 at the horizon (Loshchilov and Hutter 2017, eq. 5)
+    - constant: linear warmup, then constant
     """
     peak, warmup = settings.learning_rate, max(1, settings.warmup_steps)
     if settings.schedule == "noam":

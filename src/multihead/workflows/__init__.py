@@ -1,1 +1,1 @@
-"""The whole roads: what the commands do, without a command line. Every room below is put together here."""
+"""End-to-end workflows, from data to results. The command line and the Python API both call them."""

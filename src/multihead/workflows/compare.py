@@ -1,4 +1,4 @@
-"""Runs side by side: from run folders to what the page of a comparison tells."""
+"""Comparison of runs: scores, significance, examples and alignments for the comparison page."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,101 +18,101 @@ from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.folder import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
-from multihead.workflows.evaluate import Evaluation, TestSet, chosen_sets, evaluate, test_sets
+from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, requested_test_sets, test_sets
 
-MOST_EXAMPLES, ALIGNED = 100, 3
-"""Sentences that the page holds, and those of them whose alignments are shown."""
-LONGEST_ALIGNED = 16
-"""Words of a source that is small enough for its alignments to stand side by side."""
+MAX_EXAMPLES, MAX_ALIGNED = 100, 3
+"""Sentences on the page, and sentences among them with alignments."""
+MAX_ALIGNED_WORDS = 16
+"""Source words up to which alignments fit side by side."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fitting:
-    """The runs that can be compared, and why others cannot.
+class ComparableRuns:
+    """The runs that can be compared, and the reasons why others cannot.
 
     Attributes:
-        folders: of trained translators, in the order in which they were named.
-        notes: what does not fit, a sentence each.
+        folders: run folders of trained translators, in the given order.
+        notes: one sentence for each run that was left out.
     """
 
     folders: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def fitting(folders: Sequence[str]) -> Fitting:
-    """Return which of the named folders hold trained translators.
+def comparable_runs(folders: Sequence[str]) -> ComparableRuns:
+    """Return the folders that hold trained translators.
 
     Raises:
-        UserError: a folder that is not there; none that fits; the same one twice.
+        UserError: a folder does not exist; none holds a trained translator; a folder is named twice.
     """
     twice = [folder for i, folder in enumerate(folders) if Path(folder) in map(Path, folders[:i])]
     if twice:
         raise UserError("named twice", place=twice[0], remedy="Name each run once.")
-    fit: list[str] = []
+    comparable: list[str] = []
     notes: list[str] = []
-    faults: list[UserError] = []
+    errors: list[UserError] = []
     for folder in folders:
         if not Path(folder).is_dir():
-            Run.open(folder)  # refuses it
+            Run.open(folder)  # raises
         try:
             run = Run.open(folder).fit_for("translation")
             if not (run.folder / WEIGHTS).is_file():
                 raise UserError("this run has no trained model yet", place=folder)
         except UserError as error:
-            faults.append(error)
+            errors.append(error)
             notes.append(f"Left out: {error}")
             continue
-        fit.append(folder)
-    if not fit:
-        raise faults[0]
-    return Fitting(tuple(fit), tuple(notes))
+        comparable.append(folder)
+    if not comparable:
+        raise errors[0]
+    return ComparableRuns(tuple(comparable), tuple(notes))
 
 
 def shared_tests(
     folders: Sequence[str], given: Mapping[str, str] | None = None
 ) -> tuple[list[TestSet], list[str]]:
-    """Return the test sets of the first run's recipe, and notes on runs whose own are others.
+    """Return the test sets of the first run's recipe, and notes on runs that have other test sets.
 
     Raises:
-        UserError: the first run names none, or its files are gone.
+        UserError: the first run's recipe names no test sets, or their files are missing.
     """
-    chosen = test_sets(_recipe(folders[0], given).data)
+    shared = test_sets(_recipe(folders[0], given).data)
     notes = []
     for folder in folders[1:]:
         try:
             own = test_sets(_recipe(folder, given).data)
         except UserError as error:
-            notes.append(f"{folder}: {error} It is measured on the test sets of {folders[0]}.")
+            notes.append(f"{folder}: {error} It is evaluated on the test sets of {folders[0]}.")
             continue
-        if [(t.sources, t.references) for t in own] != [(t.sources, t.references) for t in chosen]:
+        if [(t.sources, t.references) for t in own] != [(t.sources, t.references) for t in shared]:
             names = ", ".join(test.name for test in own)
             notes.append(
-                f"{folder} has other test sets in its recipe ({names}) than {folders[0]}, "
-                "on whose it is measured here."
+                f"{folder}: its recipe has other test sets ({names}). "
+                f"It is evaluated on those of {folders[0]}."
             )
-    return chosen, notes
+    return shared, notes
 
 
-def chosen_tests(
+def requested_tests(
     folders: Sequence[str],
     source: str | Path | None,
     target: str | Path | None,
     given: Mapping[str, str] | None = None,
 ) -> tuple[list[TestSet], list[str]]:
-    """Return the test set in files that are named, else those of the first run; and notes on them.
+    """Return the test set in the given files, else those of the first run; and notes on them.
 
     Args:
-        folders: of trained translators.
-        source: its source side; with ``target`` None a file with both; None: see :func:`shared_tests`.
-        target: its target side.
-        given: keys of a recipe that say how files are read.
+        folders: run folders of trained translators.
+        source: source file, or a file with both sides if ``target`` is None; None: see :func:`shared_tests`.
+        target: target file.
+        given: recipe overrides for reading the files.
 
     Raises:
-        UserError: a target alone; files that cannot be read; the first run names none.
+        UserError: a target without a source; a file that cannot be read; the first run names no test sets.
     """
     if source is None and target is None:
         return shared_tests(folders, given)
-    return chosen_sets(_recipe(folders[0], given).data, source, target), []
+    return requested_test_sets(_recipe(folders[0], given).data, source, target), []
 
 
 def _recipe(folder: str, given: Mapping[str, str] | None = None) -> Any:
@@ -131,15 +131,15 @@ def compare_runs(
     """Translate the test sets with every run, score the outputs, and put together what the page tells.
 
     Args:
-        folders: of trained translators, see :func:`fitting`; the first is what the others are compared with.
-        tests: the same for all.
-        given: keys of recipes that hold for all (``{"search.beam_size": "4"}``).
-        notes: what does not fit.
-        device: where to translate.
-        progress: is told how far it has come.
+        folders: run folders of trained translators, see :func:`comparable_runs`; the first is the baseline.
+        tests: test sets for all runs.
+        given: recipe overrides for all runs (``{"search.beam_size": "4"}``).
+        notes: notes to show on the page.
+        device: device to translate on.
+        progress: called with the progress.
 
     Raises:
-        UserError: as ``evaluate`` and ``Translator.load``.
+        UserError: see ``evaluate`` and ``Translator.load``.
     """
     found: list[list[Evaluation]] = []
     runs: list[RunFacts] = []
@@ -162,22 +162,22 @@ def compare_runs(
 def _evaluated(
     translator: Translator, test: TestSet, search: Any, folder: str, progress: OnProgress | None
 ) -> Evaluation:
-    what = f"{folder} on {test.name}"
+    stage = f"{folder} on {test.name}"
 
-    def done(lines: int, total: int | None) -> None:
+    def on_lines(done: int, total: int | None) -> None:
         if progress:
-            progress(what, lines, total)
+            progress(stage, done, total)
 
-    return evaluate(translator, test, search, run=Run.open(folder), progress=done)
+    return evaluate(translator, test, search, run=Run.open(folder), progress=on_lines)
 
 
-def _doubts(
+def _cautions(
     folders: Sequence[str], languages: Sequence[tuple[str, str]], found: Sequence[Sequence[Evaluation]]
 ) -> list[str]:
-    """Return what makes a comparison doubtful: other languages, test sentences that were trained on."""
-    told = [
-        f"{folder} translates from {pair[0]} to {pair[1]}, and {folders[0]} from {languages[0][0]} to "
-        f"{languages[0][1]}: they should not be compared."
+    """Return cautions: different languages, test sentences in the training data, lines not translated."""
+    cautions = [
+        f"The scores are not comparable: {folder} translates from {pair[0]} to {pair[1]}, {folders[0]} from "
+        f"{languages[0][0]} to {languages[0][1]}."
         for folder, pair in zip(folders, languages, strict=True)
         if all(pair) and all(languages[0]) and pair != languages[0]
     ]
@@ -185,15 +185,15 @@ def _doubts(
         for one in evaluations:
             if one.contaminated:
                 name = one.test_set.name
-                told.append(
+                cautions.append(
                     f"{folder} was trained on {one.contaminated:,} of the {len(one.outputs):,} sentences of "
                     f"{name}."
                 )
             if one.notes:
-                told.append(
+                cautions.append(
                     f"{folder}: {len(one.notes):,} lines were cut or not translated ({one.notes[0]})."
                 )
-    return told
+    return cautions
 
 
 def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> TestSetResults:
@@ -219,7 +219,7 @@ def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> TestSetResults
 
 
 def bounds(sources: Sequence[str]) -> tuple[int, ...]:
-    """Return lengths (words) between which BLEU is told: so coarse that there are a handful of buckets."""
+    """Return bucket bounds (source words) for BLEU by length: a handful of buckets of equal width."""
     lengths = [len(source.split()) for source in sources]
     long = float(np.quantile(lengths, 0.97))
     step = next((step for step in (2, 5, 10, 20, 50) if long <= 7 * step), 100)
@@ -236,10 +236,10 @@ def _examples(test: TestSet, outputs: Sequence[Sequence[str]]) -> list[Example]:
 
 
 def _to_align(examples: Sequence[Example]) -> list[Example]:
-    """Return a few whose maps are neither tiny nor huge, where the runs differ most."""
-    fit = [one for one in examples if 5 <= len(one.source.split()) <= LONGEST_ALIGNED and all(one.outputs)]
-    rest = [one for one in examples if one.source.split() and len(one.source.split()) <= LONGEST_ALIGNED]
-    return (fit or rest)[:ALIGNED]
+    """Return a few examples of medium length on which the runs differ most."""
+    short = [one for one in examples if 1 <= len(one.source.split()) <= MAX_ALIGNED_WORDS]
+    medium = [one for one in short if len(one.source.split()) >= 5 and all(one.outputs)]
+    return (medium or short)[:MAX_ALIGNED]
 
 
 def _with_alignments(
@@ -267,7 +267,7 @@ def _aligned(translators: Sequence[Translator], one: Example) -> Example:
 
 
 def alignment(translator: Translator, source: str, output: str) -> Alignment | None:
-    """Return where a model looks while it writes an output, by words; None where it has no attention."""
+    """Return the word alignment of an output by attention; None where the model has no attention."""
     try:
         return inspect_sentence(translator, source, output, words=True)
     except UserError:

@@ -1,4 +1,4 @@
-"""A comparison as numbers, for machines."""
+"""JSON export of a comparison of runs."""
 
 import math
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""What a training would be: read the data, try the largest batch, train nothing."""
+"""Dry run: prepare the data, try the largest batch, estimate memory and training time."""
 
 import resource
 import sys
@@ -15,28 +15,30 @@ from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.training import optimizers
-from multihead.training.cuda_graphs import updater
+from multihead.training.cuda_graphs import make_updater
 from multihead.workflows.tasks import ready
 from multihead.workflows.train import Observer, new_model
 
 TIMED = 5
-"""Updates timed for the estimate, after the largest batch has warmed everything up."""
+"""Updates timed for the estimate, after a warmup with the largest batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What was found.
+    """The findings of a dry run.
 
     Attributes:
-        recipe: with everything filled in.
-        sizes: of the data, by name, in words.
-        parameters: of the model.
-        batches_an_epoch: how many updates an epoch has (before accumulation).
-        epochs: how often the corpus is read in ``training.steps``.
-        largest_batch: what is in the batch with most places: its counts, by name.
-        peak_memory: bytes that the process held at most, resident; on a GPU what tensors held there.
-        seconds_an_update: of ordinary batches.
-        tokens_a_second: target tokens (or pictures).
+        recipe: the recipe with all settings resolved.
+        sizes: sizes of the data by name, as text.
+        device: device name.
+        dtype: precision of matrix products.
+        parameters: number of the model's parameters.
+        batches_per_epoch: number of micro-batches per epoch.
+        epochs: number of epochs in ``training.steps``.
+        largest_batch: counts of the largest batch (by padded size), by name.
+        peak_memory: peak resident memory of the process in bytes; on a GPU, peak memory reserved there.
+        seconds_per_update: estimated time of an update.
+        tokens_per_second: throughput in target tokens (or pictures).
     """
 
     recipe: Recipe[Settings]
@@ -44,68 +46,68 @@ class DryRun:
     device: str
     dtype: str
     parameters: int
-    batches_an_epoch: int
+    batches_per_epoch: int
     epochs: float
     largest_batch: Mapping[str, int]
     peak_memory: int
-    seconds_an_update: float
-    tokens_a_second: float
+    seconds_per_update: float
+    tokens_per_second: float
 
     @property
     def hours(self) -> float:
-        """Estimated time of all updates, validations not counted."""
+        """Estimated time of all updates, without validations."""
         steps: int = self.recipe.training.steps
-        return self.seconds_an_update * steps / 3600
+        return self.seconds_per_update * steps / 3600
 
 
 def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None = None) -> DryRun:
-    """Prepare the corpus, run the largest batch forward and backward, time a few updates; keep nothing.
+    """Prepare the data, make an update with the largest batch, time a few more; write no run folder.
 
-    ``init`` is the run whose model and vocabulary to begin with.
+    ``init`` is a run whose weights and vocabulary to start from.
     """
     settings = recipe.training
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)
     beginning = Run.open(init) if init else None
-    made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
+    made = ready(recipe, device, progress=observer.on_preparation, beginning=beginning)
     recipe = made.recipe
     model = new_model(recipe, device, beginning).train()
-    trained = updater(model, optimizers.make_optimizer(model, settings), settings, device)
+    updater = make_updater(model, optimizers.make_optimizer(model, settings), settings, device)
     stream = made.stream(Position())
     largest = stream.largest()
-    trained.update(1, [largest])
+    updater.update(1, [largest])
     began = time.perf_counter()
     batches = [batch for _, (batch, _) in zip(range(TIMED), stream, strict=False)]
-    # For a GPU other processes make them meanwhile; and it records an update when a shape is seen again.
-    making = 0.0 if device.type == "cuda" else time.perf_counter() - began
+    # For a GPU, workers prepare batches in parallel, and a shape is captured at its second update.
+    preparation = 0.0 if device.type == "cuda" else time.perf_counter() - began
     for batch in 2 * batches if device.type == "cuda" else []:
-        trained.update(1, [batch])
-    trained.settle()
+        updater.update(1, [batch])
+    updater.synchronize()
     began = time.perf_counter()
     for batch in batches:
-        trained.update(2, [batch])
-    trained.settle()
-    seconds = making + time.perf_counter() - began
+        updater.update(2, [batch])
+    updater.synchronize()
+    seconds = preparation + time.perf_counter() - began
     tokens = sum(batch.tokens for batch in batches)
-    an_epoch = stream.batches_an_epoch()
+    per_epoch = stream.batches_an_epoch()
     return DryRun(
         recipe=recipe,
         sizes=made.sizes,
         device=str(device),
-        dtype=hardware.format_in_training(settings.precision, device),
+        dtype=hardware.training_precision(settings.precision, device),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
-        batches_an_epoch=an_epoch,
-        epochs=settings.steps * settings.accumulate / an_epoch,
+        batches_per_epoch=per_epoch,
+        epochs=settings.steps * settings.accumulate / per_epoch,
         largest_batch=largest.counts,
         peak_memory=_peak_memory(device),
-        seconds_an_update=seconds / TIMED * settings.accumulate,
-        tokens_a_second=tokens / seconds,
+        seconds_per_update=seconds / TIMED * settings.accumulate,
+        tokens_per_second=tokens / seconds,
     )
 
 
 def _peak_memory(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.max_memory_reserved(device)
-    # In KiB, but for macOS.
+    # In KiB, but in bytes on macOS.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

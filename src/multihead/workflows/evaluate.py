@@ -1,4 +1,4 @@
-"""How good a trained run is, on test sets."""
+"""Evaluation of translators on test sets: BLEU, chrF, perplexity, speed."""
 
 import math
 import time
@@ -22,7 +22,7 @@ from multihead.text.published import Tokenise
 
 @dataclass(frozen=True)
 class TestSet:
-    """Sentence pairs to measure on."""
+    """Named source sentences and their references."""
 
     name: str
     sources: list[str]
@@ -31,20 +31,23 @@ class TestSet:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured on a test set.
+    """Scores on a test set.
 
     Attributes:
+        test_set: the test set.
+        outputs: the translations, one per source.
         bleu: sacreBLEU, cased, 13a.
-        bleu_lowercase: the same without case.
-        bleu_tokenised_lowercase: lower-cased text tokenised by somebody's rules, no further tokenising;
-            None where no rules were given.
+        bleu_lowercase: sacreBLEU, case-insensitive, 13a.
+        bleu_tokenised_lowercase: BLEU of lower-cased text after a given tokenisation, with no further
+            tokenisation; None without a tokenisation.
         chrf: chrF2, cased.
         exact: share of outputs equal to their reference.
-        perplexity: of a target piece, end symbols included.
-        perplexity_character: of a reference character, ends of lines included; comparable between
+        perplexity: perplexity per target token, end symbols included.
+        perplexity_character: perplexity per reference character, line ends included; comparable between
             vocabularies.
-        contaminated: test sentences whose source is in the training data; None: not known (the store of
-            the training data is not on this machine).
+        sentences_per_second: translation speed.
+        contaminated: number of test sources that are in the training data; None: unknown, because the
+            prepared training data is not on this machine.
         notes: lines that were cut or not translated, with the reason.
     """
 
@@ -62,7 +65,7 @@ class Evaluation:
     notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, for JSON."""
+        """Return the scores as a JSON object."""
         tokenised = self.bleu_tokenised_lowercase
         return {
             "pairs": len(self.outputs),
@@ -83,7 +86,7 @@ class Evaluation:
 
 
 def _rounded(value: float, digits: int) -> float | None:
-    """Return a number for JSON, which has none for what is no number."""
+    """Return a rounded number; None for NaN and infinity, which JSON lacks."""
     return round(value, digits) if math.isfinite(value) else None
 
 
@@ -104,17 +107,19 @@ def read_test_set(name: str, data: DataSettings, files: Sequence[str]) -> TestSe
 def test_sets(data: DataSettings) -> list[TestSet]:
     """Read all test sets of a recipe. Raises ``UserError`` where it names none."""
     if not data.tests:
-        raise UserError(
-            "the run's recipe names no test sets", remedy="Name the files: --src FILE --tgt FILE."
-        )
+        raise UserError("the run's recipe names no test sets", remedy="Name files: --src FILE --tgt FILE.")
     return [read_test_set(name, data, files) for name, files in data.tests.items()]
 
 
-def chosen_sets(data: DataSettings, source: str | Path | None, target: str | Path | None) -> list[TestSet]:
-    """Read the test set that is named, from the working folder; none named: all of a recipe.
+def requested_test_sets(
+    data: DataSettings, source: str | Path | None, target: str | Path | None
+) -> list[TestSet]:
+    """Read the test set in the given files, or all test sets of the recipe where none are given.
+
+    Paths are relative to the working directory.
 
     Raises:
-        UserError: a target alone; nothing named here or there; see ``read_test_set``.
+        UserError: a target without a source; no test set at all; see ``read_test_set``.
     """
     if source is None and target is not None:
         raise UserError("--tgt without --src", remedy="Name both sides: --src FILE --tgt FILE.")
@@ -124,8 +129,8 @@ def chosen_sets(data: DataSettings, source: str | Path | None, target: str | Pat
     return [read_test_set(Path(source).name, data.model_copy(update={"dir": "."}), files)]
 
 
-def made_worse(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
-    """Return a test set with perturbed sources, see ``text.perturb``; the references are what they were."""
+def perturbed(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
+    """Return a test set with perturbed sources and the same references, see ``text.perturb``."""
     sources = [perturb(text, how, rate, number=number) for number, text in enumerate(test_set.sources)]
     return TestSet(f"{test_set.name}, {how} {rate:g}", sources, test_set.references)
 
@@ -139,15 +144,15 @@ def evaluate(
     tokenise: Tokenise | None = None,
     progress: OnCount | None = None,
 ) -> Evaluation:
-    """Translate a test set and score the outputs, and score the references.
+    """Translate a test set, score the outputs, and compute the perplexity of the references.
 
     Args:
-        translator: of one run, or an ensemble.
-        test_set: what to translate.
-        search: how.
-        run: the run, to tell whether test sentences were trained on.
+        translator: a translator of one run, or of an ensemble.
+        test_set: the test set.
+        search: search settings.
+        run: the run, to count test sentences that are in its training data.
         tokenise: see :attr:`Evaluation.bleu_tokenised_lowercase`.
-        progress: is told how many lines are translated.
+        progress: called with the number of translated lines.
 
     Raises:
         UserError: see ``Translator.translate``.
@@ -189,7 +194,7 @@ def evaluate(
 
 
 def compare(one: Evaluation, other: Evaluation, *, lowercase: bool = False) -> Mapping[str, Comparison]:
-    """Tell whether two systems' BLEU and chrF differ by more than chance (paired bootstrap)."""
+    """Test the difference of two systems' BLEU and chrF for significance (paired bootstrap)."""
     return paired_bootstrap(one.outputs, other.outputs, one.test_set.references, lowercase=lowercase)
 
 
@@ -198,5 +203,5 @@ def _contaminated(run: Run, sources: Sequence[str]) -> int | None:
     store: Path = cache_root(data.cache) / str(run.environment["data"].get("fingerprint", ""))[:32]
     try:
         return contamination(store, sources)
-    except (OSError, ValueError):  # it was cleared, or is another's
+    except (OSError, ValueError):  # the cache was cleared, or the run was made on another machine
         return None

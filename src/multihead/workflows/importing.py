@@ -1,4 +1,4 @@
-"""From a folder as the transformers library writes it to a run folder: weights, settings, vocabulary."""
+"""Import of Hugging Face model folders as run folders: weights, settings, vocabulary."""
 
 import importlib
 import json
@@ -25,33 +25,32 @@ from multihead.workflows.foreign._folder import CONFIG, Folder
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What code meets that takes numbers for texts, lists for tables, or vectors for matrices."""
+"""Errors that malformed files cause: a number for a string, a list for a table, a vector for a matrix."""
 VOCABULARIES = ("vocab_size", "source_vocab", "target_vocab")
 
 
 class Imported(NamedTuple):
-    """What came of a folder.
+    """An imported run.
 
     Attributes:
-        run: with everything in it.
-        lacks: the part of the model that the folder did not have and fine-tuning has to make; "": none.
+        run: the new run.
+        missing: the part of the model that the folder lacks and fine-tuning has to train; "": none.
     """
 
     run: Run
-    lacks: str
+    missing: str
 
 
 def import_folder(path: Path, run_folder: Path) -> Imported:
-    """Make a run folder of a local folder with config.json, model.safetensors and what else the model needs.
+    """Create a run folder from a local folder with config.json, model.safetensors and a tokenizer.
 
     Args:
-        path: what to read; nothing is fetched.
-        run_folder: new.
+        path: the folder to import; nothing is downloaded.
+        run_folder: the new run folder.
 
     Raises:
-        UserError: a file is missing, damaged or a pickle; a model that is not known here, or not as the
-            transformers library writes it; weights that are not of the model that config.json describes; a
-            vocabulary that does not go with it.
+        UserError: a file is missing, damaged or a pickle; an unsupported model type or setting; weights that
+            do not match config.json; a vocabulary that does not fit the model.
     """
     folder = Folder.open(path)
     kind = _kind(folder)
@@ -61,8 +60,8 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
         theirs = _weights(paths)
         ours: dict[str, Tensor] = kind.weights(theirs, folder)
     except KeyError as error:
-        fact = f"{error} is missing, which a {folder.config['model_type']} has"
-        raise UserError(fact, place=str(path), remedy="Is it the whole model, as it was saved?") from None
+        fact = f"{error} is missing, which every {folder.config['model_type']} model has"
+        raise UserError(fact, place=str(path), remedy="Save the complete model again.") from None
     except MALFORMED as error:
         raise _malformed(folder, error) from error
     tokenizers = _tokenizers(kind, folder)
@@ -76,10 +75,10 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
     with Run.create(run_folder, recipe, tokenizers, environment(data)) as run:
         weights = {name: weight.float().contiguous() for name, weight in ours.items()}
         run.save_model(weights, {"weights": "imported"})
-    return Imported(run, kind.lacks(theirs))
+    return Imported(run, kind.missing(theirs))
 
 
-def known() -> list[str]:
+def model_types() -> list[str]:
     """Return the ``model_type`` of every model that can be imported."""
     names = (module.name for module in pkgutil.iter_modules(foreign.__path__))
     return sorted(name for name in names if not name.startswith("_"))
@@ -87,8 +86,9 @@ def known() -> list[str]:
 
 def _kind(folder: Folder) -> ModuleType:
     name = folder.config.get("model_type")
-    if name not in known():
-        raise folder.refuse(f"model_type is {json.dumps(name)}, and known are {', '.join(known())}")
+    if name not in model_types():
+        supported = ", ".join(model_types())
+        raise folder.refuse(f"model_type {json.dumps(name)} is not supported; supported are {supported}")
     return importlib.import_module(f"{foreign.__name__}.{name}")
 
 
@@ -101,9 +101,9 @@ def _tokenizers(kind: ModuleType, folder: Folder) -> Sequence[Tokenizer]:
 
 
 def _malformed(folder: Folder, error: Exception) -> UserError:
-    told = " ".join(str(error).split()) or type(error).__name__
-    fact = f"not a {folder.config['model_type']} as the transformers library writes it ({told})"
-    return UserError(fact, place=str(folder.path), remedy="Are its files as they were saved?")
+    reason = " ".join(str(error).split()) or type(error).__name__
+    fact = f"not a {folder.config['model_type']} model in the format of the transformers library ({reason})"
+    return UserError(fact, place=str(folder.path), remedy="Save it again with save_pretrained.")
 
 
 def _weight_files(folder: Folder) -> list[Path]:
@@ -111,18 +111,18 @@ def _weight_files(folder: Folder) -> list[Path]:
         names = sorted({str(name) for name in folder.json(INDEX).get("weight_map", {}).values()})
         if names and all(Path(name).name == name for name in names):
             return [folder.path / name for name in names]
-        raise folder.refuse("names no files of this folder", name=INDEX)
+        raise folder.refuse("it names no files in this folder", name=INDEX)
     if folder.has(WEIGHTS):
         return [folder.path / WEIGHTS]
     pickles = sorted(file.name for pattern in PICKLES for file in folder.path.glob(pattern))
     if pickles:
-        # By its own class: an "AutoModel" would leave the head out.
+        # With its own class: AutoModel would drop the head.
         own = next(iter(folder.config.get("architectures") or ()), "AutoModel")
         convert = f"transformers.{own}.from_pretrained(DIR).save_pretrained(NEW)"
         raise UserError(
-            f"{pickles[0]} is a pickle, which can run any program when it is read; there is no {WEIGHTS}",
+            f"{pickles[0]} is a pickle, which can execute any code when loaded; there is no {WEIGHTS}",
             place=str(folder.path),
-            remedy=f"Convert it where you trust it: {convert}.",
+            remedy=f"If you trust it, convert it: {convert}.",
         )
     raise UserError(f"there is no {WEIGHTS}", place=str(folder.path))
 
@@ -135,11 +135,11 @@ def _weights(paths: list[Path]) -> dict[str, Tensor]:
 
 
 def _check_vocabularies(tokenizers: Sequence[Tokenizer], recipe: Recipe[Settings], folder: Path) -> None:
-    """Refuse more pieces than the model has rows; fewer are common, where rows were added for speed."""
+    """Refuse a vocabulary larger than the embedding. A smaller one is common: rows are padded for speed."""
     sizes = [int(size) for key in VOCABULARIES if (size := getattr(recipe.model, key, None)) is not None]
     for tokenizer in tokenizers:
         if tokenizer.vocab_size > min(sizes):
-            fact = f"its tokenizer has {tokenizer.vocab_size:,} pieces, but the model has {min(sizes):,}"
+            fact = f"the tokenizer has {tokenizer.vocab_size:,} tokens, but the model has {min(sizes):,}"
             raise UserError(fact, place=str(folder))
 
 
@@ -150,12 +150,13 @@ def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder:
             model = models.load(recipe.kind).Model(recipe.model)
     except MALFORMED as error:
         raise _malformed(folder, error) from error
-    wanted = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
+    expected = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
     found = {name: tuple(weight.shape) for name, weight in ours.items()}
-    if wanted != found:
-        odd = sorted(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))[0]
+    if expected != found:
+        names = expected.keys() | found.keys()
+        name = min(name for name in names if expected.get(name) != found.get(name))
         raise UserError(
-            f"the weights are not of the model that {CONFIG} describes "
-            f"({odd}: {found.get(odd, 'missing')}, not {wanted.get(odd, 'known')})",
+            f"the weights do not match {CONFIG} "
+            f"({name}: {found.get(name, 'missing')}, expected {expected.get(name, 'none')})",
             place=str(folder.path),
         )

@@ -1,4 +1,4 @@
-"""What is seen in a model, in each of the forms that it can be had in."""
+"""Requests and results of inspecting a model's attention."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,40 +10,43 @@ from multihead.inspect.page import Page, PageOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What somebody wants to look into a model with.
+class InspectionRequest:
+    """An input to inspect a model with.
 
     Attributes:
-        what: the sentence, the text, the picture's file, or the caption.
-        target: what to take in place of the model's own output.
-        device: where to compute.
-        asked: which layer and head, and how much.
+        input: a sentence, a text, a picture file, or a caption.
+        target: an output to use in place of the model's own.
+        device: device to compute on.
+        asked: layer, head and extent of the inspection.
     """
 
-    what: str
+    input: str
     target: str | None = None
     device: str = "auto"
     asked: PageOptions = field(default_factory=PageOptions)
 
-    def without_target(self, what: str) -> str:
-        """Return what to look at. Raises ``UserError`` where an output is given and the model has none."""
+    def input_alone(self, model: str) -> str:
+        """Return the input. Raises ``UserError`` where a target is given to a model that takes none."""
         if self.target is not None:
-            raise UserError(f"{what} has no other side", place="--target", remedy="Leave it out.")
-        return self.what
+            raise UserError(f"{model} takes no target", place="--target", remedy="Leave it out.")
+        return self.input
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was seen. Nothing is computed before it is asked for.
+    """The results of an inspection, each computed on demand.
 
     Attributes:
-        page: the page of everything.
-        numbers: all weights and what else is on the page, as JSON.
-        draw: writes the picture that says most, as .svg, .png or .pdf.
-        alignment: that picture's numbers, to be drawn in the terminal.
+        page: returns the complete HTML page.
+        numbers: returns the page's attention weights and other numbers as JSON.
+        draw: writes the main figure as .svg, .png or .pdf.
+        alignment: returns the numbers of that figure, for the terminal.
     """
 
     page: Callable[[], Page]
     numbers: Callable[[], str]
     draw: Callable[[str | Path], None]
     alignment: Callable[[], Alignment]
+
+
+Question = InspectionRequest

@@ -9,6 +9,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings
+from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.suggest import MUONS_RATE, measure, suggest
 
 Files = Mapping[str, tuple[str, ...]]
@@ -143,7 +144,22 @@ def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     optimizer = first.training.optimizer if "training.optimizer" in given else None
     fresh = suggest(measure(_told_once(data)), _steps(first, given), optimizer, first.kind)
     named_after = {"name": _name(data), **_languages(data)}
-    return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **given})
+    reserved = _reserved(first, given, fresh)
+    return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **reserved, **given})
+
+
+def _reserved(
+    first: Recipe[Settings], given: Mapping[str, object], fresh: Mapping[str, object]
+) -> dict[str, object]:
+    """Return overrides that reserve the standard symbols, in a vocabulary that is larger by as many.
+
+    A vocabulary cannot reserve them later without a change of the model. Built-in recipes leave them out, for
+    their results are recorded; so does a vocabulary whose file or size is given.
+    """
+    size = fresh["tokenizer.vocab_size"]
+    if first.tokenizer.file or "tokenizer.vocab_size" in given or not isinstance(size, int):
+        return {}
+    return {"tokenizer.symbols": (ALL_STANDARD,), "tokenizer.vocab_size": size + len(STANDARD)}
 
 
 def _told_once(data: DataSettings) -> DataSettings:

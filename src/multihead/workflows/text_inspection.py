@@ -1,4 +1,4 @@
-"""Look into a model that reads one text."""
+"""Inspection of models that read one text."""
 
 from functools import cache
 from pathlib import Path
@@ -11,22 +11,22 @@ from multihead.inspect.page import Page, SequenceExploration, as_json, explore_t
 from multihead.inspect.page.packing import Json
 from multihead.inspect.text_inspection import TextInspection
 from multihead.text.tokenizer import Tokenizer
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
 def inspection(
     reading: TextInspection, model: nn.Module, tokenizer: Tokenizer, kind: Json, question: Question
 ) -> Inspection:
-    """Return what was seen in a text.
+    """Return the inspection of a text.
 
     Args:
-        reading: the text, recorded.
-        model: that read it.
-        tokenizer: its vocabulary.
-        kind: how its tokens look at each other, from ``page.kinds``.
-        question: which layer and head, and how much.
+        reading: the text and the recorded attention.
+        model: the model that read it.
+        tokenizer: its tokenizer.
+        kind: kind of self-attention, from ``page.kinds``.
+        request: layer, head and extent of the inspection.
     """
-    asked = question.asked
+    asked = request.asked
 
     @cache
     def explored() -> SequenceExploration:

@@ -1,4 +1,4 @@
-"""From a recipe to a trained run folder."""
+"""Training of a recipe in a run folder."""
 
 import time
 import warnings
@@ -24,32 +24,32 @@ from multihead.workflows.tasks import Ready, ready
 
 
 class Observer(TrainingObserver, Protocol):
-    """Who is told how it goes, from the corpus on."""
+    """Receives progress events of data preparation and training."""
 
-    def preparing(self, stage: str, done: int, total: int | None) -> None:
-        """Say how far the preparation of the corpus has come."""
+    def on_preparation(self, stage: str, done: int, total: int | None) -> None:
+        """Called with the progress of data preparation."""
         ...
 
-    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
-        """The data is ready: what there is to tell of it, a line each, and how much an epoch has of it."""
+    def on_data(self, summary: Sequence[str], tokens_per_epoch: int) -> None:
+        """Called when the data is ready, with its description in lines and the size of an epoch."""
         ...
 
-    def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
-        """The first update is about to be made, after ``step`` earlier ones."""
+    def on_start(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
+        """Called before the first update; ``step`` updates were made in earlier starts."""
         ...
 
 
 def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: Path | None = None) -> Outcome:
-    """Train, or go on training, the recipe's model in a run folder.
+    """Train the recipe's model in a run folder, or resume its training.
 
     Args:
         recipe: all settings.
-        folder: the run folder; new, or one that this recipe was started in before.
-        observer: who is told.
-        init: the run whose model and vocabulary to begin with (fine-tuning).
+        folder: the run folder; a new one, or one in which this recipe was started before.
+        observer: receives progress events.
+        init: a run whose weights and vocabulary to start from (fine-tuning).
 
     Raises:
-        UserError: bad data, bad settings, a run folder with other settings or other data in it.
+        UserError: bad data; bad settings; a run folder with other settings or data.
     """
     check_place(folder)
     settings = recipe.training
@@ -58,11 +58,11 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     device = hardware.pick_device(settings.device)
     if Run.exists(folder):
         refuse_at_once(Run.open(folder).recipe, recipe, place=str(folder))
-    products = hardware.format_in_training(settings.precision, device)
+    precision = hardware.training_precision(settings.precision, device)
     beginning = Run.open(init) if init else None
-    made = ready(recipe, device, progress=observer.preparing, beginning=beginning)
-    observer.prepared(made.told, made.tokens_an_epoch)
-    with _opened(folder, made, products) as run:
+    made = ready(recipe, device, progress=observer.on_preparation, beginning=beginning)
+    observer.on_data(made.told, made.tokens_an_epoch)
+    with _opened(folder, made, precision) as run:
         recipe = run.recipe
         model = new_model(recipe, device, beginning)
         training = Training(
@@ -70,46 +70,46 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             model=model,
             stream=made.stream,
             validate=made.validate,
-            observer=_Drawing(run, observer, size_of(model)),
+            observer=_ReportingObserver(run, observer, size_of(model)),
             settings=recipe.training,
             validation=recipe.validation,
             d_model=getattr(recipe.model, "d_model", 1),
             device=device,
         )
         if beginning and not training.progress.step:
-            training.save()  # so that the same run goes on from these weights, whatever it is started with
-        observer.begins(recipe, model, device, training.progress.step)
+            training.save()  # so that the run resumes from these weights even without --init
+        observer.on_start(recipe, model, device, training.progress.step)
         outcome = training.fit()
-        draw(run, size_of(model), made.look if outcome.how == "finished" else None)
+        write_reports(run, size_of(model), made.look if outcome.how == "finished" else None)
         return outcome
 
 
 def default_folder(recipe: Recipe[Settings]) -> Path:
-    """Return the run folder of a recipe for which none was named; other settings have another."""
+    """Return the default run folder of a recipe; its name contains a hash of the settings."""
     return Path("runs") / f"{recipe.name}-{recipe_hash(recipe)}"
 
 
 def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | None = None) -> nn.Module:
-    """Return the recipe's model as training finds it: initialised from the seed, or from another run.
+    """Return the recipe's model, initialised from the seed or from another run.
 
     Raises:
-        UserError: the other run's model has other sizes.
+        UserError: the other run's weights have other shapes.
     """
     with randomness.at(recipe.training.seed, "initialise"):
         model: nn.Module = models.load(recipe.kind).Model(recipe.model)
     if beginning:
         trained = beginning.load_model().state_dict()
-        # A model may say which of another's weights it takes, and begin with its own besides.
+        # A model may accept a part of another model's weights and keep its own for the rest.
         if hasattr(model, "taken_from"):
             trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
         there, here = (_shapes(weights) for weights in (trained, model.state_dict()))
         if there != here:
             name = next(name for name in {**there, **here} if there.get(name) != here.get(name))
-            other = f"{name}: {there.get(name, 'nothing')}, here {here.get(name, 'nothing')}"
+            shapes = f"{name}: {there.get(name, 'missing')}, here {here.get(name, 'missing')}"
             raise UserError(
-                f"its model has other sizes than this recipe's ({other})",
+                f"its weights do not fit this recipe's model ({shapes})",
                 place=str(beginning.folder),
-                remedy="Give the same [model] settings, or no recipe: the run's own are then taken.",
+                remedy="Use the same [model] settings, or leave the recipe out to take the run's own.",
             )
         model.load_state_dict(trained)
     return model.to(device)
@@ -119,20 +119,18 @@ def _shapes(weights: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(weight.shape) for name, weight in weights.items()}
 
 
-def _opened(folder: Path, made: Ready, products: str) -> Run:
-    """Return the run folder, locked: made now, or found with the same settings and the same data."""
+def _opened(folder: Path, made: Ready, precision: str) -> Run:
+    """Return the locked run folder: a new one, or an existing one with the same settings and data."""
     if not Run.exists(folder):
         data = {"files": file_hashes(made.files), "fingerprint": made.fingerprint, **made.data}
-        found = environment(data, products=products)
+        found = environment(data, products=precision)
         return Run.create(folder, with_horizon(made.recipe), made.tokenizers, found)
     run = Run.open(folder).lock()
     try:
         recipe = resumed(run.recipe, made.recipe, place=str(folder))
         if run.environment["data"].get("fingerprint") != made.fingerprint:
-            fact = (
-                "this run was started with other data (the files' contents, or how they are prepared, differ)"
-            )
-            remedy = "Bring the old files back, or give another --run folder."
+            fact = "this run was started with other data: file contents or preparation settings differ"
+            remedy = "Restore the old files, or choose another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
         run.write_recipe(recipe)
     except BaseException:
@@ -142,7 +140,7 @@ def _opened(folder: Path, made: Ready, products: str) -> Run:
 
 
 def size_of(model: nn.Module) -> int:
-    """Return how many parameters a model has, shared ones counted once."""
+    """Return the number of a model's parameters; shared ones count once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -152,9 +150,9 @@ def draw(
     """Write curves.svg and report.html of a run; where that fails, say so: they are not worth a training.
 
     Args:
-        run: locked.
-        parameters: of the model.
-        look: shows where the trained model looks, see ``Ready``.
+        run: the run, locked.
+        parameters: number of the model's parameters.
+        look: returns attention maps of sample sentences, see ``Ready``; None: no maps.
     """
     try:
         draw_curves(run.metrics(), run.folder / "curves.svg")
@@ -165,27 +163,27 @@ def draw(
         warnings.warn(f"{run.folder}: {fact}", stacklevel=2)
 
 
-DRAWN = 10
-"""Drawing takes at most this part of the time: one tenth."""
+REPORT_INTERVAL = 10
+"""Reports are redrawn after at least this many times as long as drawing took: at most a tenth of the time."""
 
 
-class _Drawing:
-    """Redraws the curves and the report at validations, now and then, and tells the other observer."""
+class _ReportingObserver:
+    """Redraws curves and report at validations, not too often, and passes events on to another observer."""
 
     def __init__(self, run: Run, observer: TrainingObserver, parameters: int) -> None:
         self.run, self.observer, self.parameters = run, observer, parameters
         self._next = 0.0
 
-    def stepped(self, step: int) -> None:
-        self.observer.stepped(step)
+    def on_step(self, step: int) -> None:
+        self.observer.on_step(step)
 
-    def updated(self, event: dict[str, Any]) -> None:
-        self.observer.updated(event)
+    def on_log(self, event: dict[str, Any]) -> None:
+        self.observer.on_log(event)
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         began = time.monotonic()
         if began >= self._next:
-            draw(self.run, self.parameters)
+            write_reports(self.run, self.parameters)
             ended = time.monotonic()
-            self._next = ended + DRAWN * (ended - began)
-        self.observer.validated(event, samples)
+            self._next = ended + REPORT_INTERVAL * (ended - began)
+        self.observer.on_validation(event, samples)

@@ -8,7 +8,7 @@ import torch
 from multihead.attention_maps import sentence
 from multihead.attention_maps.calls import evaluating
 from multihead.generation import Translator
-from multihead.generation.batching import Asked, to_source
+from multihead.generation.batching import SourceLine, collate_sources
 from multihead.generation.searching import search
 from multihead.inspect import figures
 from multihead.inspect.page import packing
@@ -67,8 +67,8 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
     """
     s, target = translator.settings, translator.target_tokenizer
     ids = translator.source_tokenizer.encode(text)
-    source = to_source(
-        [Asked(text, ids, (), 0)],
+    source = collate_sources(
+        [SourceLine(text, ids, (), 0)],
         pad_id=translator.source_tokenizer.pad_id,
         eos_id=translator.source_tokenizer.eos_id,
     )

@@ -83,6 +83,9 @@ class TokenizerSettings(Settings):
     """Maximum number of pairs to train the tokenizer on, sampled evenly from the corpus."""
     split_digits: bool = False
     """Make every digit a token of its own."""
+    symbols: tuple[str, ...] = ()
+    """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
+    term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
     file: str = ""
     """A tokenizer.json to use instead of training one (source side, or both sides if joint)."""
     target_file: str = ""

@@ -1,13 +1,13 @@
-"""Weights made elsewhere: what each file's model is called there, and how its weights become ours.
+"""Converters for models of the Hugging Face transformers library, one module per model type.
 
-A file is named after ``model_type`` in a config.json as the transformers library writes it. It has
+A module is named after the ``model_type`` in config.json. It has
 
-- ``KIND``: our model;
-- ``FILES``: what it reads besides config.json and the weights, as far as it is there;
-- ``settings(folder)``: keys of our recipe that follow from the folder; texts would be read as if typed;
-- ``weights(theirs, folder)``: our weights by name. ``KeyError`` where one of theirs is missing;
-- ``lacks(theirs)``: what a part of the model that is not there is called, "" where nothing is missing;
-- ``tokenizers(folder)``: what goes into the run folder.
+- ``KIND``: our model kind;
+- ``FILES``: files it reads besides config.json and the weights, where they exist;
+- ``settings(folder)``: recipe settings by dotted key; strings are parsed as on the command line;
+- ``weights(theirs, folder)``: our weights by name, from theirs; raises ``KeyError`` where one is missing;
+- ``missing(theirs)``: name of a part of our model that the weights lack; "" where nothing is missing;
+- ``tokenizers(folder)``: the run's tokenizers.
 
-What several of them need is in ``_folder`` and ``_parts``.
+``_folder`` and ``_parts`` hold their common code.
 """

@@ -1,4 +1,4 @@
-"""A folder as the transformers library writes it: its config.json, and the other files as they are wanted."""
+"""A model folder in the format of the transformers library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 
 @dataclass(frozen=True)
 class Folder:
-    """A local folder.
+    """A local model folder.
 
     Attributes:
-        path: where it is.
+        path: its path.
         config: the content of its config.json.
     """
 
@@ -26,48 +26,48 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path) -> "Folder":
-        """Return the folder. Raises ``UserError`` where it, or its config.json, is missing or no JSON."""
+        """Open a folder. Raises ``UserError`` where it or its config.json is missing or malformed."""
         if not path.is_dir():
-            raise UserError("no such folder", place=str(path), remedy="Name a folder on this machine.")
+            raise UserError("no such folder", place=str(path), remedy="Name a local folder.")
         return cls(path, read_json(path / CONFIG))
 
     def has(self, name: str) -> bool:
-        """Tell whether a file is there."""
+        """Return True if the folder has this file."""
         return (self.path / name).is_file()
 
     def json(self, name: str) -> dict[str, Any]:
-        """Return the content of another file. Raises ``UserError`` where it is missing or no JSON object."""
+        """Return the content of a JSON file. Raises ``UserError`` where it is missing or no JSON object."""
         return read_json(self.path / name)
 
     def refuse(self, fact: str, *, name: str = CONFIG, remedy: str | None = None) -> UserError:
-        """Return the error that one of its files cannot be used as it is."""
+        """Return the error that one of its files is not supported."""
         return UserError(fact, place=str(self.path / name), remedy=remedy)
 
-    def insist(self, **wanted: object) -> None:
-        """Refuse a config.json that says something else of these keys; what it leaves out is as wanted."""
-        for key, value in wanted.items():
+    def require(self, **supported: object) -> None:
+        """Raise ``UserError`` where config.json has another value of a key. A missing key is accepted."""
+        for key, value in supported.items():
             if (found := self.config.get(key, value)) != value:
-                raise self.refuse(f"{key} = {found}, but a model here can only have {value}")
+                raise self.refuse(f"{key} = {found} is not supported, only {value}")
 
     def activation(self, key: str, default: str, known: Mapping[str, str]) -> str:
-        """Return our name of the activation that config.json names at a key; refuse one that is not known."""
+        """Return our name of the activation function under a key. Raises ``UserError`` for an unknown one."""
         name = self.config.get(key, default)
         if name not in known:
-            raise self.refuse(f'{key} "{name}" is not known here ({", ".join(known)} are)')
+            raise self.refuse(f'{key} "{name}" is not supported; supported are {", ".join(known)}')
         return known[name]
 
     def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer of tokenizer.json.
+        """Return the tokenizer in tokenizer.json.
 
         Raises:
-            UserError: there is none; it cannot be read.
+            UserError: the file is missing, or cannot be read.
         """
         if not self.has(TOKENIZER):
-            remedy = "Have it written: AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)."
+            remedy = "Write it with AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)."
             raise UserError(f"there is no {TOKENIZER}", place=str(self.path), remedy=remedy)
         return Tokenizer.load(self.path / TOKENIZER)
 
 
 def one_tokenizer(folder: Folder) -> tuple[Tokenizer, ...]:
-    """Return the tokenizer of a model that has one; raises as ``Folder.tokenizer``."""
+    """Return the tokenizer of a model with a single one; raises as ``Folder.tokenizer``."""
     return (folder.tokenizer(),)

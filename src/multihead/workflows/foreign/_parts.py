@@ -1,4 +1,4 @@
-"""Weights renamed: a module's matrix and bias, layer by layer."""
+"""Renaming of weights: a module's matrix and bias, layer by layer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -7,19 +7,19 @@ from torch import Tensor
 
 KINDS = ("weight", "bias")
 GELUS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
-"""Activations by the library's names, as ours."""
+"""Our names of activation functions, by the library's names."""
 
 
 def without(prefix: str, theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return weights by names without a prefix: a model with its heads writes it, one without does not."""
+    """Return the weights with a prefix removed from their names. Only models with a head have the prefix."""
     return {name.removeprefix(prefix): weight for name, weight in theirs.items()}
 
 
 def layers(theirs: Iterable[str], prefix: str) -> range:
-    """Return the numbers of the layers whose weights' names begin with a prefix, as ``"h."`` in ``"h.3.w"``.
+    """Return the layer numbers in weight names with a prefix, as ``"h."`` in ``"h.3.w"``.
 
     Raises:
-        KeyError: there is no such name.
+        KeyError: no name has the prefix.
     """
     found = [name.removeprefix(prefix).partition(".")[0] for name in theirs if name.startswith(prefix)]
     if not found:
@@ -30,16 +30,16 @@ def layers(theirs: Iterable[str], prefix: str) -> range:
 def renamed(
     theirs: Mapping[str, Tensor], parts: Mapping[str, str], *, ours: str = "", theirs_at: str = ""
 ) -> dict[str, Tensor]:
-    """Return matrix and bias of some modules by our names.
+    """Return matrix and bias of modules by our names.
 
     Args:
-        theirs: all weights.
-        parts: our name of each module, and theirs.
-        ours: stands before our names.
-        theirs_at: stands before theirs.
+        theirs: all weights by their names.
+        parts: their name of each module, by our name.
+        ours: prefix of our names.
+        theirs_at: prefix of their names.
 
     Raises:
-        KeyError: one is missing.
+        KeyError: a weight is missing.
     """
     return {
         f"{ours}{our}.{kind}": theirs[f"{theirs_at}{their}.{kind}"]
@@ -49,7 +49,7 @@ def renamed(
 
 
 def or_zeros(theirs: Mapping[str, Tensor], their: str, our: str, shape: tuple[int, int]) -> dict[str, Tensor]:
-    """Return matrix (out, in) and bias of a module by our name; zeros where it is not there."""
+    """Return matrix (out, in) and bias of a module by our name; zeros where the module is missing."""
     sizes: Iterator[tuple[int, ...]] = iter((shape, shape[:1]))
     return {
         f"{our}.{kind}": theirs.get(f"{their}.{kind}", torch.zeros(size))

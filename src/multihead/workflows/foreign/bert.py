@@ -1,4 +1,4 @@
-"""BERT as the transformers library stores it (with its two heads, or the encoder alone)."""
+"""Import of BERT, with its two heads or the encoder alone."""
 
 from collections.abc import Mapping
 
@@ -25,13 +25,13 @@ PARTS = {
 
 
 def settings(folder: Folder) -> dict[str, object]:
-    """Return the keys that follow from config.json.
+    """Return the settings that follow from config.json.
 
     Raises:
-        UserError: something that this model does not have.
+        UserError: an unsupported setting.
         KeyError: a size is missing.
     """
-    folder.insist(position_embedding_type="absolute")
+    folder.require(position_embedding_type="absolute")
     config = folder.config
     return {
         "model.vocab_size": config["vocab_size"],
@@ -48,7 +48,7 @@ def settings(folder: Folder) -> dict[str, object]:
 
 
 def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
-    """Return our weights, by name; a head that is not there, or a pooler, is made of zeros."""
+    """Return our weights by name; zeros for a missing head or pooler."""
     given = without(PREFIX, theirs)
     V, d = given["embeddings.word_embeddings.weight"].shape
     ours = {
@@ -68,9 +68,9 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     return ours
 
 
-def lacks(theirs: Mapping[str, Tensor]) -> str:
-    """What fills gaps, of a folder with the encoder alone."""
-    return "" if any(name.startswith(HEAD) for name in theirs) else "head that fills gaps"
+def missing(theirs: Mapping[str, Tensor]) -> str:
+    """Return the masked-language-model head if the folder has the encoder alone."""
+    return "" if any(name.startswith(HEAD) for name in theirs) else "masked-language-model head"
 
 
 tokenizers = one_tokenizer

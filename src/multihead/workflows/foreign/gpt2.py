@@ -1,4 +1,4 @@
-"""GPT-2 as the transformers library stores it."""
+"""Import of GPT-2."""
 
 from collections.abc import Mapping
 
@@ -18,13 +18,13 @@ PRODUCTS = {
 
 
 def settings(folder: Folder) -> dict[str, object]:
-    """Return the keys that follow from config.json.
+    """Return the settings that follow from config.json.
 
     Raises:
-        UserError: something that this model does not have.
+        UserError: an unsupported setting.
         KeyError: a size is missing.
     """
-    folder.insist(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, layer_norm_epsilon=1e-5)
+    folder.require(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, layer_norm_epsilon=1e-5)
     config = folder.config
     return {
         "model.vocab_size": config["vocab_size"],
@@ -40,7 +40,7 @@ def settings(folder: Folder) -> dict[str, object]:
 
 
 def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
-    """Return our weights, by name. Their matrices are (in, out), with queries, keys and values in one."""
+    """Return our weights by name. Theirs are (in, out), with query, key and value matrices in one."""
     given = without("transformer.", theirs)
     ours = {"embedding.weight": given["wte.weight"], "positions.weight": given["wpe.weight"]}
     ours |= renamed(given, {"stack.norm": "ln_f"})
@@ -56,8 +56,8 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     return ours
 
 
-def lacks(theirs: Mapping[str, Tensor]) -> str:
-    """Nothing: its output layer is its embeddings."""
+def missing(theirs: Mapping[str, Tensor]) -> str:
+    """Return "": nothing can be missing, since the output layer is tied to the embedding."""
     return ""
 
 

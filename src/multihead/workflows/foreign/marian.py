@@ -1,4 +1,4 @@
-"""Marian's translators (Junczys-Dowmunt et al. 2018) as the transformers library stores them, "MarianMT"."""
+"""Import of MarianMT translators (Junczys-Dowmunt et al. 2018)."""
 
 from collections.abc import Mapping
 
@@ -13,11 +13,11 @@ from multihead.workflows.foreign._folder import TOKENIZER, Folder
 from multihead.workflows.foreign._parts import layers, renamed
 
 KIND = "transformer"
-SOURCE, TARGET, NUMBERS, GENERATION = "source.spm", "target.spm", "vocab.json", "generation_config.json"
-FILES = (TOKENIZER, SOURCE, TARGET, NUMBERS, GENERATION)
+SOURCE, TARGET, VOCABULARY, GENERATION = "source.spm", "target.spm", "vocab.json", "generation_config.json"
+FILES = (TOKENIZER, SOURCE, TARGET, VOCABULARY, GENERATION)
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 SAME = {"encoder_ffn_dim": "decoder_ffn_dim", "encoder_attention_heads": "decoder_attention_heads"}
-"""Sizes that are told for encoder and decoder, and are one here."""
+"""Sizes that must be the same in encoder and decoder."""
 SELF = {
     "self_attention.w_q": "self_attn.q_proj",
     "self_attention.w_k": "self_attn.k_proj",
@@ -38,19 +38,19 @@ DECODER = {
     "around_cross.norm": "encoder_attn_layer_norm",
 }
 WRITES = ("w_o", "w_2", "norm")
-"""Parts whose output is of the residual stream; the others' input is."""
+"""Parts that write to the residual stream; the others read from it."""
 
 
 def settings(folder: Folder) -> dict[str, object]:
-    """Return the keys that follow from config.json.
+    """Return the settings that follow from config.json.
 
     Raises:
-        UserError: something that this model does not have.
+        UserError: an unsupported setting.
         KeyError: a size is missing.
     """
     config = folder.config
-    # Keys of earlier versions of the library among them.
-    folder.insist(
+    # Includes keys of earlier versions of the library.
+    folder.require(
         share_encoder_decoder_embeddings=True,
         tie_word_embeddings=True,
         static_position_embeddings=True,
@@ -59,12 +59,14 @@ def settings(folder: Folder) -> dict[str, object]:
         add_final_layer_norm=False,
     )
     if not config.get("scale_embedding", False):
-        raise folder.refuse("scale_embedding = False, but embeddings here are multiplied by sqrt(d_model)")
+        raise folder.refuse("scale_embedding = False is not supported, only True")
     for one, other in SAME.items():
         if config[one] != config[other]:
-            raise folder.refuse(f"{one} = {config[one]} and {other} = {config[other]}, but here they are one")
+            raise folder.refuse(
+                f"{one} = {config[one]} and {other} = {config[other]}, but they must be equal"
+            )
     if config["d_model"] % 2:
-        raise folder.refuse(f"d_model = {config['d_model']} is odd")
+        raise folder.refuse(f"d_model = {config['d_model']} must be even")
     generation = folder.json(GENERATION) if folder.has(GENERATION) else config
     beam = generation.get("num_beams")
     return {
@@ -85,10 +87,10 @@ def settings(folder: Folder) -> dict[str, object]:
 
 
 def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
-    """Return our weights, by name.
+    """Return our weights by name.
 
-    Their sinusoids stand in halves, sines then cosines, with the paper's wavelengths; ours alternate. So the
-    residual stream's dimensions are put in another order, throughout: the same function.
+    Their positional encoding has all sines before all cosines, while ours alternates them as in the paper. So
+    the dimensions of the residual stream are permuted in all weights, which leaves the function unchanged.
     """
     shared_Vd = theirs["model.shared.weight"]
     d = shared_Vd.shape[1]
@@ -112,28 +114,28 @@ def _ordered(name: str, weight: Tensor, order_d: Tensor) -> Tensor:
     return weight[:, order_d] if kind == "weight" else weight
 
 
-def lacks(theirs: Mapping[str, Tensor]) -> str:
-    """Nothing: its output layer is its embeddings."""
+def missing(theirs: Mapping[str, Tensor]) -> str:
+    """Return "": nothing can be missing, since the output layer is tied to the embedding."""
     return ""
 
 
 def tokenizers(folder: Folder) -> tuple[Tokenizer, ...]:
-    """Return the tokenizers of source and target: of the .spm files, else tokenizer.json for both.
+    """Return the source and target tokenizers: from the .spm files, else tokenizer.json for both.
 
     Raises:
-        UserError: there are none; they cannot be had here; their symbols are not those of config.json.
+        UserError: there are none; they are not supported; their special symbols differ from config.json.
     """
-    if all(map(folder.has, (SOURCE, TARGET, NUMBERS))):
-        numbers = folder.json(NUMBERS)
+    if all(map(folder.has, (SOURCE, TARGET, VOCABULARY))):
+        numbers = folder.json(VOCABULARY)
         files = [folder.path / name for name in (SOURCE, TARGET)]
         found = tuple(from_sentencepiece(disk.content(file), numbers, place=str(file)) for file in files)
     elif folder.has(TOKENIZER):
         found = (folder.tokenizer(),) * 2
     else:
         raise UserError(
-            f"there are neither {SOURCE}, {TARGET} and {NUMBERS} nor a {TOKENIZER}",
+            f"there are neither {SOURCE}, {TARGET} and {VOCABULARY} nor a {TOKENIZER}",
             place=str(folder.path),
-            remedy="Have them written: MarianTokenizer.from_pretrained(DIR).save_pretrained(DIR).",
+            remedy="Write them with MarianTokenizer.from_pretrained(DIR).save_pretrained(DIR).",
         )
     for tokenizer in found:
         symbols = {
@@ -143,6 +145,6 @@ def tokenizers(folder: Folder) -> tuple[Tokenizer, ...]:
         }
         for key, number in symbols.items():
             if folder.config.get(key) != number:
-                fact = f"{key} = {folder.config.get(key)}, but by its tokenizer it is {number}"
-                raise folder.refuse(fact, remedy="Are all files of one model?")
+                fact = f"{key} = {folder.config.get(key)}, but {number} in the tokenizer"
+                raise folder.refuse(fact, remedy="Check that all files belong to one model.")
     return found

@@ -1,4 +1,4 @@
-"""The Vision Transformer as the transformers library stores it (with a classifier, or the encoder alone)."""
+"""Import of the Vision Transformer, with a classifier or the encoder alone."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -30,22 +30,22 @@ PARTS = {
 
 
 def settings(folder: Folder) -> dict[str, object]:
-    """Return the keys that follow from config.json.
+    """Return the settings that follow from config.json.
 
     Raises:
-        UserError: something that this model does not have; pictures prepared in another size than it reads.
+        UserError: an unsupported setting; a preprocessor with another picture size.
         KeyError: a size is missing.
     """
-    folder.insist(hidden_act="gelu", qkv_bias=True)
+    folder.require(hidden_act="gelu", qkv_bias=True)
     config = folder.config
     channels = config.get("num_channels", 3)
     if channels not in CHANNELS:
-        raise folder.refuse(f"num_channels = {channels}, but pictures here have 1 or 3 channels")
+        raise folder.refuse(f"num_channels = {channels} is not supported, only 1 and 3")
     size, patch = (_square(folder, key) for key in ("image_size", "patch_size"))
     if (prepared := _prepared_size(folder)) not in (None, (size, size)):
-        told = " x ".join(map(str, prepared or ()))
-        fact = f"pictures are brought to {told}, but the model reads {size} x {size}"
-        raise folder.refuse(fact, name=PROCESSOR, remedy=f"Correct its size, or remove {PROCESSOR}.")
+        resized = " x ".join(map(str, prepared or ()))
+        fact = f"pictures are resized to {resized}, but the model reads {size} x {size}"
+        raise folder.refuse(fact, name=PROCESSOR, remedy=f"Correct the size, or remove {PROCESSOR}.")
     names = class_names(config)
     return {
         "data.picture_size": size,
@@ -66,22 +66,22 @@ def settings(folder: Folder) -> dict[str, object]:
 
 
 def class_names(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the classes' names by number; of those that several classes have, each with its number.
+    """Return the class names in order; a number is added to names that several classes share.
 
-    Where none are told there are two, as the library has it.
+    Without names there are two classes, as in the library.
     """
-    told = config.get("id2label") or {number: f"LABEL_{number}" for number in range(2)}
-    by_number = {int(number): str(name) for number, name in told.items()}
+    labels = config.get("id2label") or {number: f"LABEL_{number}" for number in range(2)}
+    by_number = {int(number): str(name) for number, name in labels.items()}
     names = [by_number[number] for number in range(len(by_number))]
     counts = Counter(names)
     return tuple(name if counts[name] == 1 else f"{name} ({n})" for n, name in enumerate(names))
 
 
 def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
-    """Return our weights, by name; a classifier that is not there is made of zeros.
+    """Return our weights by name; zeros for a missing classifier.
 
-    The class token's position vector is ours already added. Mean and deviation of the pixels, which theirs
-    gets normalised and ours from -1 to 1, are multiplied into the patches' matrix.
+    The class token's position embedding is added to the token. Their model reads normalised pixels, ours
+    pixels from -1 to 1, so mean and standard deviation are folded into the patch projection.
     """
     given = without("vit.", theirs)
     table_Pd = given["embeddings.position_embeddings"][0].float()
@@ -98,18 +98,18 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     return ours
 
 
-def lacks(theirs: Mapping[str, Tensor]) -> str:
-    """The classifier, of a folder with the encoder alone."""
+def missing(theirs: Mapping[str, Tensor]) -> str:
+    """Return the classifier if the folder has the encoder alone."""
     return "" if f"{CLASSIFIER}.weight" in theirs else "classifier"
 
 
 def tokenizers(folder: Folder) -> tuple[Tokenizer, ...]:
-    """None: there is no text."""
+    """Return no tokenizers: the model reads no text."""
     return ()
 
 
 def _patches(weight_dChw: Tensor, bias_d: Tensor, folder: Folder) -> dict[str, Tensor]:
-    """The patches' matrix for pixels x from -1 to 1: theirs are ((x + 1) / 2 - mean) / deviation."""
+    """Return the patch projection for pixels x in [-1, 1]; theirs reads ((x + 1) / 2 - mean) / deviation."""
     mean_C, deviation_C = _normalisation(folder, weight_dChw.shape[1])
     scaled_dChw = weight_dChw.double() / deviation_C[:, None, None]
     shift_d = (scaled_dChw.sum((2, 3)) * (0.5 - mean_C)).sum(1)
@@ -120,26 +120,27 @@ def _patches(weight_dChw: Tensor, bias_d: Tensor, folder: Folder) -> dict[str, T
 
 
 def _normalisation(folder: Folder, channels: int) -> tuple[Tensor, Tensor]:
-    """Return mean and deviation of each channel, (C,), of pixels from 0 to 1."""
-    told = folder.json(PROCESSOR) if folder.has(PROCESSOR) else {}
-    if told.get("do_rescale", True) is not True or abs(told.get("rescale_factor", 1 / 255) - 1 / 255) > 1e-9:
-        raise folder.refuse("pixels are not brought to 0 to 1 first", name=PROCESSOR)
-    if not told.get("do_normalize", True):
+    """Return mean and standard deviation of each channel, (C,) each, for pixels from 0 to 1."""
+    config = folder.json(PROCESSOR) if folder.has(PROCESSOR) else {}
+    factor = config.get("rescale_factor", 1 / 255)
+    if config.get("do_rescale", True) is not True or abs(factor - 1 / 255) > 1e-9:
+        raise folder.refuse("pixels that are not rescaled to 0 to 1 are not supported", name=PROCESSOR)
+    if not config.get("do_normalize", True):
         return torch.zeros(channels, dtype=torch.float64), torch.ones(channels, dtype=torch.float64)
     found = []
     for key in ("image_mean", "image_std"):
-        values = told.get(key) or [0.5] * channels
+        values = config.get(key) or [0.5] * channels
         if len(values) != channels:
-            fact = f"{key} has {len(values)} numbers, but pictures have {channels} channels"
+            fact = f"{key} has {len(values)} numbers, but the model has {channels} channels"
             raise folder.refuse(fact, name=PROCESSOR)
         found.append(torch.tensor(values, dtype=torch.float64))
     return found[0], found[1]
 
 
 def _prepared_size(folder: Folder) -> tuple[int | None, int | None] | None:
-    """Return the height and width that pictures are brought to; None where nothing is said of it."""
-    told = folder.json(PROCESSOR) if folder.has(PROCESSOR) else {}
-    size = told.get("crop_size") if told.get("do_center_crop") else told.get("size")
+    """Return the height and width that the preprocessor resizes pictures to; None where it gives none."""
+    config = folder.json(PROCESSOR) if folder.has(PROCESSOR) else {}
+    size = config.get("crop_size") if config.get("do_center_crop") else config.get("size")
     if isinstance(size, dict):
         size = (
             size.get("height") or size.get("shortest_edge"),
@@ -151,9 +152,9 @@ def _prepared_size(folder: Folder) -> tuple[int | None, int | None] | None:
 
 
 def _square(folder: Folder, key: str) -> int:
-    """Return a height that is the width too, whether it is told once or twice."""
+    """Return the side of a square given as one number or as two."""
     size = folder.config[key]
     height, width = size if isinstance(size, list) else (size, size)
     if height != width:
-        raise folder.refuse(f"{key} is {height} x {width}, but only squares are known here")
+        raise folder.refuse(f"{key} = {height} x {width} is not supported, only squares")
     return int(height)

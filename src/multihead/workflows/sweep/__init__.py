@@ -1,4 +1,4 @@
-"""Sweeps: many trainings that differ in a few settings, and one table of their results."""
+"""Sweeps: training runs that differ in a few settings, and a table of their results."""
 
 from multihead.workflows.sweep.headlines import scores
 from multihead.workflows.sweep.page import to_html

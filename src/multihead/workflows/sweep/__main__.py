@@ -1,4 +1,4 @@
-"""``python -m multihead.workflows.sweep TOML RUN``: one member of a sweep."""
+"""Entry point of a sweep's member process: ``python -m multihead.workflows.sweep TOML RUN``."""
 
 import sys
 
@@ -6,5 +6,5 @@ from multihead.training.interrupt import stop_with_parent
 from multihead.workflows.sweep.member import main
 
 if __name__ == "__main__":
-    stop_with_parent()  # nobody would be left to tell it to
+    stop_with_parent()  # no other process could stop it then
     sys.exit(main(sys.argv[1:]))

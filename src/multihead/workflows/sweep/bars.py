@@ -1,4 +1,4 @@
-"""How far members are from the base, as bars around a line: ours, and below them the reference's."""
+"""Bar chart of the members' differences from the base: our results, and the reference below them."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -8,31 +8,31 @@ from multihead.workflows.sweep.plan import Sweep
 from multihead.workflows.sweep.running import Row
 
 WIDTH, HEIGHT = 150, 22  # in pixels
-CUT = 4
-"""Bars longer than this many times the middle one are cut off, so that the others can be told apart."""
+CLIP = 4
+"""Bars longer than this many times the median are clipped, so that the others remain readable."""
 
 
 class Bars:
-    """Bars of one score, all in one scale. Without a base that is done there are none."""
+    """Bars of one score on a common scale. Without a finished base there are none."""
 
     def __init__(self, score: Score, sweep: Sweep, rows: Sequence[Row]) -> None:
         self.score, self.base = score, base_of(sweep, rows)
-        found = [abs(distance) for row in rows for distance in self._distances(row) if distance]
-        self.longest = min(max(found, default=1.0), CUT * median(found or [1.0]))
-        self.cut = any(distance > self.longest for distance in found)
-        self.reference = any(self._distances(row)[1] for row in rows)
+        lengths = [abs(difference) for row in rows for difference in self._differences(row) if difference]
+        self.longest = min(max(lengths, default=1.0), CLIP * median(lengths or [1.0]))
+        self.clipped = any(length > self.longest for length in lengths)
+        self.reference = any(self._differences(row)[1] for row in rows)
 
     def legend(self) -> str:
-        """Return what the bars mean, as HTML."""
-        cut = "; longer ones are cut off" if self.cut else ""
-        keys = '<span class="key ours"></span>here'
+        """Return the legend as HTML."""
+        clipped = "; longer bars are clipped" if self.clipped else ""
+        keys = '<span class="key ours"></span>this sweep'
         if self.reference:
-            keys += '<span class="key theirs"></span>the reference, from its own base'
-        return f'<p class="legend">Bars reach {self.longest:.1f} to either side{cut}.{keys}</p>\n'
+            keys += '<span class="key theirs"></span>reference, relative to its own base'
+        return f'<p class="legend">The scale is ±{self.longest:.1f}{clipped}.{keys}</p>\n'
 
     def of(self, row: Row) -> str:
-        """Return a member's, as SVG."""
-        ours, theirs = self._distances(row)
+        """Return a member's bars as SVG."""
+        ours, theirs = self._differences(row)
         if ours is None:
             return ""
         return (
@@ -41,13 +41,13 @@ class Bars:
             f'<path class="middle" d="M{WIDTH // 2} 0V{HEIGHT}"/></svg>'
         )
 
-    def _bar(self, distance: float, kind: str, y: int, height: int) -> str:
-        width = min(abs(distance) / self.longest, 1) * WIDTH / 2
-        x = WIDTH / 2 - (width if distance < 0 else 0)
+    def _bar(self, difference: float, kind: str, y: int, height: int) -> str:
+        width = min(abs(difference) / self.longest, 1) * WIDTH / 2
+        x = WIDTH / 2 - (width if difference < 0 else 0)
         return f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"/>'
 
-    def _distances(self, row: Row) -> tuple[float | None, float | None]:
-        """Return how far a member is from the base, and its reference from the base's."""
+    def _differences(self, row: Row) -> tuple[float | None, float | None]:
+        """Return a member's difference from the base, and its reference's from the base's reference."""
         if self.base is None or self.score.of(row) is None:
             return None, None
         metric = self.score.metric

@@ -1,7 +1,7 @@
-"""One training of a sweep, in a process of its own: ``python -m multihead.workflows.sweep TOML RUN``.
+"""One member of a sweep, in its own process: ``python -m multihead.workflows.sweep TOML RUN``.
 
-Trains the recipe in the run folder, or goes on with it, and then measures on the recipe's test sets. The
-result is ``result.json`` in the run folder. Exit codes are those of the command line.
+Trains the recipe in the run folder, or resumes it, evaluates it on the recipe's test sets, and writes
+``result.json`` into the run folder. Exit codes are those of the command line.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ from multihead.workflows.train import train
 
 RESULT = "result.json"
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
-NOT_TESTS = ("recipe", "parameters", "steps", "minutes", "seconds_an_epoch")
-"""What stands in a result beside its test sets."""
+RESERVED = ("recipe", "parameters", "steps", "minutes", "seconds_an_epoch")
+"""Keys of a result that test sets must not use."""
 LENGTHS = (10, 20, 30)
-"""Source words up to which BLEU is told apart."""
+"""Bounds (source words) of BLEU by length."""
 
 
 def result_of(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
-    """Return what was measured of this recipe in a run folder; None: nothing, or of other settings."""
+    """Return the result of this recipe in a run folder; None where there is none with these settings."""
     try:
         found: Any = json.loads((folder / RESULT).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -44,17 +44,17 @@ def result_of(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
 
 
 def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
-    """Train, measure, write the result down and return it; None: interrupted.
+    """Train, evaluate, save the result and return it; None if interrupted.
 
     Raises:
         UserError: see ``workflows.train.train``.
     """
     observer = _Observer()
-    measured = recipe.task == "translation" and recipe.data.tests
-    # Read before anything trains: a file that is missing is told at once.
-    tests = test_sets(recipe.data) if measured else []
-    if taken := next((test.name for test in tests if test.name in NOT_TESTS), None):
-        raise UserError(f'a test set cannot be called "{taken}" in a sweep', place="data.tests")
+    evaluated = recipe.task == "translation" and recipe.data.tests
+    # Read before training, so that a missing file is an error at once.
+    tests = test_sets(recipe.data) if evaluated else []
+    if reserved := next((test.name for test in tests if test.name in RESERVED), None):
+        raise UserError(f'a test set cannot be called "{reserved}" in a sweep', place="data.tests")
     outcome = train(recipe, folder, observer)
     if outcome.how == "interrupted":
         return None
@@ -69,17 +69,17 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
 
 
 def _identity(recipe: Recipe[Settings]) -> str:
-    """What a result depends on: the training, the search, the files as they are now."""
+    """Return a hash of everything a result depends on: training and search settings, file contents."""
     values = recipe.values()
-    measured = {key: value for key, value in values.items() if key.startswith(("search.", "data.tests"))}
+    hashed = {key: value for key, value in values.items() if key.startswith(("search.", "data.tests"))}
     data = {key: value for key, value in values.items() if key.startswith("data.")}
-    measured["files"] = [file_sha256(path) for path in _files(data, Path(recipe.data.dir))]
-    digest = hashlib.sha256(json.dumps(measured, sort_keys=True, default=str).encode()).hexdigest()
+    hashed["files"] = [file_sha256(path) for path in _files(data, Path(recipe.data.dir))]
+    digest = hashlib.sha256(json.dumps(hashed, sort_keys=True, default=str).encode()).hexdigest()
     return f"{recipe_hash(recipe)}-{recipe.training.steps}-{digest[:8]}"
 
 
 def _files(value: Any, folder: Path) -> Iterator[Path]:
-    """Yield the files that settings name."""
+    """Yield the existing files named in settings."""
     if isinstance(value, str) and (folder / value).is_file():
         yield folder / value
     elif isinstance(value, Mapping):
@@ -102,27 +102,27 @@ def _numbers(evaluation: Evaluation) -> dict[str, float]:
 
 
 class _Observer:
-    """Says nothing (metrics.jsonl tells everything) and remembers the sizes."""
+    """Records model and epoch size. Prints nothing, because metrics.jsonl has all metrics."""
 
     def __init__(self) -> None:
-        self.parameters, self.tokens_an_epoch = 0, 0
+        self.parameters, self.tokens_per_epoch = 0, 0
 
-    def preparing(self, stage: str, done: int, total: int | None) -> None:
+    def on_preparation(self, stage: str, done: int, total: int | None) -> None:
         pass
 
-    def prepared(self, told: Sequence[str], tokens_an_epoch: int) -> None:
-        self.tokens_an_epoch = tokens_an_epoch
+    def on_data(self, summary: Sequence[str], tokens_per_epoch: int) -> None:
+        self.tokens_per_epoch = tokens_per_epoch
 
-    def begins(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
+    def on_start(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         pass
 
-    def updated(self, event: dict[str, Any]) -> None:
+    def on_log(self, event: dict[str, Any]) -> None:
         pass
 
-    def validated(self, event: dict[str, Any], samples: str) -> None:
+    def on_validation(self, event: dict[str, Any], samples: str) -> None:
         pass
 
     def numbers(self, outcome: Outcome) -> dict[str, float]:
@@ -131,13 +131,13 @@ class _Observer:
             "parameters": self.parameters,
             "steps": progress.step,
             "minutes": round(progress.seconds / 60, 2),
-            "seconds_an_epoch": round(self.tokens_an_epoch * progress.seconds / max(1, progress.tokens), 2),
+            "seconds_an_epoch": round(self.tokens_per_epoch * progress.seconds / max(1, progress.tokens), 2),
             **{f"valid_{name}": round(value, 4) for name, value in (outcome.metrics or {}).items()},
         }
 
 
 def main(arguments: list[str]) -> int:
-    """Run the member that a recipe's file and a run folder name."""
+    """Run a member; the arguments are its recipe file and its run folder."""
     file, folder = arguments
     try:
         result = run_member(recipes.load(file), Path(folder))

@@ -1,4 +1,4 @@
-"""A sweep's table as an HTML page that needs no other file."""
+"""A sweep's results as a self-contained HTML page."""
 
 from collections.abc import Sequence
 from html import escape
@@ -13,11 +13,11 @@ from multihead.workflows.sweep.table import agreement, cells
 STYLE = Path(__file__).with_name("page.css")
 
 Column = tuple[str, list[str]]
-"""Its heading, and a cell for each member, as HTML."""
+"""Heading, and a cell for each member, as HTML."""
 
 
 def to_html(sweep: Sweep, rows: Sequence[Row]) -> str:
-    """Return the page: what was changed and what came of it, then every number there is."""
+    """Return the page: changed settings and main scores, then all numbers."""
     sentences = "".join(f"<p>{escape(sentence)}</p>\n" for sentence in agreement(sweep, rows))
     main = scores(rows)[0] if scores(rows) and base_of(sweep, rows) else None
     bars = Bars(main, sweep, rows) if main else None
@@ -34,7 +34,7 @@ def to_html(sweep: Sweep, rows: Sequence[Row]) -> str:
 <h1>{escape(sweep.name)}</h1>
 <p>{escape(sweep.about)}</p>
 {_table(_headlines(sweep, rows, bars), sweep, rows)}{bars.legend() if bars else ""}{sentences}<details>
-<summary>Every number</summary>
+<summary>All numbers</summary>
 {_table(_everything(rows), sweep, rows)}</details>
 </body>
 </html>
@@ -42,20 +42,20 @@ def to_html(sweep: Sweep, rows: Sequence[Row]) -> str:
 
 
 def _headlines(sweep: Sweep, rows: Sequence[Row], bars: Bars | None) -> list[Column]:
-    """What to look at first: the first score, bars, the reference's numbers, then other scores."""
+    """Return the headline columns: changes, first score, bars, reference, other scores, size and time."""
     titles = {score: _heading(score.metric, score.test) for score in scores(rows)}
     titles |= {score: _heading("bleu", f"{words} words") for words, score in by_length(rows).items()}
     ours = [(title, [_number(score.of(row)) for row in rows]) for score, title in titles.items()]
     against: list[Column] = []
     if bars:
         drawn = [f"<td>{bars.of(row)}</td>" for row in rows]
-        against = [(_heading(bars.score.metric, f"against {sweep.base}"), drawn)]
+        against = [(_heading(bars.score.metric, f"difference from {sweep.base}"), drawn)]
     theirs = [
         (_heading(name, "reference"), [_number(row.member.reference.get(name)) for row in rows])
         for name in dict.fromkeys(name for row in rows for name in row.member.reference)
     ]
     return [
-        ("what differs", [_differs(row, sweep) for row in rows]),
+        ("changes", [_changes(row, sweep) for row in rows]),
         *ours[:1],
         *against,
         *theirs,
@@ -66,9 +66,9 @@ def _headlines(sweep: Sweep, rows: Sequence[Row], bars: Bars | None) -> list[Col
 
 
 def _everything(rows: Sequence[Row]) -> list[Column]:
-    told = cells(rows)
-    names = list(told[0])[1:] if told else []
-    return [(_heading(name), [_cell(one[name]) for one in told]) for name in names]
+    table = cells(rows)
+    names = list(table[0])[1:] if table else []
+    return [(_heading(name), [_cell(line[name]) for line in table]) for name in names]
 
 
 def _table(columns: Sequence[Column], sweep: Sweep, rows: Sequence[Row]) -> str:
@@ -89,12 +89,12 @@ def _member(row: Row) -> str:
     return f'<th scope="row">{escape(row.member.name)}{state}</th>'
 
 
-def _differs(row: Row, sweep: Sweep) -> str:
-    told = [
+def _changes(row: Row, sweep: Sweep) -> str:
+    settings = [
         f"{key.rpartition('.')[2]}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{_value(value)}"
         for key, value in changes(row, sweep).items()
     ]
-    return f'<td class="changed">{escape(row.error or ", ".join(told))}</td>'
+    return f'<td class="changed">{escape(row.error or ", ".join(settings))}</td>'
 
 
 def _value(value: object) -> str:

@@ -1,21 +1,21 @@
-"""A sweep's file: a recipe, and a list or a grid of what is changed.
+"""Sweep files: a recipe, and a list or a grid of changes.
 
-# What the sweep is about.
-recipe = "multi30k-de-en"            # of all members that name none
-base = "h8,seed=1"                   # the member that the others are compared with
+# A sentence about the sweep.
+recipe = "multi30k-de-en"            # recipe of members that name none
+base = "h8,seed=1"                   # the baseline member
 
-[set]                                # for all members
+[set]                                # settings of all members
 training.steps = 2000
 
 [[members]]
 name = "h8"
-reference = { bleu = 25.8 }          # somebody's results, shown beside ours
+reference = { bleu = 25.8 }          # published results, shown next to ours
 
 [[members]]
 name = "h1"
 model.num_heads = 1
 
-[grid]                               # every member, with every combination
+[grid]                               # every member with every combination
 training.seed = [1, 2]
 """
 
@@ -34,18 +34,21 @@ from multihead.recipes import first_comment
 from multihead.recipes import sweeps as builtin
 from multihead.settings import Settings
 
-TOP, OF_MEMBER = ("name", "recipe", "base", "set", "members", "grid"), ("name", "recipe", "reference")
+SWEEP_KEYS, MEMBER_KEYS = (
+    ("name", "recipe", "base", "set", "members", "grid"),
+    ("name", "recipe", "reference"),
+)
 
 
 @dataclass(frozen=True)
 class Member:
-    """One training of a sweep.
+    """One training run of a sweep.
 
     Attributes:
-        name: its run folder's.
-        recipe: every setting.
-        changed: what the sweep's file says of it, by dotted key.
-        reference: somebody's results, by the name of the score.
+        name: name of the member and of its run folder.
+        recipe: its complete recipe.
+        changed: the settings that the sweep file gives for it, by dotted key.
+        reference: published results, by metric.
     """
 
     name: str
@@ -56,13 +59,13 @@ class Member:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Trainings that belong together.
+    """A set of related training runs.
 
     Attributes:
-        name: of the folder that holds their runs.
-        about: the comment that its file begins with.
-        base: the member that the others are compared with, "" for none.
-        members: in the order of the file.
+        name: name of the sweep and of the folder with its runs.
+        about: the comment at the top of its file.
+        base: the baseline member; "" for none.
+        members: the members in the order of the file.
     """
 
     name: str
@@ -72,14 +75,14 @@ class Sweep:
 
 
 def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sweep:
-    """Return a built-in sweep, or the one in a TOML file, with all its recipes checked.
+    """Return a built-in sweep, or the sweep in a TOML file, with all its recipes checked.
 
     Args:
-        name_or_path: what to read.
-        overrides: settings of all members, by dotted key; they go before the file's.
+        name_or_path: name of a built-in sweep, or path of a TOML file.
+        overrides: settings of all members by dotted key; they take precedence over the file.
 
     Raises:
-        UserError: no such sweep; not TOML; an unknown key; a recipe that is wrong: nothing is trained then.
+        UserError: no such sweep; not TOML; an unknown key; an invalid recipe.
     """
     path = _find(name_or_path)
     try:
@@ -87,17 +90,17 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
         given = tomllib.loads(text)
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
-    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number with thousands of digits
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
-    _check_keys(given, TOP, str(path))
+    _check_keys(given, SWEEP_KEYS, str(path))
     members = tuple(_members(given, path, overrides or {}))
     names = [member.name for member in members]
     for name in names:
         if names.count(name) > 1:
-            raise UserError(f'two members are called "{name}"', place=str(path))
-    base = _word(given, "base", str(path))
+            raise UserError(f'two members are named "{name}"', place=str(path))
+    base = _string(given, "base", str(path))
     if base and base not in names:
-        raise UserError(f'base = "{base}", but no member is called so', place=str(path))
+        raise UserError(f'base = "{base}", but no member has this name', place=str(path))
     return Sweep(str(given.get("name", path.stem)), first_comment(text), base, members)
 
 
@@ -106,10 +109,10 @@ def _find(name: str) -> Path:
         return Path(name)
     if name not in builtin.names():
         if Path(name).is_file():
-            raise UserError("no TOML file: its name does not end in .toml", place=name)
+            raise UserError("not a TOML file: its name does not end in .toml", place=name)
         raise UserError(
             f'there is no sweep "{name}"',
-            remedy=f"Name a TOML file, or one of the built-in ones: {', '.join(builtin.names())}.",
+            remedy=f"Name a TOML file, or a built-in sweep: {', '.join(builtin.names())}.",
         )
     return builtin.path(name)
 
@@ -123,21 +126,21 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
         grid[key] = values
     listed = given.get("members", [{}])
     if not (isinstance(listed, list) and all(isinstance(member, dict) for member in listed)):
-        raise UserError("members are written [[members]]", place=str(path))
+        raise UserError("members must be written as [[members]]", place=str(path))
     if not listed:
-        raise UserError("there are no members", place=str(path), remedy="Write [[members]], or a [grid].")
+        raise UserError("there are no members", place=str(path), remedy="Add [[members]] or a [grid].")
     for number, member in enumerate(listed, start=1):
         place = f"{path}: member {member.get('name', number)}"
-        _check_keys(member, (*OF_MEMBER, *SECTION_NAMES), place)
+        _check_keys(member, (*MEMBER_KEYS, *SECTION_NAMES), place)
         own = _flat({key: value for key, value in member.items() if key in SECTION_NAMES}, place)
         for point in product(*grid.values()):
             at = dict(zip(grid, point, strict=True))
             changed = {**for_all, **own, **at}
             if typed := sorted(grid.keys() & overrides.keys()):
-                fact = f"{typed[0]} is what the grid is about"
+                fact = f"the grid already varies {typed[0]}"
                 raise UserError(fact, place=f"--{typed[0]}", remedy="Leave it out, or change the grid.")
-            name = _name(_word(member, "name", place), at, place)
-            chosen = _word(member, "recipe", place) or _word(given, "recipe", str(path))
+            name = _name(_string(member, "name", place), at, place)
+            chosen = _string(member, "recipe", place) or _string(given, "recipe", str(path))
             yield Member(
                 name,
                 _recipe(chosen, name, {**changed, **overrides}, path),
@@ -149,10 +152,10 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
             )
 
 
-def _word(given: Mapping[str, Any], key: str, place: str) -> str:
+def _string(given: Mapping[str, Any], key: str, place: str) -> str:
     value = given.get(key, "")
     if not isinstance(value, str):
-        raise UserError(f"{key} must be a text", place=place, remedy=f'Write {key} = "{value}".')
+        raise UserError(f"{key} must be a string", place=place, remedy=f'Write {key} = "{value}".')
     return value
 
 
@@ -164,7 +167,7 @@ def _table(given: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
 
 
 def _reference(member: Mapping[str, Any], place: str) -> Mapping[str, float]:
-    """Published numbers; refused here, as their first use is after all trainings."""
+    """Return published numbers, checked here because they are first used after all training."""
     found = _table(member, "reference", place)
     for name, number in found.items():
         if isinstance(number, bool) or not isinstance(number, int | float):
@@ -175,7 +178,7 @@ def _reference(member: Mapping[str, Any], place: str) -> Mapping[str, float]:
 def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path) -> Recipe[Settings]:
     place = f"{path}: member {name}"
     if not chosen:
-        raise UserError("it names no recipe, nor does the sweep", place=place)
+        raise UserError("neither the member nor the sweep names a recipe", place=place)
     file = str(path.parent / chosen) if chosen.endswith(".toml") else chosen
     try:
         return recipes.load(file, {"name": name, **overrides})
@@ -188,9 +191,9 @@ def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path)
 def _name(name: str, point: Mapping[str, object], place: str) -> str:
     values = [f"{key.rpartition('.')[2]}={value}" for key, value in point.items()]
     whole = ",".join([*([name] if name else []), *values])
-    remedy = 'Give it a line like name = "wider", of letters and digits.'
+    remedy = 'Name it with letters and digits, as in name = "wider".'
     if not whole or not whole.isprintable() or whole[0] in "./" or "/" in whole:
-        raise UserError(f'its name is "{whole}", which cannot name a folder', place=place, remedy=remedy)
+        raise UserError(f'its name "{whole}" cannot name a folder', place=place, remedy=remedy)
     return whole
 
 
@@ -199,7 +202,7 @@ def _flat(sections: Mapping[str, Any], place: str) -> dict[str, object]:
     _check_keys(sections, SECTION_NAMES, place)
     for section, values in sections.items():
         if not isinstance(values, dict):
-            raise UserError(f"{section} is a section; its keys are written {section}.KEY", place=place)
+            raise UserError(f"{section} is a section; write its keys as {section}.KEY", place=place)
     return {
         f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()
     }
@@ -209,5 +212,5 @@ def _check_keys(given: Mapping[str, object], known: tuple[str, ...], place: str)
     for key in given:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            remedy = f'Did you mean "{near[0]}"?' if near else f"There can be {', '.join(known)}."
+            remedy = f'Did you mean "{near[0]}"?' if near else f"Known keys are {', '.join(known)}."
             raise UserError(f'unknown key "{key}"', place=place, remedy=remedy)

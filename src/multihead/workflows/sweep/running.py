@@ -1,4 +1,4 @@
-"""Running a sweep: every member in a process of its own, whatever happens to the others."""
+"""Execution of a sweep, each member in its own process."""
 
 import signal
 import subprocess
@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from multihead import recipe as recipes
 from multihead.cores import usable_cores
 from multihead.run import files
-from multihead.training.interrupt import watched
+from multihead.training.interrupt import interruptible
 from multihead.workflows.sweep import member as member_process
 from multihead.workflows.sweep.plan import Member, Sweep
 
@@ -24,13 +24,13 @@ State = Literal["waiting", "running", "done", "failed", "interrupted"]
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a member.
+    """The state and result of a member.
 
     Attributes:
-        member: which.
-        state: how far it has come.
-        result: its numbers, those of each test set in a table of its own; empty if it is not done.
-        error: why it failed.
+        member: the member.
+        state: its state.
+        result: its numbers, with a nested mapping for each test set; empty until it is done.
+        error: the reason why it failed.
     """
 
     member: Member
@@ -40,35 +40,35 @@ class Row:
 
 
 class Observer(Protocol):
-    """Who is told how a sweep goes."""
+    """Receives progress events of a sweep."""
 
-    def changed(self, row: Row, rows: Sequence[Row]) -> None:
-        """A member has begun or ended; and how all of them stand now."""
+    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
+        """Called when a member starts or ends, with its row and all rows."""
         ...
 
 
 def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) -> list[Row]:
-    """Train and measure what is missing, and go on with what was cut off; return a row for each member.
+    """Train and evaluate all members that are not done, resuming interrupted ones; return their rows.
 
-    A member that fails is told and does not stop the others; the same call tries it again. Being asked to
-    stop (SIGINT, SIGTERM) stops all members between two updates.
+    A failed member does not stop the others, and the same call tries it again. SIGINT and SIGTERM stop all
+    members after their current update.
 
     Args:
-        sweep: what to run.
-        folder: where the members' run folders, recipes and logs are put.
-        observer: who is told.
-        jobs: how many members at a time; they share the cores.
+        sweep: the sweep.
+        folder: folder for the members' run folders, recipes and logs.
+        observer: receives progress events.
+        jobs: number of members that run at the same time; they share the cores.
     """
     rows = {member.name: _before(member, folder) for member in sweep.members}
     waiting = deque(row.member for row in rows.values() if row.state == "waiting")
     running: dict[str, subprocess.Popen[bytes]] = {}
     files.make_folder(folder)
-    with watched() as interrupt:
-        asked = False
+    with interruptible() as interrupt:
+        stopping = False
         try:
             while waiting or running:
-                if interrupt.asked and not asked:
-                    asked = True
+                if interrupt.requested and not stopping:
+                    stopping = True
                     waiting.clear()
                     for process in running.values():
                         process.send_signal(signal.SIGINT)
@@ -76,11 +76,11 @@ def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) 
                     member = waiting.popleft()
                     running[member.name] = _started(member, folder, jobs)
                     rows[member.name] = Row(member, "running")
-                    observer.changed(rows[member.name], [*rows.values()])
+                    observer.on_change(rows[member.name], [*rows.values()])
                 for name in [name for name, process in running.items() if process.poll() is not None]:
                     code = running.pop(name).returncode
-                    rows[name] = _after(rows[name].member, folder, code, asked=asked)
-                    observer.changed(rows[name], [*rows.values()])
+                    rows[name] = _after(rows[name].member, folder, code, stopping=stopping)
+                    observer.on_change(rows[name], [*rows.values()])
                 time.sleep(POLL_SECONDS)
         finally:
             for process in running.values():
@@ -102,20 +102,20 @@ def _started(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes
     files.write_text(file, recipes.to_toml(recipe))
     command = [sys.executable, "-m", "multihead.workflows.sweep", str(file), str(folder / member.name)]
     with _log(member, folder).open("wb") as log:
-        # In a session of its own, so that Ctrl-C reaches it once, from us.
+        # In a new session, so that Ctrl-C reaches it only through us.
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
 
 
-def _after(member: Member, folder: Path, code: int, *, asked: bool) -> Row:
+def _after(member: Member, folder: Path, code: int, *, stopping: bool) -> Row:
     result = member_process.result_of(member.recipe, folder / member.name)
     if code == member_process.DONE and result is not None:
         return Row(member, "done", result)
-    if code == member_process.INTERRUPTED or asked:
+    if code == member_process.INTERRUPTED or stopping:
         return Row(member, "interrupted")
-    said = _log(member, folder).read_text(encoding="utf-8", errors="replace").strip().split("\n")[-1]
-    return Row(member, "failed", error=said or f"ended with code {code}")
+    last_line = _log(member, folder).read_text(encoding="utf-8", errors="replace").strip().split("\n")[-1]
+    return Row(member, "failed", error=last_line or f"exited with code {code}")
 
 
 def _log(member: Member, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A sweep's results as one table, and which directions agree with somebody else's."""
+"""A sweep's results as a table, and their agreement with published results."""
 
 import csv
 import io
@@ -9,16 +9,16 @@ from multihead.workflows.sweep.plan import Sweep
 from multihead.workflows.sweep.running import Row
 
 Cells = dict[str, object]
-"""By the name of the column."""
+"""Cells of a line by column name."""
 
 REFERENCE = "reference "
 
 
 def cells(rows: Sequence[Row]) -> list[Cells]:
-    """Return each row by column; every row has every column, "" where there is nothing to tell."""
-    told = [_cells(row) for row in rows]
-    columns = _columns(told)
-    return [{column: one.get(column, "") for column in columns} for one in told]
+    """Return the lines of the table. Every line has every column; "" where it has no value."""
+    lines = [_cells(row) for row in rows]
+    columns = _columns(lines)
+    return [{column: line.get(column, "") for column in columns} for line in lines]
 
 
 def _cells(row: Row) -> Cells:
@@ -36,19 +36,18 @@ def _cells(row: Row) -> Cells:
     }
 
 
-def _columns(told: Sequence[Cells]) -> list[str]:
-    """All columns; those of a row that has more than the others stand where it has them."""
+def _columns(lines: Sequence[Cells]) -> list[str]:
+    """Return all columns that are not empty, merged so that each line's own order is kept."""
     ordered: list[str] = []
-    for one in told:
-        place = 0
-        for column in one:
+    for line in lines:
+        position = 0
+        for column in line:
             if column in ordered:
-                place = ordered.index(column) + 1
+                position = ordered.index(column) + 1
             else:
-                ordered.insert(place, column)
-                place += 1
-    # What nobody has anything to tell of is left out.
-    return [column for column in ordered if any(one.get(column, "") != "" for one in told)]
+                ordered.insert(position, column)
+                position += 1
+    return [column for column in ordered if any(line.get(column, "") != "" for line in lines)]
 
 
 def _flat(result: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -60,19 +59,20 @@ def _flat(result: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """Return the table as CSV, the names of the columns in the first line."""
-    told = cells(rows)
+    """Return the table as CSV with a header line."""
+    lines = cells(rows)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(told[0]) if told else [], lineterminator="\n")
+    writer = csv.DictWriter(text, list(lines[0]) if lines else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(told)
+    writer.writerows(lines)
     return text.getvalue()
 
 
 def agreement(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
-    """Say for each score of the reference which members move it in the same direction from the base.
+    """Return a sentence for each reference metric on how many members change it in the same direction.
 
-    Ours are of the first test set; a member that the reference says to change nothing is left out.
+    Changes are relative to the base, ours on the first test set. Members without a change in the reference
+    are left out.
     """
     base = next((row for row in rows if row.member.name == sweep.base), None)
     if base is None or base.state != "done":
@@ -91,8 +91,8 @@ def _agreement(score: str, base: Row, rows: Sequence[Row]) -> str:
         before = _ours(score, base)
         agrees = before is not None and ours != before and (ours > before) == rises
         (same if agrees else other).append(row.member.name)
-    sentence = f"{score}: {len(same)} of {len(same) + len(other)} move as in the reference"
-    return f"{sentence}; not so {', '.join(other)}." if other else f"{sentence}."
+    sentence = f"{score}: {len(same)} of {len(same) + len(other)} members change as in the reference"
+    return f"{sentence}; exceptions: {', '.join(other)}." if other else f"{sentence}."
 
 
 def _ours(score: str, row: Row) -> float | None:

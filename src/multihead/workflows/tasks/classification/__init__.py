@@ -1,4 +1,4 @@
-"""Classes of texts: from tables of texts and labels to batches."""
+"""The text-classification task."""
 
 from multihead.workflows.tasks.classification.data import ready
 from multihead.workflows.tasks.classification.inspection import inspect

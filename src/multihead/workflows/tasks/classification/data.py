@@ -1,4 +1,4 @@
-"""Classes of texts: from tables of texts and labels to batches."""
+"""Training data of text classification, from tables of texts and labels."""
 
 import torch
 
@@ -17,15 +17,15 @@ from multihead.workflows.tasks.masked.data import named_files, sizes, told
 def ready(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
 ) -> Ready:
-    """See ``workflows.tasks.ready``. It may begin with a model that fills gaps."""
+    """See ``workflows.tasks.ready``. Fine-tuning may start from a masked language model."""
     if beginning and beginning.task not in ("masked", "classification"):
-        beginning.fit_for("masked")  # refuses it
+        beginning.fit_for("masked")  # raises
     init_tokenizer = beginning.tokenizers()[0] if beginning else None
     training = recipe.training
     texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     if len(texts.labels) < 2:
-        fact = f"{len(texts.labels)} classes in the training files"
-        raise UserError(fact, place="data.label_field", remedy="Is it the right column?")
+        fact = f"the training files have {len(texts.labels)} classes; at least 2 are needed"
+        raise UserError(fact, place="data.label_field", remedy="Check that it names the label column.")
     names = recipe.data.class_names or texts.labels
     if len(names) != len(texts.labels):
         fact = f"{len(names)} names for {len(texts.labels)} classes ({', '.join(texts.labels)})"

@@ -1,10 +1,10 @@
-"""Attention of a text classifier over a text."""
+"""Inspection of a text classifier's attention."""
 
 from multihead.generation.text_classifier import TextClassifier
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.text_inspection import inspect_classification
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 from multihead.workflows.text_inspection import inspection
 
 

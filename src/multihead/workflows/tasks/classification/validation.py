@@ -1,4 +1,4 @@
-"""How a classifier of texts is looked at in training: likelihood, accuracy, F1."""
+"""Validation of a text classifier: loss, accuracy, F1."""
 
 import torch
 from torch import nn
@@ -25,16 +25,16 @@ class Validator:
         self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_texts)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss (a text), accuracy, mean F1; and what is confused most, as text."""
-        nll, right, guessed = 0.0, [], []
+        """Return loss per text, accuracy and macro F1; frequent confusions as samples."""
+        nll, labels, predicted = 0.0, [], []
         for rows in self.batches:
             batch = labelled(self.texts.valid, rows, self.texts.tokenizer, self.max_length)
             with hardware.autocast(self.device, self.dtype):
                 logits_BK = model(batch.input.to(self.device))
             log_p_BK = logits_BK.float().log_softmax(-1).cpu()
             nll -= log_p_BK.gather(1, batch.labels_B[:, None]).sum().item()
-            right += batch.labels_B.tolist()
-            guessed += log_p_BK.argmax(1).tolist()
-        scores = class_scores(right, guessed, len(self.names))
-        metrics = {"loss": nll / len(right), "accuracy": scores.accuracy, "f1": scores.f1}
+            labels += batch.labels_B.tolist()
+            predicted += log_p_BK.argmax(1).tolist()
+        scores = class_scores(labels, predicted, len(self.names))
+        metrics = {"loss": nll / len(labels), "accuracy": scores.accuracy, "f1": scores.f1}
         return Validation(metrics, most_confused(scores, self.names))

@@ -1,4 +1,4 @@
-"""Pictures for captions: from captioned pictures to batches."""
+"""The text-to-image task."""
 
 from multihead.workflows.tasks.drawing.data import ready
 from multihead.workflows.tasks.drawing.inspection import inspect

@@ -1,4 +1,4 @@
-"""Pictures for captions: from captioned pictures to batches."""
+"""Training data of text-to-image models, from captioned pictures."""
 
 from pathlib import Path
 
@@ -24,9 +24,9 @@ def ready(
     found = prepare(data, recipe.tokenizer, progress=progress)
     if beginning is not None and beginning.tokenizers()[0].fingerprint != found.tokenizer.fingerprint:
         raise UserError(
-            "its captions have other words than these",
+            "its vocabulary differs from that of these captions",
             place=str(beginning.folder),
-            remedy="Only a run of the same captions can be gone on with.",
+            remedy="Start from a run that was trained on the same captions.",
         )
     sizes = {
         "vocab_size": found.tokenizer.vocab_size,
@@ -35,7 +35,7 @@ def ready(
         "channels": found.form.channels,
     }
     recipe = with_model(recipe, sizes)
-    seen = CaptionBatches(found, found.train)
+    batches = CaptionBatches(found, found.train)
     listed = [Path(data.dir) / name for name in (data.captions, data.pictures) if name]
     form = f"{found.form.size} x {found.form.size}, {'grey' if found.form.channels == 1 else 'colour'}"
     return Ready(
@@ -45,15 +45,15 @@ def ready(
         files=[path for path in listed if path.is_file()],
         data={"pictures": len(found.train), "held_out": len(found.valid)},
         told=[
-            f"{len(found.train):,} captioned pictures to train on, {form}",
-            f"{len(found.valid):,} with captions that are never seen in training",
+            f"training: {len(found.train):,} captioned pictures, {form}",
+            f"validation: {len(found.valid):,} pictures, with captions not seen in training",
             f"vocabulary: {found.tokenizer.vocab_size:,} tokens; longest caption: {found.text_length}",
         ],
         sizes={"training pictures": f"{len(found.train):,}", "validation pictures": f"{len(found.valid):,}"},
         tokens_an_epoch=len(found.train),
         stream=lambda position: PictureStream(
             len(found.train),
-            lambda indices, _: seen.batch(indices.tolist()),
+            lambda indices, _: batches.batch(indices.tolist()),
             batch_pictures=training.batch_pictures,
             seed=training.seed,
             position=position,

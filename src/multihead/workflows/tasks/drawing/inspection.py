@@ -1,4 +1,4 @@
-"""Look into a model that draws, with a caption."""
+"""Inspection of a text-to-image model's attention."""
 
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
 from multihead.inspect.page.drawing import explore_drawing
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
 def inspect(run: Run, question: Question) -> Inspection:
@@ -36,7 +36,7 @@ def inspect(run: Run, question: Question) -> Inspection:
         return as_json(explored().listed)
 
     def alignment() -> Alignment:
-        """The picture's rows by the caption's words, in one layer."""
+        """Return the attention of the picture's rows to the caption's words, in one layer."""
         choice = Choice(
             asked.choice.layer or painting.most_informative(), asked.choice.head, asked.choice.combine
         )
@@ -45,10 +45,10 @@ def inspect(run: Run, question: Question) -> Inspection:
         look_rC = look_nC.reshape(rows, columns, len(spoken)).mean(axis=1)
         which = f"head {head}" if head else f"{choice.combine} of {painting.records[0].num_heads} heads"
         return Alignment(
-            look_rC / look_rC.sum(axis=1, keepdims=True),
+            weights_rC / weights_rC.sum(axis=1, keepdims=True),
             tuple(Token(f"row {row + 1}", row) for row in range(rows)),
             tuple(painting.words[place] for place in spoken),
-            f"What the picture's rows take from the words of the caption, layer {layer} of "
+            f"Attention of the picture's rows to the words of the caption, layer {layer} of "
             f"{len(painting.records)}, {which}. {CAUTION}",
             rows="row of the picture",
             columns="word",
@@ -57,18 +57,18 @@ def inspect(run: Run, question: Question) -> Inspection:
     def draw(path: str | Path) -> None:
         every = [
             [
-                Panel(f"{layer}: {painting.words[place].text}", _mean(look, place).reshape(rows, columns))
+                Panel(f"{layer}: {painting.words[place].text}", _mean(weights, place).reshape(rows, columns))
                 for place in spoken
             ]
             for layer, look in enumerate(painting.word_weights(), start=1)
         ]
-        every[0].append(Panel("the picture", None))
-        how = "Layer by layer which places of the picture look at each word, mean of the heads;\n"
-        overlays(painting.pixels_Chw, every, f"{how}each on a scale of its own. {CAUTION}", path)
+        every[0].append(Panel("picture", None))
+        title = "Attention of the picture's positions to each word, by layer, mean of the heads;\n"
+        overlays(painting.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 
     return Inspection(page, numbers, draw, alignment)
 
 
-def _mean(look_HnC: np.ndarray, word: int) -> np.ndarray:
-    found: np.ndarray = look_HnC[:, :, word].mean(axis=0)
-    return found
+def _mean(weights_HnC: np.ndarray, word: int) -> np.ndarray:
+    mean_n: np.ndarray = weights_HnC[:, :, word].mean(axis=0)
+    return mean_n

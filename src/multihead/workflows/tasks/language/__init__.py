@@ -1,4 +1,4 @@
-"""Language models: from text files to batches of running text."""
+"""The language-modelling task."""
 
 from multihead.workflows.tasks.language.data import ready
 from multihead.workflows.tasks.language.inspection import inspect

@@ -1,4 +1,4 @@
-"""Language models: from text files to batches of running text."""
+"""Training data of language models, from text files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,9 +26,9 @@ def ready(
     context: int = recipe.model.context  # type: ignore[attr-defined]
     if len(text.valid) < 2:
         raise UserError(
-            "no text is left to validate on",
+            "no text is left for validation",
             place="data.valid_fraction",
-            remedy="Raise it, or name a file: data.valid_files.",
+            remedy="Raise it, or name a file in data.valid_files.",
         )
     return Ready(
         recipe=recipe,
@@ -56,13 +56,13 @@ def ready(
 
 def _told(text: PackedText) -> Sequence[str]:
     lines = [
-        f"{text.characters[0]:,} characters to train on, {len(text.train):,} tokens",
-        f"{text.characters[1]:,} characters to validate on, {len(text.valid):,} tokens",
+        f"training: {text.characters[0]:,} characters, {len(text.train):,} tokens",
+        f"validation: {text.characters[1]:,} characters, {len(text.valid):,} tokens",
         f"vocabulary: {text.tokenizer.vocab_size:,} tokens",
     ]
     if any(text.unknown):
         lines.append(
-            f"{text.unknown[0]:,} tokens of the training text and {text.unknown[1]:,} of the validation text "
-            "are not in it"
+            f"unknown: {text.unknown[0]:,} tokens of the training text, {text.unknown[1]:,} of the "
+            "validation text"
         )
     return lines

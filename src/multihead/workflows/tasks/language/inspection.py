@@ -1,10 +1,10 @@
-"""Attention of a language model over a text."""
+"""Inspection of a language model's attention."""
 
 from multihead.generation.text_generator import TextGenerator
 from multihead.inspect.page.kinds import CAUSAL
 from multihead.inspect.text_inspection import inspect_text
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 from multihead.workflows.text_inspection import inspection
 
 

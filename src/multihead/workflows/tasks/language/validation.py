@@ -1,4 +1,4 @@
-"""How a language model in training is looked at: likelihood, and some text that it writes."""
+"""Validation of a language model: likelihood and generated samples."""
 
 import math
 
@@ -27,7 +27,7 @@ class Validator:
         )
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss (a token), perplexity, bits a character, accuracy; and samples as text."""
+        """Return loss per token, perplexity, bits per character and accuracy; generated texts as samples."""
         dtype = hardware.pick_dtype(self.precision, self.device)
         sums = {"loss": 0.0, "accuracy": 0.0}
         tokens = 0
@@ -49,10 +49,11 @@ class Validator:
             "bits_per_character": nll / math.log(2) * len(self.text.valid) / self.text.characters[1],
             "accuracy": sums["accuracy"] / tokens,
         }
-        writer = TextGenerator(
+        generator = TextGenerator(
             model, self.text.tokenizer, device=self.device, precision=self.precision, documents=self.documents
         )
         samples = [
-            "".join(writer.write("", self.search, number=number)) for number in range(self.settings.samples)
+            "".join(generator.write("", self.search, number=number))
+            for number in range(self.settings.samples)
         ]
         return Validation(metrics, "\n\n---\n\n".join(samples))

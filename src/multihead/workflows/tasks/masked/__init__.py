@@ -1,4 +1,4 @@
-"""Filling gaps: from texts to batches with gaps, and pairs of texts."""
+"""The masked-language-modelling task."""
 
 from multihead.workflows.tasks.masked.data import ready
 from multihead.workflows.tasks.masked.inspection import inspect

@@ -1,4 +1,4 @@
-"""Filling gaps: from texts to batches with gaps, and pairs of texts."""
+"""Training data of masked language models: masked texts and pairs of texts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,7 +53,7 @@ def ready(
         stream=lambda position: TextsStream(
             used, collate, batch_tokens=training.batch_tokens, seed=training.seed, position=position
         ),
-        # The same gaps whatever the training's seed, so that trainings can be compared.
+        # The masks depend on data.seed alone, so that runs with different training seeds are comparable.
         validate=Validator(texts, gaps(texts.valid, recipe.data.seed), recipe, device),
     )
 
@@ -64,7 +64,7 @@ def named_files(data: DataSettings | Labelled) -> list[Path]:
 
 
 def sizes(texts: PreparedTexts) -> dict[str, str]:
-    """Return what the table of a dry run says of texts."""
+    """Return the sizes of the data by name, for a dry run's table."""
     return {
         "training texts": f"{len(texts.train):,}",
         "validation texts": f"{len(texts.valid):,}",
@@ -73,12 +73,12 @@ def sizes(texts: PreparedTexts) -> dict[str, str]:
 
 
 def told(texts: PreparedTexts, max_length: int) -> Sequence[str]:
-    """Return what a person is told of texts."""
-    lines = [f"{len(texts.train):,} texts to train on, {len(texts.valid):,} to validate on"]
+    """Return the description of the data, a line each."""
+    lines = [f"training: {len(texts.train):,} texts; validation: {len(texts.valid):,} texts"]
     if texts.empty:
         lines.append(f"{texts.empty:,} empty texts left out (the first: {', '.join(texts.places)})")
     cut = int((texts.train.source_lengths > max_length - 2).sum())
     if cut:
-        lines.append(f"{cut:,} texts are longer than {max_length} pieces: their ends are cut off")
-    lines.append(f"vocabulary: {texts.tokenizer.vocab_size:,} pieces")
+        lines.append(f"{cut:,} texts are longer than {max_length} tokens and are truncated")
+    lines.append(f"vocabulary: {texts.tokenizer.vocab_size:,} tokens")
     return lines

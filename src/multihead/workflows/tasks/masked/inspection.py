@@ -1,17 +1,17 @@
-"""Attention of a masked language model over a text."""
+"""Inspection of a masked language model's attention."""
 
 from multihead import hardware
 from multihead.generation.mask_filler import MaskFiller
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.text_inspection import inspect_masked_text
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 from multihead.workflows.text_inspection import inspection
 
 
-def inspect(run: Run, question: Question) -> Inspection:
-    """See ``workflows.tasks.inspect``: a text, with gaps or without."""
-    where = hardware.pick_device(question.device)
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``workflows.tasks.inspect``. The input is a text, with or without masks."""
+    where = hardware.pick_device(request.device)
     filler = MaskFiller(run.load_model(where), run.tokenizers()[0], device=where, precision="fp32")
     reading = inspect_masked_text(filler, question.without_target("a model that fills gaps"))
     return inspection(reading, filler.model, filler.tokenizer, BIDIRECTIONAL, question)

@@ -1,4 +1,4 @@
-"""How a model that fills gaps is looked at in training."""
+"""Validation of a masked language model: likelihood of masked tokens, next-sentence accuracy, samples."""
 
 import math
 from itertools import islice
@@ -18,7 +18,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 
 EPOCH = 0
-"""The gaps are always the same, so that validations can be compared."""
+"""The masks of every validation are those of epoch 0, so that validations are comparable."""
 
 
 class Validator:
@@ -31,11 +31,11 @@ class Validator:
         self.tokenizer = texts.tokenizer
         used = lengths(texts.valid, recipe.data.max_length)
         self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_texts)
-        gapped = (_with_gap(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
-        self.shown = list(islice(filter(None, gapped), recipe.validation.samples))
+        masked = (_masked(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
+        self.shown = list(islice(filter(None, masked), recipe.validation.samples))
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss (a masked piece), perplexity, accuracy, and those of the next sentence; and samples."""
+        """Return loss per masked token, perplexity and accuracy, next-sentence loss and accuracy; samples."""
         dtype = hardware.pick_dtype(self.precision, self.device)
         sums = {"loss": 0.0, "accuracy": 0.0, "next_loss": 0.0, "next_accuracy": 0.0}
         masked = pairs = 0
@@ -46,7 +46,7 @@ class Validator:
             for name in sums.keys() & loss.keys():
                 sums[name] += loss[name].sum.item()
             masked, pairs = masked + len(batch.places_M), pairs + batch.pairs
-        # Texts of nothing but unknown pieces have no gap.
+        # Texts of nothing but unknown tokens have no mask.
         nll = sums["loss"] / masked if masked else math.nan
         accuracy = sums["accuracy"] / max(1, masked)
         metrics = {"loss": nll, "perplexity": math.exp(min(nll, 700)), "accuracy": accuracy}
@@ -54,17 +54,18 @@ class Validator:
             metrics |= {name: sums[name] / pairs for name in ("next_loss", "next_accuracy")}
         filler = MaskFiller(model, self.tokenizer, device=self.device, precision=self.precision)
         samples = []
-        for text, right in self.shown:
-            guesses = ", ".join(f"{g.piece} {g.probability:.2f}" for g in filler.fill(text).gaps[0][:3])
-            samples.append(f"text     {text}\nright    {right}\nguesses  {guesses}")
+        for text, answer in self.shown:
+            top3 = filler.fill(text).gaps[0][:3]
+            predictions = ", ".join(f"{each.piece} {each.probability:.2f}" for each in top3)
+            samples.append(f"text         {text}\nanswer       {answer}\npredictions  {predictions}")
         return Validation(metrics, "\n\n".join(samples))
 
 
-def _with_gap(text: str, tokenizer: Tokenizer, most: int) -> tuple[str, str] | None:
-    """Return the beginning of a text with its middle word left out, and the word; None: too few words fit."""
+def _masked(text: str, tokenizer: Tokenizer, limit: int) -> tuple[str, str] | None:
+    """Return a text's beginning with its middle word masked, and that word; None if too few words fit."""
     for words in (text.split()[:count] for count in (20, 10, 5, 3)):
         middle = len(words) // 2
-        gapped = " ".join([*words[:middle], MASK, *words[middle + 1 :]])
-        if len(words) > 2 and len(encode_masked(tokenizer, gapped)) <= most:
-            return gapped, words[middle]
+        masked = " ".join([*words[:middle], MASK, *words[middle + 1 :]])
+        if len(words) > 2 and len(encode_masked(tokenizer, masked)) <= limit:
+            return masked, words[middle]
     return None

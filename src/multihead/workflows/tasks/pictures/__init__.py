@@ -1,4 +1,4 @@
-"""Classes of pictures: from picture files to batches of pixels."""
+"""The image-classification task."""
 
 from multihead.workflows.tasks.pictures.data import ready
 from multihead.workflows.tasks.pictures.inspection import inspect

@@ -1,4 +1,4 @@
-"""Classes of pictures: from picture files to batches of pixels."""
+"""Training data of image classification, from picture files."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def ready(
 
 
 def model_sizes(prepared: Prepared) -> dict[str, object]:
-    """Return what the pictures say of the model, by key of [model]."""
+    """Return the [model] settings that follow from the pictures."""
     return {
         "picture_size": prepared.form.size,
         "channels": prepared.form.channels,
@@ -53,7 +53,7 @@ def model_sizes(prepared: Prepared) -> dict[str, object]:
 
 
 def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> PictureStream[PictureBatch]:
-    """Return the endless stream of training batches from a position on."""
+    """Return the endless stream of training batches from a position."""
     training = recipe.training
     return PictureStream(
         len(prepared.train),
@@ -65,6 +65,6 @@ def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> 
 
 
 def named_files(data: DataSettings) -> list[Path]:
-    """Return the files that pictures are listed in; of folders of pictures, which are hashed anyway, none."""
+    """Return the files that list pictures. Folders of pictures are hashed elsewhere and left out."""
     paths = [Path(data.dir) / name for name in (*data.train, *data.valid)]
     return [path for path in paths if path.is_file()]

@@ -1,4 +1,4 @@
-"""Look into a vision transformer with a picture."""
+"""Inspection of a vision transformer's attention."""
 
 from functools import cache
 from pathlib import Path
@@ -12,14 +12,14 @@ from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
 from multihead.inspect.page.image import explore_image
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 
 ROLLOUT = "Attention rollout (Abnar and Zuidema 2020)"
 
 
-def inspect(run: Run, question: Question) -> Inspection:
-    """See ``workflows.tasks.inspect``: a picture's file."""
-    where = hardware.pick_device(question.device)
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``workflows.tasks.inspect``. The input is a picture file."""
+    where = hardware.pick_device(request.device)
     classifier = PictureClassifier(run.load_model(where), device=where)
     sight = inspect_image(classifier, Path(question.without_target("a classifier")))
     asked = question.asked
@@ -36,10 +36,10 @@ def inspect(run: Run, question: Question) -> Inspection:
         return as_json(explored().listed)
 
     def alignment() -> Alignment:
-        """The rollout as a small matrix, the picture's rows by its columns, the largest part made 1."""
-        through = sight.rollout()[-1].reshape(rows, columns)
+        """Return the rollout as a matrix of the picture's rows and columns, scaled to a maximum of 1."""
+        rollout = sight.rollout()[-1].reshape(rows, columns)
         return Alignment(
-            through / through.max(),
+            rollout / rollout.max(),
             tuple(Token(str(row + 1), row) for row in range(rows)),
             tuple(Token(str(column + 1), column) for column in range(columns)),
             f"Predicted class: {next(iter(sight.predictions.probabilities))}. {ROLLOUT}, rows and columns of "
@@ -51,10 +51,13 @@ def inspect(run: Run, question: Question) -> Inspection:
     def draw(path: str | Path) -> None:
         every = [
             [
-                *(Panel(f"{layer}.{head}", one.reshape(rows, columns)) for head, one in enumerate(heads, 1)),
-                Panel(f"rollout to {layer}", through.reshape(rows, columns)),
+                *(
+                    Panel(f"{layer}.{head}", map_.reshape(rows, columns))
+                    for head, map_ in enumerate(heads, 1)
+                ),
+                Panel(f"rollout to {layer}", rollout.reshape(rows, columns)),
             ]
-            for layer, (heads, through) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
+            for layer, (heads, rollout) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
         ]
         every[0].append(Panel("the picture", None))
         how = f"What {sight.readout} looks at: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"

@@ -1,4 +1,4 @@
-"""How a classifier of pictures in training is looked at: likelihood, accuracy, F1, and what it confuses."""
+"""Validation of an image classifier: loss, accuracy, F1, and the most frequent confusions."""
 
 import numpy as np
 import torch
@@ -13,11 +13,11 @@ from multihead.settings import Settings
 from multihead.training import Validation
 
 CONFUSIONS = 5
-"""Pairs of classes that are named."""
+"""Pairs of classes in the samples."""
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_pictures`` pictures, spread over the store."""
+    """Validates a model on at most ``validation.max_pictures`` evenly spaced pictures."""
 
     def __init__(self, store: PictureStore, recipe: Recipe[Settings], device: torch.device) -> None:
         self.store, self.device = store, device
@@ -28,27 +28,27 @@ class Validator:
         self.indices = np.linspace(0, len(store) - 1, count).round().astype(int).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss (a picture, unsmoothed), accuracy, mean F1; and what is confused most, as text."""
-        nll, guesses = 0.0, []
+        """Return loss per picture (without smoothing), accuracy, macro F1; frequent confusions as samples."""
+        nll, predicted = 0.0, []
         for _, batch in sequential_batches(self.store, self.indices, self.batch_pictures):
             with hardware.autocast(self.device, self.dtype):
                 logits_BK = model(batch.to(self.device).pixels_BChw)
             log_p_BK = logits_BK.float().log_softmax(dim=-1).cpu()
             nll -= log_p_BK.gather(1, batch.labels_B2[:, :1]).sum().item()
-            guesses += log_p_BK.argmax(dim=1).tolist()
-        scores = class_scores(self.store.labels[self.indices].tolist(), guesses, len(self.names))
-        metrics = {"loss": nll / len(guesses), "accuracy": scores.accuracy, "f1": scores.f1}
+            predicted += log_p_BK.argmax(dim=1).tolist()
+        scores = class_scores(self.store.labels[self.indices].tolist(), predicted, len(self.names))
+        metrics = {"loss": nll / len(predicted), "accuracy": scores.accuracy, "f1": scores.f1}
         return Validation(metrics, most_confused(scores, self.names))
 
 
 def most_confused(scores: ClassScores, names: tuple[str, ...]) -> str:
-    """Return the pairs of classes that are taken for each other most often, a line each."""
+    """Return the most frequent confusions, a line each."""
     wrong = scores.confusion - np.diag(np.diag(scores.confusion))
     order = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSIONS]
     pairs = [np.unravel_index(place, wrong.shape) for place in order]
     total = scores.confusion.sum(axis=1)
     return "\n".join(
-        f"{names[label]} taken for {names[guess]}: {wrong[label, guess]:,} of {total[label]:,}"
-        for label, guess in pairs
-        if wrong[label, guess]
+        f"{names[label]} classified as {names[predicted]}: {wrong[label, predicted]:,} of {total[label]:,}"
+        for label, predicted in pairs
+        if wrong[label, predicted]
     )

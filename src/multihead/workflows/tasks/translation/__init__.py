@@ -1,4 +1,4 @@
-"""Translation: from a parallel corpus to batches of sentence pairs."""
+"""The translation task."""
 
 from multihead.workflows.tasks.translation.data import ready
 from multihead.workflows.tasks.translation.inspection import inspect

@@ -1,4 +1,4 @@
-"""Translation: from a parallel corpus to batches of sentence pairs."""
+"""Training data of translators, from a parallel corpus."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,10 +22,10 @@ from multihead.workflows.tasks import Ready
 from multihead.workflows.tasks.translation.validation import Validator
 
 CPU_SHAPES = Shapes(multiple=4)
-"""The matrix library compiles its code anew for every new shape; native products of bytes are of any."""
+"""oneDNN compiles code for every new shape; native int8 products need no rounded shapes."""
 
 GPU_SHAPES = Shapes(multiple=8, few_rows=True)
-"""An update's kernels are recorded for every new shape (``training.cuda_graphs``)."""
+"""A CUDA graph is captured for every new shape (``training.cuda_graphs``)."""
 
 
 def ready(
@@ -59,7 +59,7 @@ def ready(
 def batches(
     recipe: Recipe[Settings], prepared: Prepared, position: Position, device: torch.device
 ) -> BatchStream:
-    """Return the endless stream of training batches from a position on, in shapes that suit the device."""
+    """Return the endless stream of training batches from a position, in shapes that suit the device."""
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
     dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
     return BatchStream(
@@ -79,7 +79,7 @@ def batches(
 def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
     if device.type == "cuda":
         return GPU_SHAPES
-    return FREE if hardware.trains_in_bytes(precision, device) else CPU_SHAPES
+    return FREE if hardware.trains_in_int8(precision, device) else CPU_SHAPES
 
 
 def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
@@ -89,38 +89,34 @@ def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | No
 
 
 def named_files(data: DataSettings) -> list[Path]:
-    """Return the training and validation files; standard input is none."""
+    """Return the training and validation files, without standard input."""
     names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
     return [Path(data.dir) / name for name in names if name != "-"]
 
 
-# --- what is told -------------------------------------------------------------------------------------
+# --- description --------------------------------------------------------------------------------------
 
 
 def _told(prepared: Prepared, data: DataSettings) -> Sequence[str]:
-    validation = f"{len(prepared.valid):,} pairs for validation"
+    validation = f"validation: {len(prepared.valid):,} pairs"
     if prepared.held_out:
         validation += ", held out of the training data"
     if prepared.shared:
-        validation += f"; {prepared.shared:,} pairs that share a sentence with them are left out"
+        validation += f"; {prepared.shared:,} training pairs that share a sentence with them were removed"
     sizes = [f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)]
-    pieces = f"{sizes[0]} pieces for both sides" if len(sizes) == 1 else f"{sizes[0]} and {sizes[1]} pieces"
-    return (
-        str(prepared.report),
-        validation,
-        f"vocabulary: {pieces}",
-        *sanity_warnings(prepared),
-        *_unreadable(data),
+    tokens = (
+        f"{sizes[0]} tokens, shared" if len(sizes) == 1 else f"{sizes[0]} source, {sizes[1]} target tokens"
     )
+    return str(prepared.report), validation, f"vocabulary: {tokens}", *sanity_warnings(prepared), *_unreadable(data)
 
 
 def _unreadable(data: DataSettings) -> Iterator[str]:
-    """Yield what is wrong with test sets, which would be found out after the training only."""
+    """Yield a caution for every test set that cannot be read: better now than after training."""
     for name, files in data.tests.items():
         try:
             read_test_set(name, data, files)
         except UserError as error:
-            yield f"caution: the test set {name} cannot be measured on: {error}"
+            yield f"caution: the test set {name} cannot be read: {error}"
 
 
 def _sizes(prepared: Prepared) -> dict[str, str]:
@@ -129,7 +125,7 @@ def _sizes(prepared: Prepared) -> dict[str, str]:
         "training pairs": f"{len(prepared.train):,}",
         "validation pairs": f"{len(prepared.valid):,}",
         "vocabulary": " and ".join(f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)),
-        **{f"{side} length": _spread(found) for side, found in lengths.items()},
+        **{f"{side} length": _distribution(found) for side, found in lengths.items()},
     }
 
 
@@ -138,6 +134,6 @@ def _vocabularies(prepared: Prepared) -> list[Tokenizer]:
     return [source] if source is target else [source, target]
 
 
-def _spread(lengths: np.ndarray) -> str:
-    median, most = np.quantile(lengths, (0.5, 0.99))
-    return f"median {median:.0f}, 99 % at most {most:.0f}, longest {lengths.max():,} pieces"
+def _distribution(lengths: np.ndarray) -> str:
+    median, percentile_99 = np.quantile(lengths, (0.5, 0.99))
+    return f"median {median:.0f}, 99th percentile {percentile_99:.0f}, maximum {lengths.max():,} tokens"

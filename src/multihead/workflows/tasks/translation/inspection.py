@@ -1,4 +1,4 @@
-"""Look into a translator with a sentence."""
+"""Inspection of a translator's attention and search."""
 
 from functools import cache
 from pathlib import Path
@@ -8,23 +8,23 @@ from multihead.generation import Translator
 from multihead.inspect import heatmap, record_sentence
 from multihead.inspect.page import Exploration, Page, explore, make_page, numbers_as_json
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
-def inspect(run: Run, question: Question) -> Inspection:
-    """See ``workflows.tasks.inspect``.
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``workflows.tasks.inspect``. The input is a sentence, the target (if any) a translation.
 
-    The page shows the search too, which is then made in fp32 throughout; a picture alone needs neither.
+    The page also shows the search, which then runs in fp32. The figure alone needs neither.
     """
-    asked = question.asked
+    asked = request.asked
 
     @cache
     def explored() -> Exploration:
-        translator = Translator.load(run.folder, device=question.device, precision="fp32")
+        translator = Translator.load(run.folder, device=request.device, precision="fp32")
         return explore(
             translator,
-            question.what,
-            question.target,
+            request.input,
+            request.target,
             name=asked.name,
             choice=asked.choice,
             words=asked.words,
@@ -42,8 +42,8 @@ def inspect(run: Run, question: Question) -> Inspection:
         if explored.cache_info().currsize:
             recording = explored().recordings[0]
         else:
-            translator = Translator.load(run.folder, device=question.device)
-            recording = record_sentence(translator, question.what, question.target)
+            translator = Translator.load(run.folder, device=request.device)
+            recording = record_sentence(translator, request.input, request.target)
         return align(
             recording.records,
             recording.source,

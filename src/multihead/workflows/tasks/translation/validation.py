@@ -1,4 +1,4 @@
-"""How a translator in training is looked at: likelihood, BLEU, chrF, and some of its translations."""
+"""Validation of a translator: likelihood, BLEU, chrF, and sample translations."""
 
 import math
 
@@ -17,21 +17,21 @@ from multihead.settings import Settings
 from multihead.training import Validation
 from multihead.workflows.compare import alignment
 
-LOOKED, SHORTEST, LONGEST = 3, 3, 14
-"""Sentences whose alignments are shown, and how many words they have: no tiny and no huge maps."""
+MAPS, MIN_WORDS, MAX_WORDS = 3, 3, 14
+"""Number of sentences with attention maps in the report, and their least and greatest number of words."""
 
 
 class Validator:
     """Validates a model on the prepared validation pairs, at most ``validation.max_pairs`` of them.
 
-    Translations are made by greedy search: quick, and it ranks checkpoints as beam search does.
+    It translates by greedy search, which is fast and ranks checkpoints as beam search does.
     """
 
     def __init__(self, prepared: Prepared, recipe: Recipe[Settings], device: torch.device) -> None:
         self.prepared, self.device = prepared, device
-        # As it will be used: what is trained in bytes is not searched in bytes by itself.
-        trained_in = recipe.training.precision
-        self.precision: hardware.Precision = "auto" if trained_in == "int8" else trained_in
+        # The default precision of translation: int8 training does not imply int8 search.
+        precision = recipe.training.precision
+        self.precision: hardware.Precision = "auto" if precision == "int8" else precision
         self.batch_tokens = recipe.training.batch_tokens
         self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
         self.lowercase = recipe.data.lowercase
@@ -45,7 +45,7 @@ class Validator:
         self.shown = np.linspace(0, len(chosen) - 1, shown).round().astype(int).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss (a token, unsmoothed), perplexity, accuracy, BLEU, chrF; and samples as text."""
+        """Return loss per token (unsmoothed), perplexity, accuracy, BLEU, chrF; translations as samples."""
         metrics = self._likelihood(model, step)
         sources, references = zip(*self.text, strict=True)
         translator = self._translator(model)
@@ -61,10 +61,10 @@ class Validator:
     def look(self, model: nn.Module) -> list[AlignedSentence]:
         """Return where a model looks in three of the validation sentences; none if it has no attention."""
         translator = self._translator(model)
-        fit = [source for source, _ in self.text if SHORTEST <= len(source.split()) <= LONGEST]
-        chosen = np.linspace(0, len(fit) - 1, min(len(fit), LOOKED)).round().astype(int)
+        suitable = [source for source, _ in self.text if MIN_WORDS <= len(source.split()) <= MAX_WORDS]
+        chosen = np.linspace(0, len(suitable) - 1, min(len(suitable), MAPS)).round().astype(int)
         found = []
-        for source in (fit[i] for i in chosen):
+        for source in (suitable[i] for i in chosen):
             output = translator.translate([source], self.search)[0].text
             map_ = alignment(translator, source, output)
             if map_ is not None:

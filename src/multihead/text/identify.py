@@ -1,0 +1,75 @@
+"""Language identification as a hint: what a short text seems to be written in.
+
+Published identifiers know few small languages and mistake related ones; nothing may be dropped on their word.
+Needs an extra: ``pip install 'multihead[identify]'``.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from multihead.errors import UserError
+from multihead.text.languages import canonical, primary
+
+_OLDEST = "0.4"
+"""Earlier versions unpickle their model."""
+_MOST = 2_000
+"""Characters read: more change nothing."""
+
+
+class Guess(NamedTuple):
+    """A language, by its code, and the probability that the identifier gives it."""
+
+    code: str
+    probability: float
+
+
+def identify(text: str, among: Iterable[str] = (), most: int = 5) -> list[Guess]:
+    """Return the most probable languages of a text, the best first.
+
+    Args:
+        text: a sentence or more; one without letters has no language, and gives an empty list.
+        among: codes of the only languages to consider, all if empty; those that the identifier does not know
+            are never returned.
+        most: guesses at most.
+
+    Raises:
+        UserError: the library is not installed.
+    """
+    if not any(letter.isalpha() for letter in text):
+        return []
+    wanted = {primary(canonical(code)): code for code in among}
+    identifier = _identifier()
+    guesses = [Guess(canonical(code), float(chance)) for code, chance in identifier.rank(text[:_MOST])]
+    if wanted:
+        guesses = [Guess(wanted[code], chance) for code, chance in guesses if code in wanted]
+        total = sum(chance for _, chance in guesses) or 1.0
+        guesses = [Guess(code, chance / total) for code, chance in guesses]
+    return guesses[:most]
+
+
+def available() -> bool:
+    """Return whether the library is installed."""
+    try:
+        _library()
+    except UserError:
+        return False
+    return True
+
+
+@cache
+def _identifier() -> Any:
+    library = _library()
+    return library.LanguageIdentifier.from_model_file(library.MODEL_FILE, norm_probs=True)
+
+
+def _library() -> Any:
+    # Imported by name, because it is an optional dependency.
+    try:
+        library = import_module("py3langid.langid")
+        import_module("py3langid.modelio")  # the model without pickle
+    except ImportError as error:
+        fact = f"py3langid {_OLDEST} or later is not installed ({error})"
+        raise UserError(fact, remedy="pip install 'multihead[identify]'") from error
+    return library

@@ -1,0 +1,112 @@
+"""Language codes (BCP 47, ISO 639) in the forms that people send, and names of languages."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import langcodes
+
+from multihead.errors import UserError
+
+_NEAR = 7
+"""Distance (CLDR) up to which a language serves for another: Bokmål for Norwegian, not German for Swiss."""
+
+_SHOWN = 40
+"""Characters of a wrong code that an error repeats."""
+
+
+class Language(NamedTuple):
+    """A language: its code in canonical form, its name in English and in the language itself."""
+
+    code: str
+    name: str
+    own_name: str
+
+
+def canonical(code: str, *, place: str = "language") -> str:
+    """Return a language code in canonical form.
+
+    Two letters are preferred to three, and a script that goes without saying is left out. Codes that no
+    standard lists are kept, since small languages have such.
+
+    >>> [canonical(code) for code in ("EN", "de_de", "ger", "zh-hans", "deu_Latn", "cmn", "nds", "xx")]
+    ['en', 'de-DE', 'de', 'zh-Hans', 'de', 'zh', 'nds', 'xx']
+
+    Args:
+        code: a code in any case, with hyphens or underscores.
+        place: named by an error.
+
+    Raises:
+        UserError: the text does not have the form of a code; the name of a language is met with its code.
+    """
+    try:
+        return langcodes.standardize_tag(code.strip(), macro=True)
+    except ValueError:
+        shown = code if len(code) <= _SHOWN else code[:_SHOWN] + "..."
+        raise UserError(f'"{shown}" is no language code', place=place, remedy=_remedy(code)) from None
+
+
+def _remedy(code: str) -> str:
+    try:
+        return f'Write "{langcodes.find(code.strip())}".'
+    except (LookupError, ValueError):  # not a name; not Unicode that the names can be searched for
+        return 'Write one such as "de", "zh-Hans" or "nds".'
+
+
+def known(code: str) -> bool:
+    """Return whether a standard lists all parts of a code."""
+    try:
+        return langcodes.tag_is_valid(canonical(code))
+    except UserError:
+        return False
+
+
+def primary(code: str) -> str:
+    """Return the language of a code without script and country; "" for "" and for what is no code.
+
+    >>> primary("zh-Hans-CN"), primary("KOR"), primary("")
+    ('zh', 'ko', '')
+    """
+    try:
+        return canonical(code).split("-")[0]
+    except UserError:
+        return ""
+
+
+def language(code: str) -> Language:
+    """Return a language with its names; where none is known its code stands for them.
+
+    >>> language("zh-hant")
+    Language(code='zh-Hant', name='Chinese (Traditional)', own_name='中文（繁體）')
+
+    Raises:
+        UserError: the text does not have the form of a code.
+    """
+    code = canonical(code)
+    found = langcodes.Language.get(code)
+    name = found.language_name()
+    if name.startswith("Unknown language"):
+        return Language(code, code, code)
+    own = found.autonym()
+    if name != found.autonym() and name in own:  # no name of its own for this country: that of the script
+        full = found.maximize()
+        own = langcodes.Language.make(language=full.language, script=full.script).autonym()
+    return Language(code, found.display_name(), own)
+
+
+def closest(code: str, offered: Iterable[str]) -> str | None:
+    """Return the offered code that serves for a wanted one, None if none does.
+
+    >>> closest("de-AT", ["en", "de"]), closest("zh-TW", ["zh-Hans", "zh-Hant"]), closest("nds", ["de"])
+    ('de', 'zh-Hant', None)
+
+    Raises:
+        UserError: the wanted text, or one offered, does not have the form of a code.
+    """
+    wanted = canonical(code)
+    names = {canonical(each): each for each in offered}
+    if wanted in names:
+        return names[wanted]
+    found, distance = langcodes.closest_match(wanted, list(names), max_distance=_NEAR)
+    if distance <= _NEAR and found in names:
+        return names[found]
+    return names.get(primary(wanted))

@@ -1,0 +1,168 @@
+"""Finds the parts of a text that must survive translation: variables, markup, addresses, numbers.
+
+Time is linear in the length of the text: repetitions are possessive or bounded, and a pattern starts only
+where its run of characters starts. Of spans that overlap the first is taken, at one place the kind that is
+listed first.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal, NamedTuple, get_args
+
+import regex
+
+Kind = Literal["icu", "variable", "printf", "tag", "entity", "url", "email", "path", "number", "integer"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DEFAULT = frozenset(KINDS) - {"integer"}
+"""All but whole numbers of one or two digits, which many languages spell out or agree with."""
+
+
+class Span(NamedTuple):
+    """A part of a text, ``text[start:end]``."""
+
+    start: int
+    end: int
+    kind: Kind
+    text: str
+
+
+_LATIN = r"A-Za-zÀ-ɏ"
+_NO_WORD = rf"(?![{_LATIN}\d_])"
+_BARE = "disabled|checked|required|hidden|selected|async|defer|controls|readonly|multiple|autofocus|open|loop"
+"""Attributes without a value."""
+_ATTRIBUTE = rf"""\s++(?:[\w:@.-]++\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>=`]++)|(?:{_BARE})(?![\w=-]))"""
+_FIELD = r"(?:\d{1,9}|[^\W\d]\w{0,60}+(?:[.-]\w{1,60}+|\[[^\[\]{}\n]{1,60}+\]){0,9}+)"
+_URL = (
+    r"(?:[!#$%&'()*+,\-./:;=?@\[\]_~0-9A-Za-z\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u10ff\u1e00-\u1fff]|"
+    r"\{[\w.]{0,40}+\})"
+)
+"""A character of an address, of scripts with spaces between words, or a variable in it."""
+_TOP = "com|org|net|io|dev|app|edu|gov|info|biz|eu|uk|de|fr|at|ch|es|it|nl|pl|kr|jp|cn|us|ca|au"
+_NAME = r"[A-Za-z0-9_@+\-À-ɏ.]"
+_EXTENSION = (
+    "txt|md|rst|pdf|docx?|xlsx?|pptx?|od[tsp]|csv|tsv|jsonl?|xml|ya?ml|toml|ini|cfg|conf|log|html?|css|jsx?|tsx?|py|"
+    "java|cpp|hpp|[ch]|rs|go|rb|php|sh|bat|exe|dll|so|zip|tar|gz|tgz|bz2|xz|7z|png|jpe?g|gif|svg|webp|mp[34]|wav|avi|"
+    "mov|sql|db|pot?|xliff?|xlf|tmx|srt|vtt|properties"
+)
+_SPACE = r"[ \u00a0\u2009\u202f]"
+_SIGN = r"%|‰|°[CF]?|℃|℉|\p{Sc}"
+_UNIT = (
+    r"(?:USD|EUR|GBP|JPY|KRW|CHF|CNY|[kcmdµμn]?m[²³]?(?:/s[²]?|/h)?|mph|kph|[kmµμ]?g|[kMGTP](?:i?B|bit|bps)(?:/s)?|"
+    r"[kMG]?Hz|[kMG]Wh?|[mk]V|mA|kN|[hkM]?Pa|bar|[kM]J|k?cal|[mcdh]?l|ms|s|min|h|ha|px|pt|r?em|[dp]pi|fps|dB|lbs?|"
+    rf"oz|ft|yd|mol|rpm){_NO_WORD}(?!-[{_LATIN}])"
+)
+_LONE = rf"[VAWKNJBLTt]{_NO_WORD}"
+"""Units of one letter that are words after a space."""
+_DIGITS = rf"\d++(?:[.,:/'’–\-]\d++)*+(?:{_SPACE}\d{{3}}(?!\d)(?:[.,]\d++)?){{0,4}}+"
+_NUMBER = (
+    rf"\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?(?:Z|[+-]\d\d:?\d\d)?{_NO_WORD}"
+    rf"|\+\d{{1,3}}+(?:[ /-]?(?:\(\d{{1,5}}+\)|\d{{2,9}}+)){{1,5}}+{_NO_WORD}"
+    rf"|(?:(?:\p{{Sc}}|US\$){_SPACE}?)?[-+−±]?(?:\p{{Sc}})?v?{_DIGITS}(?:[eE][-+]?\d++)?[¼½¾⅓⅔⅛]?"
+    rf"(?:-?(?:alpha|beta|rc)\d{{0,3}})?(?:{_SPACE}?(?:{_SIGN}|{_UNIT})|{_LONE}|{_NO_WORD})|[¼½¾⅓⅔⅛]"
+)
+
+_PATTERNS: Mapping[Kind, str] = {
+    "tag": rf"</?[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+/?>|</?\d{{1,3}}/?>"
+    r"|<!--(?:[^-<]++|-(?!->)|<(?!!--))*+-->|<\?[^<>?]*+\?>",
+    "variable": r"\{\{\{?[^{}\n]{1,200}+\}\}\}?|\{%[^%{}\n]{1,200}+%\}|[$#%]\{[^{}\n]{1,200}+\}"
+    rf"|\{{(?:\s{{0,3}}{_FIELD}\s{{0,3}})?(?:![rsa])?(?::(?![\s\"'])(?:[^{{}}\n]|\{{\w{{0,60}}\}}){{1,99}}+)?\}}"
+    r"|(?<![\w$])\$[a-z_]\w{0,60}+(?![\w$])",
+    "printf": r"%%|%@|%(?:\(\w{1,60}\)|\d{1,2}\$)?[-+#0]{0,4}+(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?"
+    r"(?:hh?|ll?|[Lqjzt])?(?:[disfu@](?![A-Za-z]{3})|[oxXeEFgGaAcCSpnb](?![A-Za-z]))(?![\d_])|%L?[1-9]\d?(?![\d$.\w])",
+    "url": rf"(?<![{_LATIN}\d_])(?:[A-Za-z][A-Za-z0-9+.-]{{1,20}}://|www\.)(?=[\w{{\[]){_URL}++|mailto:{_URL}++"
+    rf"|(?<![\w@.-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,5}}(?:{_TOP}){_NO_WORD}(?![.-]?\w)(?:/{_URL}*+)?",
+    "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}",
+    "path": rf"(?<![\w\\])[A-Za-z]:\\[^\s<>:\"|?*]*+|(?<![\w\\])\\\\[\w.-]{{1,99}}\\[^\s<>:\"|?*]*+"
+    rf"|(?<![\w/.<~:])(?:~|\.\.?)?/(?=[^\s/]*[A-Za-z])(?:{_NAME}++/?)++"
+    rf"|(?<![{_LATIN}\d_./-])(?:{_NAME}{{1,64}}/){{0,20}}{_NAME}{{1,64}}\.(?:{_EXTENSION}){_NO_WORD}",
+    "entity": r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});",
+    "number": rf"(?<![{_LATIN}\d_.,])(?<!\d[:/'’–−+±-])(?:{_NUMBER})",
+}
+_ANY = regex.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()))
+_ICU = regex.compile(
+    r"\{\s{0,9}[\w.]{1,60}\s{0,9},\s{0,9}"
+    r"(?:plural|select|selectordinal|number|date|time|spellout|ordinal|duration|choice)(?!\w)"
+)
+_TRAILING = ".,;:!?'*_"
+
+
+def find(text: str, kinds: Collection[Kind] = DEFAULT) -> list[Span]:
+    """Return the spans of a text that must survive, in order; they do not overlap.
+
+    Args:
+        text: plain text.
+        kinds: those wanted.
+    """
+    return [span for span in _spans(text) if span.kind in kinds]
+
+
+def _spans(text: str) -> Iterator[Span]:
+    blocks = iter(sorted(_icu_blocks(text).items()))
+    block = next(blocks, None)
+    found = _ANY.search(text)
+    while block or found:
+        if block and (found is None or block[0] <= found.start()):
+            span = Span(*block, "icu", text[slice(*block)])
+        else:
+            assert found is not None
+            span = _span(found)
+        yield span
+        while block and block[0] < span.end:
+            block = next(blocks, None)
+        if found and found.start() < span.end:
+            found = _ANY.search(text, span.end)
+
+
+def _span(found: "regex.Match[str]") -> Span:
+    kind: Kind = found.lastgroup
+    start, end = found.span()
+    if kind in ("url", "path"):
+        end = _trimmed(found.string, start, end)
+    text = found.string[start:end]
+    if kind == "number" and text.isdigit() and len(text) < 3:
+        kind = "integer"
+    return Span(start, end, kind, text)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """Return the end of an address without the punctuation of the sentence around it."""
+    excess = {"()": 0, "[]": 0}
+    for pair in excess:
+        excess[pair] = text.count(pair[1], start, end) - text.count(pair[0], start, end)
+    while end > start + 1:
+        last = text[end - 1]
+        pair = next((pair for pair in excess if pair[1] == last and excess[pair] > 0), "")
+        if pair:
+            excess[pair] -= 1
+        elif last not in _TRAILING:
+            break
+        end -= 1
+    return end
+
+
+def _icu_blocks(text: str) -> dict[int, int]:
+    """Return the ends of ICU messages, as ``{n, plural, one {# file} other {# files}}``, by their starts."""
+    starts = [found.start() for found in _ICU.finditer(text)]
+    if not starts:
+        return {}
+    plain, quoted = _braces(text, quotes=False), _braces(text, quotes=True)
+    ends = {start: quoted.get(start, plain.get(start, 0)) for start in starts}
+    return {start: end for start, end in ends.items() if end}
+
+
+def _braces(text: str, *, quotes: bool) -> dict[int, int]:
+    """Return where each brace closes, behind it; with ICU's quotes, braces in apostrophes are text."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    skip = 0
+    for found in regex.finditer(r"[{}]|'(?=[{}])", text):
+        place = found.start()
+        if place < skip:
+            continue
+        if found[0] == "{":
+            opened.append(place)
+        elif found[0] == "}":
+            if opened:
+                ends[opened.pop()] = place + 1
+        elif quotes:
+            skip = text.find("'", place + 1) + 1 or len(text)
+    return ends

@@ -1,0 +1,225 @@
+"""Placeholders: parts of a text that must survive translation are carried through it as reserved symbols.
+
+``protect`` puts symbols in their places (``text.symbols``); ``restore`` puts them back, and reports whatever
+was lost, doubled or out of order: nothing is dropped in silence.
+
+    >>> protected = protect("Delete <b>{count}</b> of 1.234,56 €?")
+    >>> protected.text
+    'Delete <g0><ph0></g0> of <ph1>?'
+    >>> restore("<ph1> aus <g0><ph0></g0> löschen?", protected.table).text
+    '1.234,56 € aus <b>{count}</b> löschen?'
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import regex
+
+from multihead.text import symbols
+from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, Span, find
+from multihead.text.symbols import PAIRS, PLACEHOLDERS, STANDALONE, STANDARD
+
+_VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+"""Elements of HTML that are never closed."""
+_LOOKED_UP = 100
+"""Texts that are searched for one by one: each takes time in the length of the whole."""
+_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z0-9][\w:.-]*+)?")
+
+
+class Entry(NamedTuple):
+    """A symbol, and what stands for it in the text."""
+
+    symbol: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Table:
+    """The symbols of a protected text, and the spans that stayed.
+
+    Attributes:
+        entries: in the order of the text.
+        left: spans that stayed in the text, since no symbol was left for them.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    left: tuple[Span, ...] = ()
+
+
+class Protected(NamedTuple):
+    """Marked text, and what its symbols stand for."""
+
+    text: str
+    table: Table
+
+
+@dataclass(frozen=True)
+class Report:
+    """Differences between the placeholders of a translation and those of its source.
+
+    Attributes:
+        lost: texts that are not in it.
+        doubled: texts that are in it more often than in the source.
+        foreign: symbols in it that stand for nothing; they were left out.
+        moved: texts in another order than in the source, the fewest that explain it; often as it should be.
+        crossed: closing tags in it that do not close the last one opened, and tags that nothing closes.
+    """
+
+    lost: tuple[str, ...] = ()
+    doubled: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    crossed: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """True if every placeholder is there once and tags are nested; order does not count."""
+        return not (self.lost or self.doubled or self.foreign or self.crossed)
+
+
+class Restored(NamedTuple):
+    """A text with placeholders in their places, and what is wrong with them."""
+
+    text: str
+    report: Report
+
+
+def protect(text: str, reserved: Collection[str] = STANDARD, kinds: Collection[Kind] = DEFAULT) -> Protected:
+    """Replace what must survive in a text by symbols; the rest is escaped (``symbols.escape``).
+
+    A pair of tags becomes ``<g0>`` and ``</g0>``, a single tag ``<x0/>``, all else ``<ph0>``, and so do tags
+    where those run out. ``restore`` of the result is the text.
+
+    Args:
+        text: plain text.
+        reserved: the symbols that may be used, ``Tokenizer.symbols``.
+        kinds: of what is replaced.
+    """
+    spans = find(text, kinds)
+    names = _named(spans, reserved)
+    entries, left, parts = [], [], []
+    end = 0
+    for span, name in zip(spans, names, strict=True):
+        if not name:
+            left.append(span)
+            continue
+        entries.append(Entry(name, span))
+        parts += [symbols.escape(text[end : span.start]), name]
+        end = span.end
+    parts.append(symbols.escape(text[end:]))
+    return Protected("".join(parts), Table(tuple(entries), tuple(left)))
+
+
+def restore(text: str, table: Table) -> Restored:
+    """Put placeholders back into marked text, the translation of what ``protect`` returned.
+
+    Args:
+        text: marked text; symbols of other kinds than placeholders and tags are foreign in it too.
+        table: of the source.
+    """
+    originals = {entry.symbol: entry.span.text for entry in table.entries}
+    parts = list(symbols.split(text))
+    order = [part for part, is_symbol in parts if is_symbol]
+    placed = [part for part in order if part in originals]
+    plain = "".join(part for part, is_symbol in parts if not is_symbol)
+    counts = Counter(placed)
+    report = Report(
+        lost=(*(originals[name] for name in originals if not counts[name]), *_missing(table.left, plain)),
+        doubled=tuple(originals[name] for name, count in counts.items() if count > 1),
+        foreign=tuple(dict.fromkeys(name for name in order if name not in originals)),
+        moved=tuple(originals[name] for name in _moved([*counts], [*originals])),
+        crossed=tuple(originals[name] for name in _crossed(placed)),
+    )
+    restored = (originals.get(part, "") if is_symbol else part for part, is_symbol in parts)
+    return Restored("".join(restored), report)
+
+
+def _named(spans: Sequence[Span], reserved: Collection[str]) -> list[str]:
+    """Return a symbol for each span, "" where none is left."""
+    pairs = [pair for pair in PAIRS if pair[0] in reserved and pair[1] in reserved][::-1]
+    single = [name for name in STANDALONE if name in reserved][::-1]
+    others = [name for name in PLACEHOLDERS if name in reserved][::-1]
+    partners = _pairs(spans)
+    paired = {*partners, *partners.values()}
+    names = [""] * len(spans)
+    for place, span in enumerate(spans):
+        if names[place]:
+            continue
+        if place in partners and pairs:
+            names[place], names[partners[place]] = pairs.pop()
+        elif span.kind == "tag" and place not in paired and single:
+            names[place] = single.pop()
+        elif others:
+            names[place] = others.pop()
+    return names
+
+
+def _pairs(spans: Sequence[Span]) -> dict[int, int]:
+    """Return the closing tag of each opening tag that has one, both by their places among the spans."""
+    found: dict[int, int] = {}
+    opened: list[tuple[int, str]] = []
+    counts: Counter[str] = Counter()
+    for place, span in enumerate(spans):
+        tag = _TAG.match(span.text) if span.kind == "tag" else None
+        if tag is None or not tag["name"] or span.text.endswith("/>") or tag["name"].lower() in _VOID:
+            continue
+        name = tag["name"]
+        if not tag["close"]:
+            opened.append((place, name))
+            counts[name] += 1
+        elif counts[name]:
+            while opened[-1][1] != name:  # never closed: standalone
+                counts[opened.pop()[1]] -= 1
+            found[opened.pop()[0]] = place
+            counts[name] -= 1
+    return found
+
+
+def _missing(left: Iterable[Span], text: str) -> list[str]:
+    """Return the texts of spans that a text has too few of."""
+    wanted = Counter(span.text for span in left)
+    if not wanted:
+        return []
+    lacking = wanted - Counter(span.text for span in find(text, KINDS))
+    if len(lacking) <= _LOOKED_UP:  # one that stands in another context may be found otherwise
+        lacking = Counter({each: max(0, wanted[each] - text.count(each)) for each in lacking})
+    return list(lacking.elements())
+
+
+def _moved(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return the fewest names without which those found have the order wanted (patience sorting)."""
+    place = {name: number for number, name in enumerate(wanted)}
+    lasts: list[int] = []
+    before: list[int | None] = []
+    ends: list[int] = []
+    numbers = [place[name] for name in found]
+    for index, number in enumerate(numbers):
+        pile = bisect_left(lasts, number)
+        before.append(ends[pile - 1] if pile else None)
+        lasts[pile : pile + 1], ends[pile : pile + 1] = [number], [index]
+    kept: set[int] = set()
+    index_or_none = ends[-1] if ends else None
+    while index_or_none is not None:
+        kept.add(index_or_none)
+        index_or_none = before[index_or_none]
+    return [name for index, name in enumerate(found) if index not in kept]
+
+
+def _crossed(names: Iterable[str]) -> list[str]:
+    """Return the tags that break the nesting of pairs."""
+    closing: Mapping[str, str] = dict(PAIRS)
+    ends = set(closing.values())
+    opened: list[str] = []
+    wrong: list[str] = []
+    for name in names:
+        if name in closing:
+            opened.append(name)
+        elif name in ends:
+            if opened and closing[opened[-1]] == name:
+                opened.pop()
+            else:
+                wrong.append(name)
+    return [*wrong, *opened]

@@ -1,0 +1,198 @@
+"""Glossaries: terms with their translations, read from a file, found in a source, looked up in a translation.
+
+A file ``terms.tsv`` has a term a line, in columns: source, target, and if need be forms (further ones that
+the target may have, "|" between them), case and pos (part of speech). A first line with "source" and "target"
+names the columns, in any order; it may name source_forms too. Lines that start with "#" are remarks.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Self, get_args
+
+from multihead.errors import UserError
+from multihead.text.lines import read_lines
+from multihead.text.term_matching import LONGEST, Case, Matcher
+
+COLUMNS = ("source", "target", "forms", "case", "pos")
+"""Columns of a file without a heading."""
+_NAMED = (*COLUMNS, "source_forms")
+_MANY = "|"
+_CASES: tuple[str, ...] = get_args(Case)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term and its translation.
+
+    Attributes:
+        source: as it stands in the glossary.
+        target: its translation.
+        source_forms: all that is found as this term, the source first.
+        forms: all that counts as its translation, the target first.
+        case: how capitals count, in both languages.
+        pos: part of speech, for people; two terms of one source are a contradiction whatever theirs are.
+        place: file and line.
+    """
+
+    source: str
+    target: str
+    source_forms: tuple[str, ...]
+    forms: tuple[str, ...]
+    case: Case
+    pos: str
+    place: str
+
+
+class Match(NamedTuple):
+    """A term in a text, ``text[start:end]``."""
+
+    start: int
+    end: int
+    term: Term
+
+
+class Glossary:
+    """Terms of one direction, without contradictions.
+
+    Args:
+        terms: of the glossary.
+
+    Raises:
+        UserError: two translations of one form; a cycle: the target of a term is the source of another, and
+            so on back to the first.
+    """
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self.terms = _without_contradictions(terms)
+        _refuse_cycles(self.terms)
+        sources = [(form, term) for term in self.terms for form in term.source_forms]
+        self._found = [term for _, term in sources]
+        self._matcher = Matcher((form, term.case) for form, term in sources)
+
+    @classmethod
+    def load(cls, path: str | Path, encoding: str = "utf-8") -> Self:
+        """Read a file.
+
+        Raises:
+            UserError: as the class does; a file that is missing, unreadable or empty; a line with an empty
+                term, too many columns or an unknown rule of case.
+        """
+        terms = list(_parsed(read_lines(str(path), encoding), str(path)))
+        if not terms:
+            raise UserError("no terms", place=str(path), remedy="Write source, tab, target on a line.")
+        return cls(terms)
+
+    def find(self, text: str) -> list[Match]:
+        """Return the terms in a text in order: leftmost and longest first, none inside another."""
+        return [Match(start, end, self._found[number]) for start, end, number in self._matcher.find(text)]
+
+    def missing(self, matches: Sequence[Match], translation: str) -> list[Term]:
+        """Return the terms matched in a source that its translation has not, once for each match too many.
+
+        Each form in the translation counts for one match.
+        """
+        wanted = Counter(match.term for match in matches)
+        forms = [(form, term) for term in wanted for form in term.forms]
+        by_form: dict[str, list[Term]] = {}
+        for form, term in forms:
+            by_form.setdefault(form, []).append(term)
+        for _, _, number in Matcher((form, term.case) for form, term in forms).find(translation):
+            for term in by_form[forms[number][0]]:
+                if wanted[term]:
+                    wanted[term] -= 1
+                    break
+        return list(wanted.elements())
+
+
+def _parsed(lines: Iterable[str], path: str) -> Iterator[Term]:
+    columns: tuple[str, ...] = ()
+    for number, line in enumerate(lines, start=1):
+        place = f"{path}:{number}"
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        if not columns:
+            names = tuple(cell.lower() for cell in cells)
+            columns = _heading(names, place) if {"source", "target"} <= set(names) else COLUMNS
+            if columns == names:
+                continue
+        if len(cells) > len(columns):
+            fact = f"{len(cells)} columns, but a term has at most {len(columns)}: {', '.join(columns)}"
+            raise UserError(fact, place=place, remedy="Mend the line, or name its columns in a heading.")
+        yield _term(dict(zip(columns, cells, strict=False)), place)
+
+
+def _heading(names: tuple[str, ...], place: str) -> tuple[str, ...]:
+    for name in names:
+        if name not in _NAMED or names.count(name) > 1:
+            fact = f'"{name}" twice in the heading' if name in _NAMED else f'no column is called "{name}"'
+            raise UserError(fact, place=place, remedy=f"There are: {', '.join(_NAMED)}.")
+    return names
+
+
+def _term(cells: dict[str, str], place: str) -> Term:
+    for side in ("source", "target"):
+        if not cells.get(side):
+            remedy = "Write source, tab, target; or remove the line."
+            raise UserError(f"an empty {side} term", place=place, remedy=remedy)
+    case = cells.get("case") or "smart"
+    if case not in _CASES:
+        raise UserError(
+            f'no rule of case is called "{case}"', place=place, remedy=f"Write {', '.join(_CASES)}."
+        )
+    source_forms = _forms(cells["source"], cells.get("source_forms", ""), place)
+    forms = _forms(cells["target"], cells.get("forms", ""), place)
+    rule: Case = case  # type: ignore[assignment]
+    return Term(source_forms[0], forms[0], source_forms, forms, rule, cells.get("pos", ""), place)
+
+
+def _forms(first: str, others: str, place: str) -> tuple[str, ...]:
+    found = [" ".join(unicodedata.normalize("NFC", form).split()) for form in (first, *others.split(_MANY))]
+    for form in found:
+        if len(form) > LONGEST:
+            remedy = "A glossary is for terms; put sentences into a translation memory."
+            raise UserError(f"a term of more than {LONGEST} characters", place=place, remedy=remedy)
+    return tuple(dict.fromkeys(form for form in found if form))
+
+
+def _without_contradictions(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """Return the terms, without lines that say again what another says."""
+    kept: list[Term] = []
+    known: dict[str, Term] = {}
+    for term in terms:
+        keys = [form.lower() if term.case == "any" else form for form in term.source_forms]
+        others = [known[key] for key in keys if key in known]
+        for other in others:
+            if other.forms != term.forms:
+                fact = f'"{term.source}" is "{term.target}" here and "{other.target}" at {other.place}'
+                remedy = "Keep one; or make the other one of its forms."
+                raise UserError(fact, place=term.place, remedy=remedy)
+            if other.case != term.case:
+                fact = f'"{term.source}" has the case "{term.case}" here and "{other.case}" at {other.place}'
+                raise UserError(fact, place=term.place, remedy="Keep one of the lines.")
+        if len(others) < len(keys):
+            kept.append(term)
+        known.update((key, term) for key in keys if key not in known)
+    return tuple(kept)
+
+
+def _refuse_cycles(terms: Sequence[Term]) -> None:
+    after = {form: term for term in reversed(terms) for form in term.source_forms}
+    done: set[Term] = set()
+    for first in terms:
+        trail: list[Term] = []
+        term: Term | None = first
+        while term and term not in done and term.target not in term.source_forms:
+            done.add(term)
+            trail.append(term)
+            term = after.get(term.target)
+        if term in trail:
+            cycle = trail[trail.index(term) :]
+            words = " → ".join([*(each.source for each in cycle), cycle[0].source])
+            others = ", ".join(each.place for each in cycle[:-1])
+            fact = f"terms that translate each other: {words} (also {others})"
+            remedy = "A glossary is for one direction: remove one of them."
+            raise UserError(fact, place=cycle[-1].place, remedy=remedy)
