@@ -1,4 +1,4 @@
-"""Reversing strings, a task that is learned in seconds, and its training in a folder."""
+"""String reversal, a task that is learned in seconds, and a training run for it."""
 
 import random
 from collections.abc import Callable
@@ -22,11 +22,11 @@ V = FIRST + LETTERS
 
 
 def strings(count: int, longest: int, seed: int) -> list[list[int]]:
-    """Return distinct strings of 1 to ``longest`` letters; lengths are uniform as far as strings suffice."""
-    rng, found = random.Random(seed), dict[tuple[int, ...], None]()
+    """Return distinct random strings of 1 to ``longest`` letters."""
+    chance, found = random.Random(seed), dict[tuple[int, ...], None]()
     while len(found) < count:
-        length = rng.randint(1, longest)
-        found[tuple(rng.randrange(FIRST, V) for _ in range(length))] = None
+        length = chance.randint(1, longest)
+        found[tuple(chance.randrange(FIRST, V) for _ in range(length))] = None
     return [list(string) for string in found]
 
 
@@ -36,7 +36,7 @@ def pairs_of(sources: list[list[int]]) -> PairList:
 
 
 def small_transformer(**changed: object) -> Transformer:
-    """Return a Transformer with the same weights at every call."""
+    """Return a small Transformer, the same at every call."""
     given: dict[str, object] = {"d_model": 24, "d_ff": 37, "num_layers": 1, "num_heads": 3, "dropout": 0.1}
     settings = Settings.model_validate({"source_vocab": V, "target_vocab": V} | given | changed)
     torch.manual_seed(5)
@@ -55,7 +55,7 @@ def mean_loss(model: nn.Module, pairs: PairList) -> float:
 
 
 class Silent:
-    """Observer that prints nothing and records all events."""
+    """An observer that records its events."""
 
     def __init__(self) -> None:
         self.updates: list[dict[str, Any]] = []
@@ -83,7 +83,7 @@ def training_in(
     settings: dict[str, object] | None = None,
     validation: dict[str, object] | None = None,
 ) -> Training:
-    """Return a training in a folder, which resumes from saved state; by default 20 steps in fp32."""
+    """Return a training run in a folder, resumed from what is saved there; by default 20 steps in fp32."""
     folder.mkdir(parents=True, exist_ok=True)
     model = model or small_transformer()
     data = pairs or pairs_of(strings(211, 9, seed=1))
@@ -121,7 +121,7 @@ def training_in(
 
 
 def fit(training: Training) -> Outcome:
-    """Train and release the folder's lock in any case, as the end of a process would."""
+    """Train, and release the folder in any case, as the end of a process does."""
     with training.run:
         return training.fit()
 
@@ -130,7 +130,7 @@ TIMED = {"seconds", "tokens_per_second", "eta_seconds"}
 
 
 def contents(folder: Path) -> dict[str, object]:
-    """Return everything that a training wrote, without times, for comparison with another training."""
+    """Return the content of a run folder without timings, equal for two runs that computed the same."""
     run = Run(folder)
     found: dict[str, object] = {
         path.relative_to(folder).as_posix(): path.read_bytes()

@@ -1,4 +1,4 @@
-"""Commands run inside the test process."""
+"""Commands, run in the process of the tests."""
 
 import pytest
 
@@ -8,7 +8,7 @@ Captured = pytest.CaptureFixture[bytes]
 
 
 def run(capture: Captured, *arguments: object) -> tuple[str, str]:
-    """Run a command that must succeed and return its standard output and standard error."""
+    """Run a command that must succeed; return its standard output and standard error."""
     capture.readouterr()
     assert main([str(argument) for argument in arguments]) == 0
     out, err = capture.readouterr()
@@ -16,7 +16,7 @@ def run(capture: Captured, *arguments: object) -> tuple[str, str]:
 
 
 def fail(capture: Captured, *arguments: object) -> str:
-    """Run a command that must fail with a user error and print nothing else; return the error."""
+    """Run a command that must fail with exit code 2 and no output; return its error message."""
     capture.readouterr()
     assert main([str(argument) for argument in arguments]) == 2
     out, err = capture.readouterr()

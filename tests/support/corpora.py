@@ -1,4 +1,4 @@
-"""Small parallel corpora in files, prepared with a cache in the same folder."""
+"""Small parallel corpora in files, prepared with a cache next to them."""
 
 import random
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Pair = tuple[str, str]
 
 
 def some_pairs(count: int, seed: int = 1) -> list[Pair]:
-    """Return distinct sentence pairs of 3 to 9 words."""
+    """Return pairs of 3 to 9 words that share no sentence."""
     rng = random.Random(seed)
     words = ["Haus", "Baum", "Kind", "rot", "grün", "läuft", "steht", "und", "ein", "das", "viele"]
     said = [[f"w{i}", *rng.choices(words, k=rng.randint(2, 8))] for i in range(count)]
@@ -22,7 +22,7 @@ def some_pairs(count: int, seed: int = 1) -> list[Pair]:
 
 @dataclass
 class Corpus:
-    """Files train.src and train.tgt in a folder, with a cache in the same folder."""
+    """Files train.src and train.tgt in a folder, and a cache next to them."""
 
     folder: Path
 

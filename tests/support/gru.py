@@ -1,7 +1,7 @@
-"""A recurrent encoder-decoder for tests of interfaces, as different from a Transformer as possible.
+"""A recurrent encoder-decoder, to test that nothing depends on the model being a Transformer.
 
-An encoder GRU, a decoder GRU that starts from the encoder's last state, and dot-product attention after it
-(Luong et al. 2015, sec. 3.1).
+A GRU encoder, a GRU decoder that starts from the encoder's last state, and dot-product attention after the
+decoder (Luong et al. 2015, sec. 3.1).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from multihead.nn.losses import Loss, Term, smoothed_cross_entropy
 
 @dataclass(frozen=True)
 class GruState:
-    """Search state: encoder outputs (B, S, d) with their mask, and a hidden state per hypothesis (R, d)."""
+    """Encoder outputs, (B, S, d), and the decoder's hidden state of each hypothesis, (R, d)."""
 
     memory: Tensor
     allowed: Tensor
@@ -32,7 +32,7 @@ class GruState:
 
 
 class Gru(nn.Module):
-    """Encoder-decoder that maps source and target ids to logits of the next target token."""
+    """Maps source and target ids to logits of the next target token."""
 
     def __init__(self, source_vocab: int, target_vocab: int, d: int = 31) -> None:
         super().__init__()

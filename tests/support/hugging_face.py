@@ -1,4 +1,4 @@
-"""Conversion of models of the transformers library to ours, without files."""
+"""Conversion of transformers models in memory."""
 
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +10,7 @@ from multihead.workflows.foreign._folder import Folder
 
 
 def as_ours(kind: ModuleType, theirs: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return our settings and weights for their model, by ``kind``, a module of ``workflows.foreign``."""
+    """Return our settings and weights for a transformers model; ``kind`` is its converter module."""
     folder = Folder(Path("nowhere"), theirs.config.to_dict())
     keys = kind.settings(folder)
     weights = kind.weights(dict(theirs.state_dict()), folder)

@@ -1,4 +1,4 @@
-"""The models that led to the Transformer, small and in all variants."""
+"""The translators that preceded the Transformer: small models in all variants."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ EVERY = pytest.mark.parametrize("name", VARIANTS)
 
 
 def model_of(name: str, *, seed: int = 1, **changed: object) -> Any:
-    """Return the variant of this name in evaluation mode, with the same weights at every call."""
+    """Return a variant in evaluation mode, the same at every call."""
     kind, variant = VARIANTS[name]
     module = models.load(kind)
     given = {"source_vocab": V, "target_vocab": V} | SIZES[kind] | variant | changed
@@ -47,5 +47,5 @@ def model_of(name: str, *, seed: int = 1, **changed: object) -> Any:
 
 
 def pairs(sources: list[list[int]] = SOURCES, targets: list[list[int]] = TARGETS) -> PairBatch:
-    """Return a batch of pairs, with begin symbol 2 and end symbol 3."""
+    """Return pairs as a batch with begin symbol 2 and end symbol 3."""
     return collate(sources, targets, pad_id=0, bos_id=2, eos_id=3)

@@ -1,4 +1,4 @@
-"""Small models and a batch of three pairs for tests of recorded attention."""
+"""Small models and a batch of three pairs, for tests of recorded attention."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""An invented comparison of two runs."""
+"""A made-up comparison of two runs, for tests of its page."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ FIRST = Interval(31.37, 31.41, 1.13)
 
 
 def a_comparison() -> RunComparison:
-    """Return a comparison of two runs; the second has attention and better scores."""
+    """Return a comparison of two runs; the second has attention and is better."""
     runs = [_facts("runs/lstm", "seq2seq", 53), _facts("runs/attention", "rnn_attention", 59)]
     examples = [
         Example(7, "ein Hund läuft", "a dog runs", ["a cat", "a dog runs"], [23.5, 100.0]),
@@ -22,13 +22,11 @@ def a_comparison() -> RunComparison:
     ]
     aligned = [replace(examples[0], alignments=[None, an_alignment()])]
     measured = [_measured(0), _measured(1)]
-    return RunComparison(
-        runs, [TestSetResults("flickr", 211, measured, examples, aligned)], ["a skipped folder"]
-    )
+    return RunComparison(runs, [TestSetResults("flickr", 211, measured, examples, aligned)], ["a note"])
 
 
 def hostile_comparison() -> RunComparison:
-    """Return the same comparison with names, sentences and words that contain markup."""
+    """Return a comparison whose names, sentences and words would run a script if they were not escaped."""
     made = a_comparison()
     text = " ".join(HOSTILE)
     example = Example(1, text, text, [text, "".join(HOSTILE)], [50.0, 25.0], [None, an_alignment(*HOSTILE)])
@@ -40,8 +38,8 @@ def hostile_comparison() -> RunComparison:
 def an_alignment(*words: str) -> Alignment:
     """Return a diagonal alignment."""
     shown = words or ("ein", "Hund", "läuft")
-    tokens = tuple(Token(text, i) for i, text in enumerate(shown))
-    return Alignment(np.eye(len(tokens), dtype=np.float32), tokens, tokens, "a caption")
+    tokens = tuple(Token(text, place) for place, text in enumerate(shown))
+    return Alignment(np.eye(len(tokens), dtype=np.float32), tokens, tokens, "how it was made")
 
 
 def _facts(name: str, kind: str, hidden: int) -> RunFacts:

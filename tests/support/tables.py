@@ -1,4 +1,4 @@
-"""A model small enough for brute-force search, which also checks how a search uses it."""
+"""A model small enough for brute-force search, which also checks how search uses it."""
 
 import itertools
 import math
@@ -17,14 +17,14 @@ PAD, A, B, BOS, EOS = range(V)
 
 
 def sources(*numbers: int, length: int = 3) -> Source:
-    """Return one sentence per number, ``length`` times that number as token."""
+    """Return sentences of ``length`` equal tokens, each repeating its number."""
     ids = torch.tensor([[number] * length for number in numbers], dtype=torch.long)
     return Source(ids.view(len(numbers), length), torch.full((len(numbers),), length))
 
 
 @dataclass
 class TableState:
-    """Histories of all rows. Asserts that it is used once only and that rows stay in order."""
+    """Histories of all rows. Asserts that it is used once, and with rows in order."""
 
     numbers: list[int]
     histories: list[list[int]]
@@ -45,8 +45,8 @@ class TableState:
         assert len(rows) % len(self.numbers) == 0, "sentences have different numbers of rows"
         each = len(rows) // len(self.numbers)
         assert each > 0
-        for i, row in enumerate(rows.tolist()):
-            assert row // self.each == i // each, "a row moved to another sentence"
+        for place, row in enumerate(rows.tolist()):
+            assert row // self.each == place // each, "a row moved to another sentence"
         return TableState(self.numbers, [list(self.histories[r]) for r in rows.tolist()])
 
     def keep(self, sentences: Tensor) -> "TableState":
@@ -59,7 +59,7 @@ class TableState:
 
 
 class Table:
-    """Stepper whose logits are a deterministic function of (seed, source, history)."""
+    """A model whose logits are a deterministic function of (seed, source, history)."""
 
     def __init__(self, seed: int = 1, vocabulary: int = V, spread: float = 1.5) -> None:
         self.seed, self.vocabulary, self.spread = seed, vocabulary, spread
@@ -89,7 +89,7 @@ class Table:
 
 
 def log_p(table: Table, number: int, prefix: Sequence[int], tokens: Sequence[int]) -> float:
-    """Return the log-probability of ``tokens`` after ``prefix``, summed term by term."""
+    """Return the log-probability of ``tokens`` after ``prefix``, term by term."""
     history, total = list(prefix), 0.0
     for token in tokens:
         total += float(table.logits(number, history).double().log_softmax(0)[token])
@@ -98,7 +98,7 @@ def log_p(table: Table, number: int, prefix: Sequence[int], tokens: Sequence[int
 
 
 class Output(NamedTuple):
-    """Expected result of a search."""
+    """An output that search should find."""
 
     tokens: tuple[int, ...]
     log_probability: float

@@ -1,4 +1,4 @@
-"""Step-wise decoding along a random search, compared with full forward passes."""
+"""A random search whose incremental steps are checked against whole forward passes."""
 
 import random
 from typing import Any
@@ -23,17 +23,17 @@ def source_of(lengths: list[int]) -> Source:
 
 
 class Walk:
-    """Random search that keeps each row as a plain list, to compare with the model's state."""
+    """A random search: rows as plain lists, and the model's state that must agree with them."""
 
     def __init__(self, model: Any, source: Source, prefixes: list[list[int]]) -> None:
-        self.model, self.source, self.rng = model, source, random.Random(1)
+        self.model, self.source, self.chance = model, source, random.Random(1)
         self.rows = [list(prefix) for prefix in prefixes]
         self.sentences = list(range(len(prefixes)))
         self.each = 1
         self.state = model.start(source, prefixes)
 
     def step(self) -> None:
-        """Take a step and compare its logits with those of a full forward pass over each row."""
+        """Make a step, and compare its logits with a whole forward pass for every row."""
         logits, self.state = self.model.step(torch.tensor([row[-1] for row in self.rows]), self.state)
         for number, row in enumerate(self.rows):
             sentence = self.sentences[number // self.each]
@@ -48,18 +48,18 @@ class Walk:
         return logits
 
     def select(self, each: int) -> None:
-        """Sample ``each`` hypotheses per sentence with replacement, and append a random token to each."""
+        """Continue with ``each`` hypotheses per sentence, drawn with replacement, and a random token each."""
         rows = [
-            number * self.each + self.rng.randrange(self.each)
+            number * self.each + self.chance.randrange(self.each)
             for number in range(len(self.sentences))
             for _ in range(each)
         ]
         self.state = self.state.select(torch.tensor(rows))
-        self.rows = [[*self.rows[row], self.rng.randrange(4, V)] for row in rows]
+        self.rows = [[*self.rows[row], self.chance.randrange(4, V)] for row in rows]
         self.each = each
 
     def keep(self, numbers: list[int]) -> None:
-        """Keep these of the remaining sentences."""
+        """Continue with some of the remaining sentences."""
         self.state = self.state.keep(torch.tensor(numbers))
         self.rows = [row for n in numbers for row in self.rows[n * self.each : (n + 1) * self.each]]
         self.sentences = [self.sentences[n] for n in numbers]

@@ -1,4 +1,4 @@
-"""Observer for tests of whole trainings."""
+"""An observer for tests of whole trainings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from multihead.settings import Settings
 
 
 class Silent:
-    """Observer that prints nothing, records all events, and may raise an error on one of them."""
+    """An observer that records events, and may raise an error on one."""
 
     def __init__(self, objection: Callable[[dict[str, Any]], None] | None = None) -> None:
         self.updates: list[dict[str, Any]] = []

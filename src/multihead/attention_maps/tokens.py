@@ -46,7 +46,7 @@ def sentence(tokenizer: Tokenizer, ids: Sequence[int], standalone: Collection[in
         standalone: subwords that always form a word of their own besides the special symbols, e.g. [MASK].
     """
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
-    alone = {*alone, *tokenizer.symbols.values()}
+    standalone = {*standalone, *tokenizer.symbols.values()}
     pieces: list[Token] = []
     words: list[Token] = []
     for positions in _words(tokenizer, ids, controls.union(standalone)):

@@ -39,7 +39,7 @@ def _console(*, stderr: bool) -> Console:
 
 def print_error(error: UserError) -> None:
     """Print an error as one line on standard error."""
-    messages().print(Text.assemble(("multihead: ", "bold red"), harmless(str(error))))
+    messages().print(Text.assemble(("multihead: ", "bold red"), escape_unprintable(str(error))))
 
 
 def program() -> str:

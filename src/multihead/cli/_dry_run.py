@@ -17,11 +17,11 @@ def show(found: DryRun, console: Console) -> None:
         "device": f"{found.device}, {found.dtype}",
         "largest batch": ", ".join(f"{count:,} {name}" for name, count in found.largest_batch.items()),
         "peak memory": f"{found.peak_memory / 2**30:.1f} GiB",
-        "one epoch": f"{found.batches_an_epoch / training.accumulate:,.0f} updates",
+        "one epoch": f"{found.batches_per_epoch / training.accumulate:,.0f} updates",
         "training": f"{training.steps:,} updates, {found.epochs:.1f} epochs",
-        "speed": f"{found.tokens_a_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "
-        f"{_short(found.seconds_an_update)} per update",
-        "time": f"about {duration(3600 * found.hours)}, without validation",
+        "speed": f"{found.tokens_per_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "
+        f"{_short(found.seconds_per_update)} per update",
+        "time": f"about {format_duration(3600 * found.hours)}, without validation",
     }
     table = Table.grid(padding=(0, 2))
     for name, value in rows.items():

@@ -54,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("no run folder was given", remedy="Usage: multihead compare RUN RUN -o report.html")
     for path in filter(None, (options.output, options.json)):
         files.check_file(path)
-    fit = fitting(options.runs)
-    tests, notes = chosen_tests(fit.folders, options.src, options.tgt, given)
+    fit = comparable_runs(options.runs)
+    tests, notes = requested_tests(fit.folders, options.src, options.tgt, given)
     with _progress() as progress:
         compared = compare_runs(
             fit.folders,

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
         run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
         lowercase |= recipe.data.lowercase
-        sets = sets or _with_perturbed(options, chosen_sets(recipe.data, options.src, options.tgt))
+        sets = sets or _with_perturbed(options, requested_test_sets(recipe.data, options.src, options.tgt))
         language = recipe.data.target_language or "en"
         tokenise = tokeniser(options.tokenise, language) if options.tokenise else None
         hardware.keep_memory()
@@ -122,7 +122,7 @@ def _with_perturbed(options: Options, sets: list[TestSet]) -> list[TestSet]:
         return sets
     if not 0 <= options.rate <= 1:
         raise UserError(f"--rate {options.rate:g}", remedy="Give a number from 0 to 1.")
-    return [one for test in sets for one in (test, made_worse(test, options.perturb, options.rate))]
+    return [one for test in sets for one in (test, perturbed(test, options.perturb, options.rate))]
 
 
 def _compared(
@@ -162,10 +162,10 @@ def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
 def _show_losses(run: str, evaluations: Sequence[Evaluation], console: Console) -> None:
     """Print the change of BLEU on perturbed sources."""
     by_name = {evaluation.test_set.name: evaluation for evaluation in evaluations}
-    for name, perturbed in by_name.items():
+    for name, after in by_name.items():
         before = by_name.get(name.rpartition(", ")[0])
         if before:
-            one, other = before.bleu.value, perturbed.bleu.value
+            one, other = before.bleu.value, after.bleu.value
             console.print(f"{run} on {name}: BLEU {one:.2f} -> {other:.2f} ({other - one:+.2f})")
 
 

@@ -26,6 +26,7 @@ In Python:
   import ctranslate2
   from tokenizers import Tokenizer
   tokenizer = Tokenizer.from_file("{folder}/{source}")
+  tokenizer.encode_special_tokens = True  # input that looks like a symbol is text
   tokens = tokenizer.encode("...", add_special_tokens=False).tokens
   translator = ctranslate2.Translator("{folder}")
   output = translator.translate_batch([tokens], beam_size=5)[0].hypotheses[0]"""

@@ -77,7 +77,9 @@ def main(arguments: Sequence[str]) -> int:
     figures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
     view = PageOptions(options.run, choice, options.words, options.specials, options.full)
-    inspection = tasks.inspect(options.run, Question(options.what, options.target, options.device, view))
+    inspection = tasks.inspect(
+        options.run, InspectionRequest(options.what, options.target, options.device, view)
+    )
     if page:
         inspection.page().save(page)
     if options.json:

@@ -118,6 +118,6 @@ def _direction(folder: str, options: Options, given: Mapping[str, str]) -> Itera
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:
     def inspect(run: str, sentence: str) -> str:
         view = PageOptions(run, Choice(), words=False, specials=False, full=False)
-        return tasks.inspect(run, Question(sentence, None, device, view)).page().html
+        return tasks.inspect(run, InspectionRequest(sentence, None, device, view)).page().html
 
     return inspect

@@ -20,7 +20,7 @@ from multihead.recipe import SECTION_NAMES
 from multihead.settings import tasks
 from multihead.training import Outcome
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.progress_display import ProgressDisplay, duration, told
+from multihead.workflows.progress_display import ProgressDisplay, format_duration, format_metrics
 from multihead.workflows.resolve_recipe import chosen
 from multihead.workflows.train import default_folder, train
 
@@ -94,7 +94,8 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
     reason = f" ({progress.stopped})" if progress.stopped else ""
     nothing = "nothing left to do: " if start == progress.step else ""
+    spent = format_duration(progress.seconds)
     return (
-        f"{nothing}finished after {progress.step:,} steps{reason}, {duration(progress.seconds)} of training\n"
-        f"{outcome.chosen} weights: {told(outcome.metrics or {})}"
+        f"{nothing}finished after {progress.step:,} steps{reason}, {spent} of training\n"
+        f"{outcome.chosen} weights: {format_metrics(outcome.metrics or {})}"
     )

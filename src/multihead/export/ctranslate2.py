@@ -50,7 +50,7 @@ SENTENCES, LENGTH = 5, 3
 """Number and length of the random sentences that :func:`verify` scores."""
 TOLERANCE = 0.01
 """Largest difference in a sentence's log-probability; float32 rounding accounts for less than 0.001."""
-POSITIONS = MOST_PIECES + 256
+POSITIONS = DEFAULT_LIMIT + 256
 """Rows of the table of positional encodings if the model has no limit: the longest line, and room for its
 output."""
 

@@ -128,7 +128,7 @@ def compare_runs(
     device: str = "auto",
     progress: OnProgress | None = None,
 ) -> RunComparison:
-    """Translate the test sets with every run, score the outputs, and put together what the page tells.
+    """Translate the test sets with every run, score the outputs, and collect the content of the page.
 
     Args:
         folders: run folders of trained translators, see :func:`comparable_runs`; the first is the baseline.
@@ -151,11 +151,8 @@ def compare_runs(
         runs.append(facts(Run.open(folder), folder, size))
         languages.append((recipe.data.source_language, recipe.data.target_language))
         found.append([_evaluated(translator, test, recipe.search, folder, progress) for test in tests])
-    notes += _doubts(folders, languages, found)
-    on_tests = []
-    for number, test in enumerate(tests):
-        evaluations = [one[number] for one in found]
-        on_tests.append(_on_test(test, evaluations))
+    notes += _cautions(folders, languages, found)
+    on_tests = [_on_test(test, [each[number] for each in found]) for number, test in enumerate(tests)]
     return RunComparison(runs, _with_alignments(folders, on_tests, device), notes)
 
 
@@ -214,7 +211,7 @@ def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> TestSetResults
     ]
     examples = _examples(test, outputs)
     return TestSetResults(
-        test.name, len(test.sources), measured, examples[:MOST_EXAMPLES], _to_align(examples)
+        test.name, len(test.sources), measured, examples[:MAX_EXAMPLES], _to_align(examples)
     )
 
 

@@ -9,7 +9,7 @@ from multihead.scores import Comparison, LengthBucket
 
 
 def to_dict(compared: RunComparison) -> dict[str, Any]:
-    """Return all numbers, for JSON."""
+    """Return all scores and outputs as a JSON object."""
     return {
         "runs": [
             {

@@ -15,7 +15,7 @@ from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
 def inspection(
-    reading: TextInspection, model: nn.Module, tokenizer: Tokenizer, kind: Json, question: Question
+    reading: TextInspection, model: nn.Module, tokenizer: Tokenizer, kind: Json, request: InspectionRequest
 ) -> Inspection:
     """Return the inspection of a text.
 

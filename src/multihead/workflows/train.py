@@ -144,10 +144,10 @@ def size_of(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def draw(
+def write_reports(
     run: Run, parameters: int, look: Callable[[nn.Module], Sequence[AlignedSentence]] | None = None
 ) -> None:
-    """Write curves.svg and report.html of a run; where that fails, say so: they are not worth a training.
+    """Write a run's curves.svg and report.html. A failure is only a warning, so that training continues.
 
     Args:
         run: the run, locked.

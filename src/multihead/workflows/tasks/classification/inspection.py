@@ -8,8 +8,8 @@ from multihead.workflows.inspection import Inspection, InspectionRequest
 from multihead.workflows.text_inspection import inspection
 
 
-def inspect(run: Run, question: Question) -> Inspection:
-    """See ``workflows.tasks.inspect``: a text and its class."""
-    classifier = TextClassifier.load(run.folder, question.device)
-    reading = inspect_classification(classifier, question.without_target("a classifier"))
-    return inspection(reading, classifier.model, classifier.tokenizer, BIDIRECTIONAL, question)
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``workflows.tasks.inspect``. The input is a text."""
+    classifier = TextClassifier.load(run.folder, request.device)
+    reading = inspect_classification(classifier, request.input_alone("a classifier"))
+    return inspection(reading, classifier.model, classifier.tokenizer, BIDIRECTIONAL, request)

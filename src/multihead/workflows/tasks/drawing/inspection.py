@@ -17,11 +17,11 @@ from multihead.run import Run
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
-def inspect(run: Run, question: Question) -> Inspection:
-    """See ``workflows.tasks.inspect``: a caption, and maybe a picture's file in place of the drawn one."""
-    artist, asked = ImageGenerator.load(run.folder, device=question.device), question.asked
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``workflows.tasks.inspect``. The input is a caption, the target (if any) a picture file."""
+    generator, asked = ImageGenerator.load(run.folder, device=request.device), request.asked
     painting = inspect_drawing(
-        artist, question.what, given=Path(question.target) if question.target else None
+        generator, request.input, given=Path(request.target) if request.target else None
     )
     (rows, columns), spoken = painting.grid, painting.caption_indices
 
@@ -41,8 +41,8 @@ def inspect(run: Run, question: Question) -> Inspection:
             asked.choice.layer or painting.most_informative(), asked.choice.head, asked.choice.combine
         )
         layer, head = resolve(painting.records, painting.tokens, choice)
-        look_nC = combine(painting.word_weights()[layer - 1][:, :, spoken], choice)
-        look_rC = look_nC.reshape(rows, columns, len(spoken)).mean(axis=1)
+        weights_nC = combine(painting.word_weights()[layer - 1][:, :, spoken], choice)
+        weights_rC = weights_nC.reshape(rows, columns, len(spoken)).mean(axis=1)
         which = f"head {head}" if head else f"{choice.combine} of {painting.records[0].num_heads} heads"
         return Alignment(
             weights_rC / weights_rC.sum(axis=1, keepdims=True),
@@ -60,7 +60,7 @@ def inspect(run: Run, question: Question) -> Inspection:
                 Panel(f"{layer}: {painting.words[place].text}", _mean(weights, place).reshape(rows, columns))
                 for place in spoken
             ]
-            for layer, look in enumerate(painting.word_weights(), start=1)
+            for layer, weights in enumerate(painting.word_weights(), start=1)
         ]
         every[0].append(Panel("picture", None))
         title = "Attention of the picture's positions to each word, by layer, mean of the heads;\n"

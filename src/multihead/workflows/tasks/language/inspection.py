@@ -8,8 +8,8 @@ from multihead.workflows.inspection import Inspection, InspectionRequest
 from multihead.workflows.text_inspection import inspection
 
 
-def inspect(run: Run, question: Question) -> Inspection:
-    """See ``workflows.tasks.inspect``: a text, every token of which looks back at those before it."""
-    writer = TextGenerator.load(run.folder, question.device)
-    reading = inspect_text(writer, question.without_target("a language model"))
-    return inspection(reading, writer.model, writer.tokenizer, CAUSAL, question)
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``workflows.tasks.inspect``. The input is a text."""
+    generator = TextGenerator.load(run.folder, request.device)
+    reading = inspect_text(generator, request.input_alone("a language model"))
+    return inspection(reading, generator.model, generator.tokenizer, CAUSAL, request)

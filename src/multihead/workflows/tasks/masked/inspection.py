@@ -13,5 +13,5 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """See ``workflows.tasks.inspect``. The input is a text, with or without masks."""
     where = hardware.pick_device(request.device)
     filler = MaskFiller(run.load_model(where), run.tokenizers()[0], device=where, precision="fp32")
-    reading = inspect_masked_text(filler, question.without_target("a model that fills gaps"))
-    return inspection(reading, filler.model, filler.tokenizer, BIDIRECTIONAL, question)
+    reading = inspect_masked_text(filler, request.input_alone("a masked language model"))
+    return inspection(reading, filler.model, filler.tokenizer, BIDIRECTIONAL, request)

@@ -21,8 +21,8 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """See ``workflows.tasks.inspect``. The input is a picture file."""
     where = hardware.pick_device(request.device)
     classifier = PictureClassifier(run.load_model(where), device=where)
-    sight = inspect_image(classifier, Path(question.without_target("a classifier")))
-    asked = question.asked
+    sight = inspect_image(classifier, Path(request.input_alone("a classifier")))
+    asked = request.asked
     rows, columns = sight.grid
 
     @cache
@@ -43,7 +43,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             tuple(Token(str(row + 1), row) for row in range(rows)),
             tuple(Token(str(column + 1), column) for column in range(columns)),
             f"Predicted class: {next(iter(sight.predictions.probabilities))}. {ROLLOUT}, rows and columns of "
-            f"the picture's patches, the largest as 1. {CAUTION}",
+            f"the picture's patches, scaled to a maximum of 1. {CAUTION}",
             rows="row",
             columns="column",
         )
@@ -59,8 +59,8 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             ]
             for layer, (heads, rollout) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
         ]
-        every[0].append(Panel("the picture", None))
-        how = f"What {sight.readout} looks at: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
-        overlays(sight.pixels_Chw, every, f"{how}each on a scale of its own. {CAUTION}", path)
+        every[0].append(Panel("picture", None))
+        title = f"Attention of {sight.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
+        overlays(sight.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 
     return Inspection(page, numbers, draw, alignment)

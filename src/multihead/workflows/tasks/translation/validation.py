@@ -59,7 +59,7 @@ class Validator:
         return Validation(metrics, "\n\n".join(samples))
 
     def look(self, model: nn.Module) -> list[AlignedSentence]:
-        """Return where a model looks in three of the validation sentences; none if it has no attention."""
+        """Return attention maps for a few validation sentences; none if the model has no attention."""
         translator = self._translator(model)
         suitable = [source for source, _ in self.text if MIN_WORDS <= len(source.split()) <= MAX_WORDS]
         chosen = np.linspace(0, len(suitable) - 1, min(len(suitable), MAPS)).round().astype(int)
