@@ -1,10 +1,10 @@
-"""How fast training is while another program keeps a core busy, and how fast alone; by how threads wait.
+"""Speed of training alone and under load, with OpenMP's default waiting and with multihead's.
 
     python benchmarks/beside_other_work.py
 
-A small Transformer is trained on all cores by a process of its own, in turn with GCC's OpenMP as it is by
-itself and as ``multihead.cores.wait_briefly`` sets it, alone and beside one process that does nothing but
-count, as if it was started from another terminal. Writes bench-beside-other-work.json.
+A process trains a small Transformer on all cores, alternately with GCC's OpenMP as it comes and as
+``multihead.cores.wait_briefly`` sets it, alone and with one process that keeps a core busy, in a session of
+its own as if started from another terminal. Writes bench-beside-other-work.json.
 """
 
 import json
@@ -43,14 +43,14 @@ for step in range(1, 3 + int(sys.argv[1])):
 print(sum(given[step % 2].tokens for step in range(3, step + 1)) / (time.perf_counter() - began))
 """
 WAITING = {"as the library waits": "import torch\n" + WORK, "waiting briefly": WORK}
-"""What is set after PyTorch was imported comes too late."""
+"""OpenMP reads its settings when PyTorch is imported."""
 
 
 @contextmanager
 def busy(wanted: bool) -> Iterator[None]:
     """Keep a core busy inside the block."""
     command = [sys.executable, "-c", "while True: pass"]
-    # Linux shares out cores among sessions first, and within a session among threads.
+    # Linux divides cores among sessions first, then among a session's threads.
     other = subprocess.Popen(command, start_new_session=True) if wanted else None
     try:
         yield
@@ -68,12 +68,12 @@ def speed(work: str, updates: int) -> float:
 
 
 def main(out: Path = Path("results"), updates: int = 12, rounds: int = 5) -> None:
-    """Measure in turn and write.
+    """Measure, interleaved, and write.
 
     Args:
         out: folder of the result.
         updates: of each training.
-        rounds: how often each has its turn.
+        rounds: trainings of each kind.
     """
     found: dict[str, dict[str, list[float]]] = {}
     for beside in (False, True):
@@ -82,7 +82,7 @@ def main(out: Path = Path("results"), updates: int = 12, rounds: int = 5) -> Non
             for name, work in WAITING.items():
                 with busy(beside):
                     measured[name].append(round(speed(work, updates), 1))
-        found["beside a busy program" if beside else "alone"] = measured
+        found["under load" if beside else "alone"] = measured
     told = {**environment({}), "updates": updates, "tokens_per_second": found}
     del told["data"]
     (out / "bench-beside-other-work.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")

@@ -2,11 +2,14 @@
 
     python benchmarks/complexity.py --out results
 
-times one layer of each kind, forward and backward, over the length n and the width d; counts what it keeps
-for the backward pass; fits exponents to both (~ n^a d^b); and finds the maximum path length in the graph of
-which position depends on which. Writes complexity.json, complexity.md and complexity.svg.
+times one layer of each kind, forward and backward, over the length n and the width d; counts the bytes that
+it keeps for the backward pass; fits exponents to both (~ n^a d^b); and finds the maximum path length in the
+graph of dependencies between positions. Writes complexity.json, complexity.md and complexity.svg. With
+``--times-from results/complexity.json`` times and memory come from an earlier run; paths are found anew.
 
-Self-attention is attention alone, softmax(QK^T / sqrt(d)) V, as in the table: its projections cost n d^2.
+Self-attention is attention alone, softmax(QK^T / sqrt(d)) V, as in the table: its projections cost n d^2. The
+table's O(log_k n) path of a convolution belongs to dilated kernels (inputs 1, k, k^2, ... positions apart);
+contiguous kernels need O(n / k) layers (sec. 4). Both are counted.
 """
 
 import json
@@ -35,7 +38,7 @@ Layer = Callable[[Tensor], Tensor]
 
 
 def self_attention(d: int) -> Layer:
-    """All positions look at all: the equation itself. Kernels that compute weights anew keep no square."""
+    """Every position attends to every other: equation 1. Kernels that recompute weights keep no square."""
     return lambda x_BNd: attention(x_BNd, x_BNd, x_BNd, None)
 
 
@@ -46,15 +49,21 @@ def recurrent(d: int) -> Layer:
 
 
 def convolutional(d: int) -> Layer:
-    """A convolution of width K."""
+    """A convolution of width K with contiguous kernels."""
     convolution = nn.Conv1d(d, d, K, padding=K // 2)
     return lambda x: convolution(x.mT).mT
 
 
-def restricted(d: int) -> Layer:
-    """Each position looks at the R around it: blocks of queries against their own and the next blocks' keys.
+def dilated(d: int, dilation: int) -> Layer:
+    """A causal convolution of width K; its inputs lie ``dilation`` positions apart."""
+    convolution = nn.Conv1d(d, d, K, dilation=dilation)
+    return lambda x: convolution(F.pad(x.mT, ((K - 1) * dilation, 0))).mT
 
-    So scores of positions further apart are never computed, where a mask would only hide them.
+
+def restricted(d: int) -> Layer:
+    """Each position attends to the R around it: blocks of queries, keys of adjacent blocks.
+
+    Scores of positions further apart are never computed; a mask would only hide them.
     """
     reach = R // 2
 
@@ -74,7 +83,7 @@ def restricted(d: int) -> Layer:
 
 @dataclass(frozen=True)
 class Kind:
-    """A row of the table: its name, how a layer of a width is made, and what the paper says."""
+    """A row of the table: its name, a constructor of a layer of width d, and the paper's terms."""
 
     name: str
     make: Callable[[int], Layer]
@@ -85,7 +94,7 @@ class Kind:
 KINDS = (
     Kind("self-attention", self_attention, "n^2 d", "1"),
     Kind("recurrent", recurrent, "n d^2", "n"),
-    Kind("convolutional", convolutional, "k n d^2", "n / k"),
+    Kind("convolutional", convolutional, "k n d^2", "log_k(n)"),
     Kind("self-attention (restricted)", restricted, "r n d", "n / r"),
 )
 
@@ -105,7 +114,7 @@ def seconds(layer: Layer, n: int, d: int, least: float) -> float:
 
 
 def kept_bytes(layer: Layer, n: int, d: int) -> int:
-    """What is kept for the backward pass of one sentence, its input counted, weights not."""
+    """Bytes kept for the backward pass of one sentence: its input counts, weights do not."""
     x = torch.randn(1, n, d, requires_grad=True)
     kept: dict[int, int] = {}
 
@@ -126,20 +135,25 @@ def exponent(sizes: Sequence[int], values: Sequence[float]) -> float:
 
 
 def dependencies(kind: Kind, n: int) -> Tensor:
-    """(n, n): whether output i depends on input j in one go, seen in a layer's gradients.
+    """(n, n): whether output i depends on input j within one layer.
 
-    A recurrent layer goes from state to state, so its one go is a step: to itself and to the next.
+    Of a recurrent layer a single step counts: from a state to itself and to the next.
     """
     if kind.make is recurrent:
         return torch.eye(n).add(torch.diag(torch.ones(n - 1), -1)) > 0
+    return reached_by(kind.make(2), n)
+
+
+def reached_by(layer: Layer, n: int) -> Tensor:
+    """(n, n): whether output i of a layer of width 2 depends on input j, by its gradients."""
     x = torch.randn(1, n, 2, requires_grad=True)
-    out = kind.make(2)(x)
+    out = layer(x)
     gradients = [torch.autograd.grad(out[0, i].sum(), x, retain_graph=True)[0][0] for i in range(n)]
     return torch.stack(gradients).abs().sum(2) > 0
 
 
 def path_length(kind: Kind, n: int) -> int:
-    """The longest of the shortest ways between two of n positions, in layers (recurrent: in steps)."""
+    """The longest of the shortest paths between two of n positions, in layers (recurrent: in steps)."""
     once = dependencies(kind, n).double()
     wanted = torch.ones(n, n).tril().bool() if kind.make is recurrent else torch.ones(n, n).bool()
     reached, length = once, 1
@@ -148,9 +162,29 @@ def path_length(kind: Kind, n: int) -> int:
     return length
 
 
+def dilated_path_length(n: int) -> int:
+    """Layers until each position depends on all before it, with dilations 1, K, K^2, ..."""
+    reached, length = torch.eye(n, dtype=torch.double), 0
+    while not bool((reached > 0)[torch.ones(n, n).tril().bool()].all()):
+        reached, length = (reached @ reached_by(dilated(2, K**length), n).double()).clamp_max(1), length + 1
+    return length
+
+
+PATHS = (32, 64, 128)
+"""Lengths at which paths are counted."""
+
+
+def paths(kind: Kind) -> dict[str, dict[int, int]]:
+    """Return the path lengths of a kind of layer, of convolutions also those of dilated kernels."""
+    found = {"path_by_n": {n: path_length(kind, n) for n in PATHS}, "dilated_path_by_n": {}}
+    if kind.make is convolutional:
+        found["dilated_path_by_n"] = {n: dilated_path_length(n) for n in PATHS}
+    return found
+
+
 @dataclass(frozen=True)
 class Measured:
-    """What was found of a kind of layer: values by size, and the exponents fitted to them."""
+    """Measurements of a kind of layer: values by size, and the exponents fitted to them."""
 
     name: str
     complexity: str
@@ -162,6 +196,7 @@ class Measured:
     time_exponents: tuple[float, float]
     memory_exponents: tuple[float, float]
     path_by_n: dict[int, int]
+    dilated_path_by_n: dict[int, int]
 
 
 def measure(kind: Kind, lengths: Sequence[int], widths: Sequence[int], least: float) -> Measured:
@@ -186,11 +221,21 @@ def measure(kind: Kind, lengths: Sequence[int], widths: Sequence[int], least: fl
         bytes_by_d=bytes_by_d,
         time_exponents=exponents(by_n, by_d),
         memory_exponents=exponents(bytes_by_n, bytes_by_d),
-        path_by_n={n: path_length(kind, n) for n in (32, 64, 128)},
+        **paths(kind),
     )
 
 
-# --- telling ------------------------------------------------------------------------------------------
+def read(file: Path) -> list[Measured]:
+    """Return times and memory of an earlier run, with paths found anew."""
+    layers = json.loads(file.read_text(encoding="utf-8"))["layers"]
+    by_name = {layer["name"]: layer for layer in layers}
+    return [
+        Measured(**{**by_name[kind.name], "complexity": kind.complexity, "path": kind.path, **paths(kind)})
+        for kind in KINDS
+    ]
+
+
+# --- reporting ----------------------------------------------------------------------------------------
 
 
 def table(measured: Sequence[Measured]) -> str:
@@ -199,10 +244,19 @@ def table(measured: Sequence[Measured]) -> str:
     rows = [
         f"| {m.name} | O({m.complexity}) | n^{m.time_exponents[0]} d^{m.time_exponents[1]} "
         f"| n^{m.memory_exponents[0]} d^{m.memory_exponents[1]} | O({m.path}) "
-        f"| {', '.join(map(str, m.path_by_n.values()))} |"
+        f"| {path_cell(m)} |"
         for m in measured
     ]
     return "\n".join([head, "| --- | --- | --- | --- | --- | --- |", *rows]) + "\n"
+
+
+def path_cell(m: Measured) -> str:
+    """Path lengths; of convolutions with contiguous and with dilated kernels."""
+    found = ", ".join(map(str, m.path_by_n.values()))
+    if not m.dilated_path_by_n:
+        return found
+    dilated_ones = ", ".join(map(str, m.dilated_path_by_n.values()))
+    return f"dilated {dilated_ones}; contiguous, O(n / k), {found}"
 
 
 COLOURS = (figures.BLUE, figures.ORANGE, figures.GREEN, figures.INK)
@@ -239,8 +293,9 @@ def main(
     widths: tuple[int, ...] = (64, 128, 256, 512, 1024),
     least: float = 1.0,
     threads: int = 1,
+    times_from: Path | None = None,
 ) -> None:
-    """Measure every kind of layer and write what was found.
+    """Measure every kind of layer and write the results.
 
     Args:
         out: folder of the results.
@@ -248,15 +303,21 @@ def main(
         widths: d, ascending.
         least: seconds spent on each size.
         threads: CPU threads.
+        times_from: complexity.json of an earlier run, whose times and memory are kept.
     """
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     x = torch.randn(2, 101, 7)
     expected = attention(x, x, x, masks.window(101, R)[0, 0])
     torch.testing.assert_close(restricted(7)(x), expected)
-    measured = [measure(kind, lengths, widths, least) for kind in KINDS]
-    out.mkdir(parents=True, exist_ok=True)
     found = {"r": R, "k": K, "batch": BATCH, "threads": threads, "environment": environment({})}
+    if times_from:
+        measured = read(times_from)
+        found = {**json.loads(times_from.read_text(encoding="utf-8"))}
+        found.pop("layers")
+    else:
+        measured = [measure(kind, lengths, widths, least) for kind in KINDS]
+    out.mkdir(parents=True, exist_ok=True)
     text = json.dumps({**found, "layers": [asdict(m) for m in measured]}, indent=2)
     (out / "complexity.json").write_text(text + "\n", encoding="utf-8")
     (out / "complexity.md").write_text(table(measured), encoding="utf-8")

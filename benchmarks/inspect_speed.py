@@ -1,4 +1,4 @@
-"""How long a page of `multihead inspect` takes to make, how large it is, and how fast it answers the pointer.
+"""A page of `multihead inspect`: time to make it, its size, and its response to the pointer.
 
     python benchmarks/inspect_speed.py [--pieces 30 100 300] [--write]
 

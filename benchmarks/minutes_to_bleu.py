@@ -1,9 +1,9 @@
-"""How long it takes from raw text to a translator, everything counted, and how good it is then.
+"""Time from raw text to a translator, everything counted, and the translator's BLEU.
 
     python benchmarks/minutes_to_bleu.py --data-dir data/multi30k
 
 trains `multihead train multi30k-de-en-fast` with an empty cache (the start of Python, reading, vocabulary,
-training and validation are in the time), measures with `multihead evaluate` on test_2016_flickr, and prints
+training and validation are included), measures with `multihead evaluate` on test_2016_flickr, and prints
 JSON; with `--out` also to that file. Run nothing beside it. `--keep FOLDER` keeps the run there.
 """
 

@@ -1,4 +1,4 @@
-"""How much memory a corpus takes on its way from text files to the first batch.
+"""Memory used from text files to the first batch.
 
     python benchmarks/prepare_memory.py --pairs 10000000
 

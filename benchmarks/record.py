@@ -1,10 +1,9 @@
-"""Write what a finished run has reached to results/NAME: scores, recipe, samples, curves, environment.
+"""Record a finished run in results/NAME: scores, recipe, samples, curves, environment.
 
     python benchmarks/record.py RUN NAME [--tokenise spacy|moses] [--data.dir DIR] [--command "..."]
 
-Test sets are those of the run's recipe. They are translated with the run's own search settings. Of a run that
-is no translator the last validation and its samples are written, of a classifier also what it reaches on its
-test sets.
+Test sets are those of the run's recipe, translated with the run's own search settings. For a run that is no
+translator the last validation and its samples are written, for a classifier also its scores on its test sets.
 """
 
 import argparse
@@ -65,7 +64,7 @@ def main() -> None:
 
 
 def record_learning(run: Run, name: str, command: str) -> None:
-    """Write what a run that is no translator has reached: its last validation, and the samples of it."""
+    """Record a run that is no translator: its last validation with samples, and scores on test sets."""
     events = list(run.metrics())
     last = [event for event in events if event["event"] == "update"][-1]
     end = [event for event in events if event["event"] == "end"][-1]

@@ -1,13 +1,13 @@
-"""Do the fast kernels change what is learned? The same recipe to its end, computed in several ways.
+"""Quality with and without the fast kernels: one recipe, trained to its end in four ways.
 
     python benchmarks/same_quality.py --recipe multi30k-de-en-fast --data-dir data/multi30k
 
 trains with plain PyTorch in fp32 (the equations as they stand), with the native kernels in the format that
 they choose here (int8, bf16) and their sampled gradient, with the same but the whole gradient, and sampled
-again from another seed: how far two seeds lie apart is the noise that the others are held against.
-Told are the largest and the mean distance of their training losses (means of a window of updates), BLEU on
-the recipe's test sets with its confidence interval, and the paired bootstrap's p against the first. Runs that
-are in `--keep` already are not trained again. On one core of a laptop it takes about 50 minutes.
+again from another seed; the distance between two seeds is the noise level. Reports the largest and the mean
+distance of training losses (means of a window of updates), BLEU on the recipe's test sets with its confidence
+interval, and the paired bootstrap's p against the first. Runs found in `--keep` are not trained again. On one
+core of a laptop it takes about 50 minutes.
 """
 
 import json
@@ -108,7 +108,7 @@ def losses(metrics: Path) -> dict[str, float]:
 
 
 def distance(curve: dict[str, float], other: dict[str, float]) -> dict[str, float]:
-    """Return how far two curves lie apart, in nats; the signed mean tells whether one is lower throughout."""
+    """Return the distance of two curves in nats; a signed mean near the mean: one is lower throughout."""
     gaps = [curve[end] - other[end] for end in curve if end in other]
     return {
         "largest": round(max(map(abs, gaps)), 4),

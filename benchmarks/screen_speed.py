@@ -1,11 +1,11 @@
-"""What the screen of the output layer gains in search (`native/screen.h`), and what it changes.
+"""Speed and output of search with and without the screened output layer (`native/screen.h`).
 
     python benchmarks/screen_speed.py [RUN] [SOURCE] [--threads 1] [--rounds 5] [--write]
 
-Translates the file with the run's model in bf16, with and without the screen, in turn, greedily and by a beam
-of 5. Prints JSON: seconds of each round, how many translations have the same words, and how far their
-log-probabilities lie from each other; with --write also to results/bench-screen.json. Run nothing beside it.
-Where there is no such run, or no processor that the screen pays on, it says so.
+Translates the file with the run's model in bf16, with and without the screen, interleaved, greedily and with
+a beam of 5. Prints JSON: seconds of each round, the number of translations with the same words, and the
+differences of their log-probabilities; with --write also to results/bench-screen.json. Run nothing beside it.
+Exits with a message where there is no such run, or the processor gains nothing from the screen.
 """
 
 import json

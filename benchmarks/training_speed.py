@@ -1,11 +1,11 @@
-"""How fast a Transformer trains here: eager fp32 and bf16; native kernels in bf16 and in bytes; compiled.
+"""Speed of training a Transformer: eager fp32 and bf16; native kernels in bf16 and int8; compiled.
 
     python benchmarks/training_speed.py                      small and multi30k, some minutes
     python benchmarks/training_speed.py --sizes base         the paper's base model
     python benchmarks/training_speed.py --device cuda --sizes base big --tokens 25000 --count 20
 
-The variants train the same model on the same batches in turn (A B C A B C), so that a machine that is busy
-with something else slows all of them; ratios are taken within a round. Sentences are random, their lengths
+The variants train the same model on the same batches, interleaved (A B C A B C), so that other work on the
+machine slows all of them; ratios are taken within a round. Sentences are random, their lengths
 like those of image captions. The share of the peak is that of matrix products alone, as torch counts them, in
 a large product's speed on the same device, in bf16 where the hardware has it; where it has not, the variants
 are in fp32. Writes bench-training.json (bench-training-cuda.json).
@@ -154,7 +154,7 @@ def _peak(device: torch.device) -> float:
 
 
 def table(measured: Sequence[Measured]) -> str:
-    """What was measured, as Markdown."""
+    """The measurements as Markdown."""
     names = ["model", "variant", "target tokens/s", "per second of processor", "times the first", "spread"]
     head = f"| {' | '.join(names)} | share of the peak |"
     rows = [

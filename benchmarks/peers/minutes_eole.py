@@ -1,4 +1,4 @@
-"""How long Eole takes from raw text to a translator, everything counted: `minutes_to_bleu.py` for a peer.
+"""Eole's time from raw text to a translator, everything counted: `minutes_to_bleu.py` for a peer.
 
     make benchmarks/peers/.envs/eole/.installed
     benchmarks/peers/.envs/eole/bin/python benchmarks/peers/minutes_eole.py --data-dir data/multi30k

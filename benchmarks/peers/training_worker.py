@@ -1,4 +1,4 @@
-"""What the process of a contestant in training does: it is asked to train, and answers with time and loss.
+"""The process of a contestant in training: it receives requests to train and returns time and loss.
 
 A contestant is a file beside this one that calls ``serve(load)``. It runs in its own environment, so nothing
 here needs more than the standard library. The task is read from FOLDER/training.json: ``model`` (a size of

@@ -1,4 +1,4 @@
-"""Translate a test set with multihead and its peers, same weights, same ids, in turn: A B A B.
+"""Translate a test set with multihead and its peers, same weights, same ids, interleaved (A B A B).
 
     python benchmarks/peers/translation.py RUN --src test.en.gz --tgt test.de.gz [--rounds 3] [--beams 1 5]
     python benchmarks/peers/translation.py RUN --src ... --tgt ... --device cuda --out OUT.json    on a GPU
@@ -42,7 +42,7 @@ ALONE = 100
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who translates: a script, the package that it needs, its settings."""
+    """A toolkit in translation: a script, the package it needs, its settings."""
 
     name: str
     script: str

@@ -1,4 +1,4 @@
-"""What a peer's process does: it is asked for a search, and answers with its time and what it found.
+"""The process of a contestant in translation: it receives sentences and returns translations and times.
 
 A peer is a file beside this one that calls ``serve(load)``. It runs in its own environment, so nothing here
 needs more than the standard library.

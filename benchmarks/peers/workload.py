@@ -1,4 +1,4 @@
-"""What the benchmarks of training train: Transformers, an LSTM, and batches of random sentences."""
+"""Workload of the training benchmarks: Transformers, an LSTM, and batches of random sentences."""
 
 from itertools import islice
 

@@ -40,6 +40,11 @@ def test_path_lengths_are_those_of_the_connections(n: int) -> None:
     }
 
 
+@pytest.mark.parametrize("n", [2, 19, 40])
+def test_dilated_kernels_reach_every_position_in_a_logarithm_of_layers(n: int) -> None:
+    assert complexity.dilated_path_length(n) == math.ceil(math.log(n, complexity.K))
+
+
 def test_the_memory_of_attention_grows_quadratically_and_of_others_linearly() -> None:
     sizes = [128, 256, 512]
 
@@ -62,3 +67,5 @@ def test_all_results_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [layer["name"] for layer in results["layers"]] == list(KINDS)
     assert (tmp_path / "complexity.md").read_text() == capsys.readouterr().out
     assert "<svg" in (tmp_path / "complexity.svg").read_text()
+    complexity.main(out=tmp_path / "again", times_from=tmp_path / "complexity.json")
+    assert json.loads((tmp_path / "again" / "complexity.json").read_text()) == results

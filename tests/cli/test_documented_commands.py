@@ -15,7 +15,7 @@ from multihead import recipe as recipes
 from multihead.cli import commands, main
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EACH_TASK = ("quickstart", "small-gpt", "small-bert", "small-bert-classes", "small-vit", "small-dalle")
 """One recipe per task; together their helps list all keys."""
 EVERYWHERE = {"--help", "--version", "--debug"}

@@ -20,9 +20,9 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     """Return the contents of a ``.model`` file that gives the same ids for normalised text.
 
     Pass SentencePiece text from ``tokenizer.normalize``. The model handles spaces itself, but neither NFC nor
-    lower case: SentencePiece's normalisation rules offer them only together with compatibility forms. Reserved
-    symbols are user-defined ones there: it reads marked text as ``MarkedTokenizer`` does, but without escapes,
-    so that text which is spelt like a symbol is one.
+    lower case: SentencePiece's normalisation rules offer them only together with compatibility forms.
+    Reserved symbols are user-defined symbols there: it reads marked text as ``MarkedTokenizer`` does, but
+    without escapes, so text spelt like a symbol becomes one.
 
     Raises:
         UserError: not a BPE tokenizer with byte fallback trained by multihead.
