@@ -419,5 +419,5 @@ def test_an_export_of_a_class_that_was_edited_in_place_is_refused(
     pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
     edit(monkeypatch)
     made = model()
-    with pytest.raises(UserError, match="CTranslate2 computes another model"):
+    with pytest.raises(UserError, match="CTranslate2 computes a different model"):
         verify(made, complete(specification(made)), WORDS)

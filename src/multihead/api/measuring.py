@@ -1,4 +1,4 @@
-"""``multihead.evaluate`` and ``multihead.compare``: how good trained translators are."""
+"""``multihead.evaluate`` and ``multihead.compare``: scores of trained translators."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from multihead import recipe as recipes
 from multihead.api.loading import load
 from multihead.hardware import Precision
 from multihead.inspect.page import Page
-from multihead.inspect.report import Compared, compare_page
+from multihead.inspect.report import RunComparison, compare_page
 from multihead.run import Run
 from multihead.workflows import evaluate as measuring
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
@@ -23,21 +23,21 @@ def evaluate(
     precision: Precision = "auto",
     **search: object,
 ) -> dict[str, Evaluation]:
-    """Translate test sets and score the outputs; several runs are measured together, as an ensemble.
+    """Translate test sets and score the outputs; several runs are scored together, as an ensemble.
 
     Args:
         runs: run folders of translators.
         source: source side of the test set; None: the test sets of the first run's recipe.
-        target: its target side; None: ``source`` holds both.
-        device: where to compute.
+        target: target side of the test set; None: ``source`` contains both sides.
+        device: cuda, mps, cpu or auto.
         precision: of matrix products, as in ``multihead evaluate --precision``.
-        search: keys of [search] that shall be other than in the first run's recipe.
+        search: keys of [search] that override the first run's recipe.
 
     Returns:
-        What was measured, by the name of the test set: ``bleu.value``, ``chrf.value``, ``outputs``, ...
+        The results by name of the test set: ``bleu.value``, ``chrf.value``, ``outputs`` and others.
 
     Raises:
-        UserError: a run that is not there, or does not translate; no test set; files that cannot be read.
+        UserError: a run is missing or not a translator; there is no test set; a file cannot be read.
     """
     translator = load(*runs, device=device, precision=precision, task="translation")
     run = Run.open(runs[0])
@@ -48,14 +48,14 @@ def evaluate(
 
 
 class ComparedRuns:
-    """Translators side by side.
+    """Comparison of several translators.
 
     Attributes:
-        page: as HTML; ``page.save("report.html")``, and a notebook shows it.
-        numbers: all scores, intervals and tests of significance, for JSON.
+        page: HTML report; ``page.save("report.html")`` writes it, and a notebook displays it.
+        numbers: all scores, intervals and significance tests, ready for JSON.
     """
 
-    def __init__(self, compared: Compared) -> None:
+    def __init__(self, compared: RunComparison) -> None:
         self.page: Page = compare_page(compared)
         self.numbers: dict[str, Any] = to_dict(compared)
 
@@ -69,16 +69,16 @@ def compare(
     target: str | Path | None = None,
     device: str = "auto",
 ) -> ComparedRuns:
-    """Translate the same sentences with several runs; the first is what the others are compared with.
+    """Translate the same test sets with several runs and compare their scores with those of the first.
 
     Args:
         runs: run folders of translators.
         source: source side of the test set; None: the test sets of the first run's recipe.
-        target: its target side; None: ``source`` holds both.
-        device: where to compute.
+        target: target side of the test set; None: ``source`` contains both sides.
+        device: cuda, mps, cpu or auto.
 
     Raises:
-        UserError: a run that is not there, none that translates; no test set; files that cannot be read.
+        UserError: a run is missing, none is a translator, there is no test set, or a file cannot be read.
     """
     fit = comparable_runs([str(run) for run in runs])
     tests, notes = requested_tests(fit.folders, source, target)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from multihead.attention_maps import Alignment
 from multihead.errors import UserError
-from multihead.inspect.page import Asked, Page
+from multihead.inspect.page import Page, PageOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class InspectionRequest:
     input: str
     target: str | None = None
     device: str = "auto"
-    asked: Asked = field(default_factory=Asked)
+    asked: PageOptions = field(default_factory=PageOptions)
 
     def input_alone(self, model: str) -> str:
         """Return the input. Raises ``UserError`` where a target is given to a model that takes none."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from multihead import hardware, models, randomness
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
-from multihead.inspect.report import Looked, training_page
+from multihead.inspect.report import AlignedSentence, training_page
 from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
@@ -145,7 +145,7 @@ def size_of(model: nn.Module) -> int:
 
 
 def write_reports(
-    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[Looked]] | None = None
+    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[AlignedSentence]] | None = None
 ) -> None:
     """Write a run's curves.svg and report.html. A failure is only a warning, so that training continues.
 

@@ -16,7 +16,7 @@ from torch import nn
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.errors import UserError
-from multihead.inspect.report import Looked
+from multihead.inspect.report import AlignedSentence
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, refuse_contradictions
 from multihead.run import Run
@@ -55,7 +55,7 @@ class Ready:
     tokens_an_epoch: int
     stream: Callable[[Position], Stream[Batch]]
     validate: Callable[[nn.Module, int], Validation]
-    look: Callable[[nn.Module], Sequence[Looked]] = lambda model: ()
+    look: Callable[[nn.Module], Sequence[AlignedSentence]] = lambda model: ()
 
 
 def ready(

@@ -1,6 +1,6 @@
-"""How pictures look, and how they are written: the same bytes for the same picture.
+"""Style and output of figures. The same figure is written as the same bytes.
 
-Only figures are made, never windows: the plotting library's global state is left alone.
+Figures are created directly, without windows and without Matplotlib's global state.
 """
 
 import unicodedata
@@ -20,23 +20,23 @@ from multihead.inspect.fonts import families
 from multihead.run import files
 
 INK, FAINT, RULE = "#1f2933", "#66727f", "#d9dee4"
-"""Text; text that explains; lines that only guide the eye."""
+"""Colours of text, secondary text and guide lines."""
 BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"
-"""Three colours that colour-blind readers tell apart (Okabe and Ito 2008)."""
+"""Three colours from a palette that is safe for colour-blind readers (Okabe and Ito 2008)."""
 
 SEQUENTIAL = LinearSegmentedColormap.from_list(
     "ink", ["#f1f4f8", "#cfe0f0", "#8fbfe0", "#4a94c9", "#1f66a8", "#0b3c75", "#051d40"]
 )
-"""One hue, ever darker: the same to colour-blind eyes and in black and white."""
+"""Single-hue sequential colour map: it reads the same to colour-blind readers and in greyscale."""
 
 METADATA = {
     ".svg": {"Date": None, "Creator": "multihead"},
     ".png": {"Software": "multihead"},
     ".pdf": {"CreationDate": None, "Creator": "multihead", "Producer": None},
 }
-"""Endings of names, and what is written into such a file about itself: nothing that changes by itself."""
+"""Metadata written for each file extension, without dates, so that the bytes are reproducible."""
 
-_LOOK: Any = {
+_STYLE: Any = {
     "font.size": 9,
     "text.color": INK,
     "axes.edgecolor": RULE,
@@ -61,45 +61,46 @@ _LOOK: Any = {
 
 
 @contextmanager
-def look(text: str = "", *, text_as_text: bool = False) -> Iterator[None]:
-    """What is made and saved inside the block looks as all pictures here, whatever the user's defaults.
+def style(text: str = "", *, text_as_text: bool = False) -> Iterator[None]:
+    """Apply the common style to figures created and saved in the block, whatever the user's defaults.
 
     Args:
-        text: all that will be written in it, so that fonts can be chosen.
-        text_as_text: in SVG, keep text as text, to be drawn by the viewer's fonts, and not as outlines.
+        text: all text of the figure, for the choice of fonts.
+        text_as_text: in SVG, keep text as text, drawn by the viewer's fonts, instead of outlines.
     """
     fonts, _ = families(text)
-    with matplotlib.style.context("default"), mpl.rc_context(_LOOK):
+    with matplotlib.style.context("default"), mpl.rc_context(_STYLE):
         mpl.rcParams["font.family"] = [*fonts, "sans-serif"]
         mpl.rcParams["svg.fonttype"] = "none" if text_as_text else "path"
         yield
 
 
 def save(figure: Figure, path: str | Path, *, text: str = "", tight: bool = False) -> None:
-    """Write a picture, in the format that the name's ending says.
+    """Write a figure in the format given by the file extension.
 
     Args:
-        figure: the picture.
-        path: ends with .svg, .png or .pdf.
-        text: all that is written in the picture. A warning tells of characters that no installed font has,
-            except in SVG, where the viewer's fonts are used.
-        tight: take in what stands outside of the figure.
+        figure: the figure.
+        path: output file, ending in .svg, .png or .pdf.
+        text: all text of the figure. Characters that no installed font covers cause a warning, except in
+            SVG, which uses the viewer's fonts.
+        tight: extend the bounding box to artists outside the figure.
 
     Raises:
-        UserError: another ending; the file cannot be written.
+        UserError: another file extension, or the file cannot be written.
     """
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in METADATA:
-        remedy = "End it with .svg, .png or .pdf."
         raise UserError(
-            "the name does not say which kind of picture to write", place=str(path), remedy=remedy
+            "the file extension is not that of a supported image format",
+            place=str(path),
+            remedy="Use .svg, .png or .pdf.",
         )
     _, missing = families(text)
     if missing and kind != ".svg":
         warnings.warn(
-            f"{path}: no installed font has {' '.join(missing[:20])}, so boxes stand there. "
-            "Write .svg, or install a font for this script (Noto Sans has them all).",
+            f"{path}: no installed font has {' '.join(missing[:20])}; they are drawn as boxes. "
+            "Write .svg, or install a font that covers them, such as Noto Sans.",
             stacklevel=2,
         )
     box = "tight" if tight else None
@@ -114,10 +115,10 @@ def save(figure: Figure, path: str | Path, *, text: str = "", tight: bool = Fals
 
 
 def visible(text: str, longest: int = 24) -> str:
-    """Return a text as one line that can be drawn: control characters as numbers, long ones cut by "…"."""
-    shown = "".join(f"\\x{ord(char):02x}" if _unfit(char) else char for char in text)
+    """Return a text as one printable line: control characters escaped, long texts truncated with "…"."""
+    shown = "".join(f"\\x{ord(char):02x}" if _unprintable(char) else char for char in text)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
-def _unfit(char: str) -> bool:
+def _unprintable(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in "\ufffe\uffff"

@@ -1,4 +1,4 @@
-"""Small untrained models of every task, for tests of inspection."""
+"""Small untrained models of every task, with attention that is not uniform."""
 
 from typing import Any
 
@@ -21,43 +21,39 @@ WIDTHS: dict[str, Any] = {"d_model": 12, "num_layers": 2, "num_heads": 3}
 CPU = torch.device("cpu")
 
 
-def writer(text: str = TEXT, **changed: Any) -> TextGenerator:
-    """Return a character-level GPT."""
+def gpt_generator(text: str = TEXT, **changed: Any) -> TextGenerator:
+    """Return a GPT over the characters of a text."""
     tokenizer = lossless.learn([text], "chars", 60, 1)
     given = {"vocab_size": tokenizer.vocab_size, "context": 71, **WIDTHS, **changed}
-    return TextGenerator(
-        _with_large_weights(gpt.Model(gpt.Settings.model_validate(given))),
-        tokenizer,
-        device=CPU,
-        precision="fp32",
-    )
+    model = _with_large_weights(gpt.Model(gpt.Settings.model_validate(given)))
+    return TextGenerator(model, tokenizer, device=CPU, precision="fp32")
 
 
-def filler() -> MaskFiller:
-    """Return a BERT for masked-token prediction."""
+def mask_filler() -> MaskFiller:
+    """Return a BERT with a [MASK] symbol."""
     tokenizer = masking.learn([TEXT, TEXT], MaskedSettings(vocab_size=70), lowercase=False)
     settings = bert.Settings(vocab_size=tokenizer.vocab_size, max_positions=43, **WIDTHS)
     return MaskFiller(_with_large_weights(bert.Model(settings)), tokenizer, device=CPU, precision="fp32")
 
 
 def text_classifier(max_length: int = 23) -> TextClassifier:
-    """Return a BERT classifier of two classes."""
-    tokenizer = filler().tokenizer
+    """Return a BERT classifier with two classes."""
+    tokenizer = mask_filler().tokenizer
     given = {"vocab_size": tokenizer.vocab_size, "max_positions": 43, "classes": 2, **WIDTHS}
     model = _with_large_weights(bert_classifier.Model(bert_classifier.Settings.model_validate(given)))
     names = ("<i>bad", "good")
     return TextClassifier(model, tokenizer, names, max_length=max_length, device=CPU, precision="fp32")
 
 
-def picture_classifier(pooling: str = "class") -> PictureClassifier:
+def image_classifier(pooling: str = "class") -> PictureClassifier:
     """Return a vision transformer with 5 x 5 patches."""
     sizes = {"picture_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23}
     given = {**sizes, **WIDTHS, "classes": 2, "class_names": ["<b>cat", "dog"], "pooling": pooling}
     return PictureClassifier(_with_large_weights(vit.Model(vit.Settings.model_validate(given))), device=CPU)
 
 
-def artist(**changed: Any) -> ImageGenerator:
-    """Return a DALL-E with 7 x 7 codes per picture."""
+def image_generator(**changed: Any) -> ImageGenerator:
+    """Return a DALL-E with 7 x 7 codes."""
     captions = ["a large green circle", "<b> large </b> circle"]
     tokenizer = train(2 * captions, TokenizerSettings(kind="words", vocab_size=31))
     sizes = {"vocab_size": tokenizer.vocab_size, "text_length": 11, "picture_size": 28, "dvae_halvings": 2}
@@ -67,7 +63,7 @@ def artist(**changed: Any) -> ImageGenerator:
 
 
 def _with_large_weights(model: nn.Module) -> nn.Module:
-    """Enlarge the weights, so that attention is not nearly uniform."""
+    """Initialise a model with weights so large that its attention is not uniform."""
     torch.manual_seed(11)
     for part in model.modules():
         if isinstance(part, nn.Linear):

@@ -1,4 +1,4 @@
-"""Pages in a real browser: the system's Chromium, driven by Playwright. Without them, tests skip."""
+"""Pages in a real browser: the system's Chromium, driven by Playwright. Tests skip without them."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ QUIET = (
 )
 
 
-def opened(profile: Path) -> Iterator[Any]:
-    """Yield a browser and close it afterwards."""
+def open_browser(profile: Path) -> Iterator[Any]:
+    """Yield a browser and close it."""
     with playwright.sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
             profile,
@@ -39,16 +39,16 @@ def opened(profile: Path) -> Iterator[Any]:
         context.close()
 
 
-class Shown:
-    """A page in the browser, with its console messages, errors and requests."""
+class PageInBrowser:
+    """A page in the browser, with its console messages and network requests."""
 
     def __init__(self, browser: Any, explored: Explored, path: Path) -> None:
         make_page(explored).save(path)
-        self.complaints: list[str] = []
+        self.errors: list[str] = []
         self.requests: list[str] = []
         self.page = browser.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda message: self.errors.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
 

@@ -1,4 +1,4 @@
-"""The numbers of the equation for one head: q, k, scores, scaled, softmax, weighted values."""
+"""Inputs of softmax(q k^T / sqrt(d_k)) v for one head, for the page's step-by-step view."""
 
 import math
 
@@ -9,18 +9,19 @@ from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Floats, Json
 
 TOLERANCE = 1e-4
+"""Largest deviation of a recomputed weight from the recorded one."""
 
 
-def head_numbers(record: AttentionRecord, head: int, most: int) -> Json | None:
-    """Return what goes into one head, if its equation is softmax(q k^T scale) v.
+def head_inputs(record: AttentionRecord, head: int, limit: int) -> Json | None:
+    """Return q, k, v and the scale of one head, or None if its weights are not softmax(q k^T scale).
 
-    It is checked that the equation gives the recorded weights: with the scale 1 / sqrt(d_k) (Vaswani et al.
-    2017, eq. 1) or 1 (Luong et al. 2015, sec. 3.1). Another score function has no such numbers.
+    The recorded weights must agree with a scale of 1 / sqrt(d_k) (Vaswani et al. 2017, eq. 1) or 1 (Luong
+    et al. 2015, sec. 3.1). Other score functions have no step-by-step view.
 
     Args:
-        record: of a batch of one sentence, inputs kept.
+        record: of a batch of one sentence, with queries, keys and values.
         head: counted from 0.
-        most: queries and keys to embed.
+        limit: number of queries and keys to embed.
     """
     if record.q_BHQd is None or record.k_BHKd is None or record.v_BHKd is None:
         return None
@@ -38,14 +39,14 @@ def head_numbers(record: AttentionRecord, head: int, most: int) -> Json | None:
         "d_k": q_Qd.shape[1],
         "d_v": v_Kd.shape[1],
         "scale": scale,
-        "q": packing.floats(q_Qd[:most]),
-        "k": packing.floats(k_Kd[:most]),
-        "v": packing.floats(v_Kd[:most]),
+        "q": packing.floats(q_Qd[:limit]),
+        "k": packing.floats(k_Kd[:limit]),
+        "v": packing.floats(v_Kd[:limit]),
     }
 
 
 def _of_head(x_BHNd: Floats, head: int) -> Floats:
-    """One head's; keys and values may be one set for all heads."""
+    """Return the vectors of one head; keys and values may be shared by all heads."""
     x_Nd: Floats = x_BHNd[0, min(head, x_BHNd.shape[1] - 1)]
     return x_Nd
 

@@ -1,7 +1,7 @@
-// What goes into a vision transformer besides the picture: where each patch lies.
+// Similarity of the position embeddings of a vision transformer.
 
-/** For each patch how similar its position vector is to those of all patches, as a picture of pictures. */
-function nearPatches(room) {
+/** A map per patch: cosine similarity of its position embedding with those of all patches. */
+function positionMaps(room) {
   const { rows, columns, near } = content.picture;
   const cosines = Float32Array.from(new Int8Array(bytes(near.data).buffer), (value) => value * near.unit);
   const count = rows * columns;
@@ -32,29 +32,29 @@ function nearPatches(room) {
     legend.element,
   );
   legend.element.lastChild.textContent = low.toFixed(1);
-  const caption = `Cosine of each patch's learned position vector with those of all patches: ${rows} by ${columns} maps, where the patches lie, of ${rows} by ${columns} patches each (as figure 7 of Dosovitskiy et al. 2021).`;
+  const caption = `Cosine similarity between the learned position embedding of each patch and those of all patches: ${rows} by ${columns} maps, each at the place of its patch (as in figure 7 of Dosovitskiy et al. 2021).`;
   svg.setAttribute("aria-label", caption);
-  const nearest = (place) =>
+  const nearest = (patch) =>
     Array.from({ length: count }, (_, other) => other)
-      .filter((other) => other !== place)
-      .sort((a, b) => cosines[place * count + b] - cosines[place * count + a])
+      .filter((other) => other !== patch)
+      .sort((a, b) => cosines[patch * count + b] - cosines[patch * count + a])
       .slice(0, 3);
   return figure({
     name: "position-maps",
-    title: "How similar are the positions of two patches?",
+    title: "Similarity of position embeddings",
     caption,
     body: svg,
     svg: () => svg,
     json: () =>
-      Array.from({ length: count }, (_, place) =>
-        Array.from(cosines.subarray(place * count, (place + 1) * count), (value) => +value.toFixed(3)),
+      Array.from({ length: count }, (_, patch) =>
+        Array.from(cosines.subarray(patch * count, (patch + 1) * count), (value) => +value.toFixed(3)),
       ),
     table: () => ({
-      caption: "The positions that are most similar to each",
+      caption: "The most similar positions of each patch",
       head: ["patch", "1.", "2.", "3."],
-      rows: Array.from({ length: count }, (_, place) => [
-        placeName(place),
-        ...nearest(place).map((other) => `${placeName(other)} ${cosines[place * count + other].toFixed(2)}`),
+      rows: Array.from({ length: count }, (_, patch) => [
+        positionName(patch),
+        ...nearest(patch).map((other) => `${positionName(other)} ${cosines[patch * count + other].toFixed(2)}`),
       ]),
     }),
   });

@@ -1,24 +1,25 @@
-// What the model says: its likeliest answers with their probabilities.
+// Predictions tab: the most probable tokens or classes.
 
-const guesses = {
-  id: "guesses",
-  title: "What it says",
-  available: () => content.guesses?.length > 0,
+const predictions = {
+  id: "predictions",
+  title: "Predictions",
+  available: () => content.predictions?.length > 0,
   render(root, room) {
     const width = Math.min(room, 640);
-    for (const [number, one] of content.guesses.entries()) {
-      const svg = guessSvg(one, width);
+    for (const [number, one] of content.predictions.entries()) {
+      const svg = predictionSvg(one, width);
+      const title = `Prediction: ${one.target}`;
       root.append(
         figure({
-          name: content.guesses.length > 1 ? `guesses-${number + 1}` : "guesses",
-          title: `${one.question} …`,
-          caption: "The likeliest answers, and how probable the model holds each.",
+          name: content.predictions.length > 1 ? `predictions-${number + 1}` : "predictions",
+          title,
+          caption: "The most probable predictions, with their probabilities.",
           body: svg,
           svg: () => svg,
           json: () => one,
           table: () => ({
-            caption: one.question,
-            head: ["answer", "probability"],
+            caption: title,
+            head: ["prediction", "probability"],
             rows: one.answers.map(({ text, p }) => [text, p.toFixed(4)]),
           }),
         }),
@@ -27,12 +28,12 @@ const guesses = {
   },
 };
 
-function guessSvg({ question, answers }, width) {
+function predictionSvg({ target, answers }, width) {
   const tall = 30;
   const names = Math.min(width / 2, Math.max(60, ...answers.map((one) => textWidth(one.text, 15)))) + 16;
   const room = width - names - 64;
   const svg = canvasSvg(width, answers.length * tall + 8);
-  svg.setAttribute("aria-label", `${question}: ${answers.map((one) => one.text).join(", ")}`);
+  svg.setAttribute("aria-label", `${target}: ${answers.map((one) => one.text).join(", ")}`);
   answers.forEach(({ text, p }, i) => {
     const y = 4 + i * tall;
     const middle = { "dominant-baseline": "central" };

@@ -1,4 +1,4 @@
-"""All numbers of an exploration as JSON to compute with: weights as numbers, not packed."""
+"""JSON export of an inspection: weights as numbers, for further computation."""
 
 import json
 from collections.abc import Sequence
@@ -6,30 +6,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from multihead.attention_maps import AttentionRecord, Sentence
-from multihead.inspect.page.exploring import Exploration
 from multihead.inspect.page.packing import Json
+from multihead.inspect.page.translation import Exploration
 
 
 def numbers_as_json(exploration: Exploration) -> str:
-    """Return the recorded weights of every hypothesis that the page shows, and the search, as JSON.
+    """Return the beam search and the attention of every hypothesis on the page as JSON.
 
-    Weights stand as [head][query][key] with six digits after the point.
+    Weights are indexed [head][query][key] and rounded to six decimals.
     """
     content = exploration.content
     listed = {
         "run": content["run"],
         "caution": content["caution"],
-        "source": {"text": content["sentence"], **sides_listed(exploration.recordings[0].source)},
+        "source": {"text": content["sentence"], **tokens_as_json(exploration.recordings[0].source)},
         "hypotheses": [
             {
                 "text": shown["text"],
                 "score": shown["score"],
                 "log_probability": shown["sum"],
-                "read": sides_listed(recording.read),
-                "target": sides_listed(recording.target),
-                "attention": attention(recording.records),
+                "read": tokens_as_json(recording.read),
+                "target": tokens_as_json(recording.target),
+                "attention": attention_as_json(recording.records),
             }
-            # Those after the last recording are in the search alone.
+            # Hypotheses without a recording appear in the search tree only.
             for shown, recording in zip(content["hypotheses"], exploration.recordings, strict=False)
         ],
         "search": content["tree"],
@@ -39,12 +39,12 @@ def numbers_as_json(exploration: Exploration) -> str:
 
 
 def as_json(listed: Json) -> str:
-    """Return numbers as a line of JSON."""
+    """Return an object as one line of JSON."""
     return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def sides_listed(sentence: Sentence) -> Json:
-    """Return tokens as texts: pieces, words, and which word each piece belongs to."""
+def tokens_as_json(sentence: Sentence) -> Json:
+    """Return subwords, words, and the word number of each subword."""
     return {
         "pieces": [token.text for token in sentence.pieces],
         "words": [token.text for token in sentence.words],
@@ -52,8 +52,8 @@ def sides_listed(sentence: Sentence) -> Json:
     }
 
 
-def attention(records: Sequence[AttentionRecord]) -> list[Json]:
-    """Return recorded weights as numbers, [head][query][key]."""
+def attention_as_json(records: Sequence[AttentionRecord]) -> list[Json]:
+    """Return recorded weights as nested lists, [head][query][key]."""
     return [
         {
             "kind": record.kind,

@@ -1,4 +1,4 @@
-// A picture with a map of weights over it: where there is light, somebody looked.
+// Images with a map of attention weights over them.
 
 let opacity = 70; // percent
 
@@ -15,11 +15,11 @@ const opacitySlider = () =>
       max: 100,
       value: opacity,
       checked: true,
-      "aria-label": "Opacity of the map over the picture",
+      "aria-label": "Opacity of the map over the image",
       input: (event) => {
         opacity = +event.target.value;
         event.target.nextSibling.textContent = `${opacity} %`;
-        // Only what changes: the page is not drawn anew while the slider moves.
+        // Redrawing the page while the slider moves would be slow.
         for (const one of document.querySelectorAll("[data-light]"))
           one.setAttribute("opacity", opacity / 100);
       },
@@ -29,13 +29,13 @@ const opacitySlider = () =>
 
 const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0) || 1;
 
-/** The picture at a place of a drawing, with values (rows * columns) over it, if there are any. */
-function lit(x, y, side, values, most = largest(values || [])) {
-  return covered(x, y, side, values ? (place) => hot(values[place] / most) : null);
+/** The image, with a heat map of values (rows * columns) over it unless they are null. */
+function heatOverlay(x, y, side, values, most = largest(values || [])) {
+  return colourOverlay(x, y, side, values ? (i) => hot(values[i] / most) : null);
 }
 
-/** The same with a colour over each place. */
-function covered(x, y, side, colourOf) {
+/** The image, with a colour over each position unless colourOf is null. */
+function colourOverlay(x, y, side, colourOf) {
   const { src, small, rows, columns } = content.picture;
   const whole = {
     x,
@@ -57,12 +57,12 @@ function covered(x, y, side, colourOf) {
           ...whole,
         })
       : null,
-    // A white picture would have no edge on white paper.
+    // A white image on a white page needs a visible edge.
     s("rect", { x, y, width: side, height: side, fill: "none", stroke: colour("rule") }),
   );
 }
 
-/** A scale from 0 to the largest value. */
+/** A colour scale from 0 to the largest value. */
 function hotScale(x, y, height, most) {
   const steps = 32;
   const length = Math.min(height, 140);
@@ -86,11 +86,11 @@ function hotScale(x, y, height, most) {
 }
 
 /**
- * The picture large, the same with a map over it, and what a place is when it is pointed at.
- *   name: what it is; cover(x, y, side): the picture with the map; legend(x, y, height): what stands beside it, { element, width };
- *   told(place): the text of the tip; chosen(place): what a click does, if anything.
+ * The image enlarged, with and without its map, and a tooltip for each position.
+ *   name: accessible name; overlay(x, y, side): the image with the map; legend(x, y, height): { element, width };
+ *   describe(position): text of the tooltip; choose(position): action of a click, or null; marked: framed position.
  */
-function largePicture({ name, cover, legend, room, told, chosen, marked }) {
+function largeImage({ name, overlay, legend, room, describe, choose, marked }) {
   const { rows, columns } = content.picture;
   const beside = room > 560;
   const { width } = legend(0, 0, 100);
@@ -113,13 +113,13 @@ function largePicture({ name, cover, legend, room, told, chosen, marked }) {
     visibility: "hidden",
     "data-passing": true,
   });
-  const at = (place) => ({
-    x: left + (place % columns) * cell.x,
-    y: 2 + Math.floor(place / columns) * cell.y,
+  const at = (position) => ({
+    x: left + (position % columns) * cell.x,
+    y: 2 + Math.floor(position / columns) * cell.y,
   });
   svg.append(
-    beside ? lit(0, 2, side, null) : "",
-    cover(left, 2, side),
+    beside ? heatOverlay(0, 2, side, null) : "",
+    overlay(left, 2, side),
     legend(left + side + 14, 2, side).element,
     marked === null || marked === undefined
       ? ""
@@ -132,20 +132,20 @@ function largePicture({ name, cover, legend, room, told, chosen, marked }) {
     pointer.setAttribute("visibility", "hidden");
     hideTip();
   };
-  const point = (place, x, y) => {
-    if (place < 0) return leave();
-    here = place;
-    const corner = at(place);
+  const point = (position, x, y) => {
+    if (position < 0) return leave();
+    here = position;
+    const corner = at(position);
     pointer.setAttribute("x", corner.x);
     pointer.setAttribute("y", corner.y);
     pointer.setAttribute("visibility", "visible");
-    showTip(told(place), x, y);
+    showTip(describe(position), x, y);
   };
   const under = (event) => {
     const box = svg.getBoundingClientRect();
     const zoom = box.width / +svg.getAttribute("width");
     const [x, y] = [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom - 2];
-    // The picture without the map may be pointed at as well.
+    // Hovering over the image without the map works as well.
     const across = x >= left && x < left + side ? x - left : x < side ? x : -1;
     if (across < 0 || y < 0 || y >= side) return -1;
     return Math.floor(y / cell.y) * columns + Math.floor(across / cell.x);
@@ -155,37 +155,37 @@ function largePicture({ name, cover, legend, room, told, chosen, marked }) {
   svg.addEventListener("pointermove", (event) => point(under(event), event.clientX, event.clientY));
   svg.addEventListener("pointerleave", leave);
   svg.addEventListener("blur", leave);
-  if (chosen) {
+  if (choose) {
     svg.style.cursor = "pointer";
     svg.addEventListener("click", (event) => {
-      if (under(event) >= 0) chosen(under(event));
+      if (under(event) >= 0) choose(under(event));
     });
   }
   const moves = { ArrowUp: -columns, ArrowDown: columns, ArrowLeft: -1, ArrowRight: 1 };
   svg.addEventListener("keydown", (event) => {
-    if (chosen && here >= 0 && (event.key === "Enter" || event.key === " ")) {
+    if (choose && here >= 0 && (event.key === "Enter" || event.key === " ")) {
       event.preventDefault();
-      chosen(here);
+      choose(here);
     }
     if (!moves[event.key]) return;
     event.preventDefault();
-    const place = here < 0 ? 0 : Math.min(Math.max(here + moves[event.key], 0), rows * columns - 1);
+    const position = here < 0 ? 0 : Math.min(Math.max(here + moves[event.key], 0), rows * columns - 1);
     const box = svg.getBoundingClientRect();
     const zoom = box.width / +svg.getAttribute("width");
-    const corner = at(place);
-    point(place, box.left + corner.x * zoom, box.top + corner.y * zoom);
+    const corner = at(position);
+    point(position, box.left + corner.x * zoom, box.top + corner.y * zoom);
   });
   return svg;
 }
 
-const placeName = (place) =>
-  `row ${Math.floor(place / content.picture.columns) + 1}, column ${(place % content.picture.columns) + 1}`;
+const positionName = (position) =>
+  `row ${Math.floor(position / content.picture.columns) + 1}, column ${(position % content.picture.columns) + 1}`;
 
 /**
- * A table of small pictures, a row a layer.
- *   rows: [name of the row, [{ name, values, on, chosen }]]; columns: their names.
+ * A table of small images with maps, one row per layer.
+ *   rows: [name of the row, [{ name, values, on, choose }]]; columns: their names.
  */
-function pictureGrid(rows, columns, side) {
+function imageGrid(rows, columns, side) {
   return h(
     "table",
     {},
@@ -219,9 +219,9 @@ function pictureGrid(rows, columns, side) {
                   "data-map": cell.id,
                   "aria-pressed": String(cell.on),
                   title: cell.name,
-                  click: () => cell.chosen(),
+                  click: () => cell.choose(),
                 },
-                canvasSvg(side, side, lit(0, 0, side, cell.values)),
+                canvasSvg(side, side, heatOverlay(0, 0, side, cell.values)),
                 h("small", {}, cell.below),
               ),
             ),
@@ -232,8 +232,8 @@ function pictureGrid(rows, columns, side) {
   );
 }
 
-/** The same as one drawing. */
-function pictureGridSvg(rows, columns, side) {
+/** The same table as one SVG. */
+function imageGridSvg(rows, columns, side) {
   const faint = { fill: colour("faint") };
   const svg = canvasSvg(74 + columns.length * (side + 10), 26 + rows.length * (side + 10));
   columns.forEach((name, i) =>
@@ -242,17 +242,17 @@ function pictureGridSvg(rows, columns, side) {
   rows.forEach(([name, cells], row) => {
     const y = 26 + row * (side + 10);
     svg.append(label(name, 4, y + side / 2, 11, faint));
-    cells.forEach((cell, i) => svg.append(lit(74 + i * (side + 10), y, side, cell.values)));
+    cells.forEach((cell, i) => svg.append(heatOverlay(74 + i * (side + 10), y, side, cell.values)));
   });
   return svg;
 }
 
-/** Values of places as a table: the largest first. */
-const placesTable = (caption, values) => ({
+/** The positions with the largest values, as a table. */
+const topPositionsTable = (caption, values) => ({
   caption,
-  head: ["place", "weight"],
+  head: ["position", "weight"],
   rows: [...values]
-    .map((value, place) => [placeName(place), value])
+    .map((value, position) => [positionName(position), value])
     .sort((a, b) => b[1] - a[1])
     .slice(0, 20)
     .map(([name, value]) => [name, value.toFixed(4)]),

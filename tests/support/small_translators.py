@@ -1,4 +1,4 @@
-"""Small untrained translators whose hypotheses differ."""
+"""Small untrained translators for tests of the inspection page."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,11 +15,11 @@ from multihead.text.training import train
 GERMAN = ["ein Hund und zwei Katzen laufen .", "die Hunde schlafen"]
 ENGLISH = ["a dog and two cats run .", "the dogs sleep"]
 HOSTILE = ["<script>window.hacked=1</script>", "</script>", "&lt;img onerror=hacked&gt;", "a\u2028b", "<!--"]
-"""Tokens that would run a script, or end an element, if they were not escaped."""
+"""Tokens that would be executed or end an element if text were interpreted as markup."""
 
 
 def small_translator(**changed: Any) -> Translator:
-    """Return an untrained Transformer with 2 + 2 layers and 3 heads, and a beam size of 3."""
+    """Return an untrained Transformer of 2 + 2 layers and 3 heads, with a beam size of 3."""
     given: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_layers": 2, "num_heads": 3, "tied": "none"}
     return _translator(Transformer, Settings, given | changed)
 
@@ -42,7 +42,7 @@ def _translator(model: Any, settings: Any, given: dict[str, Any]) -> Translator:
 
 
 def hostile(explored: Exploration) -> Exploration:
-    """Return a copy with hostile source tokens."""
-    tokens = [{"text": text, "word": place, "special": False} for place, text in enumerate(HOSTILE)]
+    """Return the same page content with hostile source tokens."""
+    tokens = [{"text": text, "word": word, "special": False} for word, text in enumerate(HOSTILE)]
     side = {"pieces": tokens, "words": tokens}
     return replace(explored, content={**explored.content, "source": side, "sentence": "".join(HOSTILE)})

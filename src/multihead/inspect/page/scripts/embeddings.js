@@ -1,11 +1,11 @@
-// What goes into the first layer: where a token stands, and what it means before any attention.
+// Embeddings tab: positional encodings and nearest neighbours of token embeddings.
 
 let position = 16;
 let wave = 16;
 
-const inputs = {
-  id: "inputs",
-  title: "What goes in",
+const embeddings = {
+  id: "embeddings",
+  title: "Embeddings",
   available: () =>
     content.positions ||
     content.picture?.near ||
@@ -13,7 +13,7 @@ const inputs = {
     content.neighbours.target.length,
   render(root, room) {
     if (content.positions) positionFigures(root, room);
-    if (content.picture?.near) root.append(nearPatches(room));
+    if (content.picture?.near) root.append(positionMaps(room));
     for (const [side, title] of [
       ["source", content.neighbours.target.length ? "Nearest source embeddings" : "Nearest embeddings"],
       ["target", "Nearest target embeddings"],
@@ -24,7 +24,7 @@ const inputs = {
 
 let encodings = null;
 
-/** The encodings, (positions, dimensions). */
+/** The positional encodings, (positions, dimensions). */
 function positionTable() {
   if (!encodings) {
     const { positions, dimensions, unit, data } = content.positions;
@@ -41,8 +41,8 @@ function positionFigures(root, room) {
   const table = positionTable();
   const kind =
     content.positions.kind === "sinusoids"
-      ? "sin and cos of ever longer waves (Vaswani et al. 2017, section 3.5)"
-      : "learned, one vector a position";
+      ? "sines and cosines of increasing wavelength (Vaswani et al. 2017, section 3.5)"
+      : "learned, one vector per position";
   position = Math.min(position, table.rows - 1);
   wave = Math.min(wave, table.columns - 1);
   const heat = encodingSvg(table, room);
@@ -72,7 +72,7 @@ function positionFigures(root, room) {
     figure({
       name: "positions",
       title: "Positional encoding",
-      caption: `${table.rows} positions by ${table.columns} of ${content.positions.d_model} dimensions: ${kind}. Added to the embeddings before the first layer.`,
+      caption: `${table.rows} positions by ${table.columns} of ${content.positions.d_model} dimensions: ${kind}. They are added to the token embeddings before the first layer.`,
       body: heat,
       svg: () => heat,
       json: () => ({
@@ -86,10 +86,10 @@ function positionFigures(root, room) {
     }),
     figure({
       name: "position-similarity",
-      title: "How similar are two positions?",
+      title: "Similarity of positions",
       caption:
-        "Dot product of one position's encoding with every other" +
-        (content.positions.kind === "sinusoids" ? ": near ones are similar, whatever the position." : "."),
+        "Dot product of one position's encoding with all encodings" +
+        (content.positions.kind === "sinusoids" ? ": nearby positions are similar." : "."),
       body: [
         slider("Position", position, table.rows - 1, (value) => {
           position = value;
@@ -105,8 +105,8 @@ function positionFigures(root, room) {
       title: "Single dimensions",
       caption:
         content.positions.kind === "sinusoids"
-          ? "Each dimension is a wave over the positions; four of them."
-          : "Four dimensions over the positions, as they were learned.",
+          ? "Each dimension is a wave over the positions; four are shown."
+          : "Four learned dimensions over the positions.",
       body: [
         slider("First dimension", wave, table.columns - 1, (value) => {
           wave = value;
@@ -187,7 +187,7 @@ const LINES = () => [
   isDark() ? "#d9a2d0" : "#a5569a",
 ];
 
-/** Curves over positions, each named at its right end. */
+/** Curves over positions, each labelled at its right end. */
 function curvesSvg(lines, width, height, across, up) {
   const [left, right, top, bottom] = [52, 104, 10, 34];
   const all = lines.flatMap((line) => line.values);
