@@ -107,7 +107,13 @@ def _told(prepared: Prepared, data: DataSettings) -> Sequence[str]:
     tokens = (
         f"{sizes[0]} tokens, shared" if len(sizes) == 1 else f"{sizes[0]} source, {sizes[1]} target tokens"
     )
-    return str(prepared.report), validation, f"vocabulary: {tokens}", *sanity_warnings(prepared), *_unreadable(data)
+    return (
+        str(prepared.report),
+        validation,
+        f"vocabulary: {tokens}",
+        *sanity_warnings(prepared),
+        *_unreadable(data),
+    )
 
 
 def _unreadable(data: DataSettings) -> Iterator[str]:
