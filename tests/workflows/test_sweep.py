@@ -199,7 +199,7 @@ def test_directions_are_compared_with_the_reference(make: Make) -> None:
             "less": (1.0, 9.0),
         },
     )
-    assert agreement(sweep, rows) == ["bleu: 2 of 3 members change as in the reference; exceptions: down."]
+    assert agreement(sweep, rows) == ["bleu: 2 of 3 changes agree with the reference (not down)."]
     assert agreement(sweep, [Row(rows[0].member, "failed"), *rows[1:]]) == []
 
 
