@@ -68,7 +68,7 @@ def engines_imported_by_the_model() -> list[str]:
 
 
 def decoder_steps() -> list[str]:
-    """Return the classes in which the step of a translator's decoder layer is written: plain, laid out, native.
+    """Return the classes that write the step of a decoder layer of a translator: plain, laid out, native.
 
     A class counts if its ``step`` does not only call other layers' steps, and is not a protocol.
     """
