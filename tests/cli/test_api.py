@@ -70,7 +70,7 @@ def test_a_loaded_translator_translates(trained: Path) -> None:
 
 @pytest.mark.parametrize("precision", ["float32", "int4", ""])
 def test_an_unknown_precision_is_a_user_error(trained: Path, precision: Any) -> None:
-    with pytest.raises(UserError, match=f"no precision '{precision}'. Say auto, fp32, bf16 or int8"):
+    with pytest.raises(UserError, match=f"no precision '{precision}'. Use auto, fp32, bf16 or int8"):
         multihead.load(trained, precision=precision)
 
 

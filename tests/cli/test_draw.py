@@ -154,7 +154,7 @@ def test_a_page_shows_generated_images_next_to_the_nearest_training_image(
     run(capfdbinary, "draw", trained, "--page", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count("data:image/png;base64,") == 4 * (8 + 3)  # 13 training images and 3 held-out ones
-    assert "Captions never seen" in page
+    assert "Captions not seen in training" in page
     assert "http" not in page
 
 
@@ -171,9 +171,9 @@ def test_the_nearest_image_has_the_smallest_difference() -> None:
     ("arguments", "fact"),
     [
         ([], "a run folder and a caption are needed"),
-        (["purple above red"], "the model does not know: purple"),
-        ([" "], "no words"),
-        (["red above red above red above red"], "tokens are more than a caption may have"),
+        (["purple above red"], "words not in the vocabulary: purple"),
+        ([" "], "empty caption"),
+        (["red above red above red above red"], "7 tokens; the model accepts at most 3"),
         (["red", "-n", "0"], "--number 0. Give at least 1."),
         (["red", "-o", "grid.txt"], "not that of a supported image format"),
         (["red", "-o", "grid.psd"], "grid.psd: the file extension is not that of a supported image format"),

@@ -59,8 +59,8 @@ def test_a_prompt_is_read_from_standard_input(
     ("arguments", "error"),
     [
         (["-n", "0"], "--number 0. Give at least 1."),
-        (["--prompt", "Kätzchen"], "does not know 'K' 'ä' 'z' 'h' 'e'"),
-        (["--prompt", "cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
+        (["--prompt", "Kätzchen"], "characters not in the vocabulary: 'K' 'ä' 'z' 'h' 'e'"),
+        (["--prompt", "cat sat cat sat"], "15 tokens; the context length is 11"),
         (["--temperature", "-1"], "--search.temperature"),
         (["--beam-size", "3"], 'unknown option "--beam-size"'),
     ],
@@ -90,8 +90,8 @@ def test_the_attention_of_a_language_model_is_inspected(
     assert listed["pieces"] == ["c", "a", "t", "␣", "1", "7"]
     assert [len(head) for head in listed["attention"][0]["weights"]] == [6, 6]
     for arguments, error in [
-        (["cat", "--target", "sat"], "a language model has no other side"),
-        (["cat sat cat sat"], "15 tokens are more than the model sees at once (11)"),
+        (["cat", "--target", "sat"], "a language model takes no target"),
+        (["cat sat cat sat"], "15 tokens; the context length is 11"),
         (["cat", "--layer", "7"], "there is no layer 7"),
         ([""], "the text is empty"),
     ]:

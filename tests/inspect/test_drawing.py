@@ -89,5 +89,5 @@ def test_layers_beyond_the_size_limit_are_omitted_and_named(monkeypatch: pytest.
 
 
 def test_a_caption_with_unknown_words_is_refused() -> None:
-    with pytest.raises(UserError, match="does not know: cat"):
+    with pytest.raises(UserError, match="not in the vocabulary: cat"):
         inspect_drawing(small_models.image_generator(), "a green cat")

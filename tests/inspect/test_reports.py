@@ -82,7 +82,7 @@ def test_the_report_contains_scores_intervals_and_counts() -> None:
             assert f"{bucket.bleu.value:.2f}" in text
     assert "p = 0.031" in text
     assert "No attention over the source" in text
-    assert "a skipped folder" in text
+    assert "a note" in text
 
 
 def test_a_report_of_one_run_has_no_comparison() -> None:
