@@ -55,6 +55,14 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             'tokenizer.joint = false and model.tied = "all": two vocabularies cannot share one matrix',
             remedy='Set model.tied to "decoder" (or "none"), or tokenizer.joint to true.',
         )
+    tokenizer = recipe.tokenizer
+    kind, trained = getattr(tokenizer, "kind", "bpe"), not getattr(tokenizer, "file", "")
+    if getattr(tokenizer, "dropout", 0) and kind != "bpe" and trained:
+        raise UserError(
+            f'tokenizer.dropout leaves out merges of BPE, and tokenizer.kind is "{kind}"',
+            place="tokenizer.dropout",
+            remedy='Set tokenizer.dropout to 0, or tokenizer.kind to "bpe".',
+        )
     search: Any = getattr(recipe, "search", None)
     if getattr(search, "method", "") == "beam" and search.n_best > search.beam_size:
         raise UserError(

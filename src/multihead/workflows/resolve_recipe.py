@@ -5,10 +5,12 @@ from pathlib import Path
 
 from multihead import models
 from multihead import recipe as recipes
+from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
-from multihead.settings import DataSettings, Settings
+from multihead.settings import DataSettings, Settings, TokenizerSettings
+from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.suggest import MUONS_RATE, measure, suggest
 
@@ -142,7 +144,9 @@ def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     recipes.refuse_contradictions(first)  # before the corpus is measured
     data = first.data
     optimizer = first.training.optimizer if "training.optimizer" in given else None
-    fresh = suggest(measure(_told_once(data)), _steps(first, given), optimizer, first.kind)
+    tokenizer = _tokenizer(first.tokenizer)  # before the corpus is measured: a file may be missing
+    corpus = measure(_told_once(data))
+    fresh = suggest(corpus, _steps(first, given), optimizer, first.kind, tokenizer=tokenizer)
     named_after = {"name": _name(data), **_languages(data)}
     reserved = _reserved(first, given, fresh)
     return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **reserved, **given})
@@ -160,6 +164,15 @@ def _reserved(
     if first.tokenizer.file or "tokenizer.vocab_size" in given or not isinstance(size, int):
         return {}
     return {"tokenizer.symbols": (ALL_STANDARD,), "tokenizer.vocab_size": size + len(STANDARD)}
+
+
+def _tokenizer(settings: TokenizerSettings) -> str:
+    """Return the kind of tokenizer for :func:`suggest`; of files "bpe" where BPE-dropout works with them."""
+    found = vocabularies.from_files(settings, None)
+    if not any(found):
+        return settings.kind
+    plain = (supports_dropout(one) if one else settings.kind == "bpe" for one in found)
+    return "bpe" if all(plain) else "file"
 
 
 def _told_once(data: DataSettings) -> DataSettings:

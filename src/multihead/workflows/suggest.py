@@ -50,8 +50,8 @@ OTHERS_RATE = 0.5
 MOST_WORDS = 50_000
 """Words counted: more than the largest vocabulary below."""
 
-CONTROL_AND_BYTES = 260
-"""Pieces that every vocabulary of byte pairs has: control symbols and bytes."""
+CONTROL, CONTROL_AND_BYTES = 4, 260
+"""Pieces that every vocabulary has: control symbols, and but for WordPiece's and whole words all bytes."""
 
 CHARACTERS_A_PIECE = 4.0
 """Of alphabetic scripts, at these vocabulary sizes; only the number of steps hangs on it."""
@@ -96,7 +96,12 @@ def measure(data: DataSettings) -> Corpus:
 
 
 def suggest(
-    corpus: Corpus, steps: int | None = None, optimizer: str | None = None, kind: str = "transformer"
+    corpus: Corpus,
+    steps: int | None = None,
+    optimizer: str | None = None,
+    kind: str = "transformer",
+    *,
+    tokenizer: str = "bpe",
 ) -> Mapping[str, object]:
     """Return settings, by dotted key, that suit a corpus of this size, and these updates if given.
 
@@ -105,6 +110,7 @@ def suggest(
         steps: the updates that were asked for.
         optimizer: the optimiser that was asked for.
         kind: of model.
+        tokenizer: ``tokenizer.kind``; of tokenizers from files "bpe" where BPE-dropout works with them.
     """
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
     batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
@@ -115,8 +121,8 @@ def suggest(
     rate = size.learning_rate * (MUONS_RATE if optimizer == "muon" else 1)
     every = max(min(50, steps), min(2 * epoch, steps // 10))
     return {
-        "tokenizer.vocab_size": _vocab_size(size, corpus),
-        "tokenizer.dropout": size.bpe_dropout,
+        "tokenizer.vocab_size": _vocab_size(size, corpus, tokenizer),
+        "tokenizer.dropout": size.bpe_dropout if tokenizer == "bpe" else 0.0,
         **{f"model.{key}": value for key, value in _model(size, kind).items()},
         "training.steps": steps,
         "training.batch_tokens": batch_tokens,
@@ -153,12 +159,15 @@ def _model(size: Size, kind: str) -> dict[str, object]:
             return {}
 
 
-def _vocab_size(size: Size, corpus: Corpus) -> int:
+def _vocab_size(size: Size, corpus: Corpus, tokenizer: str) -> int:
     """Return a vocabulary that holds every character, and no more pieces than the corpus can fill.
 
     Every word can become a piece; half of them are counted on, for some are held out, and where all words are
-    pieces nothing is learned from their parts. Scripts of many characters get room for words beside them.
+    pieces nothing is learned from their parts. Scripts of many characters get room for words beside them. A
+    vocabulary of whole words has all of them, up to the size's limit.
     """
-    letters = CONTROL_AND_BYTES + corpus.characters
+    if tokenizer in ("words", "spaced"):
+        return size.vocab_size
+    letters = (CONTROL if tokenizer == "wordpiece" else CONTROL_AND_BYTES) + corpus.characters
     room = max(size.vocab_size - letters, size.vocab_size // 2)
     return letters + min(room, corpus.words // 2)
