@@ -17,17 +17,20 @@ from typing import Literal
 
 from rich.console import Console
 
+from multihead import models
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
+from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect import heatmap, inspect_sentence, terminal_curves
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 from multihead.text import numbers
+from multihead.workflows.equal_size import settings_of_equal_size
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
@@ -93,7 +96,15 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
         "data.target_language": target,
     }
     steps = {"training.steps": options.steps} if options.steps is not None else {}
-    return recipes.load("quickstart", {**overrides, **steps, **given})
+    kind = given.get("model.kind", recipes.DEFAULT_KIND)
+    if models.task(kind) != "translation":
+        raise UserError(
+            f'the quickstart trains a translator, and "{kind}" is for {tasks.work(models.task(kind))}',
+            place="--model.kind",
+            remedy="Leave it out, or choose another model.",
+        )
+    sizes = settings_of_equal_size(recipes.load("quickstart"), kind)
+    return recipes.load("quickstart", {**overrides, **steps, **sizes, **given})
 
 
 def _show_results(evaluation: Evaluation, console: Console) -> None:

@@ -137,24 +137,35 @@ def suggest(
 
 
 def _model(size: Size, kind: str) -> dict[str, object]:
-    """Return the settings of a model of this kind with about as many parameters as the Transformer has.
-
-    What is wider than the Transformer, and by how much, is as in the recipes of Multi30k (`multihead sweep
-    ladder`), where each has 2.1 M parameters. Of a kind unknown here its own defaults stand.
-    """
-    width = size.d_model
+    """Return the settings of a model of this kind with about as many parameters as the Transformer has."""
     if kind == "transformer":
         heads = {"num_layers": size.num_layers, "num_heads": size.num_heads}
-        return {"d_model": width, "d_ff": size.d_ff, **heads, "dropout": size.dropout, "norm": "pre"}
+        widths = {"d_model": size.d_model, "d_ff": size.d_ff}
+        return {**widths, **heads, "dropout": size.dropout, "norm": "pre"}
+    return model_settings(kind, size.d_model, size.num_layers, size.dropout)
+
+
+def model_settings(kind: str, width: int, num_layers: int, dropout: float) -> dict[str, object]:
+    """Return the settings of another model than the Transformer; {} for a kind unknown here.
+
+    What is wider than the Transformer, and by how much, is as in the recipes of Multi30k (`multihead sweep
+    ladder`), where each has 2.1 M parameters.
+
+    Args:
+        kind: of model.
+        width: the Transformer's ``d_model``.
+        num_layers: the Transformer's.
+        dropout: the Transformer's.
+    """
     common = {"d_embedding": width, "tied": "all", "label_smoothing": 0.1}
-    recurrent = {**common, "dropout": size.dropout + 0.1}
+    recurrent = {**common, "dropout": dropout + 0.1}
     match kind:
         case "seq2seq":
             return {**recurrent, "d_hidden": 13 * width // 8, "num_layers": 2}
         case "rnn_attention":
             return {**recurrent, "d_hidden": 2 * width, "d_encoder": 3 * width // 2}
         case "conv_s2s":
-            return {**common, "dropout": size.dropout, "d_hidden": width, "num_layers": size.num_layers + 1}
+            return {**common, "dropout": dropout, "d_hidden": width, "num_layers": num_layers + 1}
         case _:
             return {}
 
