@@ -84,6 +84,18 @@ def test_another_model_is_as_large_as_the_transformer(kind: str) -> None:
     assert asked.model.model_dump()["d_embedding"] == 24
 
 
+def test_a_model_without_attention_gets_to_the_end_of_the_story(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = {key: value for key, value in FEW.items() if not key.startswith("model.")}
+    own |= {"model.kind": "seq2seq", "model.d_hidden": "16", "model.d_embedding": "8"}
+    keys = [f"--{key}={value}" for key, value in own.items()]
+    assert main(["quickstart", "--steps", "3", "--run", "runs/lstm", *keys]) == 0
+    told = capsys.readouterr().out
+    assert "has no attention over the source" in told
+    assert "multihead inspect" not in told.split("Try next:")[1]
+
+
 def test_a_model_that_does_not_translate_is_refused(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     told = fail(capfdbinary, "quickstart", "--model.kind", "gpt")
     assert '--model.kind: the quickstart trains a translator, and "gpt" is for writing texts' in told
