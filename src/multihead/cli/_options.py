@@ -100,7 +100,7 @@ def at_least_one(name: str, count: int) -> int:
 def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
     """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
-        return recipe.section_types(given["model.kind"])
+        return recipe.section_types(models.named(given["model.kind"]))
     if task == models.DEFAULT_TASK:
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
     return tasks.sections(task)
@@ -110,7 +110,7 @@ def _recipe_kind(rest: Sequence[str]) -> str | None:
     """Return the model kind of the first recipe among the arguments, built-in or a file; None without one."""
     name = next((name for name in rest if name in recipes.names() or name.endswith(".toml")), None)
     try:
-        return recipe.load(name).kind if name else None
+        return recipe.load(name, own=True).kind if name else None
     except UserError:  # only the help needs it; the command itself reports the error
         return None
 

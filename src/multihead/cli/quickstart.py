@@ -17,7 +17,7 @@ from typing import Literal
 
 from rich.console import Console
 
-from multihead import models
+from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
@@ -97,10 +97,11 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
         "data.target_language": target,
     }
     steps = {"training.steps": options.steps} if options.steps is not None else {}
-    kind = given.get("model.kind", recipes.DEFAULT_KIND)
+    kind = models.named(given.get("model.kind", recipes.DEFAULT_KIND))
     if models.task(kind) != "translation":
         raise UserError(
-            f'the quickstart trains a translator, and "{kind}" is for {tasks.work(models.task(kind))}',
+            f'the quickstart trains a translator, and "{plugins.shown(kind)}" '
+            f"is for {tasks.work(models.task(kind))}",
             place="--model.kind",
             remedy="Leave it out, or choose another model.",
         )

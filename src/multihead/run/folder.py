@@ -12,7 +12,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from multihead import models
+from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -152,8 +152,26 @@ class Run(Checkpoints):
 
     @property
     def task(self) -> str:
-        """What the run's model is trained for, one of ``settings.tasks``."""
-        return models.task(model_file.read(self.folder / MODEL)["kind"])
+        """The task that the run's model is trained for, one of ``settings.tasks``.
+
+        Raises:
+            UserError: the model is not known, or a Python file that the user has not named.
+        """
+        described = model_file.read(self.folder / MODEL)
+        model_file.load_module(described, self.folder)
+        found = models.task(described["kind"])
+        if plugins.is_record(found) and isinstance(recorded := described.get("task"), str):
+            plugins.warn_of_change(recorded, found)
+        return found
+
+    def record_kind(self, kind: str) -> None:
+        """Record the Python file that training is resumed with, if it has changed; keep the old record."""
+        described = model_file.read(self.folder / MODEL)
+        if (before := described["kind"]) != kind:
+            earlier = [*described.get("earlier_kinds", []), before]
+            files.write_text(
+                self.folder / MODEL, _to_json({**described, "kind": kind, "earlier_kinds": earlier})
+            )
 
     def fit_for(self, task: str) -> Self:
         """Return this run where it is one of a task.
@@ -161,13 +179,13 @@ class Run(Checkpoints):
         Raises:
             UserError: its model is trained for something else; the command that uses it is named.
         """
-        if self.task != task:
-            kind = model_file.read(self.folder / MODEL)["kind"]
-            own, other = tasks.work(self.task), tasks.work(task)
+        if (own := self.task) != task:
+            kind = plugins.shown(model_file.read(self.folder / MODEL)["kind"])
+            command = tasks.use(own)
             raise UserError(
-                f'its model is a "{kind}", trained for {own} and not for {other}',
+                f'its model is a "{kind}", trained for {tasks.work(own)} and not for {tasks.work(task)}',
                 place=str(self.folder),
-                remedy=f"Use it with `multihead {tasks.use(self.task).format(run=self.folder)}`.",
+                remedy=f"Use it with `multihead {command.format(run=self.folder)}`." if command else None,
             )
         return self
 

@@ -39,7 +39,10 @@ def chosen(
     Raises:
         UserError: nothing of this is there; bad settings; bad files.
     """
+    own = name is not None  # the recipe of a run folder is not one that the user names
     named = {key: value for key, value in files.items() if value}
+    if isinstance(kind := given.get("model.kind"), str):
+        given = {**given, "model.kind": models.named(kind)}
     if "source" in named:
         # Whoever names one file means one that holds both sides, whatever the recipe has for its target.
         named = {"target": (), **named}
@@ -52,12 +55,12 @@ def chosen(
         tuned = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0}
         return recipes.load(place, {**tuned, **given})
     if name is not None:
-        given = {**_rate(name, given), **given}
-        base = recipes.load(name, given)
+        given = {**_rate(name, given, own=own), **given}
+        base = recipes.load(name, given, own=own)
         _refuse_pairs(named, base.task)
         if base.task != models.DEFAULT_TASK:
             return base
-        return recipes.load(name, {**_of_own(base, named), **given})
+        return recipes.load(name, {**_of_own(base, named), **given}, own=own)
     if "source" not in named and "data.source" not in given:
         remedy = "Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE."
         if run is None:
@@ -109,12 +112,12 @@ def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Reci
     return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
 
 
-def _rate(place: str | Path, given: Mapping[str, object]) -> dict[str, object]:
+def _rate(place: str | Path, given: Mapping[str, object], *, own: bool = False) -> dict[str, object]:
     """Return the rate of another optimiser than a recipe's, where it is not said."""
     if "training.optimizer" not in given or "training.learning_rate" in given:
         return {}
     others = {key: value for key, value in given.items() if key != "training.optimizer"}
-    before, after = (recipes.load(place, overrides).training for overrides in (others, given))
+    before, after = (recipes.load(place, overrides, own=own).training for overrides in (others, given))
     factor = MUONS_RATE ** ((after.optimizer == "muon") - (before.optimizer == "muon"))
     return {} if factor == 1 else {"training.learning_rate": before.learning_rate * factor}
 

@@ -133,6 +133,7 @@ def _opened(folder: Path, made: Ready, precision: str) -> Run:
             remedy = "Restore the old files, or choose another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
         run.write_recipe(recipe)
+        run.record_kind(recipe.kind)
     except BaseException:
         run.close()
         raise
