@@ -107,6 +107,18 @@ def test_steps_may_grow(tmp_path: Path) -> None:
         assert grown == whole
 
 
+def test_steps_may_shrink(tmp_path: Path) -> None:
+    for schedule in ("inverse_sqrt", "cosine"):
+        settings: dict[str, object] = {**SETTINGS, "schedule": schedule, "horizon": 20, "log_every": 1}
+        fit(training_in(tmp_path / f"{schedule} whole", settings=settings | {"steps": 9}))
+        fit(training_in(tmp_path / f"{schedule} cut", observer=StopsAt(6), settings=settings | {"steps": 20}))
+        fit(training_in(tmp_path / f"{schedule} cut", settings=settings | {"steps": 9}))
+        whole, cut = contents(tmp_path / f"{schedule} whole"), contents(tmp_path / f"{schedule} cut")
+        for key in [key for key in cut if key.startswith("state-0000000006")]:
+            del cut[key]  # the state at which it was stopped
+        assert cut == whole
+
+
 class Killed(BaseException):
     """Stands for a power failure."""
 

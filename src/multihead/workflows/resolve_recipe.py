@@ -17,8 +17,11 @@ from multihead.workflows.suggest import MUONS_RATE, measure, suggest
 Files = Mapping[str, tuple[str, ...]]
 """Corpus files by key of [data]: source, target, valid_source, valid_target."""
 
-FINE_TUNING = ("training.steps", "training.warmup_steps", "validation.every")
-"""What follows from the new corpus where an old run is gone on with; all else stays the old run's."""
+FOLLOWING = ("training.steps", "training.warmup_steps", "validation.every")
+"""Settings that follow from the number of updates, which follows from the corpus.
+
+In fine-tuning they follow from the new corpus, and all others are the old run's.
+"""
 
 
 def chosen(
@@ -68,8 +71,8 @@ def chosen(
         fact = "no run to go on with (it has no recipe.toml), and nothing to train on"
         raise UserError(fact, place=str(run), remedy=remedy)
     if init is not None:
-        return _fine_tuning(init / "recipe.toml", named, given)
-    return _suited(named, given)
+        return _fine_tuning(init / "recipe.toml", named, given, run)
+    return _suited(named, given, run)
 
 
 def _refuse_pairs(named: Files, task: str) -> None:
@@ -100,7 +103,9 @@ def _placed(base: Recipe[Settings], named: Files) -> dict[str, object]:
     }
 
 
-def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
+def _fine_tuning(
+    place: Path, named: Files, given: Mapping[str, object], run: Path | None
+) -> Recipe[Settings]:
     base = recipes.load(place)
     given = {**_rate(place, given), **given}
     corpus = {"valid_source": (), "valid_target": (), **named}
@@ -109,7 +114,8 @@ def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Reci
     first = recipes.load(place, {**overrides, **given})
     _refuse_vocabulary(base, first)
     fresh = suggest(measure(_told_once(first.data)), _steps(first, given))
-    return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
+    followed = {key: fresh[key] for key in FOLLOWING} | _settled(run)
+    return recipes.load(place, {**overrides, **followed, **given})
 
 
 def _rate(place: str | Path, given: Mapping[str, object], *, own: bool = False) -> dict[str, object]:
@@ -134,12 +140,24 @@ def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings]) -> None
             )
 
 
+def _settled(run: Path | None) -> dict[str, object]:
+    """Return what a run that is there has for the settings that follow from its number of updates.
+
+    They were settled when it began, so that it can be made longer or shorter by ``training.steps`` alone.
+    """
+    if run is None or not Run.exists(run):
+        return {}
+    values = Run.open(run).recipe.values()
+    return {key: values[key] for key in FOLLOWING}
+
+
 def _steps(recipe: Recipe[Settings], given: Mapping[str, object]) -> int | None:
     """Return how many updates were asked for."""
     return recipe.training.steps if "training.steps" in given else None
 
 
-def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
+def _suited(named: Files, given: Mapping[str, object], run: Path | None) -> Recipe[Settings]:
+    """Return settings that suit the corpus, of a run that is there those that it was begun with."""
     overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
     if isinstance(kind := given.get("model.kind"), str):
         _refuse_pairs(named, models.task(kind))
@@ -151,8 +169,8 @@ def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     corpus = measure(_told_once(data))
     fresh = suggest(corpus, _steps(first, given), optimizer, first.kind, tokenizer=tokenizer)
     named_after = {"name": _name(data), **_languages(data)}
-    reserved = _reserved(first, given, fresh)
-    return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **reserved, **given})
+    followed = {**fresh, **_reserved(first, given, fresh), **_settled(run)}
+    return recipes.from_toml("", overrides={**overrides, **named_after, **followed, **given})
 
 
 def _reserved(

@@ -62,8 +62,8 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     beginning = Run.open(init) if init else None
     made = ready(recipe, device, progress=observer.on_preparation, beginning=beginning)
     observer.on_data(made.told, made.tokens_an_epoch)
-    with _opened(folder, made, precision) as run:
-        recipe = run.recipe
+    run, recipe = _opened(folder, made, precision)
+    with run:
         model = new_model(recipe, device, beginning)
         training = Training(
             run=run,
@@ -76,6 +76,9 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             d_model=getattr(recipe.model, "d_model", 1),
             device=device,
         )
+        _refuse_fewer(training, folder)
+        run.write_recipe(recipe)
+        run.record_kind(recipe.kind)
         if beginning and not training.progress.step:
             training.save()  # so that the run resumes from these weights even without --init
         observer.on_start(recipe, model, device, training.progress.step)
@@ -119,12 +122,24 @@ def _shapes(weights: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(weight.shape) for name, weight in weights.items()}
 
 
-def _opened(folder: Path, made: Ready, precision: str) -> Run:
-    """Return the locked run folder: a new one, or an existing one with the same settings and data."""
+def _refuse_fewer(training: Training, folder: Path) -> None:
+    """Refuse fewer updates than a run has made: they cannot be taken back."""
+    made, steps = training.progress.step, training.settings.steps
+    if made > steps:
+        raise UserError(
+            f"the run has made {made:,} updates already, more than training.steps {steps:,}",
+            place=str(folder),
+            remedy=f"Ask for at least {made}, or train in another --run folder.",
+        )
+
+
+def _opened(folder: Path, made: Ready, precision: str) -> tuple[Run, Recipe[Settings]]:
+    """Return the locked run folder, new or with the same settings and data, and the recipe to train by."""
     if not Run.exists(folder):
+        recipe = with_horizon(made.recipe)
         data = {"files": file_hashes(made.files), "fingerprint": made.fingerprint, **made.data}
         found = environment(data, products=precision)
-        return Run.create(folder, with_horizon(made.recipe), made.tokenizers, found)
+        return Run.create(folder, recipe, made.tokenizers, found), recipe
     run = Run.open(folder).lock()
     try:
         recipe = resumed(run.recipe, made.recipe, place=str(folder))
@@ -132,12 +147,10 @@ def _opened(folder: Path, made: Ready, precision: str) -> Run:
             fact = "this run was started with other data: file contents or preparation settings differ"
             remedy = "Restore the old files, or choose another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
-        run.write_recipe(recipe)
-        run.record_kind(recipe.kind)
     except BaseException:
         run.close()
         raise
-    return run
+    return run, recipe
 
 
 def size_of(model: nn.Module) -> int:
