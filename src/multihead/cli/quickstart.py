@@ -21,6 +21,7 @@ from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
+from multihead.cli._effect import refuse_keys
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
 from multihead.errors import UserError
@@ -43,6 +44,14 @@ EXAMPLE: dict[Pair, tuple[str, str]] = {
 }
 """Word and translation shown in the attention map."""
 SAMPLES = len(numbers.SAMPLES)
+
+
+OWN_CORPUS = (
+    *("data.source", "data.target", "data.valid_source", "data.valid_target", "data.tests"),
+    *("data.source_language", "data.target_language"),
+    *("data.format", "data.source_field", "data.target_field", "data.encoding"),
+)
+"""Keys of a corpus, which the quickstart makes itself."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,9 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
         "data.target_language": target,
     }
     steps = {"training.steps": options.steps} if options.steps is not None else {}
+    refuse_keys(given, OWN_CORPUS, "in the quickstart, which makes its own corpus")
+    if options.steps is not None:
+        refuse_keys(given, ("training.steps",), "beside --steps")
     kind = models.named(given.get("model.kind", recipes.DEFAULT_KIND))
     if models.task(kind) != "translation":
         raise UserError(
