@@ -7,18 +7,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware, native
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.settings import OptimisationSettings
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
+from multihead.training.computation import KERNELS, computation, differences
 from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
 from multihead.training.progress import Progress
 
 MODEL, EMA = "model.", "ema."
-KERNELS, OPTIMIZER = "kernels", "optimizer"
-"""Entries of a state beside ``Progress``: the kernels that computed it, the optimiser's description."""
+COMPUTATION, OPTIMIZER = "computation", "optimizer"
+"""Entries of a state beside ``Progress``: what computed it, and the optimiser's description."""
 
 LOG = logging.getLogger(__name__)
 
@@ -45,7 +45,10 @@ class State:
         tensors |= self._optimizer_state.tensors()
         if self.ema:
             tensors |= {EMA + name: weight for name, weight in self.ema.weights.items()}
-        described = {KERNELS: self._kernels(), OPTIMIZER: self._optimizer_state.description()}
+        described = {
+            COMPUTATION: computation(self._precision, self.device),
+            OPTIMIZER: self._optimizer_state.description(),
+        }
         run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), **described})
 
     def restore(self, run: Run) -> None:
@@ -56,7 +59,8 @@ class State:
         """
         if saved := run.load_state():
             tensors, meta = saved
-            self._tell_of_other_kernels(meta.pop(KERNELS, None))
+            kernels = {KERNELS: meta.pop(KERNELS)} if KERNELS in meta else {}
+            self._warn_of_changes(meta.pop(COMPUTATION, kernels))
             optimizer = meta.pop(OPTIMIZER, None)
             try:
                 self._become(tensors, Progress.from_dict(meta), optimizer)
@@ -85,21 +89,14 @@ class State:
         if self.ema:
             self.ema.weights = {name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()}
 
-    def _kernels(self) -> str:
-        """What computes: the level of the native kernels on a CPU, "none" without; elsewhere the device."""
-        if self.device.type != "cpu":
-            return self.device.type
-        in_bytes = hardware.trains_in_bytes(self._precision, self.device)
-        return (native.level() or "none") + (", int8" if in_bytes else "")
-
-    def _tell_of_other_kernels(self, before: str | None) -> None:
-        now = self._kernels()
-        if before not in (None, now):  # None: a state of an earlier version
+    def _warn_of_changes(self, before: Any) -> None:
+        """Warn where a resumed training cannot end with the bytes of an uninterrupted one."""
+        known = before if isinstance(before, Mapping) else {}
+        if found := list(differences(known, computation(self._precision, self.device))):
             LOG.warning(
-                "This run was computed with other kernels before (%s, now %s): it goes on, but does not end "
-                "with the same bytes as one that was never cut off.",
-                before,
-                now,
+                "This run was computed with %s: it goes on, but does not end with the same bytes as one that "
+                "was never cut off.",
+                ", ".join(found),
             )
 
 
