@@ -12,6 +12,8 @@ from command_line import Captured, fail, run
 
 from multihead import recipe as recipes
 from multihead.cli import main
+from multihead.run.tensors import load as load_tensors
+from multihead.run.tensors import save as save_tensors
 
 
 def test_training_progress_is_printed_as_plain_lines(
@@ -203,3 +205,30 @@ def test_fine_tuning_is_made_longer_by_its_number_of_updates_alone(
     for steps in ("11", "23"):
         out, _ = run(capfdbinary, *own, "--training.steps", steps)
         assert f"finished after {steps} steps" in out
+
+
+def test_a_run_that_is_too_short_for_its_schedule_says_so(
+    training: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    short = ["--training.steps", "3", "--training.warmup_steps", "3", "--validation.every", "5"]
+    out, _ = run(capfdbinary, *training, *short, "--run", tmp_path / "run")
+    assert "caution: the learning rate still rises when training ends (training.steps 3," in out
+    assert "caution: no validation before training ends (training.steps 3, validation.every 5)" in out
+
+
+def test_other_weights_to_begin_with_than_a_run_began_with_are_refused(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    source, target = training[2], training[4]
+    own = ["train", "--src", source, "--tgt", target, "--run", str(tmp_path / "run")]
+    own += ["--training.steps", "2", "--validation.every", "2", "--training.threads", "1"]
+    run(capfdbinary, *own, "--init", trained)
+    assert "nothing is left to do" in run(capfdbinary, *own, "--init", trained)[0]
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    tensors, meta = load_tensors(other / "model.safetensors")
+    save_tensors(other / "model.safetensors", {name: value + 1 for name, value in tensors.items()}, meta)
+    capfdbinary.readouterr()
+    assert main([*own, "--init", str(other)]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert "this run did not begin with the weights that --init names. Resume it without --init" in told
