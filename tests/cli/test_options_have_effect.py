@@ -36,7 +36,7 @@ FILES = ["--src", "SRC", "--tgt", "TGT"]
         (["evaluate", "RUN", "--data.target_field", "2"], "it has no effect on plain lines"),
         (
             ["evaluate", "RUN", "--temperature", "2"],
-            "no effect on the search method beam; it is for --method sample",
+            "no effect on the search method beam; it is for the method sample",
         ),
         (
             ["evaluate", "RUN", "--method", "greedy", "--beam-size", "2"],
@@ -60,7 +60,7 @@ FILES = ["--src", "SRC", "--tgt", "TGT"]
         (["translate", "RUN", "-i", "SRC", "--top-p", "0.5"], "no effect on the search method beam"),
         (
             ["translate", "RUN", "-i", "SRC", "--method", "sample", "--stop", "exact"],
-            "it is for --method beam",
+            "it is for the method beam",
         ),
         (
             ["translate", "RUN", "-i", "SRC", "--prefix", "a", "--prefixes", "TGT"],

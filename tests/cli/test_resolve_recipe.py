@@ -144,6 +144,24 @@ def test_a_file_with_both_sides_replaces_the_former_target(trained: Path, tmp_pa
     assert chosen("multi30k-de-en", files, {}, run=None, init=None).data.target == ()
 
 
+def test_a_validation_file_of_ones_own_is_not_paired_with_the_recipes_target() -> None:
+    recipe = chosen("multi30k-de-en", {**NOTHING, "valid_source": ("own.tsv",)}, {}, run=None, init=None)
+    assert recipes.load("multi30k-de-en").data.valid_target
+    assert recipe.data.valid_target == ()
+
+
+@pytest.mark.parametrize("name", [None, "multi30k-de-en"])
+def test_a_tokenizer_that_was_typed_is_not_ignored_beside_a_run_to_begin_with(
+    trained: Path, corpus: Pair, name: str | None
+) -> None:
+    given: dict[str, object] = {"tokenizer.kind": "unigram"}
+    with pytest.raises(
+        UserError, match=r"^tokenizer\.kind: 'unigram' is given, but the vocabulary is that of"
+    ):
+        chosen(name, named(corpus), given, run=None, init=trained)
+    chosen(name, named(corpus), {"tokenizer.kind": "words"}, run=None, init=trained)
+
+
 def test_standard_input_cannot_determine_the_settings(trained: Path) -> None:
     with pytest.raises(UserError, match="can be read only once"):
         chosen(None, {**NOTHING, "source": ("-",)}, {}, run=None, init=trained)

@@ -14,6 +14,7 @@ from multihead.workflows import evaluate as measuring
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import Evaluation
+from multihead.workflows.without_effect import refuse_keys, refuse_other_methods
 
 
 def evaluate(
@@ -46,6 +47,8 @@ def evaluate(
     run = Run.open(runs[0])
     changes = {f"search.{key}": value for key, value in search.items()}
     recipe = recipes.load(run.folder / "recipe.toml", changes)
+    refuse_keys(changes, ("search.n_best",), "where the best output is measured")
+    refuse_other_methods(changes, recipe.search.method)
     sets = measuring.requested_test_sets(recipe.data, source, target)
     return {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
 

@@ -22,14 +22,7 @@ from multihead import hardware
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
-from multihead.cli._effect import (
-    READING,
-    SEARCH_OF_THE_BEST,
-    refuse_fields,
-    refuse_keys,
-    refuse_options,
-    refuse_other_methods,
-)
+from multihead.cli._effect import READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -45,6 +38,7 @@ from multihead.workflows.evaluate import (
     perturbed,
     requested_test_sets,
 )
+from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
 
 USED = {
     "search": SEARCH_OF_THE_BEST,

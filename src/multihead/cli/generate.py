@@ -15,11 +15,11 @@ import tyro
 
 from multihead import recipe as recipes
 from multihead.cli import _options
-from multihead.cli._effect import refuse_keys
 from multihead.errors import UserError
 from multihead.generation.text_generator import TextGenerator
 from multihead.run import Run
 from multihead.text.lines import STDIN, read_lines
+from multihead.workflows.without_effect import refuse_keys
 
 GREEDY_HAS_NONE = ("search.top_k", "search.top_p", "search.seed")
 

@@ -21,7 +21,6 @@ from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
-from multihead.cli._effect import refuse_keys
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
 from multihead.errors import UserError
@@ -36,6 +35,7 @@ from multihead.workflows.equal_size import settings_of_equal_size
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
+from multihead.workflows.without_effect import refuse_idle, refuse_keys
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {
@@ -118,7 +118,9 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
             remedy="Leave it out, or choose another model.",
         )
     sizes = settings_of_equal_size(recipes.load("quickstart"), kind)
-    return recipes.load("quickstart", {**overrides, **steps, **sizes, **given})
+    recipe = recipes.load("quickstart", {**overrides, **steps, **sizes, **given})
+    refuse_idle(given, recipe)
+    return recipe
 
 
 def _show_results(evaluation: Evaluation, console: Console) -> None:

@@ -17,13 +17,14 @@ import tyro
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
-from multihead.cli._effect import READING, refuse_fields, refuse_keys
+from multihead.cli._effect import READING
 from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.generation import PairScore, Translator
 from multihead.run import Run
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
+from multihead.workflows.without_effect import refuse_fields, refuse_keys
 
 CHUNK = 4096
 """Number of pairs scored together."""

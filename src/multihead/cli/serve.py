@@ -23,7 +23,7 @@ import uvicorn
 from multihead import hardware
 from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
-from multihead.cli._effect import SEARCH_OF_THE_BEST, refuse_other_methods
+from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -34,6 +34,7 @@ from multihead.serve.batching import Batcher
 from multihead.serve.service import Direction, Service
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
+from multihead.workflows.without_effect import refuse_other_methods
 
 GRACE = 30
 """Seconds for pending requests after Ctrl-C."""

@@ -22,13 +22,14 @@ import tyro
 
 from multihead import hardware
 from multihead.cli import _console, _options
-from multihead.cli._effect import refuse_options, refuse_other_methods
+from multihead.cli._effect import refuse_options
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
 from multihead.generation import Output, Translation, Translator
 from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
+from multihead.workflows.without_effect import refuse_other_methods
 
 CHUNK = 1024
 """Number of lines translated together: enough to sort them by length, few enough for early output."""

@@ -63,6 +63,20 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             place="tokenizer.dropout",
             remedy='Set tokenizer.dropout to 0, or tokenizer.kind to "bpe".',
         )
+    training = recipe.training
+    final = getattr(training, "final", "")
+    if final == "ema" and not training.ema:
+        raise UserError(
+            'training.final = "ema", but training.ema is 0: there is no moving average',
+            place="training.final",
+            remedy="Set training.ema, such as 0.999.",
+        )
+    if final == "average" and training.average == 1:
+        raise UserError(
+            'training.final = "average", but training.average is 1: nothing is averaged',
+            place="training.final",
+            remedy='Raise training.average, or set training.final to "last".',
+        )
     search: Any = getattr(recipe, "search", None)
     if getattr(search, "method", "") == "beam" and search.n_best > search.beam_size:
         raise UserError(

@@ -1,6 +1,6 @@
 """From what was typed after ``multihead train``, or said to ``multihead.train``, to a recipe."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from multihead import models
@@ -13,6 +13,7 @@ from multihead.settings import DataSettings, Settings, TokenizerSettings
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.suggest import MUONS_RATE, measure, suggest
+from multihead.workflows.without_effect import refuse_idle, refuse_keys
 
 Files = Mapping[str, tuple[str, ...]]
 """Corpus files by key of [data]: source, target, valid_source, valid_target."""
@@ -40,15 +41,28 @@ def chosen(
         init: the run whose weights are begun with.
 
     Raises:
-        UserError: nothing of this is there; bad settings; bad files.
+        UserError: nothing of this is there; bad settings, or settings without effect; bad files.
     """
+    for key in (key for key, value in files.items() if value):
+        refuse_keys(given, (f"data.{key}",), "beside the option that names the same files")
+    recipe = _meant(name, files, given, run=run, init=init)
+    if init is not None:
+        _refuse_vocabulary(Run.open(init).recipe, recipe, given)
+    refuse_idle(given, recipe)
+    return recipe
+
+
+def _meant(
+    name: str | None, files: Files, given: Mapping[str, object], *, run: Path | None, init: Path | None
+) -> Recipe[Settings]:
     own = name is not None  # the recipe of a run folder is not one that the user names
     named = {key: value for key, value in files.items() if value}
     if isinstance(kind := given.get("model.kind"), str):
         given = {**given, "model.kind": models.named(kind)}
-    if "source" in named:
-        # Whoever names one file means one that holds both sides, whatever the recipe has for its target.
-        named = {"target": (), **named}
+    for source, target in (("source", "target"), ("valid_source", "valid_target")):
+        if source in named:
+            # Whoever names one file means one that holds both sides, whatever the recipe has for its target.
+            named = {target: (), **named}
     if name is None and "source" not in named and run is not None and (run / "recipe.toml").is_file():
         name = str(run / "recipe.toml")
     if name is None and init is not None and (task := Run.open(init).task) != models.DEFAULT_TASK:
@@ -112,7 +126,6 @@ def _fine_tuning(
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _placed(base, corpus)
     first = recipes.load(place, {**overrides, **given})
-    _refuse_vocabulary(base, first)
     fresh = suggest(measure(_told_once(first.data)), _steps(first, given))
     followed = {key: fresh[key] for key in FOLLOWING} | _settled(run)
     return recipes.load(place, {**overrides, **followed, **given})
@@ -128,11 +141,11 @@ def _rate(place: str | Path, given: Mapping[str, object], *, own: bool = False) 
     return {} if factor == 1 else {"training.learning_rate": before.learning_rate * factor}
 
 
-def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings]) -> None:
-    """Refuse another vocabulary than that of the run whose weights are begun with."""
+def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings], given: Collection[str]) -> None:
+    """Refuse a vocabulary that was typed and is not that of the run whose weights are begun with."""
     before, after = (one.tokenizer.model_dump(exclude={"dropout"}) for one in (base, wanted))
     for key, value in after.items():
-        if value != before[key]:
+        if f"tokenizer.{key}" in given and value != before.get(key, value):
             raise UserError(
                 f"{value!r} is given, but the vocabulary is that of the run whose weights are begun with",
                 place=f"tokenizer.{key}",

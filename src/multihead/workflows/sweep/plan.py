@@ -34,6 +34,7 @@ from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.recipes import first_comment
 from multihead.recipes import sweeps as builtin
 from multihead.settings import Settings
+from multihead.workflows.without_effect import refuse_idle
 
 SWEEP_KEYS, MEMBER_KEYS = (
     ("name", "recipe", "base", "set", "members", "grid"),
@@ -192,7 +193,9 @@ def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path)
         raise UserError("neither the member nor the sweep names a recipe", place=place)
     file = str(path.parent / chosen) if chosen.endswith(".toml") else chosen
     try:
-        return recipes.load(file, {"name": name, **overrides}, own=True)
+        recipe = recipes.load(file, {"name": name, **overrides}, own=True)
+        refuse_idle(overrides, recipe)
+        return recipe
     except UserError as error:
         where = (error.place or "").removeprefix("--")
         place = f"{place}: {where}" if where else place
