@@ -223,7 +223,7 @@ def test_bytes_where_there_were_none_before_are_other_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for now in (False, True):
-        monkeypatch.setattr(hardware, "trains_in_bytes", lambda *_, in_bytes=now: in_bytes)
+        monkeypatch.setattr(hardware, "trains_in_int8", lambda *_, in_bytes=now: in_bytes)
         settings: dict[str, object] = {"steps": 20 + now, "log_every": 1}
         fit(training_in(tmp_path, small_transformer(), settings=settings))
     (told,) = caplog.messages

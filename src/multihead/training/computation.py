@@ -24,12 +24,12 @@ def computation(precision: hardware.Precision, device: torch.device) -> dict[str
     an uninterrupted one.
     """
     on_cpu = device.type == "cpu"
-    in_bytes = on_cpu and hardware.trains_in_bytes(precision, device)
+    in_bytes = on_cpu and hardware.trains_in_int8(precision, device)
     kernels = (native.level() or "none") + (", int8" if in_bytes else "") if on_cpu else device.type
     gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     return {
         KERNELS: kernels,
-        "format": hardware.format_in_training(precision, device),
+        "format": hardware.training_precision(precision, device),
         "torch": torch.__version__,
         "device": device.type if on_cpu else gpu,
         # On a GPU the CPU's threads only make batches.
