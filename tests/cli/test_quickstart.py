@@ -9,7 +9,7 @@ from num2words import num2words
 
 from multihead import recipe as recipes
 from multihead.cli import main
-from multihead.cli import quickstart as command
+from multihead.cli import quickstart as quickstart_command
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.text import numbers
@@ -77,11 +77,13 @@ def test_another_model_is_as_large_as_the_transformer(kind: str) -> None:
     def size(recipe: Recipe[Settings]) -> int:
         return parameters(recipe.kind, recipe.model, recipe.tokenizer.vocab_size)
 
-    recipe = command._recipe(command.Options(), {"model.kind": kind})
+    recipe = quickstart_command._recipe(quickstart_command.Options(), {"model.kind": kind})
     assert recipe.kind == kind
     assert 0.9 < size(recipe) / size(recipes.load("quickstart")) < 1.1
     assert recipe.training.learning_rate < recipes.load("quickstart").training.learning_rate
-    asked = command._recipe(command.Options(), {"model.kind": kind, "model.d_embedding": "24"})
+    asked = quickstart_command._recipe(
+        quickstart_command.Options(), {"model.kind": kind, "model.d_embedding": "24"}
+    )
     assert asked.model.model_dump()["d_embedding"] == 24
 
 

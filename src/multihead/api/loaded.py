@@ -70,8 +70,8 @@ class LoadedTranslator(_ListsMethods, Translator):
                 ``first_number`` as in :meth:`Translator.translate`.
 
         Raises:
-            UserError: an unknown key, a value out of range, contradictory settings, or a setting without effect
-                on the method of search.
+            UserError: an unknown key, a value out of range, contradictory settings, or a setting that has no
+                effect on the method of search.
         """
         own = {key: given.pop(key) for key in ("prefixes", "progress", "first_number") if key in given}
         chosen = _changed(settings or self.settings, given)
