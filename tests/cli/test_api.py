@@ -68,6 +68,15 @@ def test_a_loaded_translator_translates(trained: Path) -> None:
     assert both.translate(["eins zwei"])[0].hypotheses
 
 
+def test_search_settings_without_effect_are_refused(trained: Path, corpus: tuple[Path, Path]) -> None:
+    with pytest.raises(UserError, match=r"search\.temperature: it has no effect on the search method beam"):
+        multihead.load(trained).translate(["eins"], temperature=2.0)
+    with pytest.raises(UserError, match=r"search\.beam_size: it has no effect on the search method greedy"):
+        multihead.evaluate(trained, source=corpus[0], target=corpus[1], method="greedy", beam_size=3)
+    with pytest.raises(UserError, match=r"search\.n_best: it has no effect where the best output"):
+        multihead.evaluate(trained, source=corpus[0], target=corpus[1], n_best=3)
+
+
 @pytest.mark.parametrize("precision", ["float32", "int4", ""])
 def test_an_unknown_precision_is_a_user_error(trained: Path, precision: Any) -> None:
     with pytest.raises(UserError, match=f"no precision '{precision}'. Use auto, fp32, bf16 or int8"):

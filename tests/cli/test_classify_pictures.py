@@ -124,12 +124,23 @@ def test_a_damaged_image_is_a_user_error(capfdbinary: Captured, trained: Path) -
         (["none.png"], "none.png: no such image"),
         (["a.png", "--tests"], "images and test sets exclude each other"),
         (["--labelled", "none"], "none: no such file or folder"),
+        (["--tests", "--top", "2"], "--top: it has no effect where a classifier is measured"),
+        (["a.png", "--json", "--top", "2"], "--top: it has no effect on JSON"),
     ],
 )
 def test_input_that_cannot_be_classified_is_a_user_error(
     capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
 ) -> None:
     assert fact in fail(capfdbinary, "classify", trained / "run", *arguments)
+
+
+@pytest.mark.parametrize("arguments", [["--layer", "1"], ["--words"], ["--specials"]])
+def test_options_that_change_no_figure_of_an_image_are_refused(
+    capfdbinary: Captured, trained: Path, arguments: list[str]
+) -> None:
+    picture = trained / "test" / "dark" / "0.png"
+    told = fail(capfdbinary, "inspect", trained / "run", picture, *arguments)
+    assert f"{arguments[0]}: it has no effect on what is shown here" in told
 
 
 def test_the_attention_over_an_image_is_inspected(

@@ -181,12 +181,31 @@ def test_the_nearest_image_has_the_smallest_difference() -> None:
         (["red", "--scale", "-1"], "--scale -1. Give at least 0."),
         (["red", "--complete", "none.png"], "none.png: no such image"),
         (["red", "--guidance", "-1"], "it must be a number of at least 0"),
+        (["red", "--temperature", "0", "--seed", "2"], "--search.seed: it has no effect at temperature 0"),
+        (["red", "-n", "8", "--candidates", "4"], "no effect below the 8 pictures that are wanted"),
+        (["--page", "a.html", "--scale", "2"], "--scale: it has no effect with --page"),
+        (["--page", "a.html", "-o", "grid.png"], "--output: it has no effect with --page"),
     ],
 )
 def test_input_that_cannot_be_drawn_is_a_user_error(
     capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
 ) -> None:
     assert fact in fail(capfdbinary, "draw", trained, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fact"),
+    [
+        (["--words"], "--words: it has no effect on what is shown here"),
+        (["--layer", "1", "-o", "a.svg"], "--layer: it has no effect on what is shown here"),
+        (["--full"], "--full: it has no effect"),
+    ],
+)
+def test_options_that_change_no_figure_of_a_drawing_are_refused(
+    capfdbinary: Captured, trained: Path, tmp_path: Path, arguments: list[str], fact: str
+) -> None:
+    given = [str(tmp_path / word) if word.endswith(".svg") else word for word in arguments]
+    assert fact in fail(capfdbinary, "inspect", trained, "red above blue", *given)
 
 
 def test_the_attention_to_a_caption_is_inspected(

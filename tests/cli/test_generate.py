@@ -63,6 +63,7 @@ def test_a_prompt_is_read_from_standard_input(
         (["--prompt", "cat sat cat sat"], "15 tokens; the context length is 11"),
         (["--temperature", "-1"], "--search.temperature"),
         (["--beam-size", "3"], 'unknown option "--beam-size"'),
+        (["--temperature", "0", "--top-k", "3"], "--search.top_k: it has no effect at temperature 0"),
     ],
 )
 def test_invalid_input_is_a_user_error(

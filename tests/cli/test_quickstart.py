@@ -4,10 +4,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from command_line import fail
 from num2words import num2words
 
+from multihead import recipe as recipes
 from multihead.cli import main
+from multihead.cli import quickstart as quickstart_command
+from multihead.recipe import Recipe
+from multihead.settings import Settings
 from multihead.text import numbers
+from multihead.workflows.equal_size import parameters
 
 FEW = {
     "tokenizer.vocab_size": "331",
@@ -64,3 +70,35 @@ def test_the_suggested_commands_work(capsys: pytest.CaptureFixture[str]) -> None
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "") or "cut after" in done.stderr
         assert done.stdout
+
+
+@pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
+def test_another_model_is_as_large_as_the_transformer(kind: str) -> None:
+    def size(recipe: Recipe[Settings]) -> int:
+        return parameters(recipe.kind, recipe.model, recipe.tokenizer.vocab_size)
+
+    recipe = quickstart_command._recipe(quickstart_command.Options(), {"model.kind": kind})
+    assert recipe.kind == kind
+    assert 0.9 < size(recipe) / size(recipes.load("quickstart")) < 1.1
+    assert recipe.training.learning_rate < recipes.load("quickstart").training.learning_rate
+    asked = quickstart_command._recipe(
+        quickstart_command.Options(), {"model.kind": kind, "model.d_embedding": "24"}
+    )
+    assert asked.model.model_dump()["d_embedding"] == 24
+
+
+def test_a_model_without_attention_gets_to_the_end_of_the_story(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = {key: value for key, value in FEW.items() if not key.startswith("model.")}
+    own |= {"model.kind": "seq2seq", "model.d_hidden": "16", "model.d_embedding": "8"}
+    keys = [f"--{key}={value}" for key, value in own.items()]
+    assert main(["quickstart", "--steps", "3", "--run", "runs/lstm", *keys]) == 0
+    told = capsys.readouterr().out
+    assert "has no attention over the source" in told
+    assert "multihead inspect" not in told.split("Try next:")[1]
+
+
+def test_a_model_that_does_not_translate_is_refused(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    told = fail(capfdbinary, "quickstart", "--model.kind", "gpt")
+    assert '--model.kind: the quickstart trains a translator, and "gpt" is for writing texts' in told

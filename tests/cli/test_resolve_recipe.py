@@ -1,11 +1,14 @@
 """Resolution of a training's recipe from the command line."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
+from multihead.settings import TokenizerSettings
+from multihead.text.training import train as train_tokenizer
 from multihead.workflows.resolve_recipe import chosen
 
 Pair = tuple[Path, Path]
@@ -83,6 +86,31 @@ def test_another_kind_of_model_gets_its_own_settings(corpus: Pair, kind: str) ->
     assert recipe.training.optimizer == "adam"
 
 
+def tokenizer_file(folder: Path, kind: str) -> str:
+    """A tokenizer of a kind, trained on a line of text, as a file."""
+    settings = TokenizerSettings.model_validate({"kind": kind, "vocab_size": 290})
+    train_tokenizer(["eins one zwei two drei three vier four"] * 5, settings).save(folder / "tokenizer.json")
+    return str(folder / "tokenizer.json")
+
+
+KINDS = get_args(TokenizerSettings.model_fields["kind"].annotation)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bpe_dropout_is_suggested_for_plain_bpe_alone(corpus: Pair, tmp_path: Path, kind: str) -> None:
+    expected = 0.1 if kind == "bpe" else 0.0
+    recipe = chosen(None, named(corpus), {"tokenizer.kind": kind}, run=None, init=None)
+    assert recipe.tokenizer.dropout == expected
+    given: dict[str, object] = {"tokenizer.file": tokenizer_file(tmp_path, kind)}
+    assert chosen(None, named(corpus), given, run=None, init=None).tokenizer.dropout == expected
+
+
+def test_bpe_dropout_is_refused_for_other_tokenizers_before_data_is_read(corpus: Pair) -> None:
+    given: dict[str, object] = {"tokenizer.kind": "unigram", "tokenizer.dropout": "0.1"}
+    with pytest.raises(UserError, match=r'tokenizer\.dropout: .* tokenizer\.kind is "unigram"\. Set'):
+        chosen(None, named(corpus), given, run=None, init=None)
+
+
 def test_sentence_pairs_are_refused_for_a_model_of_another_task(corpus: Pair) -> None:
     with pytest.raises(UserError, match=r"^--src: .* of the task language"):
         chosen(None, named(corpus), {"model.kind": "gpt"}, run=None, init=None)
@@ -114,6 +142,24 @@ def test_a_file_with_both_sides_replaces_the_former_target(trained: Path, tmp_pa
     files = {**NOTHING, "source": (str(pairs),)}
     assert chosen(None, files, {}, run=None, init=trained).data.target == ()
     assert chosen("multi30k-de-en", files, {}, run=None, init=None).data.target == ()
+
+
+def test_a_validation_file_of_ones_own_is_not_paired_with_the_recipes_target() -> None:
+    recipe = chosen("multi30k-de-en", {**NOTHING, "valid_source": ("own.tsv",)}, {}, run=None, init=None)
+    assert recipes.load("multi30k-de-en").data.valid_target
+    assert recipe.data.valid_target == ()
+
+
+@pytest.mark.parametrize("name", [None, "multi30k-de-en"])
+def test_a_tokenizer_that_was_typed_is_not_ignored_beside_a_run_to_begin_with(
+    trained: Path, corpus: Pair, name: str | None
+) -> None:
+    given: dict[str, object] = {"tokenizer.kind": "unigram"}
+    with pytest.raises(
+        UserError, match=r"^tokenizer\.kind: 'unigram' is given, but the vocabulary is that of"
+    ):
+        chosen(name, named(corpus), given, run=None, init=trained)
+    chosen(name, named(corpus), {"tokenizer.kind": "words"}, run=None, init=trained)
 
 
 def test_standard_input_cannot_determine_the_settings(trained: Path) -> None:

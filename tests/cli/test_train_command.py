@@ -1,6 +1,7 @@
 """The command ``multihead train``."""
 
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 from command_line import Captured, fail, run
 
+from multihead import recipe as recipes
 from multihead.cli import main
+from multihead.run.tensors import load as load_tensors
+from multihead.run.tensors import save as save_tensors
 
 
 def test_training_progress_is_printed_as_plain_lines(
@@ -150,3 +154,81 @@ def test_a_key_with_an_invalid_value_is_named_once(capfdbinary: Captured) -> Non
     assert error.strip() == (
         'multihead: --search.beam_size: "many" is given, but it must be an integer of at least 1'
     )
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_a_run_is_made_longer_by_its_number_of_updates_alone(
+    training: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    own = [*training, "--training.schedule", "inverse_sqrt", "--run", tmp_path / "run"]
+    run(capfdbinary, *own)
+    warmup = recipes.load(tmp_path / "run" / "recipe.toml").training.warmup_steps
+    out, _ = run(capfdbinary, *own, "--training.steps", "31")
+    assert "finished after 31 steps" in out
+    after = recipes.load(tmp_path / "run" / "recipe.toml").training
+    assert (after.steps, after.warmup_steps, after.horizon) == (31, warmup, 12)
+    at_once = ["--training.steps", "31", "--training.warmup_steps", warmup]
+    run(capfdbinary, *own[:-1], tmp_path / "whole", *at_once)
+    assert weights(tmp_path / "whole") == weights(tmp_path / "run")
+
+
+def test_updates_that_were_made_are_not_taken_back(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.toml")}
+    capfdbinary.readouterr()
+    assert main([*training, "--run", str(tmp_path / "run"), "--training.steps", "7"]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert "the run has made 12 updates already, more than training.steps 7. Ask for at least 12" in told
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.toml")} == before
+
+
+def test_a_run_whose_rate_has_ended_at_0_is_told_what_to_do_instead(
+    training: list[str], trained: Path, capfdbinary: Captured
+) -> None:
+    assert main([*training, "--run", str(trained), "--training.steps", "31"]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert "its learning rate is 0 from update 12 on (training.schedule cosine)" in told
+    assert "warmup_steps" not in told
+
+
+def test_fine_tuning_is_made_longer_by_its_number_of_updates_alone(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    source, target = training[2], training[4]
+    own = ["train", "--init", trained, "--src", source, "--tgt", target, "--run", tmp_path / "run"]
+    own += ["--training.schedule", "constant", "--validation.patience", "0"]
+    for steps in ("11", "23"):
+        out, _ = run(capfdbinary, *own, "--training.steps", steps)
+        assert f"finished after {steps} steps" in out
+
+
+def test_a_run_that_is_too_short_for_its_schedule_says_so(
+    training: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    short = ["--training.steps", "3", "--training.warmup_steps", "3", "--validation.every", "5"]
+    out, _ = run(capfdbinary, *training, *short, "--run", tmp_path / "run")
+    assert "caution: the learning rate still rises when training ends (training.steps 3," in out
+    assert "caution: no validation before training ends (training.steps 3, validation.every 5)" in out
+
+
+def test_other_weights_to_begin_with_than_a_run_began_with_are_refused(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    source, target = training[2], training[4]
+    own = ["train", "--src", source, "--tgt", target, "--run", str(tmp_path / "run")]
+    own += ["--training.steps", "2", "--validation.every", "2", "--training.threads", "1"]
+    run(capfdbinary, *own, "--init", trained)
+    assert "nothing is left to do" in run(capfdbinary, *own, "--init", trained)[0]
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    tensors, meta = load_tensors(other / "model.safetensors")
+    save_tensors(other / "model.safetensors", {name: value + 1 for name, value in tensors.items()}, meta)
+    capfdbinary.readouterr()
+    assert main([*own, "--init", str(other)]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert "this run did not begin with the weights that --init names. Resume it without --init" in told

@@ -118,7 +118,7 @@ model.num_layers = 1
 
 
 def test_a_result_belongs_to_its_settings_and_steps(make: Make, tmp_path: Path) -> None:
-    members = '[[members]]\nname = "base"\ntraining.horizon = 9\n'
+    members = '[[members]]\nname = "base"\ntraining.clip_norm = 9\n'
     (short,), (longer,) = make(members).members, make(members + "training.steps = 7\n").members
     result = run_member(short.recipe, tmp_path / "base")
     assert result is not None

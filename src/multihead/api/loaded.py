@@ -30,6 +30,7 @@ from multihead.inspect.text_inspection import (
 from multihead.recipe.values import in_words, spelled
 from multihead.settings import SearchSettings, Settings
 from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
+from multihead.workflows.without_effect import refuse_other_methods
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
@@ -69,10 +70,13 @@ class LoadedTranslator(_ListsMethods, Translator):
                 ``first_number`` as in :meth:`Translator.translate`.
 
         Raises:
-            UserError: an unknown key, a value out of range, or contradictory settings.
+            UserError: an unknown key, a value out of range, contradictory settings, or a setting that has no
+                effect on the method of search.
         """
         own = {key: given.pop(key) for key in ("prefixes", "progress", "first_number") if key in given}
-        return super().translate(lines, _changed(settings or self.settings, given), **own)
+        chosen = _changed(settings or self.settings, given)
+        refuse_other_methods([f"search.{key}" for key in given], chosen.method)
+        return super().translate(lines, chosen, **own)
 
     def inspect(self, text: str, target: str | None = None, *, full: bool = False) -> Page:
         """Return a page of the model's attention for a sentence; a notebook displays it inline.

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from multihead import plugins
 from multihead.api.loaded import (
     LoadedImageClassifier,
     LoadedImageGenerator,
@@ -14,6 +15,7 @@ from multihead.api.loaded import (
 from multihead.errors import UserError
 from multihead.hardware import Precision
 from multihead.run import Run
+from multihead.settings import tasks
 
 Loaded = (
     LoadedTranslator
@@ -34,31 +36,61 @@ _LOADED: dict[str, Any] = {
 }
 
 
-@overload
-def load(*runs: str | Path, device: str = ..., precision: Precision = ..., task: None = ...) -> Any: ...
+Code = str | Path | None
+"""A Python file with a model."""
+
+
 @overload
 def load(
-    *runs: str | Path, device: str = ..., precision: Precision = ..., task: Literal["translation"]
+    *runs: str | Path,
+    device: str = ...,
+    precision: Precision = ...,
+    model_file: Code = ...,
+    task: None = ...,
+) -> Any: ...
+@overload
+def load(
+    *runs: str | Path,
+    device: str = ...,
+    precision: Precision = ...,
+    model_file: Code = ...,
+    task: Literal["translation"],
 ) -> LoadedTranslator: ...
 @overload
-def load(*runs: str | Path, device: str = ..., task: Literal["language"]) -> LoadedTextGenerator: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["masked"]) -> LoadedMaskFiller: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["classification"]) -> LoadedTextClassifier: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["pictures"]) -> LoadedImageClassifier: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> LoadedImageGenerator: ...
 def load(
-    *runs: str | Path, device: str = "auto", precision: Precision = "auto", task: str | None = None
-) -> Loaded:
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["language"]
+) -> LoadedTextGenerator: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["masked"]
+) -> LoadedMaskFiller: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["classification"]
+) -> LoadedTextClassifier: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["pictures"]
+) -> LoadedImageClassifier: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["drawing"]
+) -> LoadedImageGenerator: ...
+def load(
+    *runs: str | Path,
+    device: str = "auto",
+    precision: Precision = "auto",
+    model_file: Code = None,
+    task: str | None = None,
+) -> Any:
     """Load a trained run; several translators form an ensemble.
 
     Args:
         runs: run folders.
         device: cuda, mps or cpu; auto takes the first of these that is available.
         precision: of a translator's matrix products, as in ``multihead translate --precision``.
+        model_file: the Python file of a model from outside the package; it is executed. A run folder never
+            names a file that is executed.
         task: the expected task, which also tells a type checker the returned class. None: any.
 
     Raises:
@@ -67,6 +99,8 @@ def load(
     """
     if not runs:
         raise UserError("no run folder was given", remedy='Call multihead.load("runs/NAME").')
+    if model_file is not None:
+        plugins.name_file(model_file)
     found = task or Run.open(runs[0]).task
     if len(runs) > 1 and found != "translation":
         raise UserError(
@@ -74,6 +108,11 @@ def load(
             place=str(runs[1]),
             remedy="Load each run separately.",
         )
+    if found not in _LOADED and (outside := tasks.outside(found)):
+        if not hasattr(outside, "load"):
+            fact = f"runs of the task {plugins.shown(found)} cannot be loaded"
+            raise UserError(fact, place=str(runs[0]), remedy="Give the task's module a load(run, device).")
+        return outside.load(Run.open(runs[0]), device)
     if found not in _LOADED:
         raise UserError(f'there is no task "{found}"', remedy=f"The tasks are {', '.join(_LOADED)}.")
     chosen = {} if precision == "auto" else {"precision": precision}

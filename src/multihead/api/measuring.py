@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from multihead import plugins
 from multihead import recipe as recipes
 from multihead.api.loading import load
 from multihead.hardware import Precision
@@ -13,6 +14,7 @@ from multihead.workflows import evaluate as measuring
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import Evaluation
+from multihead.workflows.without_effect import refuse_keys, refuse_other_methods
 
 
 def evaluate(
@@ -21,6 +23,7 @@ def evaluate(
     target: str | Path | None = None,
     device: str = "auto",
     precision: Precision = "auto",
+    model_file: str | Path | None = None,
     **search: object,
 ) -> dict[str, Evaluation]:
     """Translate test sets and score the outputs; several runs are scored together, as an ensemble.
@@ -31,6 +34,7 @@ def evaluate(
         target: target side of the test set; None: ``source`` contains both sides.
         device: cuda, mps, cpu or auto.
         precision: of matrix products, as in ``multihead evaluate --precision``.
+        model_file: as in ``multihead.load``.
         search: keys of [search] that override the first run's recipe.
 
     Returns:
@@ -39,10 +43,12 @@ def evaluate(
     Raises:
         UserError: a run is missing or not a translator; there is no test set; a file cannot be read.
     """
-    translator = load(*runs, device=device, precision=precision, task="translation")
+    translator = load(*runs, device=device, precision=precision, model_file=model_file, task="translation")
     run = Run.open(runs[0])
     changes = {f"search.{key}": value for key, value in search.items()}
     recipe = recipes.load(run.folder / "recipe.toml", changes)
+    refuse_keys(changes, ("search.n_best",), "where the best output is measured")
+    refuse_other_methods(changes, recipe.search.method)
     sets = measuring.requested_test_sets(recipe.data, source, target)
     return {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
 
@@ -68,6 +74,7 @@ def compare(
     source: str | Path | None = None,
     target: str | Path | None = None,
     device: str = "auto",
+    model_file: str | Path | None = None,
 ) -> ComparedRuns:
     """Translate the same test sets with several runs and compare their scores with those of the first.
 
@@ -76,10 +83,13 @@ def compare(
         source: source side of the test set; None: the test sets of the first run's recipe.
         target: target side of the test set; None: ``source`` contains both sides.
         device: cuda, mps, cpu or auto.
+        model_file: as in ``multihead.load``.
 
     Raises:
         UserError: a run is missing, none is a translator, there is no test set, or a file cannot be read.
     """
+    if model_file is not None:
+        plugins.name_file(model_file)
     fit = comparable_runs([str(run) for run in runs])
     tests, notes = requested_tests(fit.folders, source, target)
     return ComparedRuns(compare_runs(fit.folders, tests, notes=[*fit.notes, *notes], device=device))

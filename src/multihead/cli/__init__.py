@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from multihead import plugins
 from multihead.errors import UserError
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
@@ -33,9 +34,13 @@ usage: multihead COMMAND [options]
   multihead COMMAND --help    show the options of a command
   multihead --version         show the version
   --debug                     with any command: show the traceback of an error
+  --model.file FILE           with any command: a Python file of your own with a
+                              model, which is executed (docs/extending.md)
 
 New here? `multihead quickstart` trains a translator in a few minutes,
 without a network."""
+
+FILE_OPTION = "--model.file"
 
 OPTIONAL = {"starlette": "serve", "uvicorn": "serve"}
 """Optional packages, and the extra that installs each."""
@@ -53,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Matplotlib's messages about its cache do not concern our users.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
-        code = _dispatch([argument for argument in given if argument != "--debug"])
+        code = _dispatch(_with_files_named([argument for argument in given if argument != "--debug"]))
         sys.stdout.flush()
         return code
     except UserError as error:
@@ -86,6 +91,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fact = f"cannot be written ({error.strerror})"
         _print_error(UserError(fact, place=place, remedy="Free some disk space."))
         return BAD_INPUT
+
+
+def _with_files_named(given: list[str]) -> list[str]:
+    """Register the files that ``--model.file`` names, and return the other arguments.
+
+    Raises:
+        UserError: no file follows, or it cannot be read.
+    """
+    rest: list[str] = []
+    remaining = iter(given)
+    for argument in remaining:
+        option, equals, value = argument.partition("=")
+        if option != FILE_OPTION:
+            rest.append(argument)
+        elif path := value if equals else next(remaining, ""):
+            plugins.name_file(path)
+        else:
+            raise UserError("no file is named", place=FILE_OPTION, remedy=f"{FILE_OPTION} my_model.py")
+    return rest
 
 
 def _exhausted(error: MemoryError | RuntimeError) -> str:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from multihead import models
 from multihead.cli import _console
+from multihead.cli._effect import Used
 from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
 from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
@@ -73,12 +74,15 @@ def _key(name: str, sections: Sequence[str], short: str, bare: Collection[str]) 
     return key if dot and (section in sections or section not in SECTION_NAMES) else None
 
 
-def spellings(sections: Sequence[str], *, short: str = "", types: Types | None = None) -> list[str]:
+def spellings(
+    sections: Sequence[str], *, short: str = "", types: Types | None = None, used: Used | None = None
+) -> list[str]:
     """Return all keys as typed: ``--training.steps``, or ``--beam-size`` in a short section."""
     return [
         f"--{_spelled(name, key, bare=name == short)}"
         for name, kind in _chosen(sections, types).items()
         for key in kind.model_fields
+        if key in (used or {}).get(name, kind.model_fields)
     ]
 
 
@@ -91,13 +95,20 @@ def _chosen(sections: Sequence[str], types: Types | None) -> Types:
     return {name: types[name] for name in sections if name in types}
 
 
-def show(sections: Sequence[str], *, short: str = "", types: Types | None = None) -> None:
+def show(
+    sections: Sequence[str],
+    *,
+    short: str = "",
+    types: Types | None = None,
+    used: Used | None = None,
+) -> None:
     """Print every key with its description and default, section by section.
 
     Args:
         sections: sections to print.
         short: section whose keys are printed without its name.
         types: settings class of each section; None: those of the default model.
+        used: keys to print, by section; all keys of a section that is not in it.
     """
     console = _console.output()
     console.print("\nRecipe keys, with their defaults in brackets:\n")
@@ -106,7 +117,7 @@ def show(sections: Sequence[str], *, short: str = "", types: Types | None = None
         table = Table.grid(padding=(0, 2))
         table.add_column(width=32, no_wrap=True)
         table.add_column()
-        for row in _rows(name, kind, bare=name == short):
+        for row in _rows(name, kind, bare=name == short, used=(used or {}).get(name)):
             table.add_row(*row)
         console.print(Text(heading, style="bold"), soft_wrap=False)
         console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
@@ -115,11 +126,15 @@ def show(sections: Sequence[str], *, short: str = "", types: Types | None = None
         console.print("Other models have other keys: add a recipe or --model.kind to --help.\n")
 
 
-def _rows(section: str, kind: type[Settings], *, bare: bool) -> Iterator[tuple[Text, str]]:
+def _rows(
+    section: str, kind: type[Settings], *, bare: bool, used: Collection[str] | None
+) -> Iterator[tuple[Text, str]]:
     if section == "model":
-        own = kind.__module__.rpartition(".")[2]
+        own = models.name_of(kind)
         yield Text("--model.kind"), f"Model: one of {', '.join(models.kinds())}. [{own}]"
     for key, field in kind.model_fields.items():
+        if used is not None and key not in used:
+            continue
         name = _spelled(section, key, bare=bare)
         yield Text(f"--{name}"), " ".join([*_description(field), f"[{_default(field)}]"])
 

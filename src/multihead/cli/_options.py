@@ -10,6 +10,7 @@ import tyro
 
 from multihead import models, recipe, recipes
 from multihead.cli import _keys
+from multihead.cli._effect import Used, refuse_unused
 from multihead.errors import UserError
 from multihead.settings import tasks
 
@@ -54,6 +55,7 @@ def read_with_keys(
     short: str = "",
     task: str = models.DEFAULT_TASK,
     listed: bool = True,
+    used: Used | None = None,
 ) -> tuple[Options, dict[str, str]]:
     """Parse the options, and the recipe keys among the arguments (``--training.steps 8000``).
 
@@ -64,6 +66,8 @@ def read_with_keys(
         short: section whose keys are also accepted without its name and with dashes (``--beam-size 4``).
         task: task of the command, which determines the keys.
         listed: list the keys in the help.
+        used: keys that the command uses, by section; all keys of a section that is not in it. Others are
+            refused.
     """
     command = kind.__module__.rpartition(".")[2]
     rest, given = _keys.split(arguments, sections=sections, short=short, task=task)
@@ -81,12 +85,14 @@ def read_with_keys(
         )
     except SystemExit as end:
         if not end.code and listed and sections:
-            _keys.show(sections, short=short, types=_section_types(rest, given, task))
+            _keys.show(sections, short=short, types=_section_types(rest, given, task), used=used or {})
         raise
     if unknown:
         types = _section_types(rest, given, task)
-        spellings = [*_names(kind), *_keys.spellings(sections, short=short, types=types)]
+        spellings = [*_names(kind), *_keys.spellings(sections, short=short, types=types, used=used)]
         raise _unknown(unknown[0].partition("=")[0], spellings, command)
+    if used and given:
+        refuse_unused(command, given, used, _section_types(rest, given, task))
     return options, given
 
 
@@ -100,7 +106,7 @@ def at_least_one(name: str, count: int) -> int:
 def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
     """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
-        return recipe.section_types(given["model.kind"])
+        return recipe.section_types(models.named(given["model.kind"]))
     if task == models.DEFAULT_TASK:
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
     return tasks.sections(task)
@@ -110,7 +116,7 @@ def _recipe_kind(rest: Sequence[str]) -> str | None:
     """Return the model kind of the first recipe among the arguments, built-in or a file; None without one."""
     name = next((name for name in rest if name in recipes.names() or name.endswith(".toml")), None)
     try:
-        return recipe.load(name).kind if name else None
+        return recipe.load(name, own=True).kind if name else None
     except UserError:  # only the help needs it; the command itself reports the error
         return None
 

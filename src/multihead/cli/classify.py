@@ -21,6 +21,7 @@ import tyro
 
 from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
+from multihead.cli._effect import refuse_options
 from multihead.data.pictures.listing import Listing, listed
 from multihead.data.pictures.opening import SUFFIXES
 from multihead.errors import UserError
@@ -60,6 +61,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     _options.at_least_one("top", options.top)
+    if options.json:
+        refuse_options(options, ("top",), "on JSON, which has all classes")
+    if options.tests or options.labelled:
+        refuse_options(options, ("top",), "where a classifier is measured")
     if Run.open(options.run).task == "classification":
         if options.views != 1:
             raise UserError("a text has no views", place="--views", remedy="Leave the option out.")

@@ -19,8 +19,10 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
+from multihead.cli._effect import READING, SEARCH_OF_THE_BEST
 from multihead.errors import UserError
 from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
 from multihead.progress import OnProgress
@@ -28,6 +30,11 @@ from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
+from multihead.workflows.evaluate import named_sources
+from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
+
+USED = {"search": SEARCH_OF_THE_BEST, "data": ("dir", "tests", *READING)}
+"""Keys of a recipe that have an effect here."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +56,20 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search", "data"), short="search", used=USED
+    )
     if not options.runs:
         raise UserError("no run folder was given", remedy="Usage: multihead compare RUN RUN -o report.html")
     for path in filter(None, (options.output, options.json)):
         files.check_file(path)
     fit = comparable_runs(options.runs)
+    if options.src:
+        refuse_keys(given, ("data.dir", "data.tests"), "on files that --src names")
+    for folder in fit.folders:
+        recipe = recipes.load(Path(folder) / "recipe.toml", given)
+        refuse_other_methods(given, recipe.search.method)
+        refuse_fields(given, recipe.data, named_sources(recipe.data, options.src))
     tests, notes = requested_tests(fit.folders, options.src, options.tgt, given)
     with _progress() as progress:
         compared = compare_runs(

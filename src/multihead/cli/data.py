@@ -22,11 +22,18 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.data.cache import Entry, clear, entries
 from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
 from multihead.data.folders import cache_root
 from multihead.errors import UserError
+
+WITHOUT_EFFECT = {
+    "list": ("name", "to", "source", "clear", "older_than", "cache"),
+    "get": ("cache",),
+    "cache": ("name", "to", "source"),
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     console = _console.output()
+    refuse_options(
+        options, WITHOUT_EFFECT[options.action], f"on `multihead data {options.action}`", {"source": "from"}
+    )
     if options.action == "list":
         _list(console)
         return 0

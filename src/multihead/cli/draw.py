@@ -22,10 +22,12 @@ from PIL import Image
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
 from multihead.generation.image_generator import ImageGenerator
 from multihead.run import Run, files
 from multihead.workflows.gallery import gallery
+from multihead.workflows.without_effect import refuse_keys
 
 EDGE = 2
 """Pixels between the images of a grid."""
@@ -68,10 +70,17 @@ def main(arguments: Sequence[str]) -> int:
     _options.at_least_one("number", options.number)
     if options.scale < 0:
         raise UserError(f"--scale {options.scale}", remedy="Give at least 0.")
+    if options.page is not None:
+        refuse_options(options, ("output", "complete", "scale"), "with --page")
     output = Path(options.output)
     _check_name(output)
     run = Run.open(options.run).fit_for("drawing")
     search = recipes.load(run.folder / "recipe.toml", given).search
+    if search.temperature == 0:
+        keys = ("search.top_k", "search.top_p", "search.seed")
+        refuse_keys(given, keys, "at temperature 0, where the most probable code is taken")
+    if options.page is None and search.candidates < options.number:
+        refuse_keys(given, ("search.candidates",), f"below the {options.number} pictures that are wanted")
     generator = ImageGenerator.load(options.run, device=options.device)
     if options.caption is None:
         captions = max(options.number, MIN_CAPTIONS)

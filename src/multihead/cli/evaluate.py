@@ -22,6 +22,7 @@ from multihead import hardware
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
+from multihead.cli._effect import READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -33,9 +34,17 @@ from multihead.workflows.evaluate import (
     TestSet,
     compare,
     evaluate,
+    named_sources,
     perturbed,
     requested_test_sets,
 )
+from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
+
+USED = {
+    "search": SEARCH_OF_THE_BEST,
+    "data": ("dir", "tests", *READING, "target_language"),
+}
+"""Keys of a recipe that have an effect here."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,10 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search", "data"), short="search", used=USED
+    )
+    _refuse_without_effect(options, given)
     sets: list[TestSet] = []
     found: dict[str, list[Evaluation]] = {}
     lowercase = False
@@ -72,6 +84,8 @@ def main(arguments: Sequence[str]) -> int:
         run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
         lowercase |= recipe.data.lowercase
+        refuse_other_methods(given, recipe.search.method)
+        refuse_fields(given, recipe.data, named_sources(recipe.data, options.src))
         sets = sets or _with_perturbed(options, requested_test_sets(recipe.data, options.src, options.tgt))
         language = recipe.data.target_language or "en"
         tokenise = tokeniser(options.tokenise, language) if options.tokenise else None
@@ -100,6 +114,16 @@ def main(arguments: Sequence[str]) -> int:
                 f"{evaluation.test_set.name}: {more:,} more lines were truncated or not translated"
             )
     return 0
+
+
+def _refuse_without_effect(options: Options, given: Mapping[str, str]) -> None:
+    """Refuse what would be accepted and ignored."""
+    if options.src:
+        refuse_keys(given, ("data.dir", "data.tests"), "on files that --src names")
+    if options.perturb == "none":
+        refuse_options(options, ("rate",), "without --perturb")
+    if not options.tokenise:
+        refuse_keys(given, ("data.target_language",), "without --tokenise")
 
 
 def _systems(options: Options) -> dict[str, Sequence[str]]:

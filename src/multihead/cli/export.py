@@ -17,6 +17,7 @@ from typing import Annotated, get_args
 import tyro
 
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
 from multihead.export import ctranslate2, sentencepiece
 from multihead.run import Run
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
     if options.to == "sentencepiece":
+        refuse_options(options, ("quantization",), "on a vocabulary")
         sentencepiece.export(run.fit_for("translation"), folder)
         written = ", ".join(sorted(file.name for file in folder.iterdir()))
         _console.messages().print(f"{folder}: {written}\n{NORMALISATION}")

@@ -19,6 +19,9 @@ from multihead.errors import UserError
 from multihead.generation.text_generator import TextGenerator
 from multihead.run import Run
 from multihead.text.lines import STDIN, read_lines
+from multihead.workflows.without_effect import refuse_keys
+
+GREEDY_HAS_NONE = ("search.top_k", "search.top_p", "search.seed")
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     _options.at_least_one("number", options.number)
     run = Run.open(options.run).fit_for("language")
     search = recipes.load(run.folder / "recipe.toml", given).search
+    if search.temperature == 0:
+        refuse_keys(given, GREEDY_HAS_NONE, "at temperature 0, where the most probable token is taken")
     prompt = _standard_input() if options.prompt == STDIN else options.prompt
     generator = TextGenerator.load(run.folder, device=options.device)
     for number in range(options.number):

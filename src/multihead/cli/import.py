@@ -53,6 +53,6 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"the folder has no {missing_part}; it is initialised to zero and needs fine-tuning")
         console.print(f"to train it: {_console.program()} train --init {name}")
         return 0
-    command = tasks.use(recipe.task).format(run=name)
-    console.print(f"to use it: {_console.program()} {command}")
+    if command := tasks.use(recipe.task):
+        console.print(f"to use it: {_console.program()} {command.format(run=name)}")
     return 0

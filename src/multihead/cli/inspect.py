@@ -23,13 +23,14 @@ import tyro
 
 from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
 from multihead.inspect.page import PageOptions
 from multihead.run import files
 from multihead.workflows import tasks
-from multihead.workflows.inspection import InspectionRequest
+from multihead.workflows.inspection import EVERY_CHOICE, Inspection, InspectionRequest
 
 PAGES = (".html", ".htm")
 """File extensions of pages."""
@@ -80,6 +81,7 @@ def main(arguments: Sequence[str]) -> int:
     inspection = tasks.inspect(
         options.run, InspectionRequest(options.what, options.target, options.device, view)
     )
+    _refuse_without_effect(options, inspection, page=bool(page or options.json), figure=bool(figures))
     if page:
         inspection.page().save(page)
     if options.json:
@@ -91,6 +93,21 @@ def main(arguments: Sequence[str]) -> int:
         console.print(shades(alignment, console.width))
         console.print(alignment.caption, style="dim", soft_wrap=not console.is_terminal)
     return 0
+
+
+def _refuse_without_effect(options: Options, inspection: Inspection, *, page: bool, figure: bool) -> None:
+    """Refuse options on which no output depends."""
+    used: set[str] = set()
+    if page:
+        used |= inspection.on_page
+    if figure:
+        used |= inspection.in_figure
+    if not page and not figure:
+        used |= inspection.in_terminal
+    idle = sorted((EVERY_CHOICE | {"full"}) - used)
+    refuse_options(options, idle, "on what is shown here")
+    if options.head is not None:
+        refuse_options(options, ("combine",), "on a single head")
 
 
 def _check_paths(options: Options) -> None:

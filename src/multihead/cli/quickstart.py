@@ -17,20 +17,25 @@ from typing import Literal
 
 from rich.console import Console
 
+from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
+from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.inspect import heatmap, inspect_sentence, terminal_curves
+from multihead.inspect import heatmap, terminal_curves
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 from multihead.text import numbers
+from multihead.workflows.compare import alignment
+from multihead.workflows.equal_size import settings_of_equal_size
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
+from multihead.workflows.without_effect import refuse_idle, refuse_keys
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {
@@ -39,6 +44,14 @@ EXAMPLE: dict[Pair, tuple[str, str]] = {
 }
 """Word and translation shown in the attention map."""
 SAMPLES = len(numbers.SAMPLES)
+
+
+OWN_CORPUS = (
+    *("data.source", "data.target", "data.valid_source", "data.valid_target", "data.tests"),
+    *("data.source_language", "data.target_language"),
+    *("data.format", "data.source_field", "data.target_field", "data.encoding"),
+)
+"""Keys of a corpus, which the quickstart makes itself."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +83,9 @@ def main(arguments: Sequence[str]) -> int:
     with counted("translating held-out numbers") as progress:
         evaluation = evaluate(translator, test_sets(recipe.data)[0], recipe.search, progress=progress)
     _show_results(evaluation, console)
-    _show_attention(translator, EXAMPLE[options.pair], folder, console)
+    attends = _show_attention(translator, EXAMPLE[options.pair], folder, console)
     _show_curves(folder, console)
-    _show_next(evaluation, folder, console)
+    _show_next(evaluation, folder, console, attends=attends)
     return 0
 
 
@@ -93,7 +106,21 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
         "data.target_language": target,
     }
     steps = {"training.steps": options.steps} if options.steps is not None else {}
-    return recipes.load("quickstart", {**overrides, **steps, **given})
+    refuse_keys(given, OWN_CORPUS, "in the quickstart, which makes its own corpus")
+    if options.steps is not None:
+        refuse_keys(given, ("training.steps",), "beside --steps")
+    kind = models.named(given.get("model.kind", recipes.DEFAULT_KIND))
+    if models.task(kind) != "translation":
+        raise UserError(
+            f'the quickstart trains a translator, and "{plugins.shown(kind)}" '
+            f"is for {tasks.work(models.task(kind))}",
+            place="--model.kind",
+            remedy="Leave it out, or choose another model.",
+        )
+    sizes = settings_of_equal_size(recipes.load("quickstart"), kind)
+    recipe = recipes.load("quickstart", {**overrides, **steps, **sizes, **given})
+    refuse_idle(given, recipe)
+    return recipe
 
 
 def _show_results(evaluation: Evaluation, console: Console) -> None:
@@ -108,14 +135,19 @@ def _show_results(evaluation: Evaluation, console: Console) -> None:
         console.print(f"  {source}\n    {output}{correction}")
 
 
-def _show_attention(translator: Translator, example: tuple[str, str], folder: Path, console: Console) -> None:
+def _show_attention(translator: Translator, example: tuple[str, str], folder: Path, console: Console) -> bool:
+    """Draw an alignment by attention; return whether the model has attention to the source."""
     word, reference = example
     # A model trained for a few steps may give an empty output; then the reference is aligned instead.
     output = translator.translate([word])[0].text.strip() or reference
-    alignment = inspect_sentence(translator, word, output)
-    heatmap(alignment, folder / "attention.svg")
+    found = alignment(translator, word, output, words=False)
+    if found is None:
+        console.print("\nThis model has no attention over the source to show.")
+        return False
+    heatmap(found, folder / "attention.svg")
     console.print(f"\nattention from {output} to {word} ({folder / 'attention.svg'}):\n")
-    console.print(shades(alignment, console.width))
+    console.print(shades(found, console.width))
+    return True
 
 
 def _show_curves(folder: Path, console: Console) -> None:
@@ -123,10 +155,11 @@ def _show_curves(folder: Path, console: Console) -> None:
         console.print(f"\nlearning curves ({folder / 'curves.svg'}):\n\n{curves}")
 
 
-def _show_next(evaluation: Evaluation, folder: Path, console: Console) -> None:
+def _show_next(evaluation: Evaluation, folder: Path, console: Console, *, attends: bool) -> None:
     program, run = _console.program(), shlex.quote(str(folder))
     number = shlex.quote(min(evaluation.test_set.sources[SAMPLES:], key=len))
     console.print("\nTry next:")
     console.print(f"  echo {number} | {program} translate {run}")
-    console.print(f"  {program} inspect {run} {number}")
+    if attends:
+        console.print(f"  {program} inspect {run} {number}")
     console.print(f"  {program} evaluate {run}")

@@ -17,15 +17,21 @@ import tyro
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
+from multihead.cli._effect import READING
 from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.generation import PairScore, Translator
 from multihead.run import Run
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
+from multihead.workflows.without_effect import refuse_fields, refuse_keys
 
 CHUNK = 4096
 """Number of pairs scored together."""
+
+
+USED = {"data": READING}
+"""Keys of a recipe that have an effect here."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,16 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("data",))
+    options, given = _options.read_with_keys(Options, arguments, sections=("data",), used=USED)
     if not options.runs or not options.src:
         fact = "no files to score were given" if options.runs else "no run folder was given"
         raise UserError(fact, remedy="Usage: multihead score RUN --src FILE --tgt FILE")
     run = Run.open(options.runs[0]).fit_for("translation")
+    if options.encoding is not None:
+        refuse_keys(given, ("data.encoding",), "beside --encoding")
     overrides = {**given, **({} if options.encoding is None else {"data.encoding": options.encoding})}
     data = recipes.load(run.folder / "recipe.toml", overrides).data
+    refuse_fields(given, data, options.src)
     translator = Translator.load(*options.runs, device=options.device)
     total = Total()
     write(_blocks(translator, total, options, data), options.output)

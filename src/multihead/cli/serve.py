@@ -23,6 +23,7 @@ import uvicorn
 from multihead import hardware
 from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
+from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -33,6 +34,7 @@ from multihead.serve.batching import Batcher
 from multihead.serve.service import Direction, Service
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
+from multihead.workflows.without_effect import refuse_other_methods
 
 GRACE = 30
 """Seconds for pending requests after Ctrl-C."""
@@ -58,7 +60,9 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search",), short="search", used={"search": SEARCH_OF_THE_BEST}
+    )
     if not options.runs:
         raise UserError("no run folder was given", remedy="Usage: multihead serve RUN")
     _options.at_least_one("max-chars", options.max_chars)
@@ -105,6 +109,8 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
 def _direction(folder: str, options: Options, given: Mapping[str, str]) -> Iterator[Direction]:
     run = Run.open(folder).fit_for("translation")
     settings = search_settings(folder, given)
+    # A request for alternatives is a beam search, whatever the method is.
+    refuse_other_methods(given, settings.method, methods=("sample",))
     translator = Translator.load(folder, device=options.device, precision=options.precision)
     # A first translation prepares the engine, so that the first request is as fast as the others.
     translator.translate(["a"], settings)

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import tyro
 
+from multihead import plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.recipe import SECTION_NAMES
@@ -69,11 +70,14 @@ def main(arguments: Sequence[str]) -> int:
     if options.dry_run:
         show(found, console)
         return 0
-    console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}"))
+    # A file that the command does not name was named by --model.file.
+    named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
+    console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.how == "interrupted":
         return INTERRUPTED
-    command = tasks.use(recipe.task).format(run=shlex.quote(str(folder)))
-    console.print(f"to use it: {_console.program()} {command}")
+    if command := tasks.use(recipe.task):
+        use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
+        console.print(f"to use it: {_console.program()} {use}")
     if init and recipe.task == "translation" and recipe.data.tests:
         console.print("\ntest sets before and after fine-tuning:\n")
         return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])

@@ -22,12 +22,14 @@ import tyro
 
 from multihead import hardware
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
 from multihead.generation import Output, Translation, Translator
 from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
+from multihead.workflows.without_effect import refuse_other_methods
 
 CHUNK = 1024
 """Number of lines translated together: enough to sort them by length, few enough for early output."""
@@ -72,7 +74,10 @@ def main(arguments: Sequence[str]) -> int:
         if read and options.output and same_file(read, options.output):
             remedy = "Name another output file."
             raise UserError("the output would overwrite an input file", place=options.output, remedy=remedy)
+    if options.prefixes:
+        refuse_options(options, ("prefix",), "beside --prefixes")
     search = search_settings(options.runs[0], given)
+    refuse_other_methods(given, search.method)
     hardware.keep_memory()
     translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
     write(_blocks(translator, search, options), options.output)

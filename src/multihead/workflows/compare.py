@@ -263,9 +263,9 @@ def _aligned(translators: Sequence[Translator], one: Example) -> Example:
     return Example(one.number, one.source, one.reference, one.outputs, one.chrf, maps)
 
 
-def alignment(translator: Translator, source: str, output: str) -> Alignment | None:
-    """Return the word alignment of an output by attention; None where the model has no attention."""
+def alignment(translator: Translator, source: str, output: str, *, words: bool = True) -> Alignment | None:
+    """Return the alignment of an output by attention, by words or by pieces; None for a model without."""
     try:
-        return inspect_sentence(translator, source, output, words=True)
+        return inspect_sentence(translator, source, output, words=words)
     except UserError:
         return None

@@ -32,6 +32,10 @@ class InspectionRequest:
         return self.input
 
 
+EVERY_CHOICE = frozenset({"layer", "head", "combine", "words", "specials"})
+"""Options that say what of an attention map is shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inspection:
     """The results of an inspection, each computed on demand.
@@ -41,12 +45,18 @@ class Inspection:
         numbers: returns the page's attention weights and other numbers as JSON.
         draw: writes the main figure as .svg, .png or .pdf.
         alignment: returns the numbers of that figure, for the terminal.
+        on_page: options that change the page and the JSON.
+        in_figure: options that change the figure.
+        in_terminal: options that change the figure in the terminal.
     """
 
     page: Callable[[], Page]
     numbers: Callable[[], str]
     draw: Callable[[str | Path], None]
     alignment: Callable[[], Alignment]
+    on_page: frozenset[str] = EVERY_CHOICE | {"full"}
+    in_figure: frozenset[str] = EVERY_CHOICE
+    in_terminal: frozenset[str] = EVERY_CHOICE
 
 
 Question = InspectionRequest

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from multihead import plugins
 from multihead.attention_maps import Alignment
 from multihead.recipe.values import spelled
 from multihead.run import Run
@@ -137,7 +138,7 @@ def facts(run: Run, name: str, parameters: int | None = None) -> RunFacts:
     ]
     return RunFacts(
         name=name,
-        kind=recipe.kind,
+        kind=plugins.shown(recipe.kind),
         parameters=parameters,
         step=max((event.get("step", 0) for event in events), default=0),
         seconds=updates[-1]["seconds"] if updates else None,

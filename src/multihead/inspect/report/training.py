@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from multihead import plugins
 from multihead.attention_maps.alignment import CAUTION
 from multihead.inspect.page.shell import Page
 from multihead.inspect.report.content import AlignedSentence, Event, RunFacts, facts
@@ -54,7 +55,8 @@ def training_page(
 def _state(run: Run, about: RunFacts) -> str:
     recipe = run.recipe
     ended = [event for event in about.events if event.get("event") == "end"]
-    progress = f"{about.kind}, {recipe.task}; update {about.step:,} of {recipe.training.steps:,}"
+    task = plugins.shown(recipe.task)
+    progress = f"{about.kind}, {task}; update {about.step:,} of {recipe.training.steps:,}"
     return f"{progress}; final weights: {ended[-1].get('weights')}" if ended else progress
 
 

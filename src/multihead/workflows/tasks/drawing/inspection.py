@@ -66,7 +66,9 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         title = "Attention of the picture's positions to each word, by layer, mean of the heads;\n"
         overlays(painting.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 
-    return Inspection(page, numbers, draw, alignment)
+    choice = frozenset({"layer", "head", "combine"})
+    # The picture shows all layers, and the mean of their heads.
+    return Inspection(page, numbers, draw, alignment, choice | {"specials", "full"}, frozenset(), choice)
 
 
 def _mean(weights_HnC: np.ndarray, word: int) -> np.ndarray:

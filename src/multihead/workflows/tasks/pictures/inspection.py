@@ -63,4 +63,6 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         title = f"Attention of {sight.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
         overlays(sight.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 
-    return Inspection(page, numbers, draw, alignment)
+    on_page = frozenset({"layer", "head", "combine", "full"})
+    # Picture and terminal show rollout, which goes through all layers and heads.
+    return Inspection(page, numbers, draw, alignment, on_page, frozenset(), frozenset())
