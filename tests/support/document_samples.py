@@ -1,0 +1,27 @@
+"""Small documents of every format, with other line ends, byte-order marks and encodings."""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "documents" / "samples"
+
+TEXT = "\ufeffErste Zeile.\r\n\r\n\t  zweite \u2028 Zeile  \r\n안녕\nשלום"
+
+
+def samples() -> dict[str, bytes]:
+    """Return all samples by file name: the files of the folder, and what is made of them."""
+    files = {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir())}
+    crlf = {
+        f"crlf-{name}": "\ufeff".encode() * (not name.endswith(".po")) + data.replace(b"\n", b"\r\n")
+        for name, data in files.items()
+    }
+    xliff, memory, catalogue = (files[name].decode() for name in ("one.xlf", "memory.tmx", "ko.po"))
+    latin = xliff.replace("UTF-8", "iso-8859-1").encode("iso-8859-1", "xmlcharrefreplace")
+    return {
+        **files,
+        **crlf,
+        "plain.txt": TEXT.encode(),
+        "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
+        "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),
+        "latin.xlf": latin,
+        "utf16.tmx": memory.replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"),
+    }
