@@ -101,7 +101,11 @@ def held(name: str, text: str) -> str:
         text = text.replace("-->", "→")
     if kind == ".txt":
         text = re.sub(r"[^\S\r\n]*[\r\n]\s*", " ", text)
-    if kind in (".srt", ".vtt", ".html", ".md", ".docx", ".odt"):
+    if kind in (".html", ".htm", ".md", ".docx", ".odt"):
+        text = re.sub("[\t\n\f\r ]+", " ", text)
+    if kind == ".htm":
+        text = re.sub("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]", "\ufffd", text)
+    if kind in (".srt", ".vtt"):
         text = " ".join(text.split())
     return text.strip()
 

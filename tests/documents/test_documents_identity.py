@@ -78,8 +78,9 @@ def test_only_the_translated_place_changes(name: str, tmp_path: Path) -> None:
         changed = document.rendered({segment.number: again(mark, segment.source)})
         word = mark.encode("utf-16-le" if name == "utf16.txt" else "utf-8")
         before, after = changed.split(word)[0], changed.split(word)[-1]
-        assert SAMPLES[name].startswith(before)
-        assert SAMPLES[name].endswith(after)
+        # quotes are added to an attribute that had none
+        assert SAMPLES[name].startswith(before.removesuffix(b'"'))
+        assert SAMPLES[name].endswith(after.removeprefix(b'"'))
 
 
 def test_a_translation_may_ask_for_review(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ def samples() -> dict[str, bytes]:
         f"crlf-{name}": "\ufeff".encode() * (not name.endswith(".po")) + data.replace(b"\n", b"\r\n")
         for name, data in files.items()
     }
-    xliff, memory, catalogue = (files[name].decode() for name in ("one.xlf", "memory.tmx", "ko.po"))
+    xliff, memory, catalogue, page = (
+        files[name].decode() for name in ("one.xlf", "memory.tmx", "ko.po", "page.html")
+    )
     latin = xliff.replace("UTF-8", "iso-8859-1").encode("iso-8859-1", "xmlcharrefreplace")
     return {
         **files,
@@ -23,5 +25,6 @@ def samples() -> dict[str, bytes]:
         "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
         "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),
         "latin.xlf": latin,
+        "korean.htm": page.replace("utf-8", "EUC-KR").encode("cp949", "xmlcharrefreplace"),
         "utf16.tmx": memory.replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"),
     }

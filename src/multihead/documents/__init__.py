@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from multihead.documents.document import Document
+from multihead.documents.html import Page, page_text
 from multihead.documents.markup import Markup, Tag, carried, faults, repaired
 from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
@@ -53,6 +54,9 @@ KINDS = {
     ".xliff": "xliff",
     ".xlf": "xliff",
     ".tmx": "tmx",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
 }
 """Formats by the ending of a file's name."""
 
@@ -97,6 +101,8 @@ def open_document(
     data = read_bytes(path)
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding))
+    if kind == "html":
+        return Page(path, page_text(data, path, encoding))
     if kind == "xliff":
         return Xliff(path, data, target_language)
     if kind == "tmx":
