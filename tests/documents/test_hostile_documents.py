@@ -131,6 +131,9 @@ ANSWERED: dict[str, tuple[str, str, list[str]]] = {
     "only closing tags": ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n" + "</i>" * DEEP + "a", ["a"]),
     "10,000 elements of a page": ("a.html", "<div>" * DEEP + "a" + "<b>" * 9 + "c" + "</div>" * DEEP, ["ac"]),
     "a page of halves": ("a.html", "<b>" * DEEP + "a" + "</i>" * DEEP + "<p translate=no><a>" * DEEP, ["a"]),
+    "10,000 quotes": ("a.md", ">" * DEEP + " a\n\nb\n", ["b"]),
+    "10,000 brackets": ("a.md", "[" * DEEP + "a", ["[" * DEEP + "a"]),
+    "10,000 stars": ("a.md", "*a " * DEEP, ["*a " * (DEEP - 1) + "*a"]),
     "a rule that divides by nothing": (
         "a.po",
         'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=1/(n-n);\\n"\nmsgid "a"\nmsgid_plural "b"\n'
@@ -225,6 +228,8 @@ def test_too_many_segments_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
         ("a.po", lambda n: 'msgid ""\n' + '"\\\\"\n' * n + 'msgstr ""\n'),
         ("a.po", lambda n: "# \n" * n + 'msgid "a"\nmsgstr ""\n'),
         ("a.txt", lambda n: " " * n + "a" + " " * n),
+        ("a.md", lambda n: "---\r\n" + "a\r\n" * n),
+        ("a.md", lambda n: "[a](" * (n // 8) + "`a" * (n // 8) + "_a_" * (n // 8)),
         ("a.html", lambda n: "<!--" * n + "<a b='" * n),
         ("a.html", lambda n: "&" * n + "<![" * n),
         ("a.html", lambda n: "<p translate=no><b>" + "<i>" * n + "</b><b>" * n),
@@ -252,4 +257,4 @@ def test_time_grows_with_the_size_alone(name: str, make: Callable[[int], str], t
 
 
 def test_what_is_too_large_is_bounded_by_a_constant() -> None:
-    assert reading.LARGEST <= 1 << 26
+    assert reading.MOST_BYTES <= 1 << 26

@@ -19,10 +19,11 @@ from pathlib import Path
 
 from multihead.documents.document import Document
 from multihead.documents.html import Page, page_text
+from multihead.documents.markdown import MOST_MARKDOWN, Markdown
 from multihead.documents.markup import Markup, Tag, carried, faults, repaired
 from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
-from multihead.documents.reading import Text, decoded, read_bytes
+from multihead.documents.reading import MOST_BYTES, Text, decoded, read_bytes
 from multihead.documents.segment import Plural, Segment, Translation
 from multihead.documents.srt import SubRip
 from multihead.documents.tmx import Tmx
@@ -57,10 +58,17 @@ KINDS = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
 }
 """Formats by the ending of a file's name."""
 
-_TEXTS: dict[str, Callable[[Path, Text], Document]] = {"text": PlainText, "srt": SubRip, "vtt": WebVtt}
+_TEXTS: dict[str, Callable[[Path, Text], Document]] = {
+    "text": PlainText,
+    "srt": SubRip,
+    "vtt": WebVtt,
+    "markdown": Markdown,
+}
 
 
 def kind_of(path: Path | str) -> str:
@@ -98,7 +106,7 @@ def open_document(
     """
     path = Path(path)
     kind = kind_of(path)
-    data = read_bytes(path)
+    data = read_bytes(path, MOST_MARKDOWN if kind == "markdown" else MOST_BYTES)
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding))
     if kind == "html":

@@ -179,7 +179,7 @@ def _untranslated(token: Token, text: str) -> bool:
     says, classes = token.attribute("translate"), token.attribute("class")
     if says and text[slice(*says.value)].strip().lower() == "no":
         return True
-    return bool(classes) and "notranslate" in text[slice(*classes.value)].split()
+    return classes is not None and "notranslate" in text[slice(*classes.value)].split()
 
 
 def _is_shown(token: Token, attribute: Attribute, text: str) -> bool:

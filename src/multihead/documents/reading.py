@@ -12,7 +12,7 @@ from multihead import disk
 from multihead.documents.splice import Span
 from multihead.errors import UserError
 
-LARGEST = 64 << 20
+MOST_BYTES = 64 << 20
 """Bytes of a document that is read whole, or of a part of an archive: 64 MiB."""
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -28,7 +28,7 @@ _OTHER_KINDS = {
 """First bytes of files that are often given for a text, and what to do with them."""
 
 
-def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
+def read_bytes(path: Path, largest: int = MOST_BYTES) -> bytes:
     """Return what a file holds.
 
     Raises:
