@@ -94,6 +94,8 @@ def held(name: str, text: str) -> str:
     """Return what a format can hold of a text: white space as it treats it, what it cannot spell replaced."""
     text = re.sub("[\0\ud800-\udfff]", "\ufffd", text).strip()
     kind = Path(name).suffix
+    if kind == ".odt":
+        text = text.replace("\f", " ")
     if kind in (".xlf", ".xliff", ".tmx", ".docx", ".odt") and "two" not in name:
         text = re.sub("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text)
     if kind == ".srt":
@@ -101,6 +103,8 @@ def held(name: str, text: str) -> str:
         text = text.replace("-->", "→")
     if kind == ".txt":
         text = re.sub(r"[^\S\r\n]*[\r\n]\s*", " ", text)
+    if kind == ".docx":
+        text = re.sub("[\t\n\r]", " ", text)
     if kind in (".html", ".htm", ".md", ".docx", ".odt"):
         text = re.sub("[\t\n\f\r ]+", " ", text)
     if kind == ".htm":

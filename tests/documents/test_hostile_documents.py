@@ -79,7 +79,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         b"<html><body>404</body></html>",
         "not a TMX file: it begins with <html>",
     ),
-    "a PDF": ("a.txt", b"%PDF-1.7\n%\xe2\xe3", "not a text file"),
+    "a PDF": ("a.txt", b"%PDF-1.7\n%\xe2\xe3", "a document of another kind"),
     "a variant without a language": (
         "a.tmx",
         TMX.format("", "<tu><tuv><seg>a</seg></tuv></tu>").encode(),

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from archive_samples import packed, parts
+
 FOLDER = Path(__file__).parents[1] / "documents" / "samples"
 
 TEXT = "\ufeffErste Zeile.\r\n\r\n\t  zweite \u2028 Zeile  \r\n안녕\nשלום"
@@ -21,6 +23,8 @@ def samples() -> dict[str, bytes]:
     return {
         **files,
         **crlf,
+        "letter.docx": packed(parts("docx")),
+        "letter.odt": packed(parts("odt")),
         "plain.txt": TEXT.encode(),
         "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
         "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),

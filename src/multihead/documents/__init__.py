@@ -18,9 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from multihead.documents.document import Document
+from multihead.documents.docx import WordDocument
 from multihead.documents.html import Page, page_text
 from multihead.documents.markdown import MOST_MARKDOWN, Markdown
 from multihead.documents.markup import Markup, Tag, carried, faults, repaired
+from multihead.documents.odt import OpenDocument
 from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
 from multihead.documents.reading import MOST_BYTES, Text, decoded, read_bytes
@@ -58,6 +60,11 @@ KINDS = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".dotx": "docx",
+    ".odt": "odt",
+    ".ott": "odt",
     ".md": "markdown",
     ".markdown": "markdown",
 }
@@ -106,6 +113,10 @@ def open_document(
     """
     path = Path(path)
     kind = kind_of(path)
+    if kind == "docx":
+        return WordDocument(path)
+    if kind == "odt":
+        return OpenDocument(path)
     data = read_bytes(path, MOST_MARKDOWN if kind == "markdown" else MOST_BYTES)
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding))

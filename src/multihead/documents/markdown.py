@@ -16,7 +16,6 @@ from multihead.documents.text_document import TextDocument
 MOST_MARKDOWN = 8 << 20
 """Bytes of a file: its parser takes about a second for each megabyte."""
 
-_SPACE = re.compile(r"[\t\n\f\r ]+")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~]|!\Z")
 _START = re.compile(r"\A[-+=:]")
 _NUMBER = re.compile(r"\A(\d{1,9})([.)])")
@@ -44,10 +43,10 @@ class Markdown(TextDocument):
             inline = trimmed(paired(items), place, loose=lambda tag: tag.name in _LOOSE) if items else None
             if inline:
                 self._contents.append((block, inline))
-                self._add(Segment(len(self.segments), _collapsed(inline.markup), place))
+                self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
-        targets = {number: _outside(_collapsed(new.target)) for number, new in translations.items()}
+        targets = {number: _outside(new.target.collapsed()) for number, new in translations.items()}
         levels = {number: self._level(number, target) for number, target in targets.items()}
         wanted = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments]
         edits: list[Edit[str]] = []
@@ -109,16 +108,11 @@ class Markdown(TextDocument):
             items = inline_items(found[0]) if len(found) == 1 else None
             if (
                 items
-                and [_shape(p) for p in _collapsed(Markup.of(*(i.piece for i in paired(items)))).pieces]
+                and [_shape(p) for p in Markup.of(*(i.piece for i in paired(items))).collapsed().pieces]
                 == wanted
             ):
                 return level
         return LEVELS[-1]
-
-
-def _collapsed(markup: Markup) -> Markup:
-    """Return the markup with white space of any length as one space."""
-    return Markup.of(*(_SPACE.sub(" ", p) if isinstance(p, str) else p for p in markup.pieces))
 
 
 def _outside(markup: Markup) -> Markup:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+_SPACE = re.compile(r"[\t\n\f\r ]+")
+
 Kind = Literal["open", "close", "alone"]
 
 
@@ -73,6 +75,12 @@ class Markup:
         if pieces and isinstance(pieces[-1], str):
             pieces[-1] = pieces[-1].rstrip()
         return Markup.of(*pieces)
+
+    def collapsed(self) -> "Markup":
+        """Return it with white space of any length as one space."""
+        return Markup.of(
+            *(_SPACE.sub(" ", piece) if isinstance(piece, str) else piece for piece in self.pieces)
+        )
 
     def __str__(self) -> str:
         return "".join(map(str, self.pieces))

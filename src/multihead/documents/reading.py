@@ -102,9 +102,8 @@ def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
     name = marked or encoding or "utf-8"
     place = os.fspath(path)
-    for magic, remedy in _OTHER_KINDS.items():
-        if data.startswith(magic):
-            raise UserError("not a text file", place=place, remedy=remedy)
+    if other := not_text(data, path):
+        raise other
     try:
         text = data.decode(name)
         exact = text.encode(name) == data
@@ -121,6 +120,12 @@ def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
         remedy = "Remove it; if the file is UTF-16, save it with a byte-order mark or as UTF-8."
         raise UserError("a NUL character", place=f"{place}:{line}", remedy=remedy)
     return Text(place, text, name)
+
+
+def not_text(data: bytes, path: Path | str) -> UserError | None:
+    """Return the error for a file of another kind, by its first bytes; None if they say nothing."""
+    remedy = next((remedy for magic, remedy in _OTHER_KINDS.items() if data.startswith(magic)), None)
+    return UserError("a document of another kind", place=str(path), remedy=remedy) if remedy else None
 
 
 def undecodable(data: bytes, offset: int, encoding: str, place: str) -> UserError:
