@@ -1,5 +1,6 @@
 """Small documents of every format, with other line ends, byte-order marks and encodings."""
 
+import json
 from pathlib import Path
 
 from archive_samples import packed, parts
@@ -23,6 +24,9 @@ def samples() -> dict[str, bytes]:
     return {
         **files,
         **crlf,
+        "utf8.properties": files["app.properties"] + "\nkorean = 안녕 = ä\n".encode(),
+        "latin.properties": (files["app.properties"].decode() + "\numlaut = Grün\r").encode("iso-8859-1"),
+        "ascii.json": json.dumps(json.loads(files["messages.json"]), indent=1).encode(),
         "letter.docx": packed(parts("docx")),
         "letter.odt": packed(parts("odt")),
         "plain.txt": TEXT.encode(),

@@ -20,11 +20,13 @@ from pathlib import Path
 from multihead.documents.document import Document
 from multihead.documents.docx import WordDocument
 from multihead.documents.html import Page, page_text
+from multihead.documents.json_messages import JsonMessages
 from multihead.documents.markdown import MOST_MARKDOWN, Markdown
 from multihead.documents.markup import Markup, Tag, carried, faults, repaired
 from multihead.documents.odt import OpenDocument
 from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
+from multihead.documents.properties import Properties, properties_text
 from multihead.documents.reading import MOST_BYTES, Text, decoded, read_bytes
 from multihead.documents.segment import Plural, Segment, Translation
 from multihead.documents.srt import SubRip
@@ -65,6 +67,9 @@ KINDS = {
     ".dotx": "docx",
     ".odt": "odt",
     ".ott": "odt",
+    ".json": "json",
+    ".arb": "json",
+    ".properties": "properties",
     ".md": "markdown",
     ".markdown": "markdown",
 }
@@ -75,6 +80,7 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "srt": SubRip,
     "vtt": WebVtt,
     "markdown": Markdown,
+    "json": JsonMessages,
 }
 
 
@@ -120,6 +126,8 @@ def open_document(
     data = read_bytes(path, MOST_MARKDOWN if kind == "markdown" else MOST_BYTES)
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding))
+    if kind == "properties":
+        return Properties(path, properties_text(data, path, encoding))
     if kind == "html":
         return Page(path, page_text(data, path, encoding))
     if kind == "xliff":

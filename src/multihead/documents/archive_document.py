@@ -28,11 +28,11 @@ class Content(Protocol):
 
     @property
     def span(self) -> Span:
-        """What a translation replaces."""
+        """The place that a translation fills."""
         ...
 
     def parts(self, translation: Markup) -> list[bytes | Span]:
-        """Return what a translation replaces it by."""
+        """Return what fills it."""
         ...
 
 

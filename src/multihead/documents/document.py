@@ -5,6 +5,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from multihead import disk
@@ -49,7 +50,7 @@ class Document(ABC):
 
     def write(self, translations: Mapping[int, Target], path: Path) -> None:
         """Write :meth:`rendered` to ``path``, which is replaced as a whole or not at all."""
-        replace(path, self.rendered(translations))
+        replace_file(path, self.rendered(translations))
 
     def _checked(self, number: int, target: Target) -> Translation:
         if not 0 <= number < len(self.segments):
@@ -66,6 +67,9 @@ class Document(ABC):
         if len(self.segments) >= MOST_SEGMENTS:
             fact = f"more than {MOST_SEGMENTS:,} segments"
             raise UserError(fact, place=str(self.path), remedy="Split the document.")
+        if _NO_TEXT.search(segment.source.text) or (segment.target and _NO_TEXT.search(segment.target.text)):
+            target = storable(segment.target) if segment.target else None
+            segment = replace(segment, source=storable(segment.source), target=target)
         self.segments.append(segment)
 
 
@@ -78,7 +82,7 @@ def storable(markup: Markup) -> Markup:
     return Markup.of(*pieces)
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
     """Replace a file by one with this content: at any moment it is the old one or the new one.
 
     Raises:

@@ -1,13 +1,14 @@
 """A document that is text: segments are spans of characters, writing replaces them."""
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from multihead.documents.document import Document
 from multihead.documents.reading import Text
 from multihead.documents.segment import Translation
-from multihead.documents.splice import Edit, spliced
+from multihead.documents.splice import Edit, Span, spliced
 
 
 class TextDocument(Document):
@@ -27,3 +28,20 @@ class TextDocument(Document):
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
         text = spliced(self._text.text, self._edits(translations))
         return self._text.encoded(text, self.unencodable)
+
+
+def without_space(text: str, span: Span, unit: re.Pattern[str], spoken: Callable[[str], str]) -> Span:
+    """Return the place of a spelled text without the white space at its ends, spelled however it may be.
+
+    Args:
+        text: the file.
+        span: the whole text.
+        unit: a letter, or an escape.
+        spoken: the letter that an escape stands for.
+    """
+    first = last = span.end
+    for found in unit.finditer(text, span.start, span.end):
+        if spoken(found[0]).strip():
+            first = min(first, found.start())
+            last = found.end()
+    return Span(first, last)
