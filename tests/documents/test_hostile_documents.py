@@ -100,11 +100,6 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "half of a list": ("a.json", b'["a",\n', r"a\.json:2: not JSON \(a value is missing\)"),
     "JSON with comments": ("a.json", b'{"a": "b"} // c', r"a\.json:1: not JSON \(something behind its end\)"),
     "a string over two lines": ("a.json", b'["a\nb"]', r"not JSON \(invalid control character"),
-    "a million texts in one paragraph": (
-        "a.xlf",
-        X1.format(UNIT.format("a<x/>" * 50_001)).encode(),
-        "more than",
-    ),
 }
 
 
@@ -130,7 +125,6 @@ ANSWERED: dict[str, tuple[str, str, list[str]]] = {
         ["a"],
     ),
     "10,000 codes inside one another": ("a.xlf", _gentle("b" + "<ph>" * DEEP + "c" + "</ph>" * DEEP), ["b"]),
-    "10,000 pairs around halves": ("a.xlf", _gentle("<g>a" * DEEP + "</g>" * DEEP), ["a" * DEEP]),
     "10,000 tags of subtitles": ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n" + "<i>" * DEEP + "a", ["a"]),
     "only closing tags": ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n" + "</i>" * DEEP + "a", ["a"]),
     "10,000 elements of a page": ("a.html", "<div>" * DEEP + "a" + "<b>" * 9 + "c" + "</div>" * DEEP, ["ac"]),
@@ -217,8 +211,15 @@ def test_a_device_or_a_folder_is_no_document(tmp_path: Path) -> None:
             open_document(tmp_path / name)
 
 
+def test_too_many_tags_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("multihead.documents.inline.MAX_ITEMS", 7)
+    (tmp_path / "a.html").write_text("<p>a<p>" + "b<i>c</i>" * 2 + "d")
+    with pytest.raises(UserError, match=r"a\.html:1: a paragraph of more than 7 texts and tags"):
+        open_document(tmp_path / "a.html")
+
+
 def test_too_many_segments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("multihead.documents.document.MOST_SEGMENTS", 7)
+    monkeypatch.setattr("multihead.documents.document.MAX_SEGMENTS", 7)
     (tmp_path / "a.txt").write_text("a\n" * 8)
     with pytest.raises(UserError, match="more than 7 segments"):
         open_document(tmp_path / "a.txt")
@@ -260,8 +261,8 @@ def test_time_grows_with_the_size_alone(name: str, make: Callable[[int], str], t
         return time.process_time() - begun
 
     seconds(100)
-    assert seconds(16_000) < 96 * max(seconds(1000), 0.004)
+    assert seconds(16_000) < 64 * seconds(1000) + 0.3
 
 
 def test_what_is_too_large_is_bounded_by_a_constant() -> None:
-    assert reading.MOST_BYTES <= 1 << 26
+    assert reading.MAX_BYTES <= 1 << 26

@@ -6,7 +6,7 @@ import pytest
 from document_samples import samples
 
 from multihead.documents import Document, Markup, Translation, open_document
-from multihead.documents.po_syntax import plural_forms, spelled, unescaped
+from multihead.documents.po_syntax import plural_forms, quoted, unescaped
 from multihead.errors import UserError
 
 HEADER = 'msgid ""\nmsgstr "Plural-Forms: nplurals={}; plural={};\\n"\n\n'
@@ -98,11 +98,11 @@ def test_line_feeds_around_a_message_stay(tmp_path: Path) -> None:
 
 def test_lines_are_wrapped_where_the_file_wraps() -> None:
     text = "word " * 30
-    lines = spelled(text, 7, "\n", wrap=True).split("\n")
+    lines = quoted(text, 7, "\n", wrap=True).split("\n")
     assert max(map(len, lines)) <= 79
     assert "".join(unescaped(line[1:-1]) for line in lines) == text
-    assert spelled(text, 7, "\n", wrap=False) == f'"{text}"'
-    assert spelled("short", 7, "\n", wrap=True) == '"short"'
+    assert quoted(text, 7, "\n", wrap=False) == f'"{text}"'
+    assert quoted("short", 7, "\n", wrap=True) == '"short"'
 
 
 def test_a_file_is_written_in_its_own_charset(tmp_path: Path) -> None:

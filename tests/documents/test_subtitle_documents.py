@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.documents import Document, Markup, open_document
-from multihead.documents.line_wrapping import joint, width, wrapped
+from multihead.documents.line_wrapping import separator, width, wrapped
 from multihead.documents.subtitle_pairs import subtitle_pairs
 from multihead.errors import UserError
 
@@ -71,7 +71,7 @@ def test_wrapping_is_undone_by_joining(text: str, limit: int) -> None:
     lines = wrapped([(text, True)], limit, "\n", str).split("\n")
     again = lines[0]
     for line in lines[1:]:
-        again += joint(again, line) + line
+        again += separator(again, line) + line
     assert again == text
 
 

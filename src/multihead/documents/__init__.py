@@ -1,4 +1,4 @@
-"""Documents of many formats: read into segments with their markup, written back with translations.
+"""Document formats: read into segments with inline markup, written back with translations.
 
 Whatever is not translated stays byte for byte as it was.
 
@@ -21,13 +21,13 @@ from multihead.documents.document import Document
 from multihead.documents.docx import WordDocument
 from multihead.documents.html import Page, page_text
 from multihead.documents.json_messages import JsonMessages
-from multihead.documents.markdown import MOST_MARKDOWN, Markdown
+from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
 from multihead.documents.markup import Markup, Tag, carried, faults, repaired
 from multihead.documents.odt import OpenDocument
 from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
 from multihead.documents.properties import Properties, properties_text
-from multihead.documents.reading import MOST_BYTES, Text, decoded, read_bytes
+from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.segment import Plural, Segment, Translation
 from multihead.documents.srt import SubRip
 from multihead.documents.tmx import Tmx
@@ -73,7 +73,7 @@ KINDS = {
     ".md": "markdown",
     ".markdown": "markdown",
 }
-"""Formats by the ending of a file's name."""
+"""Format of each file extension."""
 
 _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "text": PlainText,
@@ -85,10 +85,10 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
 
 
 def kind_of(path: Path | str) -> str:
-    """Return the format of a file by its name.
+    """Return the format of a file by its extension.
 
     Raises:
-        UserError: it is none that is read.
+        UserError: the format is not supported.
     """
     ending = Path(path).suffix.lower()
     if ending not in KINDS:
@@ -109,7 +109,7 @@ def open_document(
     """Read a document.
 
     Args:
-        path: a file of one of the ``KINDS``; it is untrusted, and nothing that it names is opened.
+        path: a file of one of the ``KINDS``; untrusted; files and addresses in it are never opened.
         source_language: the language of a TMX file to translate from, if not the one it names.
         target_language: what XLIFF and TMX say that the translations are in, where they do not say it yet.
         encoding: of a text without a byte-order mark or declaration; UTF-8 if not given.
@@ -123,7 +123,7 @@ def open_document(
         return WordDocument(path)
     if kind == "odt":
         return OpenDocument(path)
-    data = read_bytes(path, MOST_MARKDOWN if kind == "markdown" else MOST_BYTES)
+    data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding))
     if kind == "properties":

@@ -1,4 +1,4 @@
-"""A document that is a zip archive of XML parts: bounded, and rewritten member by member."""
+"""Zip archives of XML parts: size-bounded reading, rewriting member by member."""
 
 import copy
 import io
@@ -7,22 +7,22 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from multihead.documents.reading import MOST_BYTES, not_text, read_bytes
+from multihead.documents.reading import MAX_BYTES, not_text, read_bytes
 from multihead.errors import UserError
 
-MOST_ARCHIVE = 256 << 20
-"""Bytes of an archive: 256 MiB, pictures included."""
-MOST_UNPACKED = 1 << 30
-"""Bytes of all its members: 1 GiB."""
-MOST_MEMBERS = 10_000
-LARGEST_RATIO = 200
-"""Of a member's size to its packed size, from a megabyte on: text goes to a tenth, zeros to a thousandth."""
+MAX_ARCHIVE_BYTES = 256 << 20
+"""Size limit of an archive, images included: 256 MiB."""
+MAX_UNPACKED_BYTES = 1 << 30
+"""Limit of the total uncompressed size: 1 GiB."""
+MAX_MEMBERS = 10_000
+MAX_RATIO = 200
+"""Limit of a member's compression ratio, above 1 MiB. Text compresses to a tenth, zeros to a thousandth."""
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError)
 
 
 class Archive:
-    """A zip archive that is read from an untrusted file.
+    """An untrusted zip archive.
 
     Raises:
         UserError: it is no zip archive, damaged, encrypted, or unpacks to more than is allowed.
@@ -30,7 +30,7 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.data = read_bytes(path, MOST_ARCHIVE)
+        self.data = read_bytes(path, MAX_ARCHIVE_BYTES)
         if not self.data.startswith(b"PK"):
             raise not_text(self.data, path) or self._error("not a zip archive, as such a document is")
         try:
@@ -44,14 +44,14 @@ class Archive:
         return UserError(fact, place=str(self.path), remedy="Save it again in the program that made it.")
 
     def _check(self) -> None:
-        """Refuse what its directory says of it: too many members, too large, hidden, in one another."""
+        """Check the central directory: counts, sizes, ratios, duplicates, overlaps, encryption."""
         members = self._members
-        if len(members) > MOST_MEMBERS:
+        if len(members) > MAX_MEMBERS:
             raise self._error(f"an archive of {len(members):,} files")
         if len({member.filename for member in members}) < len(members):
             raise self._error("an archive with two files of one name")
-        if sum(member.file_size for member in members) > MOST_UNPACKED:
-            raise self._error(f"an archive that unpacks to more than {MOST_UNPACKED >> 30} GiB")
+        if sum(member.file_size for member in members) > MAX_UNPACKED_BYTES:
+            raise self._error(f"an archive that unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB")
         if sum(member.compress_size for member in members) > len(self.data):
             raise self._error("an archive whose files overlap")
         for member in members:
@@ -59,17 +59,15 @@ class Archive:
                 raise UserError("encrypted", place=str(self.path), remedy="Save it without a password.")
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise self._error(f"{member.filename[:80]!r} is packed in an unusual way")
-            if member.file_size > max(1 << 20, LARGEST_RATIO * member.compress_size):
-                raise self._error(
-                    f"{member.filename[:80]!r} unpacks to more than {LARGEST_RATIO} times its size"
-                )
+            if member.file_size > max(1 << 20, MAX_RATIO * member.compress_size):
+                raise self._error(f"{member.filename[:80]!r} unpacks to more than {MAX_RATIO} times its size")
 
     @property
     def names(self) -> list[str]:
         """The names of its members, in order."""
         return [member.filename for member in self._members]
 
-    def read(self, name: str, largest: int = MOST_BYTES) -> bytes:
+    def read(self, name: str, largest: int = MAX_BYTES) -> bytes:
         """Return a member's content.
 
         Raises:
@@ -89,7 +87,7 @@ class Archive:
         return data
 
     def rewritten(self, changes: Mapping[str, bytes]) -> bytes:
-        """Return the archive with the content of some members replaced; order, times and packing stay."""
+        """Return the archive with some members replaced. Order, dates and compression methods are kept."""
         if not changes:
             return self.data
         result = io.BytesIO()
@@ -98,7 +96,7 @@ class Archive:
             for member in self._members:
                 data = changes.get(member.filename)
                 if data is None:
-                    data = self.read(member.filename, MOST_UNPACKED)
+                    data = self.read(member.filename, MAX_UNPACKED_BYTES)
                 entry = copy.copy(member)
                 entry.extra = _without_sizes(member.extra)
                 target.writestr(entry, data, member.compress_type)
@@ -107,7 +105,7 @@ class Archive:
 
 
 def _without_sizes(extra: bytes) -> bytes:
-    """Return extra fields without the one for 64-bit sizes, which are written anew where they are needed."""
+    """Return extra fields without zip64 sizes, which the writer adds where they are needed."""
     kept = b""
     while len(extra) >= 4:
         end = 4 + int.from_bytes(extra[2:4], "little")

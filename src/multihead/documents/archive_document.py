@@ -1,4 +1,4 @@
-"""Documents of word processors: archives of XML parts with paragraphs, also inside one another."""
+"""Word-processor documents: archives of XML parts with paragraphs, possibly nested."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,8 @@ from multihead.documents.splice import Edit, Span, spliced
 from multihead.documents.xml_events import Event, xml_events
 from multihead.errors import UserError
 
-DEEPEST = 30
-"""Of paragraphs inside one another, as in notes and text boxes."""
+MAX_DEPTH = 30
+"""Nesting limit of paragraphs, as in notes and text boxes."""
 
 
 class Content(Protocol):
@@ -28,20 +28,20 @@ class Content(Protocol):
 
     @property
     def span(self) -> Span:
-        """The place that a translation fills."""
+        """The span that a translation replaces."""
         ...
 
     def parts(self, translation: Markup) -> list[bytes | Span]:
-        """Return what fills it."""
+        """Return the replacement."""
         ...
 
 
 class OpenParagraph(Protocol):
-    """A paragraph whose events come in. ``takes_whole``: it is inside an element that is no text of it."""
+    """A paragraph that is still being parsed."""
 
     @property
-    def takes_whole(self) -> bool:
-        """True inside an element that is taken whole; paragraphs in it are paragraphs of their own."""
+    def in_opaque(self) -> bool:
+        """True inside an opaque element (a note, a drawing); paragraphs in it are separate segments."""
         ...
 
     def start(self, event: Event, depth: int) -> None:
@@ -57,12 +57,12 @@ class OpenParagraph(Protocol):
         ...
 
     def content(self, end: int, place: str) -> Content | None:
-        """Return its content, once it ends; None without text."""
+        """Return its content at its end; None if it has no text."""
         ...
 
 
 class ArchiveDocument(Document):
-    """A document whose text is in some XML parts of an archive; all other members stay as they are."""
+    """A document with text in some XML parts of an archive; all other members are kept."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -79,10 +79,10 @@ class ArchiveDocument(Document):
 
     @abstractmethod
     def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
-        """Return the paragraph that a start tag outside of others begins, None if none."""
+        """Return a new paragraph if this start tag begins one."""
 
     def _hides(self, event: Event) -> bool:
-        """Return True for the start of an element whose paragraphs are no part of the text."""
+        """Return True for an element whose paragraphs are not body text."""
         return False
 
     def _read(self, name: str) -> None:
@@ -92,12 +92,12 @@ class ArchiveDocument(Document):
         hidden: int | None = None
         for event in xml_events([data], f"{self.path}:{name}"):
             if event.kind == "start":
-                if opened and not opened[-1][0].takes_whole:
+                if opened and not opened[-1][0].in_opaque:
                     opened[-1][0].start(event, depth)
                 elif hidden is None and (paragraph := self._opened(event, data)):
                     opened.append((paragraph, depth))
-                    if len(opened) > DEEPEST:
-                        fact = f"more than {DEEPEST} paragraphs inside one another"
+                    if len(opened) > MAX_DEPTH:
+                        fact = f"more than {MAX_DEPTH} paragraphs inside one another"
                         remedy = "Save it again in the program that made it."
                         raise UserError(fact, place=f"{self.path}:{name}", remedy=remedy)
                 if hidden is None and self._hides(event):
@@ -130,7 +130,7 @@ class ArchiveDocument(Document):
         return self._archive.rewritten(changes)
 
     def _attributes(self, name: str, element: str) -> Iterator[dict[str, str]]:
-        """Yield the attributes of every element of a name in a member."""
+        """Yield the attributes of each element with this name in a member."""
         for event in xml_events([self._archive.read(name)], f"{self.path}:{name}"):
             if event.kind == "start" and event.name == element:
                 yield event.attributes

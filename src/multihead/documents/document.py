@@ -1,4 +1,4 @@
-"""A document that is read into segments and written back with their translations."""
+"""Base class of documents: read into segments, written back with translations."""
 
 import re
 import secrets
@@ -13,14 +13,14 @@ from multihead.documents.markup import Markup, faults
 from multihead.documents.segment import Segment, Translation
 from multihead.errors import UserError
 
-MOST_SEGMENTS = 1_000_000
-"""A document with more is split before it is translated; reading stops before memory does."""
+MAX_SEGMENTS = 1_000_000
+"""Limit of segments in a document."""
 
 Target = Translation | Markup | str
 
 
 class Document(ABC):
-    """An opened document. ``segments`` is what can be translated; all else is written as it was read."""
+    """A parsed document. ``segments`` holds its translatable units; everything else is written unchanged."""
 
     kind: str
     """The name of its format, such as ``html``."""
@@ -33,23 +33,23 @@ class Document(ABC):
 
     @abstractmethod
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
-        """Return the file with checked translations in place."""
+        """Return the file with these validated translations."""
 
     def rendered(self, translations: Mapping[int, Target]) -> bytes:
-        """Return the file with these translations, by the number of their segment; without, the bytes it had.
+        """Return the file with translations, keyed by segment number. Without any: the original bytes.
 
         A ``str`` or ``Markup`` is a translation that needs no review.
 
         Raises:
-            ValueError: no segment has such a number; a translation's tags are not those of its source.
-            UserError: a character that the file's encoding lacks.
+            ValueError: unknown segment number; a translation's tags differ from its source's.
+            UserError: a character that the file's encoding cannot represent.
         """
         return self._rendered(
             {number: self._checked(number, target) for number, target in translations.items()}
         )
 
     def write(self, translations: Mapping[int, Target], path: Path) -> None:
-        """Write :meth:`rendered` to ``path``, which is replaced as a whole or not at all."""
+        """Write :meth:`rendered` to ``path`` atomically."""
         replace_file(path, self.rendered(translations))
 
     def _checked(self, number: int, target: Target) -> Translation:
@@ -64,8 +64,8 @@ class Document(ABC):
 
     def _add(self, segment: Segment) -> None:
         """Append a segment. Raises ``UserError`` where there are too many."""
-        if len(self.segments) >= MOST_SEGMENTS:
-            fact = f"more than {MOST_SEGMENTS:,} segments"
+        if len(self.segments) >= MAX_SEGMENTS:
+            fact = f"more than {MAX_SEGMENTS:,} segments"
             raise UserError(fact, place=str(self.path), remedy="Split the document.")
         if _NO_TEXT.search(segment.source.text) or (segment.target and _NO_TEXT.search(segment.target.text)):
             target = storable(segment.target) if segment.target else None
@@ -77,13 +77,13 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def storable(markup: Markup) -> Markup:
-    """Return the markup with U+FFFD for what no file can hold: NUL, halves of surrogate pairs."""
+    """Return the markup with NUL and lone surrogates replaced by U+FFFD."""
     pieces = (_NO_TEXT.sub("\ufffd", piece) if isinstance(piece, str) else piece for piece in markup.pieces)
     return Markup.of(*pieces)
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file by one with this content: at any moment it is the old one or the new one.
+    """Replace a file atomically; a pipe or device is written to instead.
 
     Raises:
         UserError: the folder or the disk refuses.
@@ -109,13 +109,13 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def languages_match(wanted: str, found: str) -> bool:
-    """Return True where a language code is the wanted one or a regional form of it: ``de`` and ``de-AT``."""
+    """Return True if two language codes agree, or one is a regional form of the other (``de``, ``de-AT``)."""
     left, right = wanted.lower().replace("_", "-"), found.lower().replace("_", "-")
     return left == right or right.startswith(f"{left}-") or left.startswith(f"{right}-")
 
 
 def best_language(wanted: str, found: Sequence[str]) -> str | None:
-    """Return which of these codes matches the wanted one best, the same one first; None if none does."""
+    """Return the code that matches best, an equal one first; None if none does."""
     return min(
         (code for code in found if languages_match(wanted, code)),
         key=lambda code: (code.lower().replace("_", "-") != wanted.lower().replace("_", "-"), len(code)),

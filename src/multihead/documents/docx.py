@@ -1,4 +1,4 @@
-"""Word documents (.docx): paragraphs of the text, of tables, headers, footers, notes and text boxes."""
+"""Word documents (.docx): body text, tables, headers, footers, notes and text boxes."""
 
 from multihead.documents.archive_document import ArchiveDocument
 from multihead.documents.docx_content import Content, content_of
@@ -21,12 +21,12 @@ class WordParagraph(Paragraph):
     """A paragraph of a Word document."""
 
     def content(self, end: int, place: str) -> Content | None:
-        """Return its content, once it ends; None without text."""
+        """Return its content at its end; None if it has no text."""
         return content_of(self, end, place)
 
 
 class WordDocument(ArchiveDocument):
-    """A Word document. Styles, pictures, links, comments stay as they are; nothing they name is opened."""
+    """A Word document. Styles, images, link targets and comments are kept, and never opened."""
 
     kind = "docx"
 

@@ -1,4 +1,4 @@
-"""A paragraph of Word's as text with tags, and a translation of it as runs."""
+"""Conversion of a Word paragraph to markup, and of a translation to runs."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from multihead.documents.splice import Span
 from multihead.documents.xml_events import escaped
 
 FORMAT = "format"
-"""The name of the tags around text that looks other than most of the paragraph."""
+"""Name of the tag pair around text whose formatting differs from the paragraph's."""
 
 _LOOSE = frozenset(
     (
@@ -20,9 +20,9 @@ _LOOSE = frozenset(
         *("br", "tab", "pict", "drawing", "object", "AlternateContent"),
     )
 )
-"""Codes that stay outside of a segment at its ends."""
-DEEPEST_FIELD = 30
-"""Of fields inside one another; deeper ones stay in pieces."""
+"""Codes that are left out of a segment at its ends."""
+MAX_FIELD_DEPTH = 30
+"""Nesting limit of fields; deeper ones are kept as separate codes."""
 _SPACES = frozenset(("br", "cr", "tab", "ptab"))
 
 
@@ -34,34 +34,34 @@ class Content:
     inline: Inline
     prefix: bytes
     base: bytes
-    """The properties of most of its text."""
+    """Run properties of most of its text."""
     entries: Mapping[Tag, Entry]
-    """What each tag stands for."""
+    """Source of each tag."""
 
     def parts(self, translation: Markup) -> list[bytes | Span]:
-        """Return the runs of a translation, between what surrounds the core of the paragraph."""
+        """Return the runs of a translation, with the paragraph's lead and trail."""
         pieces = [
             *(item.piece for item in self.inline.lead),
             *translation.pieces,
             *(item.piece for item in self.inline.trail),
         ]
-        looks = [self.base]
+        formats = [self.base]
         result: list[bytes | Span] = []
         for piece in pieces:
             if isinstance(piece, str):
-                result += self._run(Fragment(piece, looks[-1]))
+                result += self._run(Fragment(piece, formats[-1]))
                 continue
             entry = self.entries[piece]
             if piece.kind == "open":
-                looks.append(entry.base)
-            elif piece.kind == "close" and len(looks) > 1:
-                looks.pop()
+                formats.append(entry.base)
+            elif piece.kind == "close" and len(formats) > 1:
+                formats.pop()
             for fragment in entry.fragments:
                 result += self._run(fragment)
         return result
 
     def _run(self, fragment: Fragment) -> Iterator[bytes | Span]:
-        """Yield a fragment in a run of its own, if it needs one."""
+        """Yield a fragment, in a run if it needs one."""
         content, properties = fragment
         w = self.prefix
         if properties is not None:
@@ -76,7 +76,7 @@ class Content:
 
 
 def content_of(paragraph: Paragraph, end: int, place: str) -> Content | None:
-    """Return the content of a paragraph that ends here; None if it has no text. See :func:`trimmed`."""
+    """Return the content of a complete paragraph; None if it has no text. See :func:`trimmed`."""
     entries = _without_fields(paragraph.entries)
     if not any(entry.text.strip() for entry in entries):
         return None
@@ -106,36 +106,36 @@ def content_of(paragraph: Paragraph, end: int, place: str) -> Content | None:
 
 
 def _without_fields(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries with every whole field as one code; of a link the text stays, between two codes."""
+    """Merge each complete field into one code; a hyperlink field becomes a tag pair around its text."""
     result: list[Entry] = []
     begun: list[int] = []
     for entry in entries:
-        if entry.says == "begin":
+        if entry.field == "begin":
             begun.append(len(result))
         result.append(entry)
-        if entry.says == "end" and begun:
+        if entry.field == "end" and begun:
             start = begun.pop()
-            if len(begun) < DEEPEST_FIELD:
+            if len(begun) < MAX_FIELD_DEPTH:
                 result[start:] = _field(result[start:])
     return result
 
 
 def _field(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Return a field as one code; of a link its text stays, between two codes."""
+    """Return a field as one code, a hyperlink field as a tag pair around its text."""
     if not _balanced(entries):
         return entries
-    middle = next((n for n, entry in enumerate(entries) if entry.says == "separate"), None)
-    instruction = "".join(entry.says for entry in entries[1:middle])
+    middle = next((n for n, entry in enumerate(entries) if entry.field == "separate"), None)
+    instruction = "".join(entry.field for entry in entries[1:middle])
     if middle is None or "HYPERLINK" not in instruction:
-        return [_whole("alone", "field", entries)]
+        return [_merged("alone", "field", entries)]
     inside = entries[middle + 1 : -1]
     if not _balanced(inside):
         return entries
-    return [_whole("open", "link", entries[: middle + 1]), *inside, _whole("close", "link", entries[-1:])]
+    return [_merged("open", "link", entries[: middle + 1]), *inside, _merged("close", "link", entries[-1:])]
 
 
 def _balanced(entries: Sequence[Entry]) -> bool:
-    """Return True where every element around runs that begins in a field ends in it."""
+    """Return True if wrapper elements open and close within these entries."""
     depth = 0
     for entry in entries:
         depth += (entry.kind == "open") - (entry.kind == "close")
@@ -144,12 +144,12 @@ def _balanced(entries: Sequence[Entry]) -> bool:
     return depth == 0
 
 
-def _whole(kind: Kind, name: str, entries: Sequence[Entry]) -> Entry:
+def _merged(kind: Kind, name: str, entries: Sequence[Entry]) -> Entry:
     return Entry(kind, name, [fragment for entry in entries for fragment in entry.fragments])
 
 
 def _set_bases(entries: Sequence[Entry]) -> bytes:
-    """Give each element around runs the properties of most of its own text, and return the paragraph's."""
+    """Set each wrapper's base properties to those of most of its text; return the paragraph's."""
     counts: list[tuple[Entry | None, Counter[bytes]]] = [(None, Counter())]
     samples: dict[bytes, bytes] = {}
     for entry in entries:
@@ -160,16 +160,16 @@ def _set_bases(entries: Sequence[Entry]) -> bytes:
             assert opening
             opening.base = samples[count.most_common(1)[0][0]] if count else b""
         elif entry.kind is None:
-            samples.setdefault(entry.look, entry.fragments[0].properties or b"")
-            counts[-1][1][entry.look] += len(entry.text.strip())
+            samples.setdefault(entry.visible, entry.fragments[0].properties or b"")
+            counts[-1][1][entry.visible] += len(entry.text.strip())
     count = counts[0][1]
     return samples[count.most_common(1)[0][0]] if count else b""
 
 
 def _formatted(entries: Sequence[Entry], base: bytes) -> list[Entry]:
-    """Return the entries with a pair of tags around each text that looks other than the base."""
+    """Put a tag pair around each text whose formatting differs from its base."""
     result: list[Entry] = []
-    bases = [Entry(None, "", [Fragment("", base)]).look]
+    bases = [Entry(None, "", [Fragment("", base)]).visible]
     current: bytes | None = None
 
     def end() -> None:
@@ -179,8 +179,8 @@ def _formatted(entries: Sequence[Entry], base: bytes) -> list[Entry]:
     for entry in entries:
         if entry.kind is None:
             blank = not entry.text.strip()
-            look = (current or bases[-1]) if blank else entry.look
-            wanted = None if look == bases[-1] else look
+            visible = (current or bases[-1]) if blank else entry.visible
+            wanted = None if visible == bases[-1] else visible
             if wanted != current:
                 end()
                 if wanted is not None:
@@ -192,7 +192,7 @@ def _formatted(entries: Sequence[Entry], base: bytes) -> list[Entry]:
             end()
             current = None
             if entry.kind == "open":
-                bases.append(Entry(None, "", [Fragment("", entry.base)]).look)
+                bases.append(Entry(None, "", [Fragment("", entry.base)]).visible)
             elif entry.kind == "close" and len(bases) > 1:
                 bases.pop()
         result.append(entry)

@@ -1,4 +1,4 @@
-"""Runs of a paragraph of Word's, collected from the events of its XML (ECMA-376, part 1, sec. 17.3)."""
+"""Parsing of the runs of a Word paragraph (ECMA-376, part 1, sec. 17.3)."""
 
 import re
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from multihead.documents.splice import Span
 from multihead.documents.xml_events import Event
 
 WRAPPERS = frozenset(("hyperlink", "smartTag", "ins", "moveTo", "customXml", "dir", "bdo"))
-"""Elements around runs, whose text is translated."""
+"""Elements around runs whose text is translated."""
 
 _DROPPED = frozenset(("proofErr", "lastRenderedPageBreak"))
-"""Marks of a text as it was, left out of a paragraph that is translated."""
+"""Markers that only fit the original text; dropped from a translated paragraph."""
 _LETTERS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     rb"""<(?:\w+:)?(?:lang|noProof|webHidden)\b[^>]*/>|<(?:\w+:)?rFonts\s+(?:\w+:)?hint=["']\w*["']\s*/>"""
 )
-"""Properties that Word changes within a word, and nobody sees."""
+"""Run properties without visible effect, which Word changes within a word."""
 _EMPTY = re.compile(rb"<(?:\w+:)?rPr\s*(?:/>|>\s*</(?:\w+:)?rPr\s*>)")
 _SPACE = re.compile(r"[\t\n\r ]+")
 
 
 class Fragment(NamedTuple):
-    """Text, or a span of the file, and the properties of the run it needs around it, None if none."""
+    """Text or a span of the file, and the properties of its run; None outside of runs."""
 
     content: Span | str
     properties: bytes | None
@@ -31,16 +31,16 @@ class Fragment(NamedTuple):
 
 @dataclass
 class Entry:
-    """A text, a code, or the start or end of an element around runs, in the order of the file."""
+    """A text, a code, or the start or end of a wrapper, in document order."""
 
     kind: Kind | None
     """None for a text."""
     name: str
     fragments: list[Fragment]
-    says: str = ""
-    """``begin``, ``separate`` or ``end`` of a field, or the instruction in it."""
+    field: str = ""
+    """``begin``, ``separate``, ``end`` of a field, or its instruction."""
     base: bytes = b""
-    """Of the start of an element: the properties that most of its text has."""
+    """Run properties of most of the text in a wrapper that starts here."""
 
     @property
     def text(self) -> str:
@@ -49,34 +49,34 @@ class Entry:
         return content if self.kind is None and isinstance(content, str) else ""
 
     @property
-    def look(self) -> bytes:
-        """The properties of its run that are seen."""
-        properties = _UNSEEN.sub(b"", self.fragments[0].properties or b"")
+    def visible(self) -> bytes:
+        """Run properties with visible effect."""
+        properties = _INVISIBLE.sub(b"", self.fragments[0].properties or b"")
         return b"" if _EMPTY.fullmatch(properties) else properties
 
 
 class Paragraph:
-    """A paragraph while its events come in; elements that are no text are taken whole."""
+    """A paragraph that is still being parsed. Elements other than runs and wrappers are opaque."""
 
     def __init__(self, start: Event, data: bytes) -> None:
         self.prefix = start.raw[1 : start.raw.index(b"p")]
-        """The namespace prefix of Word's elements, with its colon."""
+        """Namespace prefix of WordprocessingML, with the colon."""
         self.begin = start.span.end
-        """Where its content begins, behind its properties."""
+        """Offset of its content, after its properties."""
         self.entries: list[Entry] = []
         self._data = data
-        self._whole: tuple[Event, int] | None = None
-        """The element that is taken whole, and its depth."""
+        self._opaque: tuple[Event, int] | None = None
+        """The opaque element that is open, and its depth."""
         self._run: bytes | None = None
-        """The properties of the run, None outside of one."""
+        """Properties of the open run, None outside of runs."""
         self._text: Event | None = None
         self._controls: list[int] = []
-        """Where content controls begin whose content does not yet."""
+        """Offsets of content controls whose content has not started."""
 
     @property
-    def takes_whole(self) -> bool:
-        """True inside an element that is taken whole."""
-        return self._whole is not None
+    def in_opaque(self) -> bool:
+        """True inside an opaque element."""
+        return self._opaque is not None
 
     def start(self, event: Event, depth: int) -> None:
         """Take the start of an element."""
@@ -92,11 +92,11 @@ class Paragraph:
         elif name == "t" and not outside:
             self._text = event
         else:
-            self._whole = event, depth
+            self._opaque = event, depth
 
     def text(self, event: Event) -> None:
-        """Take text, which counts inside of ``<w:t>`` alone."""
-        if self._text is None or self._whole:
+        """Take text; only ``<w:t>`` holds any."""
+        if self._text is None or self._opaque:
             return
         keeps = self._text.attributes.get("space") == "preserve"
         text = re.sub(r"[\t\n\r]", " ", event.text) if keeps else _SPACE.sub(" ", event.text)
@@ -105,9 +105,9 @@ class Paragraph:
     def end(self, event: Event, depth: int) -> None:
         """Take the end of an element."""
         name = event.name
-        if self._whole:
-            if depth == self._whole[1]:
-                self._end_whole(event)
+        if self._opaque:
+            if depth == self._opaque[1]:
+                self._end_opaque(event)
         elif name == "r":
             self._run = None
         elif name == "t":
@@ -123,13 +123,13 @@ class Paragraph:
             if isinstance(content, Span):
                 self.entries[-1].fragments = [Fragment(Span(content.start, event.span.end), None)]
 
-    def _add(self, kind: Kind, name: str, span: Span, says: str = "") -> None:
+    def _add(self, kind: Kind, name: str, span: Span, field: str = "") -> None:
         properties = self._run if kind == "alone" else None
-        self.entries.append(Entry(kind, name, [Fragment(span, properties)], says))
+        self.entries.append(Entry(kind, name, [Fragment(span, properties)], field))
 
-    def _end_whole(self, end: Event) -> None:
-        assert self._whole
-        (start, _), self._whole = self._whole, None
+    def _end_opaque(self, end: Event) -> None:
+        assert self._opaque
+        (start, _), self._opaque = self._opaque, None
         span = Span(start.span.start, end.span.end)
         name = start.name
         if name == "pPr" and not self.entries:
@@ -139,7 +139,7 @@ class Paragraph:
         elif name in _LETTERS:
             self.entries.append(Entry(None, "", [Fragment(_LETTERS[name], self._run)]))
         elif name not in _DROPPED and not self._controls:
-            says = start.attributes.get("fldCharType", "") if name == "fldChar" else ""
+            field = start.attributes.get("fldCharType", "") if name == "fldChar" else ""
             if name == "instrText":
-                says = self._data[slice(*span)].decode(errors="replace")
-            self._add("alone", name, span, says)
+                field = self._data[slice(*span)].decode(errors="replace")
+            self._add("alone", name, span, field)

@@ -16,7 +16,7 @@ from multihead.documents.html_elements import (
     UNTRANSLATED,
     VOID,
 )
-from multihead.documents.html_nesting import KeptElement
+from multihead.documents.html_nesting import SkippedElement
 from multihead.documents.html_tokens import Attribute, Token, html_tokens
 from multihead.documents.inline import Inline, Item, paired, parts, trimmed
 from multihead.documents.markup import Kind, Markup, Tag
@@ -29,10 +29,10 @@ _CHARSET = re.compile(rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.
 _XML = re.compile(rb"""\A(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)""")
 _PART = re.compile(r"&(?:#\w{1,32}|\w{1,40});?|&|[^&\t\n\f\r ]+(?: [^&\t\n\f\r ]+)*|[\t\n\f\r ]+")
 _LOOSE = frozenset(("", "br", "wbr", "img", "input"))
-"""Tags that stay outside of a paragraph at its ends; "" is a comment."""
+"""Tags that are left out of a segment at its ends; "" is a comment."""
 _SPACE = re.compile(r"[\t\n\f\r ]+")
 _UNNAMED = re.compile("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]")
-"""Characters that no reference stands for: &#128; is a euro sign."""
+"""Characters without a numeric reference: &#128; is a euro sign."""
 _REFERENCE = re.compile(r"&#?\w{1,40};|&#\w{1,40}|&\w{1,40}(?![=\w;])")
 
 
@@ -44,14 +44,14 @@ def page_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
 
 
 class _Value(NamedTuple):
-    """The value of an attribute that is translated."""
+    """A translatable attribute value."""
 
     span: Span
     quote: str
 
 
 class Page(TextDocument):
-    """An HTML page: paragraphs, and attributes that are read by people, are segments.
+    """An HTML page. Its segments are paragraphs and human-readable attributes.
 
     Code, scripts, styles, preformatted text, pictures in SVG and whatever says ``translate="no"`` or
     ``class="notranslate"`` stay as they are.
@@ -64,17 +64,17 @@ class Page(TextDocument):
         super().__init__(path, text)
         self._contents: list[Inline | _Value] = []
         self._items: list[Item] = []
-        self._kept: KeptElement | None = None
-        """The element that is not translated, while the tokens are in it."""
+        self._skipped: SkippedElement | None = None
+        """The untranslated element that is open."""
         for token in html_tokens(text.text):
-            if self._kept:
-                self._keep(token)
+            if self._skipped:
+                self._skip(token)
             else:
                 self._take(token)
         self._flush()
 
     def _take(self, token: Token) -> None:
-        """Take the next token that may be translated."""
+        """Take a token outside of untranslated elements."""
         if token.kind == "text":
             self._items += _texts(self._text.text, token.span)
             return
@@ -84,7 +84,7 @@ class Page(TextDocument):
             if token.kind == "start":
                 self._take_attributes(token)
                 if _untranslated(token, self._text.text) and token.name not in VOID:
-                    self._kept = KeptElement(token)
+                    self._skipped = SkippedElement(token)
                     return
         if token.name not in BLOCKS:
             self._take_tag(token)
@@ -101,16 +101,16 @@ class Page(TextDocument):
         tag = Tag("", kind, token.name, raw, " " if token.name == "br" else "")
         self._items.append(Item(tag, token.span))
 
-    def _keep(self, token: Token) -> None:
-        """Pass over an element that is not translated; one in a sentence is one tag of it."""
-        assert self._kept
-        end = self._kept.end_with(token)
+    def _skip(self, token: Token) -> None:
+        """Take a token inside an untranslated element; an inline one becomes a single tag."""
+        assert self._skipped
+        end = self._skipped.end_with(token)
         if end is None:
             return
-        kept, self._kept = self._kept.start, None
-        if kept.name not in BLOCKS:
-            span = Span(kept.span.start, end)
-            tag = Tag("", "alone", kept.name, self._text.text[slice(*span)])
+        skipped, self._skipped = self._skipped.start, None
+        if skipped.name not in BLOCKS:
+            span = Span(skipped.span.start, end)
+            tag = Tag("", "alone", skipped.name, self._text.text[slice(*span)])
             self._items.append(Item(tag, span))
         if end == token.span.start:
             self._take(token)
@@ -145,22 +145,22 @@ class Page(TextDocument):
         for number, translation in translations.items():
             content = self._contents[number]
             if isinstance(content, Inline):
-                yield Edit(content.span, parts(translation.target, content.tags, self._spelled))
+                yield Edit(content.span, parts(translation.target, content.tags, self._escaped))
                 continue
             quote = content.quote or '"'
-            text = self._spelled(translation.target.text).replace(
+            text = self._escaped(translation.target.text).replace(
                 quote, "&quot;" if quote == '"' else "&#39;"
             )
             yield Edit(content.span, [text if content.quote else f'"{text}"'])
 
-    def _spelled(self, text: str) -> str:
+    def _escaped(self, text: str) -> str:
         if not self._text.encoding.lower().startswith("utf"):
             text = _UNNAMED.sub("\ufffd", text)
         return html.escape(_SPACE.sub(" ", text), quote=False)
 
 
 def _texts(text: str, span: Span) -> Iterator[Item]:
-    """Yield a text's words, references and white space; white space of any length is a space."""
+    """Yield words, character references and white space, collapsed to single spaces."""
     for found in _PART.finditer(text, span.start, span.end):
         raw = found[0]
         piece = html.unescape(raw) if raw[0] == "&" else " " if raw[0] in "\t\n\f\r " else raw
@@ -168,12 +168,12 @@ def _texts(text: str, span: Span) -> Iterator[Item]:
 
 
 def _attribute_text(raw: str) -> str:
-    """Return an attribute's value; ``&copy=`` is no reference in it, as in ``?a=1&copy=2``."""
+    """Decode an attribute value, in which ``&copy=`` is not a reference (``?a=1&copy=2``)."""
     return _REFERENCE.sub(lambda found: html.unescape(found[0]), raw)
 
 
 def _untranslated(token: Token, text: str) -> bool:
-    """True for an element whose content, and attributes, are not translated."""
+    """True for an element whose content and attributes are not translated."""
     if token.name in UNTRANSLATED:
         return True
     says, classes = token.attribute("translate"), token.attribute("class")

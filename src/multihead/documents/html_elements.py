@@ -1,4 +1,4 @@
-"""Elements and attributes of HTML: which are part of a sentence, which hold no text for a translator."""
+"""Classification of HTML elements and attributes: block, void, untranslated, human-readable."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -14,22 +14,22 @@ BLOCKS = _words(
     textarea tfoot th thead title tr track ul video xmp
     """
 )
-"""Elements that begin and end a paragraph; all others are part of it."""
+"""Block elements, which delimit paragraphs; all others are inline."""
 
 VOID = _words("area base br col embed hr img input link meta param source track wbr")
-"""Elements without content or end tag."""
+"""Void elements, without content or end tag."""
 
 UNTRANSLATED = _words("code kbd math noembed noframes pre samp script style svg textarea tt var xmp")
-"""Elements of which nothing is translated."""
+"""Elements whose content is not translated."""
 
 ATTRIBUTES = _words("alt aria-label aria-description placeholder title")
-"""Attributes that are read by people, of any element."""
+"""Human-readable attributes of any element."""
 
 ELEMENT_ATTRIBUTES = {"optgroup": "label", "option": "label", "track": "label", "table": "summary"}
-"""Other ones, of one element."""
+"""Human-readable attributes of one element."""
 
 BUTTONS = _words("submit button reset")
-"""Types of ``<input>`` whose ``value`` is shown."""
+"""Types of ``<input>`` with a visible ``value``."""
 
 META = _words(
     """
@@ -37,7 +37,7 @@ META = _words(
     apple-mobile-web-app-title
     """
 )
-"""Names or properties of ``<meta>`` whose ``content`` is shown."""
+"""Names or properties of ``<meta>`` with human-readable ``content``."""
 
 CHARSETS = {
     "ascii": "cp1252",
@@ -54,4 +54,4 @@ CHARSETS = {
     "utf-16le": "utf-8",
     "utf-16be": "utf-8",
 }
-"""Encodings that browsers take for what a page declares (Encoding Standard, sec. 4.2)."""
+"""Encoding that browsers use for a declared label (Encoding Standard, sec. 4.2)."""

@@ -1,4 +1,4 @@
-"""The end of an element of HTML whose end tag may be missing."""
+"""End of an HTML element whose end tag may be omitted."""
 
 from collections import Counter
 
@@ -22,26 +22,26 @@ _IMPLIED = {
     "option": _OPTIONS,
     "optgroup": frozenset({"optgroup"}),
 }
-"""Elements without an end tag, and the starts that end them (HTML Living Standard, sec. 13.1.2.4)."""
+"""Start tags that close an element without end tag (HTML Living Standard, sec. 13.1.2.4)."""
 
 
-class KeptElement:
-    """An element that is left as it is, and the elements that are open in it."""
+class SkippedElement:
+    """An untranslated element, with the stack of elements open in it."""
 
     def __init__(self, start: Token) -> None:
         self.start = start
         self._open: list[str] = []
         self._count: Counter[str] = Counter()
         self._walls = 0
-        """Open elements that no start of another ends, such as a list in an item."""
+        """Number of open elements that no start tag can close, such as a list in an item."""
 
     def end_with(self, token: Token) -> int | None:
-        """Take the next token; return the place where the element ends if it ends before or with it."""
+        """Take the next token; return the offset where the element ends, if it ends before or with it."""
         name, foreign = self.start.name, self.start.name in FOREIGN
         if token.kind not in ("start", "end"):
             return None
         if name not in BLOCKS and not foreign and token.name in BLOCKS:
-            return token.span.start  # part of a sentence, which ends here
+            return token.span.start  # an inline element ends with its paragraph
         if token.kind == "start":
             if not self._walls and token.name in _IMPLIED.get(name, ()):
                 return token.span.start
@@ -59,7 +59,7 @@ class KeptElement:
                     return None
         if token.name == name:
             return token.span.end
-        # The end of an element around it; a stray end of a part of a sentence means nothing.
+        # The end tag of an ancestor; a stray inline end tag is ignored.
         return token.span.start if token.name in BLOCKS and not foreign else None
 
 

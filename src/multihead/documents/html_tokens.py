@@ -1,7 +1,7 @@
-"""HTML cut into tokens with their places, by the rules of browsers (HTML Living Standard, sec. 13.2.5).
+"""HTML tokenizer with source offsets (HTML Living Standard, sec. 13.2.5).
 
-Python's own ``html.parser`` differs between patch releases and fails on some input; parsers of whole trees do
-not say where things are. The tests compare this with html5lib.
+Python's ``html.parser`` differs between patch releases and raises on some input, and tree parsers give no end
+offsets. The tests compare the tokens with html5lib's.
 """
 
 import re
@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 from multihead.documents.splice import Span
 
 RAW = frozenset({"script", "style", "xmp", "iframe", "noembed", "noframes", "textarea", "title", "plaintext"})
-"""Elements whose content is text up to their end tag, with references in ``title`` and ``textarea``."""
+"""Raw text elements; ``title`` and ``textarea`` may contain character references."""
 FOREIGN = frozenset({"svg", "math"})
-"""Elements of other languages: their ``title``, ``style`` and ``script`` are not raw."""
+"""Foreign elements, in which ``title``, ``style`` and ``script`` are not raw."""
 
 _OPEN = re.compile(r"<(?:(?P<name>[a-zA-Z])|/(?P<close>[a-zA-Z])|(?P<other>[!?]|/[^a-zA-Z]))")
 _NAME = re.compile(r"[^\t\n\f\r />]+")
@@ -24,7 +24,7 @@ _UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
 
 
 class Attribute(NamedTuple):
-    """An attribute's name in lower case, and the place of its value: between the quotes, if any."""
+    """An attribute: lower-cased name, span of the value without quotes, quote character."""
 
     name: str
     value: Span
@@ -32,15 +32,15 @@ class Attribute(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A start or end of an element, text, raw text (without references), or a comment and the like."""
+    """A start or end tag, text, raw text, or other markup such as a comment."""
 
     kind: Literal["start", "end", "text", "raw", "other"]
     span: Span
     name: str = ""
-    """In lower case."""
+    """Lower-cased tag name."""
     attributes: tuple[Attribute, ...] = ()
     empty: bool = False
-    """True for ``<x/>``, which is the whole element in SVG and MathML, and a start like any other in HTML."""
+    """True for ``<x/>``: an empty element in SVG and MathML, an ordinary start tag in HTML."""
 
     def attribute(self, name: str) -> Attribute | None:
         """Return its first attribute of this name."""
@@ -48,7 +48,7 @@ class Token(NamedTuple):
 
 
 def html_tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a page, in order and without gaps. Any text is HTML: nothing is raised."""
+    """Yield contiguous tokens that cover the whole text. Any text is valid input."""
     place = begun = 0
     foreign = 0
     while found := _OPEN.search(text, place):
@@ -75,7 +75,7 @@ def html_tokens(text: str) -> Iterator[Token]:
 
 
 def _markup_end(text: str, start: int, foreign: bool) -> int:
-    """Return the end of a comment, a doctype or whatever else is not a tag."""
+    """Return the end of a comment, doctype, CDATA section or bogus comment."""
     if text.startswith("<!--", start):
         closed = re.compile("-->").search(text, start + 2)
         banged = re.compile("--!>").search(text, start + 4, closed.start() if closed else len(text))
@@ -87,7 +87,7 @@ def _markup_end(text: str, start: int, foreign: bool) -> int:
 
 
 def _tag(text: str, start: int, kind: Literal["start", "end"]) -> Token:
-    """Read a tag. One that never ends is no tag: the rest of the page is dropped by browsers."""
+    """Read a tag. Browsers drop an unterminated tag and the rest of the page."""
     name = _NAME.match(text, start + (1 if kind == "start" else 2))
     assert name
     attributes: list[Attribute] = []
@@ -121,7 +121,7 @@ def _tag(text: str, start: int, kind: Literal["start", "end"]) -> Token:
 
 
 def _raw_end(text: str, name: str, place: int) -> int:
-    """Return where the end tag of an element with raw content begins."""
+    """Return the offset of a raw text element's end tag."""
     if name == "plaintext":
         return len(text)
     close = rf"</{name}(?=[\t\n\f\r />])"

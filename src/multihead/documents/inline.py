@@ -1,4 +1,4 @@
-"""Inline content as it is found in a document: texts and tags with their spans, paired and trimmed."""
+"""Inline content with source spans: tag pairing and trimming."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import AnyStr, NamedTuple
@@ -7,14 +7,14 @@ from multihead.documents.markup import Markup, Piece, Tag
 from multihead.documents.splice import Span
 from multihead.errors import UserError
 
-MOST_ITEMS = 100_000
-"""A paragraph with more texts and tags is no text for a translator."""
+MAX_ITEMS = 100_000
+"""Limit of texts and tags in a paragraph."""
 
 
 class Item(NamedTuple):
-    """A text or tag, and its place in the document.
+    """A text or tag, and its span in the document.
 
-    Before pairing, a tag's id is what it shares with its partner, or "" if that is its name.
+    Before pairing, a tag's id is the key of its pair, or "" if pairs are matched by name.
     """
 
     piece: Piece
@@ -22,7 +22,7 @@ class Item(NamedTuple):
 
 
 class Inline(NamedTuple):
-    """Content that is ready for a segment: ``core`` is what is translated; the rest around it stays."""
+    """Trimmed content: ``core`` is translated, ``lead`` and ``trail`` are kept."""
 
     lead: Sequence[Item]
     core: Sequence[Item]
@@ -30,25 +30,25 @@ class Inline(NamedTuple):
 
     @property
     def markup(self) -> Markup:
-        """The core's pieces."""
+        """The core as markup."""
         return Markup.of(*(item.piece for item in self.core)).strip()
 
     @property
     def span(self) -> Span:
-        """The core's place."""
+        """The core's span."""
         return Span(self.core[0].span.start, self.core[-1].span.end)
 
     @property
     def tags(self) -> dict[Tag, Span]:
-        """The place of every tag of the core."""
+        """Span of each tag in the core."""
         return {item.piece: item.span for item in self.core if isinstance(item.piece, Tag)}
 
 
 def paired(items: Iterable[Item]) -> list[Item]:
-    """Give every tag an id that is unique in the segment, and pairs a common one; numbers from 1.
+    """Match opening and closing tags; number pairs and single tags from 1.
 
-    An opening tag is paired with the next closing one of the same name (its ``id`` if it has one, else
-    its ``name``) that is not another's; a tag without a partner stands alone.
+    A closing tag matches the last open tag with its ``id`` (or ``name``, without an id). Unmatched tags
+    become ``alone``.
     """
     result = list(items)
     opened: list[int] = []
@@ -97,19 +97,19 @@ def trimmed(
     loose: Callable[[Tag], bool] = lambda tag: False,
     size: Callable[[str], int] = len,
 ) -> Inline | None:
-    """Take white space, pairs around everything and loose tags off both ends; None where no text is left.
+    """Strip white space, enclosing pairs and loose tags from both ends; None if no text is left.
 
     Args:
         items: paired content.
-        place: where it is, for an error.
-        loose: whether a tag that stands alone may be left out of the segment at its ends.
-        size: the length of a text in the units of spans.
+        place: ``file:line`` for errors.
+        loose: predicate of the single tags that may be stripped.
+        size: length of a text in units of spans.
 
     Raises:
-        UserError: there are more than ``MOST_ITEMS``.
+        UserError: more than ``MAX_ITEMS`` items.
     """
-    if len(items) > MOST_ITEMS:
-        fact = f"a paragraph of more than {MOST_ITEMS:,} texts and tags"
+    if len(items) > MAX_ITEMS:
+        fact = f"a paragraph of more than {MAX_ITEMS:,} texts and tags"
         raise UserError(fact, place=place, remedy="Split it.")
     whole = list(items)
     start, end = 0, len(whole)
@@ -139,7 +139,7 @@ def trimmed(
 
 
 def _numbered(items: Sequence[Item], ids: dict[tuple[str, bool], str]) -> list[Item]:
-    """Give the tags new ids, from 1, in order."""
+    """Renumber the tags in order, from 1."""
     result: list[Item] = []
     for piece, span in items:
         if isinstance(piece, Tag):
@@ -150,10 +150,10 @@ def _numbered(items: Sequence[Item], ids: dict[tuple[str, bool], str]) -> list[I
 
 
 def _split(item: Item, at_start: bool, size: Callable[[str], int]) -> tuple[list[Item], Item]:
-    """Return the white space at the start or the end of a text, and the rest of it."""
+    """Split a text into the white space at its start or end, and the rest."""
     text, (start, end) = item
     if isinstance(text, Tag) or size(text) != end - start:
-        return [], item  # spelled with entities, so that no span belongs to a part of it
+        return [], item  # escape with entities, so that no span belongs to a part of it
     rest = text.lstrip() if at_start else text.rstrip()
     if len(rest) == len(text):
         return [], item
@@ -165,10 +165,10 @@ def _split(item: Item, at_start: bool, size: Callable[[str], int]) -> tuple[list
 
 
 def parts(
-    translation: Markup, tags: Mapping[Tag, Span], spelled: Callable[[str], AnyStr]
+    translation: Markup, tags: Mapping[Tag, Span], escape: Callable[[str], AnyStr]
 ) -> list[AnyStr | Span]:
-    """Return what replaces a segment's content: spelled text, and the tags as they are in the document."""
-    return [spelled(piece) if isinstance(piece, str) else tags[piece] for piece in translation.pieces]
+    """Return the replacement of a segment: escaped texts, and the spans of tags."""
+    return [escape(piece) if isinstance(piece, str) else tags[piece] for piece in translation.pieces]
 
 
 def _id(item: Item) -> str:

@@ -1,4 +1,4 @@
-"""Messages in JSON (.json, .arb): nested keys as i18next has them, Chrome's messages, Flutter's ARB."""
+"""Messages in JSON (.json, .arb): nested keys (i18next), browser extensions, Flutter's ARB."""
 
 import json
 import re
@@ -10,18 +10,18 @@ from multihead.documents.markup import Markup
 from multihead.documents.reading import Text
 from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span
-from multihead.documents.text_document import TextDocument, without_space
+from multihead.documents.text_document import TextDocument, stripped_span
 
 _UNIT = re.compile(r"\\u.{4}|\\.|.", re.DOTALL)
 _MESSAGE = frozenset(("message", "description", "placeholders"))
-"""Keys of a message of a browser's extension."""
+"""Keys of a browser extension's message."""
 
 
 class JsonMessages(TextDocument):
-    """A JSON file: every string that is a value is a segment, by the path of its keys.
+    """A JSON file. Its segments are string values; a segment's key is the path of keys.
 
-    Keys, numbers, order and white space stay. Of ``{"message": ..., "description": ...}`` the message is a
-    segment and the description its note; in ARB, ``"@name"`` describes ``"name"``.
+    In ``{"message": ..., "description": ...}`` only the message is translated, and the description is its
+    note; in ARB, ``"@name"`` describes ``"name"``.
     """
 
     kind = "json"
@@ -29,7 +29,7 @@ class JsonMessages(TextDocument):
     def __init__(self, path: Path, text: Text) -> None:
         super().__init__(path, text)
         self._spans: list[Span] = []
-        # a file that spells all other letters with escapes goes on to do so
+        # a file that escapes all non-ASCII characters continues to do so
         self._escapes = text.text.isascii() and "\\u" in text.text
         values = list(StringReader(text).values())
         notes = {
@@ -44,7 +44,7 @@ class JsonMessages(TextDocument):
     def _add_value(self, value: Value, note: str) -> None:
         is_message = _is_message(value.level)
         inner = Span(value.span.start + 1, value.span.end - 1)
-        self._spans.append(without_space(self._text.text, inner, _UNIT, _spoken))
+        self._spans.append(stripped_span(self._text.text, inner, _UNIT, _decoded))
         self._add(
             Segment(
                 len(self.segments),
@@ -61,7 +61,7 @@ class JsonMessages(TextDocument):
             yield Edit(self._spans[number], [spelled[1:-1]])
 
 
-def _spoken(unit: str) -> str:
+def _decoded(unit: str) -> str:
     return unit if len(unit) == 1 else str(json.loads(f'"{unit}"'))
 
 
@@ -70,7 +70,7 @@ def _is_message(level: Level) -> bool:
 
 
 def _is_described(value: Value) -> bool:
-    """True for a string that describes a message, or what is put into it."""
+    """True for a description of a message or of its placeholders."""
     if value.key.startswith("@") or any(level.step.startswith("@") for level in value.level.within()):
         return True
     if _is_message(value.level):

@@ -1,4 +1,4 @@
-"""Strings of a JSON file (RFC 8259) with their places, read without recursion."""
+"""Non-recursive JSON parser (RFC 8259) that yields string values with their spans."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from multihead.documents.reading import Text
 from multihead.documents.splice import Span
 from multihead.errors import UserError
 
-DEEPEST = 100
-"""Of objects and lists inside one another."""
-_LONGEST_PATH = 1000
-"""Characters of the path of keys that are kept."""
+MAX_DEPTH = 100
+"""Nesting limit of objects and lists."""
+_MAX_PATH = 1000
+"""Length limit of a key path; the end is kept."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])|(?:true|false|null)\b")
 _DECODER = json.JSONDecoder()
@@ -21,33 +21,33 @@ _DECODER = json.JSONDecoder()
 
 @dataclass
 class Level:
-    """An object or a list: its path of keys, and its strings by their keys."""
+    """An open object or list: its key path, and its string values by key."""
 
     outer: "Level | None"
     step: str
-    """Its key, or number, in the outer one."""
+    """Its key or index in the outer one."""
     path: str
     is_object: bool
     key: str = ""
-    """The key, or number, of the value that comes next."""
+    """Key or index of the next value."""
     count: int = 0
     strings: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
 
     def within(self) -> "Iterator[Level]":
-        """Yield it, and those around it."""
+        """Yield it and its ancestors."""
         level: Level | None = self
         while level:
             yield level
             level = level.outer
 
     def joined(self, key: str) -> str:
-        """Return the path of one of its values."""
-        return f"{self.path}.{key}"[-_LONGEST_PATH:] if self.path else key
+        """Return the key path of one of its values."""
+        return f"{self.path}.{key}"[-_MAX_PATH:] if self.path else key
 
 
 class Value(NamedTuple):
-    """A string that is a value, in its quotes."""
+    """A string value; the span includes the quotes."""
 
     level: Level
     key: str
@@ -56,7 +56,7 @@ class Value(NamedTuple):
 
 
 class StringReader:
-    """A reader of one file."""
+    """Parser of one file."""
 
     def __init__(self, text: Text) -> None:
         self._file = text
@@ -65,10 +65,10 @@ class StringReader:
         self._levels: list[Level] = []
 
     def values(self) -> Iterator[Value]:
-        """Yield the strings that are values; a level's keys are complete when all are read.
+        """Yield the string values. The ``keys`` and ``strings`` of a level are complete at the end.
 
         Raises:
-            UserError: it is no JSON, or nested too deep.
+            UserError: invalid JSON, or nested too deeply.
         """
         top = Level(None, "", "", False)
         self._place = 1 if self._text.startswith("\ufeff") else 0
@@ -98,7 +98,7 @@ class StringReader:
         self._place = found.end()
 
     def _take(self, mark: str) -> bool:
-        """Pass over a mark and the white space behind it, if it is there."""
+        """Skip a token and the white space around it, if present."""
         self._skip()
         if not self._text.startswith(mark, self._place):
             return False
@@ -120,9 +120,9 @@ class StringReader:
         self._place = found.end()
 
     def _open(self, outer: Level) -> bool:
-        """Open an object or a list, up to its first value; return False where it is empty."""
-        if len(self._levels) >= DEEPEST:
-            fact = f"more than {DEEPEST} objects and lists inside one another"
+        """Enter an object or list up to its first value; return False if it is empty."""
+        if len(self._levels) >= MAX_DEPTH:
+            fact = f"more than {MAX_DEPTH} objects and lists inside one another"
             raise UserError(fact, place=self._file.place(self._place), remedy="Is this a file of messages?")
         is_object = self._text[self._place] == "{"
         self._place += 1
@@ -145,7 +145,7 @@ class StringReader:
         return key
 
     def _next(self) -> bool:
-        """Go on to the next value, closing what ends here; return False at the end of the file."""
+        """Advance to the next value, closing levels that end here; return False at the end."""
         while self._levels:
             level = self._levels[-1]
             if self._take(","):

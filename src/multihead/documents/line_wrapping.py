@@ -1,4 +1,4 @@
-"""Lines of subtitles: joined for translation, wrapped again into few, balanced lines."""
+"""Line wrapping of subtitles: as few lines as fit, balanced in length."""
 
 import re
 import unicodedata
@@ -9,18 +9,18 @@ _UNSPACED = (
     "\u3005-\u3007\u3021-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff10-\uff5a\U00020000-\U0003ffff"
 )
-"""Chinese and Japanese, which put no space between words (Korean does)."""
+"""Characters of Chinese and Japanese, which are written without spaces (Korean is not)."""
 _ENDS = re.compile(f"[{_UNSPACED}、。，．！？：；…」』）】]")
 _BEGINS = re.compile(f"[{_UNSPACED}「『（【]")
 DASHES = "-‐–—"
-"""No line of ours begins with one: it would seem another speaker's."""
+"""Wrapping never starts a line with a dash, which would mark another speaker."""
 _PART = re.compile(r"\s+|\S")
-Spelled = tuple[str, bool]
-"""Text of a subtitle, and whether it is shown; tags are not."""
+Fragment = tuple[str, bool]
+"""Text, and whether it is visible; tags are not."""
 
 
 def width(text: str) -> int:
-    """Return the columns of a text: East Asian wide characters take two, combining ones none.
+    """Return the width of a text in columns: wide East Asian characters take two, combining ones none.
 
     >>> width("Tag"), width("서울")
     (3, 4)
@@ -31,10 +31,10 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(letter) else 1 + w for letter, w in zip(text, wide, strict=True))
 
 
-def joint(left: str, right: str) -> str:
-    """Return what joins two lines: nothing between Chinese or Japanese characters, else a space.
+def separator(left: str, right: str) -> str:
+    """Return the separator of two joined lines: none between Chinese or Japanese characters, else a space.
 
-    >>> joint("Guten", "Tag"), joint("東京", "都")
+    >>> separator("Guten", "Tag"), separator("東京", "都")
     (' ', '')
     """
     return "" if left and right and _ENDS.match(left[-1]) and _BEGINS.match(right[0]) else " "
@@ -42,17 +42,17 @@ def joint(left: str, right: str) -> str:
 
 @dataclass
 class _Word:
-    """A part that stays on one line: its spelling with tags, its columns, its joint with the next."""
+    """An unbreakable unit: its text with tags, its width, the separator to the next one."""
 
-    spelling: str = ""
+    text: str = ""
     columns: int = 0
-    joint: str = " "
+    separator: str = " "
 
 
-def wrapped(pieces: Sequence[Spelled], limit: int, newline: str, escape: Callable[[str], str]) -> str:
-    """Return the text in as few lines as fit ``limit`` columns, and these of about equal length.
+def wrapped(pieces: Sequence[Fragment], limit: int, newline: str, escape: Callable[[str], str]) -> str:
+    """Wrap a text into the fewest lines of at most ``limit`` columns, balanced in length.
 
-    A word that is wider has a line of its own. Wrapping is undone by :func:`joint`.
+    A wider word gets its own line. Joining the lines by :func:`separator` gives the text back.
     """
     words = list(_words(pieces, escape))
     fewest = len(_lines(words, limit))
@@ -64,22 +64,22 @@ def wrapped(pieces: Sequence[Spelled], limit: int, newline: str, escape: Callabl
 
 
 def _lines(words: Sequence[_Word], limit: int) -> list[list[str]]:
-    """Fill one line after the other."""
+    """Fill lines greedily."""
     lines: list[list[str]] = []
     used, before = 0, ""
     for word in words:
         if lines and used + len(before) + word.columns <= limit:
-            lines[-1] += [before, word.spelling]
+            lines[-1] += [before, word.text]
             used += len(before) + word.columns
         else:
-            lines.append([word.spelling])
+            lines.append([word.text])
             used = word.columns
-        before = word.joint
+        before = word.separator
     return lines
 
 
-def _words(pieces: Sequence[Spelled], escape: Callable[[str], str]) -> Iterator[_Word]:
-    """Yield the parts between which a line may end."""
+def _words(pieces: Sequence[Fragment], escape: Callable[[str], str]) -> Iterator[_Word]:
+    """Yield the unbreakable units."""
     word = _Word()
     last = held = ""
     spaced = False
@@ -88,21 +88,21 @@ def _words(pieces: Sequence[Spelled], escape: Callable[[str], str]) -> Iterator[
             if spaced:
                 held += piece  # on this line or the next: decided by the letter after it
             else:
-                word.spelling += piece
+                word.text += piece
             continue
         for part in _PART.findall(piece):
             if part.isspace():
                 spaced = bool(last)
                 continue
-            if spaced and (part in DASHES or joint(last, part) == ""):
-                word.spelling += f" {held}"
+            if spaced and (part in DASHES or separator(last, part) == ""):
+                word.text += f" {held}"
                 word.columns += 1
-            elif spaced or (last and joint(last, part) == ""):
-                word.joint = " " if spaced else ""
+            elif spaced or (last and separator(last, part) == ""):
+                word.separator = " " if spaced else ""
                 yield word
                 word = _Word(held)
-            word.spelling += escape(part)
+            word.text += escape(part)
             word.columns += width(part)
             last, held, spaced = part, "", False
-    word.spelling += held
+    word.text += held
     yield word

@@ -6,29 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from multihead.documents.inline import Inline, paired, trimmed
-from multihead.documents.markdown_parsing import Block, blocks, inline_items
+from multihead.documents.markdown_blocks import Block, blocks
+from multihead.documents.markdown_inline import inline_items
 from multihead.documents.markup import Markup, Piece, Tag
 from multihead.documents.reading import Text
 from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span, spliced
 from multihead.documents.text_document import TextDocument
 
-MOST_MARKDOWN = 8 << 20
-"""Bytes of a file: its parser takes about a second for each megabyte."""
+MAX_MARKDOWN_BYTES = 8 << 20
+"""Size limit of a file: its parser is slow."""
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~]|!\Z")
 _START = re.compile(r"\A[-+=:]")
 _NUMBER = re.compile(r"\A(\d{1,9})([.)])")
 _HTML = {"em": "em", "strong": "strong", "s": "del", "hardbreak": "br"}
-LEVELS = (0, 1, 2)
-"""Of spelling: text as it is; with escapes; with escapes, and emphasis and line breaks as HTML besides."""
+ESCAPE_LEVELS = (0, 1, 2)
+"""Escape levels: plain text; escaped text; escaped text with emphasis and line breaks as HTML."""
 _LOOSE = frozenset(("alert", "mark", "hardbreak"))
 
 
 class Markdown(TextDocument):
-    """A Markdown file: paragraphs, headings and cells are segments, each written on one line.
+    """A Markdown file. Its segments are paragraphs, headings and table cells, each written on one line.
 
-    Code, HTML blocks, link targets, footnotes' marks and front matter stay as they are.
+    Code, HTML blocks, link targets, footnote marks and front matter are kept.
     """
 
     kind = "markdown"
@@ -50,24 +51,24 @@ class Markdown(TextDocument):
         levels = {number: self._level(number, target) for number, target in targets.items()}
         wanted = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments]
         edits: list[Edit[str]] = []
-        for least in LEVELS:
+        for least in ESCAPE_LEVELS:
             edits = list(
-                self._spelled(targets, {number: max(least, level) for number, level in levels.items()})
+                self._edits_at(targets, {number: max(least, level) for number, level in levels.items()})
             )
-            # Read alone, each translation is right; beside its neighbours one may begin a table.
+            # Parsed alone, each translation is right; in context it may start a table.
             text = spliced(self._text.text, edits)
             again = Markdown(self.path, Text(self._text.path, text, self._text.encoding))
             if [_plain(segment.source) for segment in again.segments] == wanted:
                 break
         yield from edits
 
-    def _spelled(self, targets: Mapping[int, Markup], levels: Mapping[int, int]) -> Iterator[Edit[str]]:
+    def _edits_at(self, targets: Mapping[int, Markup], levels: Mapping[int, int]) -> Iterator[Edit[str]]:
         for number, target in targets.items():
             block, inline = self._contents[number]
             yield Edit(inline.span, self._parts(block, inline, target, levels[number]))
 
     def _parts(self, block: Block, inline: Inline, target: Markup, level: int) -> list[str | Span]:
-        """Return the pieces of a translation, spelled at one of the ``LEVELS``."""
+        """Return the pieces of a translation at an escape level."""
         spans = inline.tags
         result: list[str | Span] = []
         links: list[int] = []
@@ -79,7 +80,7 @@ class Markdown(TextDocument):
                 before = ""
                 continue
             if level == 2 and before.endswith("`") and piece.raw.startswith("`"):
-                result.append("<!-- -->")  # two codes would be one
+                result.append("<!-- -->")  # adjacent code spans would merge
             before = piece.raw
             if piece.name in ("link", "image") and piece.kind == "open":
                 links.append(len(result))
@@ -88,16 +89,16 @@ class Markdown(TextDocument):
             if level == 2 and piece.name in _HTML:
                 result.append(f"<{'/' * (piece.kind == 'close')}{_HTML[piece.name]}>")
             elif piece.key and label != [piece.key]:
-                result.append(f"][{piece.key}]")  # the label was the name of the address
+                result.append(f"][{piece.key}]")  # a shortcut reference: its label names the target
             else:
                 result.append(spans[piece])
         return result
 
     def _level(self, number: int, target: Markup) -> int:
-        """Return the least of the ``LEVELS`` at which a translation, read alone, is what it was."""
+        """Return the lowest escape level at which a translation, parsed alone, is unchanged."""
         block, inline = self._contents[number]
         wanted = [_shape(piece) for piece in target.pieces]
-        for level in LEVELS:
+        for level in ESCAPE_LEVELS:
             text = "".join(
                 part if isinstance(part, str) else self._text.text[slice(*part)]
                 for part in self._parts(block, inline, target, level)
@@ -112,11 +113,11 @@ class Markdown(TextDocument):
                 == wanted
             ):
                 return level
-        return LEVELS[-1]
+        return ESCAPE_LEVELS[-1]
 
 
 def _outside(markup: Markup) -> Markup:
-    """Return the markup with the spaces at the ends of emphasis moved out, inside which it would be none."""
+    """Move spaces at the ends of emphasis out of it: CommonMark sees no emphasis around them."""
     result: list[Piece] = []
     for piece in markup.pieces:
         if isinstance(piece, str):
@@ -148,6 +149,6 @@ def _plain(markup: Markup) -> str:
 
 
 def _escaped(text: str, first: bool) -> str:
-    """Return a text with a backslash before each character that may be markup, at a block's start too."""
+    """Backslash-escape all characters that may be markup."""
     text = _SPECIAL.sub(r"\\\g<0>", text)
     return _NUMBER.sub(r"\1\\\2", _START.sub(r"\\\g<0>", text)) if first else text

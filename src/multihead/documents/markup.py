@@ -1,4 +1,4 @@
-"""Text with inline markup: plain text and tags, in order."""
+"""Inline markup: text pieces and opaque tags, in order."""
 
 import re
 from bisect import bisect_left
@@ -13,9 +13,9 @@ Kind = Literal["open", "close", "alone"]
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """An inline tag or code, opaque to a translator: carried along, never changed.
+    """An inline tag or code, opaque to a translator.
 
-    Two tags are equal if they have the same ``id`` and ``kind``; a pair shares its id.
+    Tags are equal if ``id`` and ``kind`` are. The two tags of a pair share an id.
     """
 
     id: str
@@ -23,11 +23,11 @@ class Tag:
     name: str = field(default="", compare=False)
     """Its name in the document: ``b``, ``g``, ``w:br``."""
     raw: str = field(default="", compare=False, repr=False)
-    """Its spelling in the document, for display; empty where it is a formatting change of Word's."""
+    """Its source, for display; empty for formatting in Word."""
     text: str = field(default="", compare=False)
-    """The plain text it stands for: a space for a line break."""
+    """Its plain-text equivalent, such as a space for a line break."""
     key: str = field(default="", compare=False, repr=False)
-    """The document's own id for it, the same in source and target; "" where it has none."""
+    """Its id in the document, equal in source and target; "" without one."""
 
     def renamed(self, name: str, kind: Kind) -> "Tag":
         """Return the same tag with another id and kind."""
@@ -43,7 +43,7 @@ Piece = str | Tag
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """Pieces of plain text and tags, in order; neighbouring texts are one piece and none is empty.
+    """Pieces of text and tags, in order. Adjacent texts are merged; none is empty.
 
     >>> text = Markup.of("press ", Tag("1", "open"), "Enter", Tag("1", "close"), Tag("2", "alone"))
     >>> str(text), text.text
@@ -59,7 +59,7 @@ class Markup:
 
     @property
     def text(self) -> str:
-        """Plain text alone; a tag counts as the text it stands for."""
+        """Plain text, with the plain-text equivalents of tags."""
         return "".join(piece if isinstance(piece, str) else piece.text for piece in self.pieces)
 
     @property
@@ -68,7 +68,7 @@ class Markup:
         return tuple(piece for piece in self.pieces if isinstance(piece, Tag))
 
     def strip(self) -> "Markup":
-        """Return it without the white space at its two ends."""
+        """Return it without leading and trailing white space."""
         pieces = list(self.pieces)
         if pieces and isinstance(pieces[0], str):
             pieces[0] = pieces[0].lstrip()
@@ -77,7 +77,7 @@ class Markup:
         return Markup.of(*pieces)
 
     def collapsed(self) -> "Markup":
-        """Return it with white space of any length as one space."""
+        """Return it with runs of white space collapsed to single spaces."""
         return Markup.of(
             *(_SPACE.sub(" ", piece) if isinstance(piece, str) else piece for piece in self.pieces)
         )
@@ -90,7 +90,7 @@ class Markup:
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces, neighbouring texts as one, without empty ones."""
+    """Merge adjacent texts; drop empty ones."""
     texts: list[str] = []
     for piece in pieces:
         if isinstance(piece, str):
@@ -105,9 +105,9 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def faults(source: Markup, translation: Markup) -> list[str]:
-    """Return every reason why a translation's tags cannot replace the source's; none if they can.
+    """Return the faults of a translation's tags; empty if it can be written.
 
-    Each tag of the source must occur once, an opening tag before its closing one, and pairs must nest.
+    Each tag of the source must occur once, and pairs must be nested.
     """
     wanted = dict.fromkeys(source.tags, 0)
     found: list[str] = []
@@ -130,10 +130,10 @@ def faults(source: Markup, translation: Markup) -> list[str]:
 
 
 def repaired(source: Markup, translation: Markup) -> Markup:
-    """Return the translation with exactly the source's tags, nested.
+    """Repair a translation so that it has each of the source's tags once, properly nested.
 
-    Unknown tags and repetitions are dropped. A pair of which a half is lost, or that crosses another,
-    becomes an empty pair where its first half was; tags that are lost altogether are appended.
+    Unknown and duplicate tags are dropped. An incomplete or crossing pair becomes an empty pair at the
+    position of its first tag. Missing tags are appended.
     """
     wanted = dict.fromkeys(source.tags)
     pairs = {tag.id for tag in wanted if tag.kind == "open" and Tag(tag.id, "close") in wanted}
@@ -154,14 +154,14 @@ def repaired(source: Markup, translation: Markup) -> Markup:
 
 
 def _nested(tags: Sequence[Tag]) -> set[str]:
-    """Return the ids of pairs that open, close and cross no pair that was opened before them."""
+    """Return the ids of complete, properly nested pairs."""
     sound: set[str] = set()
     opened: dict[str, None] = {}
     for tag in tags:
         if tag.kind == "open":
             opened[tag.id] = None
         elif tag.id in opened:
-            # Pairs that were opened inside and are still open would cross this one.
+            # Pairs that are still open inside would cross this one.
             while opened.popitem()[0] != tag.id:
                 pass
             sound.add(tag.id)
@@ -169,17 +169,17 @@ def _nested(tags: Sequence[Tag]) -> set[str]:
 
 
 def carried(source: Markup, text: str) -> Markup:
-    """Return a plain translation with the source's tags at proportional places, between words.
+    """Insert the source's tags into a plain translation, at proportional word boundaries.
 
-    A fallback for a translator without alignment: a tag that comes after a third of the source's
-    characters comes after about a third of the translation's. Tags keep their order.
+    A fallback without word alignment: a tag after a third of the source's characters is inserted after about
+    a third of the translation's. The order of tags is kept.
     """
     total = sum(len(piece) for piece in source.pieces if isinstance(piece, str)) or 1
     begins = [0, *(found.start() for found in re.finditer(r"(?<=\s)\S", text)), len(text)]
     ends = [found.end() for found in re.finditer(r"\S+", text)] or [len(text)]
     result: list[Piece] = []
     seen = done = 0
-    filled = False  # text in the source since the last tag: so there is some in the translation
+    filled = False  # source text since the last tag: some text must precede the next one
     for piece in source.pieces:
         if isinstance(piece, str):
             seen += len(piece)

@@ -1,4 +1,4 @@
-"""OpenDocument texts (.odt): paragraphs of the text, of tables, notes, frames, headers and footers."""
+"""OpenDocument texts (.odt): body text, tables, notes, frames, headers and footers."""
 
 import re
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ _LOOSE = frozenset(
         *("tab", "line-break"),
     )
 )
-"""Codes that stay outside of a segment at its ends."""
+"""Codes that are left out of a segment at its ends."""
 _HIDDEN = frozenset(("tracked-changes", "annotation"))
-"""Elements whose paragraphs are no part of the text."""
+"""Elements whose paragraphs are not body text."""
 _PART = re.compile(r"[\t\n\r ]+|[^\t\n\r ]+(?: [^\t\n\r ]+)*")
 
 
@@ -35,43 +35,43 @@ class OdtContent:
 
     @property
     def span(self) -> Span:
-        """The place of the core."""
+        """The core's span."""
         return self.inline.span
 
     def parts(self, translation: Markup) -> list[bytes | Span]:
-        """Return the texts of a translation, and the tags as they are."""
-        return parts(translation.collapsed(), self.inline.tags, self._spelled)
+        """Return the escaped texts of a translation, and the spans of its tags."""
+        return parts(translation.collapsed(), self.inline.tags, self._escaped)
 
-    def _spelled(self, text: str) -> bytes:
+    def _escaped(self, text: str) -> bytes:
         return escaped(text).encode(self.encoding, "xmlcharrefreplace")
 
 
 class OdtParagraph:
-    """A paragraph while its events come in."""
+    """A paragraph that is still being parsed."""
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding
         self._items: list[Item] = []
-        self._whole: tuple[Event, int] | None = None
+        self._opaque: tuple[Event, int] | None = None
 
     @property
-    def takes_whole(self) -> bool:
-        """True inside an element that is taken whole, such as a note."""
-        return self._whole is not None
+    def in_opaque(self) -> bool:
+        """True inside an opaque element, such as a note."""
+        return self._opaque is not None
 
     def start(self, event: Event, depth: int) -> None:
         """Take the start of an element."""
         if event.name in _CONTAINERS and event.space == _TEXT and not event.empty:
             self._tag(event, event.span, "open")
         else:
-            self._whole = event, depth
+            self._opaque = event, depth
 
     def end(self, event: Event, depth: int) -> None:
         """Take the end of an element."""
-        if self._whole is None:
+        if self._opaque is None:
             self._tag(event, event.span, "close")
-        elif self._whole[1] == depth:
-            start, self._whole = self._whole[0], None
+        elif self._opaque[1] == depth:
+            start, self._opaque = self._opaque[0], None
             span = Span(start.span.start, event.span.end)
             if start.name == "s" and start.space == _TEXT:
                 self._items.append(Item(" ", span))
@@ -79,8 +79,8 @@ class OdtParagraph:
                 self._tag(start, span, "alone")
 
     def text(self, event: Event) -> None:
-        """Take a text; white space of any length is a space."""
-        if self._whole:
+        """Take a text; white space is collapsed."""
+        if self._opaque:
             return
         if event.text.encode(self._encoding) != event.raw:
             self._items.append(Item(event.text, event.span))
@@ -92,7 +92,7 @@ class OdtParagraph:
             place = end
 
     def content(self, end: int, place: str) -> OdtContent | None:
-        """Return its content, once it ends; None without text."""
+        """Return its content at its end; None if it has no text."""
         inline = trimmed(
             paired(self._items),
             place,
@@ -108,7 +108,7 @@ class OdtParagraph:
 
 
 class OpenDocument(ArchiveDocument):
-    """An OpenDocument text. Styles, pictures, links, comments and tracked changes stay as they are."""
+    """An OpenDocument text. Styles, images, link targets, comments and tracked changes are kept."""
 
     kind = "odt"
 

@@ -1,4 +1,4 @@
-"""Training pairs from bilingual files: TMX, XLIFF, PO, and two subtitle files of one film."""
+"""Training pairs from bilingual files: TMX, XLIFF, PO."""
 
 import gzip
 import lzma
@@ -9,6 +9,7 @@ from typing import IO, NamedTuple, cast
 
 import zstandard
 
+from multihead import disk
 from multihead.documents import kind_of, open_document
 from multihead.documents.document import best_language, languages_match
 from multihead.documents.inline import trimmed
@@ -24,7 +25,7 @@ _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.Zst
 
 
 class Pair(NamedTuple):
-    """A source and its translation; an inline tag has the same id in both."""
+    """A source and its translation. Corresponding tags have the same id."""
 
     source: Markup
     target: Markup
@@ -33,14 +34,14 @@ class Pair(NamedTuple):
 
 
 def read_pairs(path: Path | str, source: str | None = None, target: str | None = None) -> Iterator[Pair]:
-    """Yield the pairs of a TMX, XLIFF or PO file, one unit at a time whatever its size.
+    """Yield the pairs of a TMX, XLIFF or PO file. TMX and XLIFF are streamed.
 
-    Units without a translation are passed over, and those whose translation is fuzzy or needs review.
+    Units are skipped if they have no translation, or if it is fuzzy or needs review.
 
     Args:
         path: the file; TMX and XLIFF may be compressed (.gz, .xz, .zst).
         source: the source's language code, such as ``de``, which also stands for ``de-AT``; needed for TMX.
-            A file that goes from ``target`` to ``source`` is turned round.
+            A file from ``target`` to ``source`` is reversed.
         target: the target's.
 
     Raises:
@@ -61,8 +62,9 @@ def read_pairs(path: Path | str, source: str | None = None, target: str | None =
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file, decompressed. Raises ``UserError`` where it cannot be read."""
+    """Yield the decompressed bytes of a file. Raises ``UserError`` if it cannot be read."""
     try:
+        disk.regular_size(path)
         with _opened(path) as file:
             while chunk := file.read(1 << 16):
                 yield chunk
@@ -77,7 +79,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a file, compressed if its name says so."""
+    """Open a file, decompressing by its extension."""
     ending = path.suffix.lower()
     if ending == ".gz":
         return cast(IO[bytes], gzip.open(path))
@@ -141,7 +143,7 @@ def _catalogue(path: Path, source: str | None, target: str | None) -> Iterator[P
 
 
 def _turned(path: Path, have: tuple[str | None, str | None], want: tuple[str | None, str | None]) -> bool:
-    """Return True where the file goes the other way. Raises ``UserError`` where it is of other languages."""
+    """Return True if the file has the opposite direction. Raises ``UserError`` for other languages."""
     if _fits(have, want):
         return False
     if _fits(have[::-1], want):

@@ -1,4 +1,4 @@
-"""Plain text: every line that is not blank is a segment."""
+"""Plain text (.txt): one segment a line."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _BREAK = re.compile(r"[^\S\n\r]*[\r\n]\s*")
 
 
 class PlainText(TextDocument):
-    """A text file. Line ends and the white space around lines stay as they are."""
+    """A text file. Line ends, and white space at the ends of lines, are kept."""
 
     kind = "text"
 
@@ -35,5 +35,5 @@ class PlainText(TextDocument):
 
 
 def one_line(text: str) -> str:
-    """Return the text with a space for each line break and the white space around it."""
+    """Replace each line break, and the white space around it, by a space."""
     return _BREAK.sub(" ", text)

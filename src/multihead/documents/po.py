@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from multihead.documents.markup import Markup
-from multihead.documents.po_syntax import COLUMNS, Entry, entries, plural_forms, spelled
+from multihead.documents.po_syntax import COLUMNS, Entry, entries, plural_forms, quoted
 from multihead.documents.reading import Text, decoded
 from multihead.documents.segment import Plural, Segment, State, Translation
 from multihead.documents.splice import Edit, Span
@@ -17,14 +17,14 @@ _PLACEHOLDER = re.compile(r"%[^\s%]|\{")
 
 
 def catalogue_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
-    """Decode a catalogue in the encoding that its header names."""
+    """Decode a catalogue by the charset in its header."""
     named = _CHARSET.search(data[: 1 << 16])
     charset = named[1].decode() if named and named[1] != b"CHARSET" else None
     return decoded(data, path, encoding or charset)
 
 
 class Catalogue(TextDocument):
-    """A PO file: comments, references, order, wrapping and obsolete entries stay as they are."""
+    """A PO file. Comments, references, order and obsolete entries are kept."""
 
     kind = "po"
 
@@ -104,7 +104,7 @@ class Catalogue(TextDocument):
         for index, form in sorted(forms.items()):
             keyword = f"msgstr[{index}] " if entry.plural else "msgstr "
             text = f"{start}{form.target.text}{end}" if form.target else ""
-            value = spelled(text, len(keyword), self._newline, self._wraps)
+            value = quoted(text, len(keyword), self._newline, self._wraps)
             if index in entry.forms:
                 yield Edit(entry.forms[index].span, [value])
             else:
@@ -114,7 +114,7 @@ class Catalogue(TextDocument):
             yield Edit(Span(last, last), added)
 
     def _flag_edits(self, entry: Entry, review: bool, whole: bool) -> Iterator[Edit[str]]:
-        """Add the flag ``fuzzy``, or remove it, with the previous message, once all forms are new."""
+        """Add the ``fuzzy`` flag; or remove it, with ``#|`` comments, once all plural forms are new."""
         fuzzy = "fuzzy" in self._flags(entry)
         if review == fuzzy or (fuzzy and not whole):
             return
@@ -142,13 +142,13 @@ def _is_header(entry: Entry) -> bool:
 
 
 def _takes_singular(plural: Plural, singular: str, many: str) -> bool:
-    """True for a form of 1 whose other numbers, if any, the singular suits too."""
+    """True for the form of 1, unless it serves numbers that the singular does not state."""
     if (
         plural.count == 1
         or (plural.numbers and 1 not in plural.numbers)
         or (not plural.numbers and plural.index)
     ):
         return False
-    # A form for 1, 21 and 31 needs the number that "one file" leaves out.
+    # A form for 1, 21 and 31 needs the number, which "one file" lacks.
     alone = all(number <= 1 for number in plural.numbers)
     return alone or len(_PLACEHOLDER.findall(singular)) >= len(_PLACEHOLDER.findall(many))

@@ -1,4 +1,4 @@
-"""Syntax of PO files: entries with the spans of their parts (GNU gettext manual, "PO Files")."""
+"""Parser of PO files with source offsets (GNU gettext manual, "PO Files")."""
 
 import re
 import unicodedata
@@ -12,42 +12,42 @@ from multihead.documents.splice import Span
 from multihead.errors import UserError
 
 COLUMNS = 79
-"""Widest line that gettext's tools write."""
+"""Line width of the gettext tools."""
 
 _STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*')
 _KEYWORD = re.compile(r"\s*(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,2})\])?(?=[\s\"])")
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_SPELLED = str.maketrans({"\\": "\\\\", '"': '\\"', **{text: f"\\{name}" for name, text in _ESCAPED.items()}})
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', **{text: f"\\{name}" for name, text in _ESCAPED.items()}})
 
 
 @dataclass
 class Value:
-    """A string after a keyword, and the span from its first quote to its last."""
+    """A string after a keyword; the span runs from its first quote to its last."""
 
     span: Span
     parts: list[str] = field(default_factory=list)
-    """The text, a part for each line of the file."""
+    """Its text, line by line."""
 
     @property
     def text(self) -> str:
-        """The whole text."""
+        """Its text."""
         return "".join(self.parts)
 
 
 @dataclass
 class Entry:
-    """A message; ``start`` is where its keywords begin, ``comments`` are the spans of the lines before."""
+    """A message: spans of its comment lines, offset of its first keyword, values."""
 
     comments: list[Span] = field(default_factory=list)
     start: int = 0
     values: dict[str, Value] = field(default_factory=dict)
     """By keyword: ``msgctxt``, ``msgid``, ``msgid_plural``."""
     forms: dict[int, Value] = field(default_factory=dict)
-    """The translation of each plural form; 0 alone for a message without."""
+    """Translations by plural form; 0 alone for a message without plural."""
 
     def text(self, keyword: str) -> str:
-        """Return the string after a keyword, "" without one."""
+        """Return the value of a keyword, "" if absent."""
         return self.values[keyword].text if keyword in self.values else ""
 
     @property
@@ -57,10 +57,10 @@ class Entry:
 
 
 def entries(text: Text) -> Iterator[Entry]:
-    """Yield the entries of a PO file; obsolete ones (``#~``) are left out.
+    """Yield the entries of a PO file, without obsolete ones (``#~``).
 
     Raises:
-        UserError: a line that is none of the format, or an entry without its parts.
+        UserError: a malformed line or entry.
     """
     entry = Entry()
     value: Value | None = None
@@ -101,7 +101,7 @@ def entries(text: Text) -> Iterator[Entry]:
 
 
 def _begun(text: Text, entry: Entry, line: Span, keyword: str, form: str | None) -> Value:
-    """Add a new value to the entry. Raises ``UserError`` where it must not be there."""
+    """Add a value to the entry. Raises ``UserError`` if it is out of order."""
     value = Value(Span(0, 0))
     number = int(form or 0)
     if not entry.values:
@@ -128,7 +128,7 @@ def _fault(text: Text, line: Span, fact: str) -> UserError:
 
 
 def unescaped(raw: str) -> str:
-    """Return what a quoted string says.
+    """Decode the escapes of a quoted string.
 
     >>> unescaped(r'a\\tb \\"c\\" \\x41')
     'a\\tb "c" A'
@@ -143,16 +143,16 @@ def unescaped(raw: str) -> str:
     return _ESCAPE.sub(letter, raw)
 
 
-def spelled(text: str, before: int, newline: str, wrap: bool) -> str:
-    """Return a text in quotes: on one line, or behind ``""`` a line of the file for each of the text.
+def quoted(text: str, before: int, newline: str, wrap: bool) -> str:
+    """Quote a text: on one line, or ``""`` and then one line for each line of text.
 
     Args:
         text: any text.
-        before: columns of the line that are taken by the keyword.
-        newline: what ends a line of the file.
-        wrap: whether lines are ended after ``COLUMNS``.
+        before: width of the keyword.
+        newline: line end of the file.
+        wrap: whether to wrap lines at ``COLUMNS``.
     """
-    lines = [line.translate(_SPELLED) for line in re.findall(r"[^\n]*\n|[^\n]+", text)]
+    lines = [line.translate(_ESCAPES) for line in re.findall(r"[^\n]*\n|[^\n]+", text)]
     if len(lines) < 2 and (not wrap or before + 2 + _width("".join(lines)) <= COLUMNS):
         return f'"{"".join(lines)}"'
     if wrap:
@@ -165,7 +165,7 @@ def _width(text: str) -> int:
 
 
 def _wrapped(line: str) -> Iterator[str]:
-    """Yield the parts of a spelled line, each ending with a space, that fit into a line of the file."""
+    """Wrap an escaped line after spaces."""
     part, used = "", 0
     for word in re.findall(r"[^ ]* +|[^ ]+", line):
         columns = _width(word)
@@ -177,7 +177,7 @@ def _wrapped(line: str) -> Iterator[str]:
 
 
 def plural_forms(header: str) -> list[Plural] | None:
-    """Return the plural forms that a header declares, None where it declares none that can be computed."""
+    """Return the plural forms that a header declares, None if it declares none."""
     found = re.search(r"Plural-Forms:\s*nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;\n]+)", header)
     if not found or not 1 <= (count := int(found[1])) <= 20:
         return None

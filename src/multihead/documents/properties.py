@@ -1,4 +1,4 @@
-"""Java properties (.properties), as ``java.util.Properties`` reads them."""
+"""Java properties (.properties), as read by ``java.util.Properties``."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from multihead.documents.markup import Markup
 from multihead.documents.reading import Text, decoded
 from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span
-from multihead.documents.text_document import TextDocument, without_space
+from multihead.documents.text_document import TextDocument, stripped_span
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _KEY = re.compile(r"(?:\\(?:\r\n|.)|[^\\:= \t\f\r\n])*", re.DOTALL)
@@ -18,11 +18,11 @@ _SEPARATOR = re.compile(
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(?:\r\n|\r|\n)[ \t\f]*|(.)|\Z)", re.DOTALL)
 _UNIT = re.compile(r"\\u[0-9a-fA-F]{4}|\\(?:\r\n|\r|\n)[ \t\f]*|\\.|.", re.DOTALL)
 _NAMES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_SPELLED = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"})
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"})
 
 
 def properties_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
-    """Decode a file: UTF-8 if it is, and else ISO-8859-1, as Java did before version 9."""
+    """Decode a file as UTF-8 or else ISO-8859-1, the encoding before Java 9."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -31,10 +31,9 @@ def properties_text(data: bytes, path: Path, encoding: str | None = None) -> Tex
 
 
 class Properties(TextDocument):
-    """A properties file: every value is a segment, by its key; a comment above it is its note.
+    """A properties file. Its segments are values; the comment above is a segment's note.
 
-    Keys, comments and untranslated values stay, with their escapes. In a file of ASCII alone, or in
-    ISO-8859-1, other letters of a translation are written as ``\\uXXXX``, which every version of Java reads.
+    Non-ASCII characters of a translation are escaped as ``\\uXXXX`` in an ASCII or ISO-8859-1 file.
     """
 
     kind = "properties"
@@ -62,16 +61,16 @@ class Properties(TextDocument):
 
     def _add_value(self, key: str, span: Span, note: str) -> None:
         source = unescaped(self._text.text[slice(*span)]).strip()
-        self._spans.append(without_space(self._text.text, span, _UNIT, unescaped))
+        self._spans.append(stripped_span(self._text.text, span, _UNIT, unescaped))
         place = self._text.place(span.start)
         self._add(Segment(len(self.segments), Markup.of(source), place, key=key, note=note))
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         for number, translation in translations.items():
-            yield Edit(self._spans[number], [self._spelled(translation.target.text)])
+            yield Edit(self._spans[number], [self._escaped(translation.target.text)])
 
-    def _spelled(self, text: str) -> str:
-        spelled = text.translate(_SPELLED)
+    def _escaped(self, text: str) -> str:
+        spelled = text.translate(_ESCAPES)
         if not self._escapes:
             return spelled
         units = spelled.encode("utf-16-be", "surrogatepass")
@@ -80,7 +79,7 @@ class Properties(TextDocument):
 
 
 def _logical_lines(text: str) -> Iterator[Span]:
-    """Yield the lines without their ends; one that ends with an odd number of backslashes goes on."""
+    """Yield logical lines: an odd number of backslashes at the end continues a line."""
     start = place = 0
     while place < len(text):
         found = _LINE.match(text, place)
@@ -96,7 +95,7 @@ def _logical_lines(text: str) -> Iterator[Span]:
 
 
 def unescaped(raw: str) -> str:
-    r"""Return what a key or value says.
+    r"""Decode the escapes of a key or value.
 
     >>> unescaped(r"a\tb \u00e4 \z")
     'a\tb ä z'
@@ -109,5 +108,5 @@ def unescaped(raw: str) -> str:
         return _NAMES.get(other, other) if other else ""
 
     text = _ESCAPE.sub(letter, raw)
-    # two escapes may be the halves of one letter
+    # two escapes may be a surrogate pair
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

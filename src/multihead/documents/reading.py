@@ -1,4 +1,4 @@
-"""Text of an untrusted file: bounded, decoded without loss, every fault named with its line."""
+"""Reading of untrusted text files: size-bounded, decoded losslessly, errors with line numbers."""
 
 import codecs
 import os
@@ -12,11 +12,11 @@ from multihead import disk
 from multihead.documents.splice import Span
 from multihead.errors import UserError
 
-MOST_BYTES = 64 << 20
-"""Bytes of a document that is read whole, or of a part of an archive: 64 MiB."""
+MAX_BYTES = 64 << 20
+"""Size limit of a document, or of an XML part of an archive: 64 MiB."""
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-"""Byte-order marks; each stays in the text as U+FEFF, so that it is written back."""
+"""Byte-order marks. They are kept in the text as U+FEFF."""
 
 _OTHER_KINDS = {
     b"%PDF-": "A PDF has no place for a translation: translate the document that it was made from.",
@@ -25,17 +25,17 @@ _OTHER_KINDS = {
     b"PK\x03\x04": "An archive: if it is a .docx or .odt, give it that name; else unpack it.",
     b"\x1f\x8b": "A compressed file: unpack it.",
 }
-"""First bytes of files that are often given for a text, and what to do with them."""
+"""Magic numbers of other formats, and the remedy."""
 
 
-def read_bytes(path: Path, largest: int = MOST_BYTES) -> bytes:
-    """Return what a file holds.
+def read_bytes(path: Path, largest: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a regular file.
 
     Raises:
-        UserError: it is missing, no ordinary file, unreadable, empty or larger than ``largest`` bytes.
+        UserError: it is missing, not regular, unreadable, empty or larger than ``largest`` bytes.
     """
     try:
-        size = disk.ordinary_size(path)
+        size = disk.regular_size(path)
         if size > largest:
             fact = f"{size:,} bytes, more than the {largest:,} that are read of a document"
             raise UserError(fact, place=str(path), remedy="Split it.")
@@ -53,7 +53,7 @@ def read_bytes(path: Path, largest: int = MOST_BYTES) -> bytes:
 
 @dataclass(frozen=True)
 class Text:
-    """A decoded file, with what is needed to encode it again and to name the place of a fault."""
+    """A decoded file: path, text and encoding."""
 
     path: str
     text: str
@@ -69,18 +69,18 @@ class Text:
         return starts
 
     def line(self, offset: int) -> int:
-        """Return the number, from 1, of the line with this character."""
+        """Return the line number of an offset, from 1."""
         return bisect_right(self._line_starts, offset)
 
     def place(self, offset: int) -> str:
-        """Return ``file:line`` of a character."""
+        """Return ``file:line`` of an offset."""
         return f"{self.path}:{self.line(offset)}"
 
     def encoded(self, text: str, errors: str = "strict") -> bytes:
-        """Return the bytes of a text in the file's encoding.
+        """Encode a text in the file's encoding.
 
         Raises:
-            UserError: it has a character that the encoding has not.
+            UserError: a character that the encoding cannot represent.
         """
         try:
             return text.encode(self.encoding, errors)
@@ -94,10 +94,10 @@ class Text:
 
 
 def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
-    """Decode a file by its byte-order mark, or else by this encoding (UTF-8 by default).
+    """Decode a file by its byte-order mark or else this encoding, UTF-8 by default.
 
     Raises:
-        UserError: bytes that are invalid in it or would not be written back the same; a NUL character.
+        UserError: invalid bytes, an encoding that does not round-trip, a NUL character.
     """
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
     name = marked or encoding or "utf-8"
@@ -123,13 +123,13 @@ def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
 
 
 def not_text(data: bytes, path: Path | str) -> UserError | None:
-    """Return the error for a file of another kind, by its first bytes; None if they say nothing."""
+    """Return the error for a file with the magic number of another format."""
     remedy = next((remedy for magic, remedy in _OTHER_KINDS.items() if data.startswith(magic)), None)
     return UserError("a document of another kind", place=str(path), remedy=remedy) if remedy else None
 
 
 def undecodable(data: bytes, offset: int, encoding: str, place: str) -> UserError:
-    """Return the error for a byte that is invalid in an encoding."""
+    """Return the error for an invalid byte."""
     line = data.count(b"\n", 0, offset) + 1
     column = offset - data.rfind(b"\n", 0, offset)
     fact = f"not {encoding.upper()} (byte 0x{data[offset]:02X} at column {column})"
@@ -137,7 +137,7 @@ def undecodable(data: bytes, offset: int, encoding: str, place: str) -> UserErro
 
 
 def lines_of(text: str, start: int = 0) -> Iterator[Span]:
-    """Yield the spans of a text's lines, their ends (LF, or CR LF) left out."""
+    """Yield the spans of lines without their ends (LF or CR LF)."""
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end

@@ -1,4 +1,4 @@
-"""Replacement of parts of a document, everything else left byte for byte as it is."""
+"""Replacement of spans of a document; the rest is copied byte for byte."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -6,16 +6,16 @@ from typing import AnyStr, Generic, NamedTuple
 
 
 class Span(NamedTuple):
-    """A part of the original, from ``start`` up to ``end``."""
+    """A half-open interval of offsets, ``[start, end)``."""
 
     start: int
     end: int
 
 
 class Edit(NamedTuple, Generic[AnyStr]):
-    """A span, and the parts that replace it: new text, or spans of the original.
+    """Replacement of a span by new text and spans of the original.
 
-    An edit inside another edit takes effect where one of the outer edit's parts contains it.
+    A nested edit applies where a part of the outer edit contains it.
     """
 
     span: Span
@@ -23,8 +23,8 @@ class Edit(NamedTuple, Generic[AnyStr]):
 
 
 def spliced(original: AnyStr, edits: Iterable[Edit[AnyStr]]) -> AnyStr:
-    """Return the original with the edits made. Edits are nested or disjoint, never partly overlapping."""
-    # Insertions come before the edit that begins at their place, an outer edit before those inside it.
+    """Apply edits, which are disjoint or nested."""
+    # Insertions precede edits at the same offset, outer edits nested ones.
     ordered = sorted(
         edits, key=lambda edit: (edit.span.start, edit.span.start < edit.span.end, -edit.span.end)
     )
@@ -32,7 +32,7 @@ def spliced(original: AnyStr, edits: Iterable[Edit[AnyStr]]) -> AnyStr:
     result: list[AnyStr] = []
 
     def copy(span: Span, first: int) -> None:
-        """Append a span of the original, with the edits in it from the one numbered ``first``."""
+        """Append a span of the original with the edits in it, from index ``first``."""
         place = span.start
         at = max(first, bisect_left(starts, span.start))
         while at < len(ordered) and starts[at] < span.end:

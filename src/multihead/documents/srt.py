@@ -13,11 +13,11 @@ _TIME = r"(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.,](\d{1,9}))?"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?!\S)")
 _TAG = re.compile(r"<(/?)(i|b|u|s|font)(\s[^<>\n]*)?>|\{\\[^{}\n]*\}", re.IGNORECASE)
 _LOOKALIKES = str.maketrans("<>{}", "‹›()")
-"""The format has no escape: what looks like a tag in a translation is spelled with these."""
+"""Replacements of tag delimiters in translations: the format has no escapes."""
 
 
 class SubRip(Subtitles):
-    """An .srt file: tags are ``<i>``, ``<b>``, ``<u>``, ``<s>``, ``<font>`` and ``{\\an8}``."""
+    """An .srt file, with the tags ``<i>``, ``<b>``, ``<u>``, ``<s>``, ``<font>`` and ``{\\an8}``."""
 
     kind = "srt"
 
@@ -39,7 +39,7 @@ class SubRip(Subtitles):
                     fact, place=self._text.place(span.start), remedy="Is it an .srt file? Mend the line."
                 )
             else:
-                last = last._replace(lines=block)  # text behind a blank line belongs to the cue before it
+                last = last._replace(lines=block)  # text after a blank line belongs to the previous cue
             if last.lines:
                 yield last
 

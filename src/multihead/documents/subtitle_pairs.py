@@ -1,24 +1,24 @@
-"""Training pairs from two subtitle files of one film, aligned by their times."""
+"""Training pairs from two subtitle files of one film, aligned by time."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from multihead.documents import open_document
-from multihead.documents.line_wrapping import joint
+from multihead.documents.line_wrapping import separator
 from multihead.documents.markup import Markup
 from multihead.documents.parallel import Pair
 from multihead.documents.segment import Segment
 from multihead.errors import UserError
 
-MOST_CUES = 3
-"""A pair is made of at most so many subtitles a side."""
+MAX_CUES = 3
+"""Limit of subtitles per side of a pair."""
 
-MOST_AT_ONCE = 20
-"""Subtitles that overlap one another."""
+MAX_OVERLAPPING = 20
+"""Limit of simultaneous subtitles."""
 
-LEAST_SHARE = 0.5
-"""Of the shorter file's subtitles must meet one of the other's; else the films or their cuts differ."""
+MIN_SHARE = 0.5
+"""Fraction of the shorter file's subtitles that must be aligned."""
 
 
 class _Cue(NamedTuple):
@@ -29,10 +29,10 @@ class _Cue(NamedTuple):
 
 
 def subtitle_pairs(source: Path | str, target: Path | str) -> Iterator[Pair]:
-    """Yield pairs of subtitles that are shown at the same time, without their tags.
+    """Yield pairs of subtitles that are shown at the same time, as plain text.
 
-    Two subtitles meet if the time they share is at least half of the shorter one; those that are connected
-    by meeting one another form a pair.
+    Two subtitles are aligned if they overlap for at least half of the shorter one's duration. Connected
+    components of aligned subtitles form pairs.
 
     Raises:
         UserError: a file is missing or malformed; the times of the two do not agree.
@@ -41,19 +41,19 @@ def subtitle_pairs(source: Path | str, target: Path | str) -> Iterator[Pair]:
     groups = list(_groups(left, right))
     met = sum(len(rights if len(left) > len(right) else lefts) for lefts, rights in groups)
     shorter = min(len(left), len(right))
-    if met < LEAST_SHARE * shorter:
+    if met < MIN_SHARE * shorter:
         fact = f"only {met} of {shorter} subtitles are shown at the time of one in {target}"
         raise UserError(
             fact, place=str(source), remedy="Are they of the same film and cut, and none shifted?"
         )
     for lefts, rights in groups:
-        if len(lefts) <= MOST_CUES and len(rights) <= MOST_CUES:
+        if len(lefts) <= MAX_CUES and len(rights) <= MAX_CUES:
             texts = (_text([left[i] for i in sorted(lefts)]), _text([right[j] for j in sorted(rights)]))
             yield Pair(Markup.of(texts[0]), Markup.of(texts[1]), left[min(lefts)].place)
 
 
 def _cues(path: Path | str) -> list[_Cue]:
-    """Return the subtitles by their time; speakers of one dialogue are one subtitle again."""
+    """Return the subtitles in order of time; the lines of a dialogue are merged."""
     document = open_document(path)
     times: dict[tuple[float, float], list[Segment]] = {}
     for segment in document.segments:
@@ -68,7 +68,7 @@ def _cues(path: Path | str) -> list[_Cue]:
 
 
 def _groups(left: Sequence[_Cue], right: Sequence[_Cue]) -> Iterator[tuple[set[int], set[int]]]:
-    """Yield the sets of subtitles that are connected by meeting."""
+    """Yield connected components of aligned subtitles."""
     lefts: set[int] = set()
     rights: set[int] = set()
     for i, j in _meetings(left, right):
@@ -86,7 +86,7 @@ def _meetings(left: Sequence[_Cue], right: Sequence[_Cue]) -> Iterator[tuple[int
     for i, cue in enumerate(left):
         while first < len(right) and right[first].end <= cue.start:
             first += 1
-        for j in range(first, min(first + MOST_AT_ONCE, len(right))):
+        for j in range(first, min(first + MAX_OVERLAPPING, len(right))):
             other = right[j]
             if other.start >= cue.end:
                 break
@@ -98,5 +98,5 @@ def _meetings(left: Sequence[_Cue], right: Sequence[_Cue]) -> Iterator[tuple[int
 def _text(cues: Sequence[_Cue]) -> str:
     text = ""
     for cue in cues:
-        text += (joint(text, cue.text) if text else "") + cue.text
+        text += (separator(text, cue.text) if text else "") + cue.text
     return text

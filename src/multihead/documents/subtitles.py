@@ -1,4 +1,4 @@
-"""Subtitles of any format: cues with times, whose lines are joined for translation and wrapped again."""
+"""Subtitle documents: cues whose lines are joined for translation and wrapped again."""
 
 import re
 from abc import abstractmethod
@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multihead.documents.inline import Inline, Item, paired, trimmed
-from multihead.documents.line_wrapping import DASHES, joint, width, wrapped
+from multihead.documents.line_wrapping import DASHES, separator, width, wrapped
 from multihead.documents.markup import Tag
 from multihead.documents.reading import Text, lines_of
 from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span
 from multihead.documents.text_document import TextDocument
 
-SHORTEST_LIMIT = 37
-"""Columns that a line may have in any case: a teletext line, the shortest of the usual limits."""
+MIN_COLUMNS = 37
+"""Minimum line width limit: that of teletext, the shortest in use."""
 
 _DASH = re.compile(rf"\s*[{DASHES}]\s*(?=\S)")
-"""Begins the line of a speaker in a dialogue."""
+"""Dash at the start of a speaker's line in a dialogue."""
 
 
 class Cue(NamedTuple):
-    """A subtitle: seconds from the beginning, and the spans of its lines of text, without their ends."""
+    """A subtitle: times in seconds, id, spans of its lines without their ends."""
 
     start: float
     end: float
@@ -31,13 +31,13 @@ class Cue(NamedTuple):
 
 
 class Subtitles(TextDocument):
-    """A subtitle file. Numbers, times, settings, styles and notes stay as they are."""
+    """A subtitle file. Numbers, times, settings, styles and notes are kept."""
 
     def __init__(self, path: Path, text: Text) -> None:
         super().__init__(path, text)
         self._contents: list[Inline] = []
         lines: list[tuple[Cue, list[Span]]] = []
-        widest = SHORTEST_LIMIT
+        widest = MIN_COLUMNS
         for cue in self._cues():
             for group in self._turns(cue.lines):
                 lines.append((cue, group))
@@ -48,22 +48,22 @@ class Subtitles(TextDocument):
 
     @abstractmethod
     def _cues(self) -> Iterator[Cue]:
-        """Yield the cues in the file's order, those without text left out."""
+        """Yield the cues with text, in file order."""
 
     @abstractmethod
     def _items(self, span: Span) -> Iterator[Item]:
-        """Yield the texts and tags of a line, not yet paired."""
+        """Yield the unpaired items of a line."""
 
     @abstractmethod
     def _escaped(self, text: str) -> str:
-        """Return a part of a translation as the format spells it; one character at a time has to do."""
+        """Escape a single character of a translation."""
 
     def _speaker(self, tag: Tag) -> str:
         """Return the speaker that a tag names, "" if none."""
         return ""
 
     def _turns(self, lines: Sequence[Span]) -> Iterator[list[Span]]:
-        """Yield the lines of each speaker of a dialogue: they begin with a dash or a speaker's tag."""
+        """Group lines by speaker: a dash or a speaker tag starts a new group."""
         text = self._text.text
         turn: list[Span] = []
         for line in lines:
@@ -87,7 +87,7 @@ class Subtitles(TextDocument):
             found = list(self._items(line))
             shown = "".join(item.piece for item in found if isinstance(item.piece, str)).strip()
             if items:
-                items.append(Item(joint(last, shown), Span(items[-1].span.end, line.start)))
+                items.append(Item(separator(last, shown), Span(items[-1].span.end, line.start)))
             items += found
             last = shown or last
         place = self._text.place(lines[0].start)
@@ -122,12 +122,12 @@ class Subtitles(TextDocument):
             yield Edit(inline.span, [wrapped(pieces, self.limit, newline, self._escaped)])
 
     def _safe(self, text: str) -> str:
-        """Return a text that cannot be taken for markup, where the format has no escape for it."""
+        """Replace markup in a translation, for formats without escapes."""
         return text
 
 
 def blocks_of(text: str, start: int = 0) -> Iterator[list[Span]]:
-    """Yield the lines of every block that blank lines separate."""
+    """Yield blocks of lines separated by blank lines."""
     block: list[Span] = []
     for line in lines_of(text, start):
         if text[line.start : line.end].strip():
@@ -140,7 +140,7 @@ def blocks_of(text: str, start: int = 0) -> Iterator[list[Span]]:
 
 
 def seconds(hours: str | None, minutes: str, rest: str, fraction: str | None) -> float:
-    """Return a time in seconds. ``fraction`` is what comes behind the point, in decimals.
+    """Return a time in seconds. ``fraction`` holds the decimals.
 
     >>> seconds("1", "02", "03", "5")
     3723.5

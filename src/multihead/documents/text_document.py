@@ -1,4 +1,4 @@
-"""A document that is text: segments are spans of characters, writing replaces them."""
+"""Base class of text documents: segments are spans of characters."""
 
 import re
 from abc import abstractmethod
@@ -12,10 +12,10 @@ from multihead.documents.splice import Edit, Span, spliced
 
 
 class TextDocument(Document):
-    """A document of which every segment is a span of its text."""
+    """A document with segments that are spans of its text."""
 
     unencodable = "strict"
-    """How characters that the encoding lacks are written: an error handler of ``str.encode``."""
+    """Error handler of ``str.encode`` for characters that the encoding cannot represent."""
 
     def __init__(self, path: Path, text: Text) -> None:
         super().__init__(path)
@@ -23,25 +23,25 @@ class TextDocument(Document):
 
     @abstractmethod
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
-        """Yield the replacements that put the translations in place."""
+        """Yield the edits of these translations."""
 
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
         text = spliced(self._text.text, self._edits(translations))
         return self._text.encoded(text, self.unencodable)
 
 
-def without_space(text: str, span: Span, unit: re.Pattern[str], spoken: Callable[[str], str]) -> Span:
-    """Return the place of a spelled text without the white space at its ends, spelled however it may be.
+def stripped_span(text: str, span: Span, unit: re.Pattern[str], decode: Callable[[str], str]) -> Span:
+    """Return the span of an escaped text without leading and trailing white space, escaped or not.
 
     Args:
         text: the file.
         span: the whole text.
         unit: a letter, or an escape.
-        spoken: the letter that an escape stands for.
+        decode: the letter that an escape stands for.
     """
     first = last = span.end
     for found in unit.finditer(text, span.start, span.end):
-        if spoken(found[0]).strip():
+        if decode(found[0]).strip():
             first = min(first, found.start())
             last = found.end()
     return Span(first, last)

@@ -15,7 +15,7 @@ from multihead.errors import UserError
 
 
 class Tmx(XmlDocument):
-    """A TMX file: the variants of the target language are replaced or added; all else stays as it is."""
+    """A TMX file. Variants of the target language are replaced or added."""
 
     kind = "tmx"
 
@@ -82,7 +82,7 @@ class Tmx(XmlDocument):
                 yield Edit(target.content, content)
 
     def _added(self, source: Element, content: list[bytes | Span]) -> Iterator[Edit[bytes]]:
-        """Add a variant behind the source's, with its prefix, indentation and attribute for the language."""
+        """Add a variant after the source's, with its prefix, indentation and language attribute."""
         if not self.target_language:
             remedy = "Say which language the translations are in."
             raise UserError("no target language", place=str(self.path), remedy=remedy)

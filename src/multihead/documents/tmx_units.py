@@ -1,4 +1,4 @@
-"""Translation units of TMX 1.4 (and older) as they come in a file, one at a time."""
+"""Streaming parser of TMX 1.4 and older."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ TMX = Vocabulary(containers=("hi",), opening={"bpt": ("i",)}, closing={"ept": ("
 
 @dataclass
 class TranslationUnit:
-    """A ``<tu>``, its variants by their language's code, and the language that the file calls the source."""
+    """A ``<tu>``: variants by language code, and the source language of the file."""
 
     element: Element
     variants: Mapping[str, Element]
@@ -30,10 +30,10 @@ class TranslationUnit:
 
 
 def tmx_units(events: Iterable[Event], path: str) -> Iterator[TranslationUnit]:
-    """Yield the units of a TMX file; see :func:`xml_events` for errors.
+    """Yield the units of a TMX file. Errors: see also :func:`xml_events`.
 
     Raises:
-        UserError: it is no TMX file; a variant without a language.
+        UserError: not a TMX file; a variant without a language.
     """
     stream = iter(events)
     depth = 0
@@ -58,7 +58,7 @@ def tmx_units(events: Iterable[Event], path: str) -> Iterator[TranslationUnit]:
 
 
 def _variants(unit: Element, path: str) -> dict[str, Element]:
-    """Return the variants that have a segment; the first of each language."""
+    """Return the first variant with a segment of each language."""
     found: dict[str, Element] = {}
     for child in unit.children():
         if child.name != "tuv" or child.child("seg") is None:

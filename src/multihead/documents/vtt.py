@@ -16,7 +16,7 @@ _PART = re.compile(r"<(/?)([^\s.<>&/]*)([^<>]*)>|&[#\w]+;|[^<&]+|[<&]")
 
 
 class WebVtt(Subtitles):
-    """A .vtt file: header, NOTE, STYLE and REGION blocks, ids, times and settings stay as they are."""
+    """A .vtt file. Header, NOTE, STYLE and REGION blocks, ids, times and settings are kept."""
 
     kind = "vtt"
 
@@ -35,7 +35,7 @@ class WebVtt(Subtitles):
                     continue
             found = None if line is None else _TIMES.match(text, block[line].start, block[line].end)
             if line is None or found is None or len(block) == line + 1:
-                continue  # a note, a style, or times that players too pass over
+                continue  # a note, a style, or invalid times, which players ignore
             times = seconds(*found.group(1, 2, 3, 4)), seconds(*found.group(5, 6, 7, 8))
             yield Cue(*times, text[slice(*block[0])].strip() if line else "", block[line + 1 :])
 

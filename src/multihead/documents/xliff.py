@@ -1,4 +1,4 @@
-"""Bilingual files of localisation: XLIFF 1.2 and 2.0, of https://docs.oasis-open.org/xliff/."""
+"""XLIFF 1.2 and 2.0 (https://docs.oasis-open.org/xliff/)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from multihead.documents.xml_events import FORBIDDEN, Event, xml_events
 from multihead.errors import UserError
 
 REVIEW = "multihead:needs-review"
-"""Sub-state in XLIFF 2, which has no such state; its specification asks for a prefix of our own."""
+"""Sub-state for XLIFF 2, which has no such state; custom values need a prefix."""
 
 
 class Xliff(XmlDocument):
-    """An XLIFF file: targets are replaced or added, with their state; all else stays as it is."""
+    """An XLIFF file. Targets are replaced or added, with their state."""
 
     kind = "xliff"
 
@@ -33,13 +33,13 @@ class Xliff(XmlDocument):
             for part in unit.parts:
                 self._add_part(unit, part)
 
-    def _spelled(self, text: str) -> bytes:
+    def _escaped(self, text: str) -> bytes:
         if self._version == 1:
-            return super()._spelled(text)
+            return super()._escaped(text)
         pieces = FORBIDDEN.split(text)
         codes = [f'<{self._prefix}cp hex="{ord(found):04X}"/>' for found in FORBIDDEN.findall(text)]
         return b"".join(
-            super(Xliff, self)._spelled(piece) + self._bytes(code)
+            super(Xliff, self)._escaped(piece) + self._bytes(code)
             for piece, code in zip(pieces, [*codes, ""], strict=True)
         )
 
@@ -76,7 +76,7 @@ class Xliff(XmlDocument):
             yield from self._language_edit(languages)
 
     def _language_edit(self, languages: Languages) -> Iterator[Edit[bytes]]:
-        """Name the target language where the file does not."""
+        """Declare the target language if the file does not."""
         if languages.target:
             return
         if self.target_language:
@@ -108,7 +108,7 @@ class Xliff(XmlDocument):
     def _target_edits(
         self, part: Part, source: Event, end: int, content: Parts, state: Mapping[str, str | None]
     ) -> Iterator[Edit[bytes]]:
-        """Fill the target of a part, or add one behind ``end``, in the source's prefix and indentation."""
+        """Fill the target of a part, or add one at ``end`` with the source's prefix and indentation."""
         target = part.target
         if target is None:
             tag = f"{prefix_of(self._text(source.span))}target"
@@ -129,7 +129,7 @@ class Xliff(XmlDocument):
         yield Edit(target.content, content)
 
     def _segmented(self, unit: Unit, changed: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
-        """Fill the marks of a segmented unit of XLIFF 1.2; without all marks, make a new target."""
+        """Fill the ``<mrk>`` of a segmented unit of XLIFF 1.2, or build a new target if one is missing."""
         wanted = [part for part in unit.parts if part.source.start.span.start in changed]
         review = any(changed[part.source.start.span.start].review for part in wanted)
         state = _first(Translation(wanted[0].inline.markup, review))
@@ -158,7 +158,7 @@ class Xliff(XmlDocument):
         yield from self._disapproved(unit, review)
 
     def _disapproved(self, unit: Unit, review: bool) -> Iterator[Edit[bytes]]:
-        """Take back the approval of a unit whose new target needs review."""
+        """Revoke the approval of a unit whose new target needs review."""
         start = unit.element.start
         if review and start.attributes.get("approved") == "yes":
             yield Edit(start.span, [self._with_attributes(start.span, {"approved": "no"})])
@@ -170,7 +170,7 @@ def _first(translation: Translation) -> dict[str, str | None]:
 
 
 def _around(unit: Unit, part: Part) -> Event:
-    """Return the start of the ``<segment>`` that a part of XLIFF 2 is in."""
+    """Return the start tag of the ``<segment>`` around a part of XLIFF 2."""
     return next(
         child.start for child in unit.element.children() if child.first < part.source.first < child.last
     )

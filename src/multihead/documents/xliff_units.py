@@ -1,4 +1,4 @@
-"""Units of XLIFF 1.2 and 2.0 as they come in a file, one at a time."""
+"""Streaming parser of XLIFF 1.2 and 2.0."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ XLIFF_2 = Vocabulary(
 
 @dataclass
 class Languages:
-    """The element that names the languages of what follows: ``<file>`` (1.2) or ``<xliff>`` (2.0)."""
+    """Languages of the following units, declared by ``<file>`` (1.2) or ``<xliff>`` (2.0)."""
 
     start: Event
     version: int
@@ -39,7 +39,7 @@ class Languages:
 
 
 class Part(NamedTuple):
-    """A source and its target: a segment of a unit."""
+    """A segment of a unit: source and target."""
 
     source: Element
     target: Element | None
@@ -65,7 +65,7 @@ class Unit:
 
 
 def xliff_units(events: Iterable[Event], path: str, encoding: str = "utf-8") -> Iterator[Unit]:
-    """Yield the units that may be translated; see :func:`xml_events` for errors.
+    """Yield the translatable units. Errors: see also :func:`xml_events`.
 
     Args:
         events: the file's.
@@ -73,7 +73,7 @@ def xliff_units(events: Iterable[Event], path: str, encoding: str = "utf-8") -> 
         encoding: its encoding, in which the lengths of texts are counted.
 
     Raises:
-        UserError: it is no XLIFF file of version 1 or 2.
+        UserError: not an XLIFF file of version 1 or 2.
     """
     stream = iter(events)
     languages: Languages | None = None
@@ -146,7 +146,7 @@ def _read_first(unit: Unit) -> None:
 
 
 def _segments(element: Element) -> Iterator[Element]:
-    """Yield the ``<mrk mtype="seg">`` anywhere in an element, those in another one left out."""
+    """Yield the outermost ``<mrk mtype="seg">`` in an element."""
     begun = depth = 0
     for place in range(element.first + 1, element.last):
         event = element.events[place]

@@ -1,4 +1,4 @@
-"""Bilingual XML documents: sources with their targets, which are replaced or added."""
+"""Base class of bilingual XML documents (XLIFF, TMX)."""
 
 import re
 from abc import abstractmethod
@@ -15,7 +15,7 @@ Parts = list[bytes | Span]
 
 
 class XmlDocument(Document):
-    """A document that is one XML file."""
+    """A document with segments in one XML file."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         super().__init__(path)
@@ -24,32 +24,32 @@ class XmlDocument(Document):
 
     @abstractmethod
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
-        """Yield the replacements that put the translations in place."""
+        """Yield the edits of these translations."""
 
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
         return spliced(self._data, self._edits(translations))
 
     def _bytes(self, text: str) -> bytes:
-        """Return markup in the file's encoding; characters that it lacks become references."""
+        """Encode markup, with references for characters that the encoding cannot represent."""
         return text.encode(self._encoding, "xmlcharrefreplace")
 
-    def _spelled(self, text: str) -> bytes:
-        """Return a text as the file spells it."""
+    def _escaped(self, text: str) -> bytes:
+        """Escape and encode a text."""
         return self._bytes(escaped(text))
 
     def _size(self, text: str) -> int:
         return len(self._bytes(text))
 
     def _content(self, source: Inline, translation: Translation) -> Parts:
-        """Return the content of a target: a translation between what surrounds the source's core."""
-        core = parts(translation.target, source.tags, self._spelled)
+        """Return the content of a target: the translation with the source's lead and trail."""
+        core = parts(translation.target, source.tags, self._escaped)
         return [*(item.span for item in source.lead), *core, *(item.span for item in source.trail)]
 
     def _text(self, span: Span) -> str:
         return self._data[span.start : span.end].decode(self._encoding, "replace")
 
     def _indentation(self, start: int) -> bytes:
-        """Return the white space before a tag: a line break and what follows it."""
+        """Return the white space before a tag."""
         unit = len("\n".encode(self._encoding))
         begun = start
         while (
@@ -59,12 +59,12 @@ class XmlDocument(Document):
         return self._data[begun:start]
 
     def _with_attributes(self, span: Span, changes: Mapping[str, str | None]) -> bytes:
-        """Return a start tag with these attributes set, or removed where the value is None."""
+        """Return a start tag with attributes set, or removed (None)."""
         return self._bytes(with_attributes(self._text(span), changes))
 
 
 def with_attributes(tag: str, changes: Mapping[str, str | None]) -> str:
-    """Return a start tag with these attributes set, or removed where the value is None; the rest stays.
+    """Return a start tag with attributes set, or removed (None).
 
     >>> with_attributes("<target state='new' />", {"state": "final", "x": "1"})
     "<target state='final' x='1' />"
@@ -88,11 +88,11 @@ _ATTRIBUTE = re.compile(r"""(\s+)([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
 def opened(tag: str) -> str:
-    """Return the start tag that is spelled with an end, ``<x/>``, without it."""
+    """Turn an empty-element tag ``<x/>`` into a start tag."""
     return re.sub(r"\s*/>\Z", ">", tag)
 
 
 def prefix_of(tag: str) -> str:
-    """Return the namespace prefix of a tag with its colon, "" if none."""
+    """Return the namespace prefix of a tag with the colon, "" if none."""
     found = re.match(r"<([^\s:<>/]+:)", tag)
     return found[1] if found else ""

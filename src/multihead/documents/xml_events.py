@@ -1,7 +1,7 @@
-"""XML parsed into events with the bytes of each: what is not translated is copied, never spelled anew.
+"""XML parser events with source offsets and bytes, so that untranslated content is copied verbatim.
 
-Expat parses, because it says where in the file every event begins; trees of other libraries lose attribute
-quotes, CDATA sections and character references. No entity is ever expanded but XML's own five.
+Expat reports the byte offset of every event; tree parsers lose attribute quotes, CDATA sections and character
+references. Only the five predefined entities are expanded.
 """
 
 import codecs
@@ -13,28 +13,28 @@ from xml.parsers import expat
 from multihead.documents.splice import Span
 from multihead.errors import UserError
 
-LONGEST_MARKUP = 8 << 20
-"""Bytes of one tag, comment or the like: 8 MiB."""
+MAX_MARKUP_BYTES = 8 << 20
+"""Size limit of a tag or comment: 8 MiB."""
 
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold, not even as a reference."""
+"""Characters that XML 1.0 excludes, also as references."""
 
 _CHUNK = 1 << 16
 _NONE: dict[str, str] = {}
-"""The attributes of events without; never changed."""
+"""Shared empty attributes."""
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
 class Event(NamedTuple):
-    """A tag, a text or something else (comment, declaration) between them."""
+    """A start tag, end tag, text, or other markup (comment, declaration)."""
 
     kind: Literal["start", "end", "text", "other"]
     name: str
-    """The element's name without its prefix."""
+    """Local name of the element."""
     space: str
-    """The element's namespace, "" if none."""
+    """Namespace of the element, "" if none."""
     attributes: dict[str, str]
-    """By their names without prefix: ``xml:lang`` is ``lang``."""
+    """By local name: ``xml:lang`` is ``lang``."""
     text: str
     span: Span
     raw: bytes
@@ -42,19 +42,19 @@ class Event(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """True for the start of an element without content that is spelled as one tag, ``<x/>``."""
+        """True for the start of an empty-element tag, ``<x/>``."""
         return self.kind == "start" and self.raw.rstrip(b"\0")[:-1].rstrip(b"\0").endswith(b"/")
 
 
 def xml_events(chunks: Iterable[bytes], path: str) -> Iterator[Event]:
-    """Yield the events of an XML file. Together their bytes are the file's.
+    """Yield the events of an XML file. Their ``raw`` bytes concatenate to the file.
 
     Args:
-        chunks: the file, in parts of any size.
+        chunks: the bytes of the file.
         path: its name, for errors.
 
     Raises:
-        UserError: malformed XML, an entity that is declared or unknown, an encoding that cannot be read.
+        UserError: malformed XML, a declared or unknown entity, an unsupported encoding.
     """
     reader = _Reader(path)
     for chunk in chunks:
@@ -64,7 +64,7 @@ def xml_events(chunks: Iterable[bytes], path: str) -> Iterator[Event]:
 
 
 class _Reader:
-    """Feeds expat, and gives an event once the next one has shown where it ends."""
+    """Feeds expat; an event is complete when the next one starts."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -73,9 +73,11 @@ class _Reader:
         ] = []
         self.buffer = b""
         self.first = 0
-        """The place of the buffer's first byte in the file."""
+        """File offset of the buffer."""
         parser = expat.ParserCreate(namespace_separator="}")
-        parser.specified_attributes = True  # a declared default could be a megabyte, a million times
+        parser.specified_attributes = (
+            True  # a declared default of a megabyte could be repeated a million times
+        )
         parser.buffer_text = False
         parser.StartElementHandler = lambda name, attributes: self._begin("start", name, attributes)
         parser.EndElementHandler = lambda name: self._begin("end", name)
@@ -110,7 +112,7 @@ class _Reader:
         return f"{self.path}:{self.parser.CurrentLineNumber}"
 
     def fed(self, chunk: bytes) -> Iterator[Event]:
-        """Parse the next bytes, or the end of the file if none, and yield the events that are complete."""
+        """Parse a chunk (empty: end of file) and yield complete events."""
         self.buffer += chunk
         try:
             self.parser.Parse(chunk, not chunk)
@@ -130,8 +132,8 @@ class _Reader:
         kept = self.begun[-1:] if chunk else []
         start = kept[0][4] if kept else self.first
         self.buffer, self.first, self.begun = self.buffer[start - self.first :], start, kept
-        if len(self.buffer) > LONGEST_MARKUP:
-            fact = f"more than {LONGEST_MARKUP >> 20} MiB without a text or tag"
+        if len(self.buffer) > MAX_MARKUP_BYTES:
+            fact = f"more than {MAX_MARKUP_BYTES >> 20} MiB without a text or tag"
             raise UserError(fact, place=self._place(), remedy="Is this a document?")
 
     def _malformed(self, error: Exception) -> UserError:
@@ -161,7 +163,7 @@ class _Reader:
 
 
 def xml_encoding(data: bytes) -> str:
-    """Return the encoding that a byte-order mark or the XML declaration names, UTF-8 without."""
+    """Return the encoding by byte-order mark or XML declaration, UTF-8 by default."""
     for mark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if data.startswith(mark):
             return name
@@ -170,5 +172,5 @@ def xml_encoding(data: bytes) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text as XML spells it; what XML cannot hold at all becomes U+FFFD."""
+    """Escape a text for XML; excluded characters become U+FFFD."""
     return re.sub("[&<>\r]", lambda found: _ESCAPES[found[0]], FORBIDDEN.sub("\ufffd", text))

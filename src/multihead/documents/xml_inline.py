@@ -11,27 +11,27 @@ from multihead.documents.splice import Span
 from multihead.documents.xml_events import Event
 from multihead.errors import UserError
 
-MOST_EVENTS = 200_000
-MOST_BYTES = 16 << 20
-"""Of one unit of translation; a larger one is no text for a translator."""
+MAX_EVENTS = 200_000
+MAX_BYTES = 16 << 20
+"""Limits of a translation unit."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The inline elements of a format: ``containers`` hold text, all others are codes with their content."""
+    """Inline elements of a format: ``containers`` hold text; all others are opaque codes."""
 
     containers: Collection[str]
     opening: Mapping[str, Sequence[str]]
-    """Codes that begin a pair, and the attributes that name it, the first that is there."""
+    """Codes that open a pair, and the attributes with its id, in order of preference."""
     closing: Mapping[str, Sequence[str]]
     ids: Sequence[str]
-    """Attributes by which a target's tag is the source's."""
+    """Attributes that identify a tag in source and target, in order of preference."""
     protected: Collection[tuple[str, str]] = ()
-    """Attributes and values of a container that is not to be translated."""
+    """Attribute values that exclude a container from translation."""
 
 
 class Element(NamedTuple):
-    """An element among the events of a unit: ``events[first]`` is its start, ``events[last]`` its end."""
+    """An element of a unit: ``events[first]`` is its start tag, ``events[last]`` its end tag."""
 
     events: Sequence[Event]
     first: int
@@ -54,21 +54,21 @@ class Element(NamedTuple):
 
     @property
     def content(self) -> Span:
-        """The place of what is in it; empty behind an empty tag."""
+        """Span of its content."""
         return Span(self.start.span.end, self.events[self.last].span.start)
 
     @property
     def end(self) -> int:
-        """The place behind it."""
+        """Offset after its end tag."""
         return self.events[self.last].span.end
 
     @property
     def text(self) -> str:
-        """All its text."""
+        """Its text content."""
         return "".join(event.text for event in self.events[self.first : self.last])
 
     def children(self) -> "Iterator[Element]":
-        """Yield the elements directly inside."""
+        """Yield its child elements."""
         depth, begun = 0, 0
         for place in range(self.first + 1, self.last):
             kind = self.events[place].kind
@@ -81,15 +81,15 @@ class Element(NamedTuple):
                     yield Element(self.events, begun, place)
 
     def child(self, name: str) -> "Element | None":
-        """Return the first element of this name directly inside."""
+        """Return its first child with this name."""
         return next((child for child in self.children() if child.name == name), None)
 
 
 def collected(start: Event, events: Iterator[Event], path: str) -> Element:
-    """Take an element's events from the stream, up to its end.
+    """Collect the events of an element from the stream.
 
     Raises:
-        UserError: there are too many.
+        UserError: too many events, or too large.
     """
     found = [start]
     depth = 1
@@ -98,14 +98,14 @@ def collected(start: Event, events: Iterator[Event], path: str) -> Element:
         depth += (event.kind == "start") - (event.kind == "end")
         if depth == 0:
             break
-        if len(found) > MOST_EVENTS or event.span.end - start.span.start > MOST_BYTES:
-            fact = f"<{start.name}> with more than {MOST_EVENTS:,} tags or {MOST_BYTES >> 20} MiB"
+        if len(found) > MAX_EVENTS or event.span.end - start.span.start > MAX_BYTES:
+            fact = f"<{start.name}> with more than {MAX_EVENTS:,} tags or {MAX_BYTES >> 20} MiB"
             raise UserError(fact, place=f"{path}:{start.line}", remedy="Split it.")
     return Element(found, 0, len(found) - 1)
 
 
 def items_of(element: Element, vocabulary: Vocabulary) -> list[Item]:
-    """Return the paired texts and tags of an element's content."""
+    """Return the paired items of an element's content."""
     items: list[Item] = []
     depth = 0
     code: list[Event] = []
@@ -166,11 +166,11 @@ def _character(code: str) -> str:
 
 
 def target_markup(target: Iterable[Item], source: Inline) -> Markup | None:
-    """Return a target's content with the ids of the source's tags, None if it is blank.
+    """Return a target's content, with tag ids matched to the source's; None if it is blank.
 
     Args:
         target: its items.
-        source: the source; tags around its core are left out of the target too.
+        source: the source; tags in its lead and trail are dropped.
     """
     known: dict[tuple[str, str], list[str]] = defaultdict(list)
     outer = [item.piece for item in (*source.lead, *source.trail) if isinstance(item.piece, Tag)]
