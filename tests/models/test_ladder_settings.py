@@ -104,7 +104,7 @@ def test_only_positions_limit_the_length() -> None:
     assert model_of("conv", max_positions=11).limit == 11
     assert getattr(model_of("seq2seq"), "limit", None) is None
     batch = pairs([[5] * 11], [[6]])
-    with pytest.raises(ValueError, match="position 12 is beyond the 11 that were learned"):
+    with pytest.raises(ValueError, match="position 12 is beyond the 11 learned positions"):
         model_of("conv", max_positions=11)(batch.source, batch.target_in)
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from multihead.batch import PairBatch
 from multihead.models._stepwise import Stepwise
 from multihead.models._vocabularies import Vocabularies
-from multihead.nn.scheduled_sampling import right_token_chance, sampled_unroll
+from multihead.nn.scheduled_sampling import sampled_unroll, true_token_probability
 
 
 class RecurrentSettings(Vocabularies):
@@ -32,7 +32,7 @@ class Recurrent(Stepwise):
     def hidden_in_training(self, batch: PairBatch, step: int) -> Tensor:
         """Teacher forcing, or scheduled sampling, (B, T - 1, d); validation is always teacher-forced."""
         s = self.settings
-        chance = right_token_chance(step, s.teacher_forcing, s.teacher_forcing_steps)
+        chance = true_token_probability(step, s.teacher_forcing, s.teacher_forcing_steps)
         if not self.training or chance == 1:
             return self.hidden(batch.source, batch.target_in)
         state = self.encode(batch.source)

@@ -118,7 +118,7 @@ class ConvS2S(Stepwise):
 
     def _within_limit(self, length: int) -> int:
         if length > self.limit:
-            raise ValueError(f"position {length} is beyond the {self.limit} that were learned")
+            raise ValueError(f"position {length} is beyond the {self.limit} learned positions")
         return length
 
 

@@ -122,7 +122,7 @@ class GPT(nn.Module):
         allowed = (
             masks.causal(length, ids_BT.device)
             if length <= self.context
-            else masks.looking_back(length, self.context - 1, ids_BT.device)
+            else masks.causal_window(length, self.context - 1, ids_BT.device)
         )
         x_BTd = self.dropout(self.positions(self.embedding(ids_BT)))
         hidden_BTd: Tensor = self.stack(x_BTd, allowed)
@@ -148,12 +148,12 @@ class GPT(nn.Module):
 
     def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Append one token to every row; logits of the next, (R, V) (``search.Stepper``)."""
-        state = state.recent()
+        state = state.trimmed()
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.embedding.logits(hidden_R1d[:, 0]), state
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
-        shift_R, allowed = state.before(ids_RQ)
+        shift_R, allowed = state.shift_and_mask(ids_RQ)
         x_RQd = self.positions(self.embedding(ids_RQ), state.length, shift_R)
         return self.stack.step(x_RQd, state.caches, allowed)
 

@@ -42,7 +42,7 @@ from multihead.nn.positions import NoPositions
 from multihead.nn.residual import ResidualKind
 from multihead.nn.rotary import RotaryPositions
 from multihead.nn.score_functions import AdditiveScore, DotScore
-from multihead.nn.teacher_forcing import agreeing_loss, next_token_loss, target_log_probabilities
+from multihead.nn.teacher_forcing import next_token_loss, r_drop_loss, target_log_probabilities
 
 RESIDUALS: dict[str, ResidualKind] = {
     "post": PostNorm,
@@ -240,7 +240,7 @@ class Transformer(nn.Module):
 
         if s.r_drop and self.training:
             both_BT2d = torch.stack([hidden(), hidden()], dim=2)
-            return agreeing_loss(both_BT2d, weight, batch, s.label_smoothing, s.r_drop, bias)
+            return r_drop_loss(both_BT2d, weight, batch, s.label_smoothing, s.r_drop, bias)
         return next_token_loss(hidden(), weight, batch, s.label_smoothing, bias)
 
     def score(self, batch: PairBatch) -> Tensor:
@@ -281,7 +281,7 @@ class Transformer(nn.Module):
         return self.output.logits(hidden_R1d[:, 0], self.output_bias), state
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
-        shift_R, allowed = state.before(ids_RQ)
+        shift_R, allowed = state.shift_and_mask(ids_RQ)
         x_RQd = self.target_positions(self.target_embedding(ids_RQ), state.length, shift_R)
         return self.decoder.step(x_RQd, state.caches, allowed, state.source_allowed)
 

@@ -19,7 +19,7 @@ from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions, resized
 from multihead.nn.soft_labels import soft_label_loss
-from multihead.nn.stochastic_depth import StochasticPreNorm, deepen
+from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
 TASK = "pictures"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
@@ -104,7 +104,7 @@ class VisionTransformer(nn.Module):
             residual=StochasticPreNorm,
             dropout=s.dropout,
         )
-        deepen(self.encoder, s.stochastic_depth)
+        set_drop_probabilities(self.encoder, s.stochastic_depth)
         initialise(self, s.initialisation)
         if s.stem == "linear":
             self.patches: nn.Module = LinearPatches(s.patch_size, s.channels, s.d_model)
