@@ -1,10 +1,10 @@
-"""Models: a paper is one file, or one folder when it has stages; its name here is its name in a recipe.
+"""Models: one file per paper, or a folder if it has stages. The file's name is the model's kind in a recipe.
 
-A model's module offers ``Settings`` (what can be set, a ``multihead.settings.Settings``) and ``Model``
-(an ``nn.Module`` made from them); and ``TASK``, what it is trained for (``multihead.settings.tasks``), where
-that is not translation. A model from outside the package is the same module: an entry point of the group
-``multihead.models``, or a Python file that the user names (``multihead.plugins``); its ``TASK`` may be the
-path of a Python file too, seen from its own folder. Nothing is imported until it is asked for.
+A model's module defines ``Settings`` (a ``multihead.settings.Settings``) and ``Model``, an ``nn.Module`` made
+from them; unless it translates, also ``TASK``, its task (``multihead.settings.tasks``). A model from outside
+the package is the same module: an entry point of the group ``multihead.models``, or a Python file that the
+user names (``multihead.plugins``); its ``TASK`` may be the path of a Python file, relative to its folder.
+Modules are imported on first use.
 """
 
 import difflib
