@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.resolve_recipe import chosen
+from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder
 from multihead.workflows.train import train as train_recipe
 
@@ -51,7 +51,7 @@ def train(
     given = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
     files = {side: _names(paths) for side, paths in given.items()}
     run_folder, init_folder = (None if name is None else Path(name) for name in (run, init))
-    made = chosen(
+    made = resolve_recipe(
         None if recipe is None else str(recipe), files, settings or {}, run=run_folder, init=init_folder
     )
     folder = run_folder or default_folder(made)
@@ -60,7 +60,7 @@ def train(
     )
     with ProgressDisplay(console) as display:
         outcome = train_recipe(made, folder, display, init=init_folder)
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call resumes")
     return folder
 

@@ -22,7 +22,7 @@ from multihead.settings import tasks
 from multihead.training import Outcome
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.progress_display import ProgressDisplay, format_duration, format_metrics
-from multihead.workflows.resolve_recipe import chosen
+from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder, train
 
 
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         "valid_target": options.valid_tgt,
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
-    recipe = chosen(options.recipe, files, given, run=run, init=init)
+    recipe = resolve_recipe(options.recipe, files, given, run=run, init=init)
     console = _console.output()
     with ProgressDisplay(console) as display:
         if options.dry_run:
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     # A file that the command does not name was named by --model.file.
     named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         return INTERRUPTED
     if command := tasks.use(recipe.task):
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
@@ -93,7 +93,7 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         command: the command line after ``multihead``.
     """
     progress = outcome.progress
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         resume = f"{_console.program()} {command}"
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
     reason = f" ({progress.stopped})" if progress.stopped else ""
@@ -101,5 +101,5 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
     spent = format_duration(progress.seconds)
     return (
         f"{nothing}finished after {progress.step:,} steps{reason}, {spent} of training\n"
-        f"{outcome.chosen} weights: {format_metrics(outcome.metrics or {})}"
+        f"{outcome.weights} weights: {format_metrics(outcome.metrics or {})}"
     )
