@@ -219,7 +219,7 @@ def test_of_two_files_of_one_name_the_recorded_one_is_taken(place: Path) -> None
     (place / "mine.py").write_text(f"{CODE}\n# changed\n")
     forget()
     plugins.name_file(place / "elsewhere" / "mine.py")
-    with pytest.raises(UserError, match="none of the files of this name is that one"):
+    with pytest.raises(UserError, match="none of the files of this name has this content"):
         multihead.load(place / "run", model_file=place / "mine.py")
 
 
