@@ -43,6 +43,7 @@ class _Data(_Part):
     files: list[_File] = []
     cleaning: _Cleaning | None = None
     labels: list[str] = []
+    directions: list[tuple[str, str]] = []
 
 
 class _Environment(_Part):
