@@ -30,6 +30,10 @@ from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
+_OWN = ("prefixes", "progress", "first_number", "to", "source", "tags", "zero_shot")
+"""Arguments of ``Translator.translate`` that are no keys of [search]."""
+
+
 class LoadedTranslator(Offering, Translator):
     """A translator that can also show what it attends to."""
 
@@ -44,13 +48,14 @@ class LoadedTranslator(Offering, Translator):
         Args:
             lines: a sentence each.
             settings: how to search; None: as the run's recipe says.
-            given: keys of [search] that shall be other than that (``beam_size=2``), and ``prefixes``,
-                ``progress`` and ``first_number`` as in :meth:`Translator.translate`.
+            given: keys of [search] that shall be other than that (``beam_size=2``); and of a model of several
+                directions ``to``, ``source``, ``tags`` and ``zero_shot``, and ``prefixes``, ``progress`` and
+                ``first_number``, as in :meth:`Translator.translate`.
 
         Raises:
             UserError: an unknown key, or a value out of range; settings that contradict each other.
         """
-        own = {key: given.pop(key) for key in ("prefixes", "progress", "first_number") if key in given}
+        own = {key: given.pop(key) for key in _OWN if key in given}
         return super().translate(lines, _changed(settings or self.settings, given), **own)
 
     def inspect(self, text: str, target: str | None = None, *, full: bool = False) -> Page:

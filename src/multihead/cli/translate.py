@@ -4,6 +4,7 @@ Standard input to standard output by default, one line for each line, in order.
 
     echo "Guten Tag." | multihead translate runs/de-en
     multihead translate runs/de-en -i test.de -o test.en --beam-size 8
+    multihead translate runs/many --to fr < text.de
 
 Several runs of one vocabulary are an ensemble. An empty line stays empty; one
 that is longer than the model can read becomes empty, and a message names it.
@@ -19,7 +20,7 @@ from typing import Annotated
 import tyro
 
 from multihead import hardware
-from multihead.cli import _console, _options
+from multihead.cli import _console, _directions, _options
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
@@ -42,6 +43,14 @@ class Options:
     """Text to translate, a sentence a line, plain or compressed. [standard input]"""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Where the translations go; the file appears when it is complete. [standard output]"""
+    to: _directions.To = None
+    """Target language, of a model of several directions."""
+    of: _directions.From = None
+    """Source language; checks that the direction was trained."""
+    tags: _directions.Tags = ()
+    """Domains of the text ("legal"), of a model trained with them."""
+    zero_shot: _directions.ZeroShot = False
+    """Allow a direction that was never trained."""
     prefix: _options.Text = None
     """What every translation has to begin with (whole words)."""
     prefixes: _options.File = None
@@ -72,6 +81,9 @@ def main(arguments: Sequence[str]) -> int:
     search = search_settings(options.runs[0], given)
     hardware.keep_memory()
     translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
+    translator = _directions.directed(
+        translator, options.to, options.of, options.tags, zero_shot=options.zero_shot
+    )
     write(_blocks(translator, search, options), options.output)
     return 0
 
