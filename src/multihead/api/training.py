@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.resolve_corpora import chosen_of_corpora, named_corpora, several
 from multihead.workflows.resolve_recipe import chosen
 from multihead.workflows.train import default_folder
 from multihead.workflows.train import train as train_recipe
@@ -21,6 +22,8 @@ def train(
     target: Files = (),
     valid_source: Files = (),
     valid_target: Files = (),
+    corpora: str | Path | None = None,
+    corpus: Mapping[str, Files] | None = None,
     run: str | Path | None = None,
     init: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
@@ -36,6 +39,8 @@ def train(
         target: training file(s) of the target side.
         valid_source: validation file(s); none: a part of the training data is held out.
         valid_target: their target side.
+        corpora: a corpora.toml: several corpora, languages and directions in one model.
+        corpus: the same without a file: ``{"de-en": ["train.de", "train.en"]}``.
         run: run folder; None: ``runs/<recipe>-<hash>``.
         init: begin with the weights and the vocabulary of this run (fine-tuning).
         settings: dotted keys of a recipe that shall be other than there (``{"training.steps": 2000}``).
@@ -51,7 +56,10 @@ def train(
     files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
     named = {side: _names(given) for side, given in files.items()}
     begun, first = (None if name is None else Path(name) for name in (run, init))
-    made = chosen(None if recipe is None else str(recipe), named, settings or {}, run=begun, init=first)
+    listed = [f"{languages}={','.join(_names(files))}" for languages, files in (corpus or {}).items()]
+    given = {**(settings or {}), **named_corpora(None if corpora is None else str(corpora), listed)}
+    choose = chosen_of_corpora if several(given) else chosen
+    made = choose(None if recipe is None else str(recipe), named, given, run=begun, init=first)
     folder = begun or default_folder(made)
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True

@@ -2,6 +2,7 @@
 
     multihead train multi30k-de-en --data.dir data/multi30k
     multihead train --src train.de --tgt train.en
+    multihead train --corpora corpora.toml
 
 The same command on the same run folder goes on where it was cut off.
 """
@@ -18,9 +19,11 @@ from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.cli._ending import ending
 from multihead.recipe import SECTION_NAMES
+from multihead.run import Run
 from multihead.settings import tasks
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.resolve_corpora import chosen_of_corpora, named_corpora, several
 from multihead.workflows.resolve_recipe import chosen
 from multihead.workflows.train import default_folder, train
 
@@ -35,6 +38,13 @@ class Options:
     """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""
     tgt: _options.Files = ()
     """Training file(s), target side, line by line with the source."""
+    corpora: _options.File = None
+    """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
+    corpus: Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(metavar="LANGUAGES=SOURCE,TARGET [...]", help_behavior_hint=""),
+    ] = ()
+    """The same without a file: de-en=train.de,train.en fr-en=train.fr,train.en."""
     valid_src: _options.Files = ()
     """Validation file(s), source side. Without them a part of the training data is held out."""
     valid_tgt: _options.Files = ()
@@ -57,7 +67,9 @@ def main(arguments: Sequence[str]) -> int:
         "valid_target": options.valid_tgt,
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
-    recipe = chosen(options.recipe, files, given, run=run, init=init)
+    settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
+    choose = chosen_of_corpora if several(settings) else chosen
+    recipe = choose(options.recipe, files, settings, run=run, init=init)
     console = _console.output()
     with ProgressDisplay(console) as watcher:
         if options.dry_run:
@@ -73,7 +85,9 @@ def main(arguments: Sequence[str]) -> int:
     if outcome.how == "interrupted":
         return INTERRUPTED
     command = tasks.use(recipe.task).format(run=shlex.quote(str(folder)))
-    console.print(f"to use it: {_console.program()} {command}")
+    several_targets = {to for _, to in Run.open(folder).directions}
+    languages = f" --to {'|'.join(sorted(several_targets))}" if len(several_targets) > 1 else ""
+    console.print(f"to use it: {_console.program()} {command}{languages}")
     if init and recipe.task == "translation" and recipe.data.tests:
         console.print("\nthe old test sets, before and after:\n")
         return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])

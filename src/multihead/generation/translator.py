@@ -128,11 +128,6 @@ class Translator:
             fact = "this model was not trained with language tags; it translates in one direction"
             raise UserError(fact, place="--to", remedy="Leave the languages and tags out.")
         asked = self.directions.ask(to, source, tags, zero_shot=zero_shot)
-        if asked.zero_shot:
-            fact = (
-                f"zero-shot: the model was never trained to translate from {asked.source} to {asked.target}"
-            )
-            warnings.warn(fact, stacklevel=2)
         directed = copy.copy(self)
         directed.asked = asked
         base = self.target_tokenizer  # one vocabulary for both sides, and never tagged
