@@ -58,18 +58,23 @@ class LoadedTranslator(Offering, Translator):
         own = {key: given.pop(key) for key in _OWN if key in given}
         return super().translate(lines, _changed(settings or self.settings, given), **own)
 
-    def inspect(self, text: str, target: str | None = None, *, full: bool = False) -> Page:
+    def inspect(
+        self, text: str, target: str | None = None, *, full: bool = False, to: str | None = None
+    ) -> Page:
         """Return a page of the model's attention to a sentence; a notebook shows it in place.
 
         Args:
             text: what to translate.
             target: a translation to look at first, in place of the model's own.
             full: embed everything, however large.
+            to: target language, of a model of several directions.
 
         Raises:
-            UserError: an ensemble; no words; more of them than the model can take.
+            UserError: an ensemble; no words; more of them than the model can take; see ``toward``.
         """
-        return make_page(explore(self, text, target, full=full))
+        undirected = self.directions is not None and self.asked is None
+        directed = self.toward(to) if undirected or to is not None else self
+        return make_page(explore(directed, text, target, full=full))
 
 
 class LoadedWriter(Offering, TextGenerator):

@@ -12,7 +12,7 @@ from multihead.run import Run
 from multihead.workflows import evaluate as measuring
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
-from multihead.workflows.evaluate import Evaluation
+from multihead.workflows.evaluate import Evaluation, Way
 
 
 def evaluate(
@@ -21,6 +21,9 @@ def evaluate(
     target: str | Path | None = None,
     device: str = "auto",
     precision: Precision = "auto",
+    to: str | None = None,
+    source_language: str | None = None,
+    zero_shot: bool = False,
     **search: object,
 ) -> dict[str, Evaluation]:
     """Translate test sets and score the outputs; several runs are measured together, as an ensemble.
@@ -31,6 +34,9 @@ def evaluate(
         target: its target side; None: ``source`` holds both.
         device: where to compute.
         precision: of matrix products, as in ``multihead evaluate --precision``.
+        to: of a model of several directions: target language of the files or test sets.
+        source_language: likewise.
+        zero_shot: allow a direction that was never trained.
         search: keys of [search] that shall be other than in the first run's recipe.
 
     Returns:
@@ -43,7 +49,9 @@ def evaluate(
     run = Run.open(runs[0])
     changes = {f"search.{key}": value for key, value in search.items()}
     recipe = recipes.load(run.folder / "recipe.toml", changes)
-    sets = measuring.requested_test_sets(recipe.data, source, target)
+    named = to is not None or source_language is not None
+    way = Way(source_language, to, zero_shot=zero_shot) if named else None
+    sets = measuring.requested_test_sets(recipe.data, source, target, way=way)
     return {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
 
 

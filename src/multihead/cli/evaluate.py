@@ -4,6 +4,7 @@
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
     multihead evaluate runs/de-en runs/de-en-large
     multihead evaluate runs/one runs/two --ensemble
+    multihead evaluate runs/many --to fr
 
 Without files the test sets of the run's recipe. Of two runs it is told whether
 they differ by more than chance (paired bootstrap), or with --ensemble what they
@@ -19,8 +20,9 @@ from rich.console import Console
 
 from multihead import hardware
 from multihead import recipe as recipes
-from multihead.cli import _console, _options
+from multihead.cli import _console, _directions, _options
 from multihead.cli._counting import counted
+from multihead.cli._direction_table import show_directions
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -30,6 +32,7 @@ from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (
     Evaluation,
     TestSet,
+    Way,
     compare,
     evaluate,
     perturbed,
@@ -49,6 +52,14 @@ class Options:
     """Source side of the test set; or a TSV / JSONL file with both sides."""
     tgt: _options.File = None
     """Target side of the test set."""
+    to: _directions.To = None
+    """Target language: of the files, or of the test sets to be measured. [all directions]"""
+    of: _directions.From = None
+    """Source language, likewise."""
+    tags: _directions.Tags = ()
+    """Domains of the files."""
+    zero_shot: _directions.ZeroShot = False
+    """Allow a direction that was never trained."""
     json: _options.Flag = False
     """Print JSON."""
     tokenise: _options.Text = None
@@ -71,7 +82,10 @@ def main(arguments: Sequence[str]) -> int:
         run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
         lowercase |= recipe.data.lowercase
-        sets = sets or _with_worse(options, requested_test_sets(recipe.data, options.src, options.tgt))
+        way = _way(options)
+        sets = sets or _with_worse(
+            options, requested_test_sets(recipe.data, options.src, options.tgt, way=way)
+        )
         cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
         hardware.keep_memory()
         translator = Translator.load(*folders, device=options.device, precision=options.precision)
@@ -111,6 +125,13 @@ def _systems(options: Options) -> dict[str, Sequence[str]]:
     return {folder: [folder] for folder in options.runs}
 
 
+def _way(options: Options) -> Way | None:
+    """Return the direction that is asked for, None if none is."""
+    if options.to is None and options.of is None and not options.tags:
+        return None
+    return Way(options.of, options.to, options.tags, options.zero_shot)
+
+
 def _with_worse(options: Options, sets: list[TestSet]) -> list[TestSet]:
     """Return the test sets, each followed by itself made worse, if that is asked for."""
     if options.perturb == "none":
@@ -147,6 +168,9 @@ def _json(
 
 def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
     for run, evaluations in found.items():
+        if len(evaluations) > 1 and all(evaluation.test_set.way for evaluation in evaluations):
+            show_directions(run, evaluations, console)
+            continue
         for evaluation in evaluations:
             show(run, evaluation, console)
         _show_losses(run, evaluations, console)

@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 import tyro
 
 from multihead.attention_maps import Choice
-from multihead.cli import _console, _options
+from multihead.cli import _console, _directions, _options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
 from multihead.inspect.page import Asked
@@ -62,6 +62,8 @@ class Options:
     """Merge pieces to words."""
     specials: _options.Flag = False
     """Show special symbols too."""
+    to: _directions.To = None
+    """Target language, of a translator of several directions."""
     device: _options.Device = "auto"
 
 
@@ -76,7 +78,9 @@ def main(arguments: Sequence[str]) -> int:
     pictures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
     asked = Asked(options.run, choice, options.words, options.specials, options.full)
-    seen = tasks.inspect(options.run, InspectionRequest(options.what, options.target, options.device, asked))
+    seen = tasks.inspect(
+        options.run, InspectionRequest(options.what, options.target, options.device, asked, options.to)
+    )
     if page:
         seen.page().save(page)
     if options.json:

@@ -13,6 +13,7 @@ says otherwise.
 
 import contextlib
 import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,12 +24,13 @@ from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
-from multihead.generation import Translator
+from multihead.generation import Translation, Translator
 from multihead.inspect.page import Asked
 from multihead.run import Run
 from multihead.serve.app import application
-from multihead.serve.batching import Batcher
+from multihead.serve.batching import Batcher, Translate
 from multihead.serve.service import Direction, Service
+from multihead.settings import SearchSettings
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
 
@@ -65,7 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     with contextlib.ExitStack() as closing:
         listening = closing.enter_context(_listening(options.host, options.port))
         hardware.keep_memory()
-        service = Service([closing.enter_context(_direction(run, options, given)) for run in options.runs])
+        opened = [closing.enter_context(_directions(run, options, given)) for run in options.runs]
+        service = Service([direction for directions in opened for direction in directions])
         for one in service.directions:
             console.print(f"{one.source} to {one.target}: {one.name}")
         host, port = listening.getsockname()[:2]
@@ -96,17 +99,32 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def _direction(folder: str, options: Options, given: Mapping[str, str]) -> Iterator[Direction]:
+def _directions(folder: str, options: Options, given: Mapping[str, str]) -> Iterator[list[Direction]]:
     run = Run.open(folder).fit_for("translation")
     settings = search_settings(folder, given)
     translator = Translator.load(folder, device=options.device, precision=options.precision)
-    # Once before anybody waits for it: what is laid out anew for search is laid out then.
-    translator.translate(["a"], settings)
     data = run.recipe.data
-    with Batcher(translator.translate) as waiting:
-        yield Direction(
-            folder, data.source_language or "source", data.target_language or "target", waiting, settings
-        )
+    ways = {(data.source_language or "source", data.target_language or "target"): translator}
+    if translator.directions is not None:
+        ways = {pair: translator.toward(pair[1], pair[0]) for pair in translator.directions.trained}
+    # Once before anybody waits for it: what is laid out anew for search is laid out then.
+    next(iter(ways.values())).translate(["a"], settings)
+    with contextlib.ExitStack() as closing:
+        free = threading.Lock()
+        yield [
+            Direction(folder, *pair, closing.enter_context(Batcher(_alone(free, one.translate))), settings)
+            for pair, one in ways.items()
+        ]
+
+
+def _alone(free: threading.Lock, translate: Translate) -> Translate:
+    """Return a function that translates while no other direction of the same model does."""
+
+    def translated(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
+        with free:
+            return translate(lines, settings)
+
+    return translated
 
 
 def _look(device: str) -> Callable[[str, str], str]:
