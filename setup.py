@@ -1,7 +1,7 @@
-"""The optional native part (native/): compiled where a compiler is found, left out silently elsewhere.
+"""Build of the optional native part (native/): compiled if a compiler is found, else omitted silently.
 
-The kernels are compiled once for each level of processor; which one runs is decided when the package is used.
-Everything else about the package stands in pyproject.toml.
+The kernels are compiled once per processor level; the level is chosen at run time. All other metadata is in
+pyproject.toml.
 """
 
 import os
@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
-COMMON += ["-fwrapv"]  # what no number became overflows on its way to a byte
+COMMON += ["-fwrapv"]  # integers converted from NaN overflow on the way to int8
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"]
 AVX512VNNI = [*AVX512, "-mavx512vnni"]
 AVX512BF16 = [*AVX512VNNI, "-mavx512bf16"]
@@ -29,10 +29,10 @@ X86_LEVELS = {
 
 
 class BuildNative(build_ext):
-    """Compiles kernels.cpp for each level, with OpenMP where the compiler has it."""
+    """Compiles kernels.cpp for each level, with OpenMP if the compiler supports it."""
 
     def build_extension(self, ext: Extension) -> None:
-        """Compile and link; what fails here only leaves the native part out (``optional=True``)."""
+        """Compile and link; a failure only omits the native part (``optional=True``)."""
         last: Exception | None = None
         for openmp in (["-fopenmp"], []):
             try:
@@ -53,7 +53,7 @@ class BuildNative(build_ext):
             try:
                 return self.compiler.compile([kernels], folder, extra_postargs=[*COMMON, *flags, *openmp])
             except Exception:
-                if flags:  # a compiler that does not know a processor leaves its level out
+                if flags:  # a compiler that does not support a level omits it
                     return []
                 raise
 
@@ -64,7 +64,7 @@ class BuildNative(build_ext):
         self.compiler.link_shared_object(made, file, extra_postargs=openmp, target_lang="c")
 
     def get_export_symbols(self, ext: Extension) -> list[str]:
-        """It is loaded as a plain library, not imported: there is no ``PyInit`` to export."""
+        """Return no symbols: the library is loaded by ctypes and has no ``PyInit``."""
         return []
 
 

@@ -26,7 +26,7 @@ import tyro
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from multihead.inspect import pictures
+from multihead.inspect import figures
 from multihead.nn import attention, masks
 from multihead.run.environment import environment
 
@@ -259,12 +259,12 @@ def path_cell(m: Measured) -> str:
     return f"dilated {dilated_ones}; contiguous, O(n / k), {found}"
 
 
-COLOURS = (pictures.BLUE, pictures.ORANGE, pictures.GREEN, pictures.INK)
+COLOURS = (figures.BLUE, figures.ORANGE, figures.GREEN, figures.INK)
 
 
 def plot(measured: Sequence[Measured], file: Path) -> None:
     """Time over n and over d, memory over n, all axes logarithmic."""
-    with pictures.look():
+    with figures.style():
         figure = Figure(figsize=(11, 3.6), layout="constrained")
         panels = (
             ("seconds, forward and backward", "length n", [m.seconds_by_n for m in measured]),
@@ -279,7 +279,7 @@ def plot(measured: Sequence[Measured], file: Path) -> None:
             axes.set_xticks([*values[0]], [str(size) for size in values[0]])
             axes.minorticks_off()
         figure.axes[0].legend()
-        pictures.save(figure, file)
+        figures.save(figure, file)
 
 
 def in_mib(values: Mapping[int, int]) -> dict[int, float]:

@@ -29,7 +29,7 @@ TALLEST = {
         "decoder": 780,
         "sentence": 860,
         "search": 1090,
-        "inputs": 800,
+        "embeddings": 800,
         "steps": 800,
     },
     "bert": {"sentence": 552},

@@ -1,6 +1,6 @@
-// v . tanh(q + k) of Q queries and K keys of each of N heads (Bahdanau et al. 2015, appendix A.1.2), and its gradients.
-// tanh(q + k) = 1 - 2 / (e^2q e^2k + 1) is by far the largest tensor of such a model; it is computed twice, from powers
-// of e that are taken once, and never written down. Two to three times as fast as PyTorch's eight passes over it.
+// The additive score v . tanh(q + k) for Q queries and K keys in each of N heads (Bahdanau et al. 2015, appendix
+// A.1.2), and its gradients. tanh(q + k) = 1 - 2 / (e^2q e^2k + 1) would be the model's largest tensor by far. It is
+// computed twice, from exponentials taken once, and never stored: two to three times as fast as PyTorch's eight passes.
 #pragma once
 #include "vector.h"
 
@@ -24,8 +24,8 @@ static void additive(const Additive& a, float* scores, int threads) {
     }
 }
 
-// With t = tanh(q + k): dq = sum over keys of g v (1 - t^2), dk the same over queries, dv = sum of g t. `parts` are a
-// dv of each thread, so that their order is the same every time.
+// With t = tanh(q + k): dq = sum over keys of g v (1 - t^2), dk the same over queries, dv = sum of g t. `parts` holds
+// each thread's dv, so that the order of summation is fixed.
 static void additive_backward(const Additive& a, const float* gradient, float* dq, float* dk, float* dv, int threads) {
     const Scratch parts(threads * a.d);
     const int64_t share = (a.N + threads - 1) / threads;

@@ -1,13 +1,13 @@
 // softmax(Q K^T / sqrt(d_k)) V for every sentence and head, forward and backward, over short sequences.
 //
-// A job is one head of one sentence: its queries (64 at a time), keys and values are brought into float32 and
-// stay in the first or second cache from the scores to the gradients. Queries, keys and values come as
-// they lie in memory, with strides; only the last axis must be contiguous.
+// A job is one head of one sentence. Its queries (64 at a time), keys and values are converted to float32 and stay in
+// the L1 or L2 cache from the scores to the gradients. Inputs may have any strides, except that the last axis must be
+// contiguous.
 #pragma once
 #include "products.h"
 #include "tile_attention.h"
 
-// (rows, columns), both padded to W, to (columns, rows).
+// Transpose (rows, columns), both padded to W.
 static void transpose(const float* from, int64_t rows, int64_t columns, float* to) {
     for (int64_t r = 0; r < rows; r += W)
         for (int64_t c = 0; c < columns; c += W) {
@@ -18,7 +18,7 @@ static void transpose(const float* from, int64_t rows, int64_t columns, float* t
         }
 }
 
-// Bring (n, d) into float32, with zeros up to (rows, padded(d)).
+// Convert (n, d) to float32, zero-padded to (rows, padded(d)).
 template <class T>
 INLINE void bring(const T* from, int64_t stride, int64_t n, int64_t d, int64_t rows, float* to) {
     const int64_t D = padded(d);
@@ -27,7 +27,7 @@ INLINE void bring(const T* from, int64_t stride, int64_t n, int64_t d, int64_t r
     for (int64_t i = n * D; i < rows * D; i++) to[i] = 0;
 }
 
-// Rows times factors: one each, or with a step of 0 the same for all.
+// Multiply rows by factors, one per row, or one for all with a step of 0; convert and store them.
 template <class T>
 INLINE void send(const float* from, int64_t n, int64_t d, const float* factors, int64_t step, T* to, int64_t stride) {
     const int64_t D = padded(d);
@@ -37,7 +37,7 @@ INLINE void send(const float* from, int64_t n, int64_t d, const float* factors, 
             hand_on(to + r * stride + i, load(from + r * D + i) * factors[r * step], d - i, past);
 }
 
-// stats (B, H, 2, Q): the queries' highest scores and the inverses of their sums of powers.
+// stats (B, H, 2, Q): each query's maximum score and the inverse of its sum of exponentials.
 template <class T>
 static void attention(const Attention<T>& a, const Heads<T>& out, float* stats, int threads) {
 #ifdef __AMX_TILE__
@@ -73,7 +73,7 @@ static void attention(const Attention<T>& a, const Heads<T>& out, float* stats, 
 }
 
 // With P the weights, M the dropout mask / keep, O the output: dV = (P M)^T dO, dP = dO V^T M,
-// dS = P (dP - rowsum(P dP)), dQ = dS K scale, dK = dS^T Q scale. P is computed again from Q and K.
+// dS = P (dP - rowsum(P dP)), dQ = dS K scale, dK = dS^T Q scale. P is recomputed from Q and K.
 template <class T>
 static void attention_backward(const Attention<T>& a, const Heads<const T>& gradient, const float* stats,
                                const Gradients<T>& d, int threads) {

@@ -1,19 +1,19 @@
-// What attention's kernels share: shapes, masks, and the way from scores to weights and back.
+// Shared by the attention kernels: shapes, masks, and the softmax from scores to weights and its gradient.
 //
-// Scores lie key by key, W queries side by side, so that a softmax is W of them at once and nothing is added up across
-// a register.
+// Scores are stored key by key with W queries side by side, so that W softmaxes run in parallel and nothing is summed
+// across a register.
 #pragma once
 #include "vector.h"
 
 template <class T>
-struct Heads {  // (B, H, n, d) by its strides, in elements
+struct Heads {  // (B, H, n, d) with its strides, in elements
     T* x;
     int64_t b, h, n;
 
-    // The rows of a job, which is a head of a sentence.
+    // The rows of a job, that is, of one head of one sentence.
     T* of(int64_t job, int64_t H) const { return x + job / H * b + job % H * h; }
 };
-struct Mask {  // bytes, not 0 = may attend; no pointer: everything
+struct Mask {  // bytes, nonzero = may attend; null: everything
     const uint8_t* allowed;
     int64_t b, h, q, k;
 };
@@ -32,9 +32,9 @@ struct Gradients {
     Heads<T> q, k, v;
 };
 
-constexpr int64_t QUERIES = 64;  // queries at a time: as many as a block of dropout has numbers
+constexpr int64_t QUERIES = 64;  // queries at a time: the size of a block of dropout
 
-// Ask for the rows of the next job, which come while this one is computed.
+// Prefetch the rows of the next job while this one is computed.
 template <class T>
 INLINE void expect(const Heads<const T>& x, int64_t job, const Shape& s, int64_t n, int64_t d) {
     if (++job >= s.B * s.H) return;
@@ -45,14 +45,14 @@ INLINE void expect(const Heads<const T>& x, int64_t job, const Shape& s, int64_t
 
 constexpr float HIDDEN = -3.40282347e38f;
 
-// A thread's way from scores to weights and back.
+// A thread's softmax from scores to weights, and its gradient.
 template <class T>
 struct Weights {
     const Attention<T>& a;
     const Dropout dropout;
     const float scale;
-    // Which queries may attend to which keys, (K, padded(n)), laid out like the scores; of which head's mask, and from
-    // which query on. Heads, and often sentences, have the same.
+    // The mask of n queries, (K, padded(n)), laid out like the scores; `of` and `first_of` identify it, because heads,
+    // and often sentences, share one.
     int32_t* which;
     const uint8_t* of = nullptr;
     int64_t first_of = -1;
@@ -70,13 +70,12 @@ struct Weights {
             for (int64_t i = 0; i < n; i++)
                 which[k * padded(n) + i] = allowed[(first + i) * mask.q + k * mask.k] ? -1 : 0;
     }
-    // The smallest finite number where attention is not allowed: a query without any allowed key takes the same of
-    // all, not NaN.
+    // Masked scores are the smallest finite number: a query without any allowed key gets uniform weights, not NaN.
     vf scaled(const float* scores, int64_t at) const {
         const vf x = load(scores + at) * scale;
         return a.mask.allowed ? select((vi)load((const float*)which + at), x, splat(HIDDEN)) : x;
     }
-    // Dropout of n queries' weights with all keys; each has a place of its own wherever it is computed.
+    // Dropout of n queries' weights over all keys; the mask depends on each weight's index alone.
     void drop(float* weights, int64_t job, int64_t first, int64_t n) const {
         float factors[DROP];
         for (int64_t k = 0; a.dropped && k < a.s.K; k++, weights += n) {
@@ -85,8 +84,8 @@ struct Weights {
         }
     }
 
-    // Scores (K, padded(n)) of n queries, not yet divided by sqrt(d_k), become e^(score - the query's highest), which
-    // dropout takes from; stats (2, Q) of the job gets the highest scores and the inverses of the sums of powers.
+    // Turn unscaled scores (K, padded(n)) of n queries into e^(score - the query's maximum), with dropout. The job's
+    // stats (2, Q) receive the maxima and the inverses of the sums of exponentials.
     void weigh(float* scores, float* stats, int64_t job, int64_t first, int64_t n) {
         const int64_t N = padded(n), end = a.s.K * N;
         bring_mask(job, first, n);
@@ -107,8 +106,8 @@ struct Weights {
         drop(scores, job, first, N);
     }
 
-    // Scores become weights P, `kept` what dropout left of them (the same memory where there is none), and the gradient
-    // at what was left dS, the gradient at the scores.
+    // Turn scores into weights P, `kept` into P with dropout (the same memory without dropout), and the gradient of
+    // `kept` into dS, the gradient of the scores.
     void weigh_backward(float* scores, float* kept, float* dscores, const float* stats, int64_t job, int64_t first,
                         int64_t n) {
         const int64_t N = padded(n), end = a.s.K * N;
@@ -122,7 +121,7 @@ struct Weights {
                 store(scores + at, x), store(kept + at, x);
                 mean += x * load(dscores + at);
             }
-            // A query without any allowed key has weights, though nothing depends on its scores.
+            // A query without any allowed key has uniform weights, which do not depend on its scores.
             const vf some = select((vi)(highest == splat(HIDDEN)) & (a.mask.allowed ? -1 : 0), vf{}, splat(1.0f));
             for (int64_t at = i; at < end; at += N)
                 store(dscores + at, load(scores + at) * (load(dscores + at) - mean) * some);

@@ -1,18 +1,18 @@
-// Beam search (Wu et al. 2016, sec. 7), several steps in one call. src/multihead/search/beam.py does the same step by
-// step, says what each part is for, and is the oracle in the tests; a beam of 1 is greedy search.
+// Beam search (Wu et al. 2016, sec. 7), several steps per call. src/multihead/search/beam.py explains the algorithm
+// and is the oracle in the tests. A beam of 1 is greedy search.
 //
-// What it gains: a step of one sentence is a third of a millisecond of arithmetic, and was as much again, twice, of
-// sixty calls around it.
+// One call saves overhead: a step of one sentence is a third of a millisecond of arithmetic, to which sixty separate
+// calls added twice as much.
 #pragma once
 #include "screen.h"
 #include "search_layers.h"
 
-constexpr float IMPOSSIBLE = -1e4f;  // least score of an end where there must be one
-constexpr int64_t WIDEST = 64;       // hypotheses of a sentence
-constexpr int64_t TOGETHER = 64;     // rows whose logits stay in the cache until they are looked at
+constexpr float IMPOSSIBLE = -1e4f;  // smallest score of a forced end symbol
+constexpr int64_t WIDEST = 64;       // largest beam
+constexpr int64_t TOGETHER = 64;     // rows per block of logits, which stay in the cache until they are read
 
 struct Search {
-    int64_t K, n_best, vocabulary, eos, first;  // whether to stop at the first K ends
+    int64_t K, n_best, vocabulary, eos, first;  // first: stop after K ended hypotheses
     double alpha;
     int64_t bans;
     const int64_t* banned;
@@ -20,23 +20,23 @@ struct Search {
     float penalty(int64_t length) const { return powf((5.0f + (float)length) / 6.0f, (float)alpha); }
 };
 
-// N sentences that are still searched, each in a place of its own among all. Step t reads tokens[t] and writes
+// The N sentences still searched; `place` is a sentence's index in the input. Step t reads tokens[t] and writes
 // tokens[t + 1] and parents[t + 1], both (steps + 1, places, K).
 struct Hypotheses {
     int64_t N, places;
-    float* sums;                     // (N, K), log-probabilities; -inf: not in use
-    float* bias;                     // (N, K, room), 0 or -inf: who sees which slot; none for K = 1
-    float* scores;                   // (N, n_best), of the best that have ended, descending
-    int64_t* ended;                  // (N), how many have
-    uint8_t* done;                   // (N)
-    const int64_t *longest, *place;  // (N), tokens that an output may have; where it is among all
+    float* sums;                     // (N, K), log-probabilities; -inf: unused
+    float* bias;                     // (N, K, room), 0 if a slot is visible, else -inf; null for K = 1
+    float* scores;                   // (N, n_best), of the best ended hypotheses, descending
+    int64_t* ended;                  // (N), number of ended hypotheses
+    uint8_t* done;                   // (N), whether the sentence is finished
+    const int64_t *longest, *place;  // (N), maximum length in tokens; index in the input
     int64_t *tokens, *parents;
-    int64_t* ends;  // (any number, 4): place, step, parent, whether it was cut
-    float* totals;  // of those
+    int64_t* ends;  // (any, 4), ended hypotheses: place, step, parent, cut
+    float* totals;  // their log-probabilities
     float* x;       // (N K, d)
     float *logits;     // (TOGETHER, V)
-    float *normaliser, *end, *values;  // (N K): of the logits, that of the end; (N K, K): the K largest
-    int64_t* columns;  // of the values
+    float *normaliser, *end, *values;  // (N K): log-normaliser, end symbol's logit; (N K, K): top-k logits
+    int64_t* columns;  // (N K, K): top-k tokens
 };
 
 struct Choice {
@@ -45,7 +45,7 @@ struct Choice {
     bool cut;
 };
 
-// The K best extensions of sentence n, best first; of equal ones those that are found first.
+// The K best extensions of sentence n, best first; ties keep the order in which they are found.
 static void choose(const Search& search, const Hypotheses& live, int64_t n, int64_t rows, int64_t step, Choice* best) {
     const int64_t K = search.K, C = K < search.vocabulary ? K : search.vocabulary;
     int64_t count = 0;
@@ -69,7 +69,7 @@ static void choose(const Search& search, const Hypotheses& live, int64_t n, int6
     for (; count < K; count++) best[count] = {-INFINITY, 0, 0, false};
 }
 
-// Sets aside what ends, and writes down what lives on. Returns whether the sentence is done.
+// Store the hypotheses that end, and record those that stay alive. Return whether the sentence is finished.
 static bool advance(const Search& search, const Hypotheses& live, int64_t n, int64_t step, const Choice* best,
                     int64_t* ends) {
     const int64_t K = search.K, place = live.place[n];
@@ -100,20 +100,21 @@ static bool advance(const Search& search, const Hypotheses& live, int64_t n, int
     const float attainable = highest / (soonest > latest ? soonest : latest);
     const bool done = highest == -INFINITY || attainable <= scores[search.n_best - 1] ||
                       (search.first && live.ended[n] >= K);
-    // Done is done, so that what a sentence does until it is dropped does not depend on the others.
+    // A finished sentence stays finished: its results must not depend on when the batch drops it.
     for (int64_t k = 0; k < K && done; k++) sums[k] = -INFINITY;
     return done;
 }
 
-// Every hypothesis sees what its parent saw, and its parent.
+// Every hypothesis sees the slots that its parent sees, the parent's newest included.
 static void inherit(int64_t K, const Choice* best, float* bias, int64_t room, int64_t slots, float* work) {
     for (int64_t k = 0; k < K; k++) memcpy(work + k * slots, bias + best[k].parent * room, slots * sizeof(float));
     for (int64_t k = 0; k < K; k++) memcpy(bias + k * room, work + k * slots, slots * sizeof(float));
 }
 
-enum Report { MADE, ENDS, DUE, BROKEN };  // steps made, hypotheses set aside, whether sentences are to be dropped
+// Steps made, hypotheses stored, whether finished sentences should be dropped, whether scores were not finite.
+enum Report { MADE, ENDS, DUE, BROKEN };
 
-// The logits of all rows, a few at a time, and what is asked of them. Returns whether they are finite.
+// Compute the logits of all rows, block by block, and their top-k and normalisers. Return whether they are finite.
 template <class Format>
 static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, int threads, const Linear& output,
                        const Screen<Format>& screen) {
@@ -143,7 +144,7 @@ static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, 
     return finite;
 }
 
-// At most `most` steps from `step` on, until so many sentences are done that they should be dropped.
+// Take at most `most` steps, starting at `step`, until enough sentences are finished to drop them.
 template <class Format>
 static void beam_search(const Decoder& decoder, const LayerShape& shape, const Cached<typename Format::Element>& self,
                         const Cached<typename Format::Element>& source, const int64_t* lengths, const float* embedding,

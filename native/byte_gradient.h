@@ -1,17 +1,17 @@
-// g^T x and 1^T g in float32: a linear layer's gradient at its weights, in bytes, and at its bias.
+// g^T x and 1^T g in float32: the gradients of a linear layer's weights, in int8, and of its bias.
 //
-// Of x are the bytes that its product was made of, a scale a row (byte_products.h). The scales are drawn into g, whose
-// columns, some hundred rows at a time, get scales of their own and are rounded at random, without bias (Gupta et al.
-// 2015, sec. 3.1): what is lost in one row is not lost in all. Sums of so many rows are exact, and do not depend on the
-// number of threads. 1.3 to 1.5 times as fast as in bf16.
+// x is the int8 matrix of the forward pass, with a scale per row (byte_products.h). These scales are folded into g. The
+// columns of g, some hundred rows at a time, are quantised with their own scales by stochastic rounding (Gupta et al.
+// 2015, sec. 3.1), whose errors average out over rows. Sums are exact, and do not depend on the number of threads. 1.3
+// to 1.5 times as fast as bf16.
 #pragma once
 #include "byte_products.h"
 
-constexpr int64_t GROUP = 8 * ROWS;  // columns of g that stand beside each other
-constexpr int64_t SUMMED = 512;      // rows at a time, and columns of g and of x: they stay in the second cache
+constexpr int64_t GROUP = 8 * ROWS;  // columns of g per panel
+constexpr int64_t SUMMED = 512;      // rows, and columns of g and x, at a time: they stay in the L2 cache
 
-// Four rows of 4 W bytes to 4 W columns of four: in each lane a square of bytes is turned round, then the columns, of
-// which a lane has four, are put in order.
+// Transpose four rows of 4 W bytes into 4 W columns of four: each lane transposes a 4 x 4 square, then the columns, of
+// which a lane holds four, are put in order.
 INLINE void turn_bytes(vu* row) {
     const vu even = 0x00ff00ff + vu{}, low = 0xffff + vu{};
     const vu a = (row[0] & even) | (row[1] & even) << 8, b = (row[0] >> 8 & even) | (row[1] & ~even);
@@ -26,7 +26,7 @@ INLINE void turn_bytes(vu* row) {
     }
 }
 
-// Bytes of x, four rows of a column a word, in panels of 64 columns, behind them 128 times the sum of each column.
+// Pack the bytes of x into panels of 64 columns, a word per four rows of a column; 128 times each column's sum follows.
 static void rows_together(const uint32_t* rows, int64_t stride, int64_t n, int64_t columns, uint32_t* to) {
     const int64_t words = (n + 3) / 4;
     for (int64_t c = 0; c < columns; c += PANEL, to += PANEL * words + PANEL)
@@ -51,8 +51,8 @@ static void rows_together(const uint32_t* rows, int64_t stride, int64_t n, int64
         }
 }
 
-// Where the rows and columns stand that are rounded: 32 bits of chance for four rows of a column follow from that,
-// whoever rounds them.
+// The position of the rows and columns being rounded. It determines 32 random bits for four rows of a column, on any
+// thread.
 struct Place {
     int64_t seed, row, column, columns;
     vu chance(int64_t k, int64_t c) const {
@@ -61,8 +61,8 @@ struct Place {
     }
 };
 
-// Four rows of numbers from -127 to 127 to whole ones, up or down as the four bytes of `chance` say: as 256ths they are
-// those bytes too many, of which the lowest are left out.
+// Stochastic rounding of four rows of numbers from -127 to 127: the bytes of `chance`, as 256ths, are added before
+// rounding down.
 INLINE vi rounded(const vf* numbers, vu chance) {
     vu whole[4];
 #pragma GCC unroll 4
@@ -72,8 +72,8 @@ INLINE vi rounded(const vf* numbers, vu chance) {
     return (vi)(word ^ (ZERO ? 0 : 0x80808080u));
 }
 
-// Columns of g times what the rows of x are scaled by, as bytes rounded at random, four rows a word, in panels of 48
-// columns; each column's scale and, where it is asked for, its sum.
+// Pack columns of g, times the scales of x's rows, into panels of 48 columns of stochastically rounded bytes, a word
+// per four rows; also store each column's scale and, on request, its sum.
 template <class T>
 static void gradient_together(const T* g, int64_t g_n, const float* of_rows, int64_t n, int64_t columns, Place place,
                               uint32_t* to, float* scales, float* sums) {
@@ -110,7 +110,7 @@ static void gradient_together(const T* g, int64_t g_n, const float* of_rows, int
     }
 }
 
-// Of R rows and C registers of a panel: out += scale (sums - offset).
+// For R rows and C registers of a panel: out += scale (sums - offset).
 template <int R, int C>
 INLINE void gradient_tile(int64_t words, const uint32_t* a, const uint32_t* panel, const float* scales, float* out,
                           int64_t out_m, int64_t left) {

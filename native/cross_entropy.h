@@ -1,17 +1,16 @@
-// Smoothed cross-entropy of N rows of V logits, and its gradient softmax - q, with
-// q = (1 - s) one_hot(target) + s / V. sums: negative log-likelihood, the same against the uniform
-// distribution, correct first guesses.
+// Smoothed cross-entropy of N rows of V logits, and its gradient softmax - q, with q = (1 - s) one_hot(target) + s / V.
+// sums: negative log-likelihood, mean -log p over the vocabulary, correct top-1 predictions.
 #pragma once
 #include "vector.h"
 
 struct Softmax {
-    float *powers, z;  // e^(x - the largest x), zeros behind the last; their sum
+    float *powers, z;  // e^(x - maximum), zero-padded; their sum
 };
 
-// Of one row, whose loss is added to sums.
+// Compute the softmax of a row, and add its loss to sums.
 template <class T>
 INLINE Softmax softmax(const T* x, int64_t V, int64_t target, float* powers, double* sums) {
-    // Four at a time, which need not wait for each other.
+    // Four accumulators, because dependent operations are latency-bound.
     vf most[4], total[4] = {};
     for (vf& m : most) m = splat(-INFINITY);
     int64_t i = 0;
@@ -51,7 +50,7 @@ static void add_parts(double* sums, const double* parts, int threads) {
         for (int k = 0; k < 3; k++) sums[k] += parts[3 * t + k];
 }
 
-// In the place of the logits their gradient, where it is wanted.
+// If `wanted`, overwrite the logits by their gradient.
 template <class T>
 static void cross_entropy(T* logits, const int64_t* targets, double* sums, int64_t N, int64_t V, double smoothing,
                           int64_t wanted, int threads) {

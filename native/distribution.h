@@ -1,7 +1,7 @@
-// What search asks of a row of scores: the logarithm of the sum of their powers, and its largest entries.
+// The log-normaliser of a row of scores, and its top-k.
 //
-// The maxima of its chunks are found first. They say which chunks the largest entries can be in: about as many as are
-// asked for, so that all else is read twice and no more.
+// The chunks' maxima are found first. They determine the chunks that can contain the top-k: about k of them, so almost
+// all of the row is read only twice.
 #pragma once
 #include "vector.h"
 
@@ -21,7 +21,7 @@ INLINE float chunk_maximum(const float* row, int64_t V, int64_t chunk) {
     return largest(most);
 }
 
-// The sum of e^(x - highest); NaN where there is a NaN, and for a row of nothing but -inf.
+// The sum of e^(x - highest); NaN if the row contains NaN, or only -inf.
 INLINE float powers(const float* row, int64_t V, float highest) {
     const int64_t whole = V / W * W;
     vf mass{};
@@ -31,7 +31,7 @@ INLINE float powers(const float* row, int64_t V, float highest) {
     return total;
 }
 
-// The `room` largest of what is offered, descending; of equal ones the first come first.
+// The `room` largest of the offered entries, descending; ties keep their order.
 struct Largest {
     float* values;
     int64_t *columns, room, count;
@@ -48,7 +48,7 @@ struct Largest {
     }
 };
 
-// Every entry of at least `floor`, by its column.
+// Call `take` with the column of every entry of at least `floor`.
 template <class Take>
 INLINE void at_least(const float* row, int64_t V, const float* maxima, float floor, const Take& take) {
     for (int64_t chunk = 0; chunk < chunk_count(V); chunk++)
@@ -59,7 +59,7 @@ INLINE void at_least(const float* row, int64_t V, const float* maxima, float flo
         }
 }
 
-// What k entries of the row surpass or equal: its k-th largest maximum of a chunk. `best` is used up.
+// A lower bound of the k-th largest entry: the k-th largest chunk maximum. Overwrites `best`.
 INLINE float floor_of(const float* maxima, int64_t V, Largest best) {
     best.count = 0;
     for (int64_t chunk = 0; chunk < chunk_count(V); chunk++) best.offer(maxima[chunk], chunk);
@@ -78,7 +78,7 @@ static void log_normaliser(const float* logits, float* out, int64_t R, int64_t V
     }
 }
 
-// The k largest entries of every row, descending, and their columns; of equal ones the first come first.
+// The top-k of every row, descending, and their columns; ties keep their order.
 static void top(const float* logits, float* values, int64_t* columns, int64_t R, int64_t V, int64_t k, int threads) {
 #pragma omp parallel num_threads(threads)
     {

@@ -24,11 +24,11 @@ static void relu(const T* x, T* out, int64_t n, int threads) {
     for (int64_t i = 0; i < n; i += W) {
         expect(x + i);
         vf v = load(x + i, n - i);
-        store(out + i, select(v < splat(0.0f), splat(0.0f), v), n - i);  // so written that NaN stays NaN
+        store(out + i, select(v < splat(0.0f), splat(0.0f), v), n - i);  // this form propagates NaN
     }
 }
 
-// The gradient passes where the output is positive, or no number.
+// The gradient passes where the output is positive or NaN.
 template <class T>
 static void relu_backward(const T* gradient, const T* out, T* dx, int64_t n, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)

@@ -1,11 +1,10 @@
-// The kernels by their names: compiled once for each level of processor, and chosen when the library is loaded
-// (src/multihead/native.py).
+// Table of kernels by name, compiled once per processor level; src/multihead/native.py chooses the level.
 //
-// A kernel is called as it stands in its file: what it takes by reference is given as the address of its numbers and
-// addresses, each in 64 bits, one after the other.
+// A kernel is called with the signature in its file. An argument by reference is the address of its fields, 64 bits
+// each.
 #include "lanes.h"
 
-namespace {  // of this level alone: no linker takes one level's functions for another's
+namespace {  // internal to this level: the linker must not merge functions of different levels
 #include "additive.h"
 #include "attention.h"
 #include "beam.h"
@@ -20,7 +19,7 @@ namespace {  // of this level alone: no linker takes one level's functions for a
 
 struct Kernel {
     const char* name;
-    const void* of[3];  // numbers in float32, in bf16; matrices in bytes
+    const void* of[3];  // by format: float32, bf16, int8
 };
 
 #define ONE(name) {#name, {(void*)name, (void*)name, (void*)name}}
@@ -42,7 +41,7 @@ const Kernel KERNELS[] = {
 #define JOINED(name, level) name##_##level
 #define WITH_LEVEL(name, level) JOINED(name, level)
 
-// Where a kernel is; nowhere: there is none of that name.
+// The address of a kernel; null: there is none of that name.
 extern "C" __attribute__((visibility("default"))) const void* WITH_LEVEL(kernel, LEVEL)(const char* name, int format) {
     for (const Kernel& one : KERNELS)
         if (!strcmp(one.name, name)) return one.of[format];

@@ -1,9 +1,8 @@
-// W floats at once, as the widest register of the processor that this file is compiled for holds them.
+// Vectors of W floats, the widest register of the target processor.
 //
-// Every kernel is written once, in terms of these vectors, and compiled for each level of processor (see
-// native.py). GCC's and Clang's vector types become AVX-512, AVX2, SSE2 or NEON instructions by themselves.
-// Nothing of the C++ library is used: an inline function of it, compiled here for AVX-512, could be the one
-// that the linker keeps for everybody.
+// Every kernel is written once with these vectors and compiled for each processor level (see native.py). GCC and Clang
+// translate vector types to AVX-512, AVX2, SSE2 or NEON instructions. The C++ standard library is not used: the linker
+// could keep an inline function that was compiled here for AVX-512, for all callers.
 #pragma once
 
 #include <math.h>
@@ -16,7 +15,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// Two vectors as two halves of a pack of cards: interleave their first and their second halves.
+// Shuffle indices that interleave the first halves, or the second halves, of two vectors.
 #if defined(__AVX512F__)
 #if defined(__AMX_TILE__)
 #define LEVEL amx
@@ -61,13 +60,14 @@ struct bf16 {
     uint16_t bits;
 };
 
-// So written that nothing is added: x - 0 is x whatever it is, x + 0 is not.
+// x - 0 is x for every x, which x + 0 is not for -0: the compiler removes the subtraction.
 INLINE vf splat(float x) { return x - vf{}; }
 INLINE vf select(vi which, vf yes, vf no) { return which ? yes : no; }
-// A NaN in b stays. So written it is one instruction.
+// Propagates a NaN in b. This form compiles to one instruction.
 INLINE vf maximum(vf a, vf b) { return a > b ? a : b; }
 
-// a b + c, rounded once or twice whatever stands around it: elsewhere the compiler may decide it anew for each row.
+// a b + c, always rounded the same way (fused or not): with plain operators, the compiler may choose differently for
+// each row.
 #if defined(__AVX512F__)
 INLINE vf added_product(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 #elif defined(__AVX2__)
@@ -82,7 +82,7 @@ INLINE vi lanes() {
     return n;
 }
 
-// Fold the pack until every card is the sum, or the largest, of all.
+// Reductions: the sum, or the largest, of all lanes.
 INLINE float sum(vf v) {
 #ifdef __AVX512F__
     return _mm512_reduce_add_ps((__m512)v);
@@ -98,7 +98,7 @@ INLINE float largest(vf v) {
     return v[0];
 }
 
-// A bit for each lane.
+// A mask with one bit per lane.
 INLINE uint32_t bits(vi which) {
 #if defined(__AVX512F__)
     return _mm512_movepi32_mask((__m512i)which);

@@ -1,4 +1,4 @@
-// Embeddings: rows of a matrix in float32 by their ids, times a number, and back.
+// Scaled embedding lookup in a float32 matrix, and its gradient.
 #pragma once
 #include "vector.h"
 
@@ -11,8 +11,8 @@ static void lookup(const float* weight, const int64_t* ids, T* out, int64_t N, i
             store(out + r * d + i, load(weight + ids[r] * d + i, d - i) * (float)scale, d - i);
 }
 
-// dweight (V, d) = the sum of scale gradient[r] over the r of every id. Each thread has ids of its own, so that a row's
-// sum does not depend on how many there are.
+// dweight (V, d): for each id, the sum of scale * gradient[r] over its occurrences r. Each thread owns a range of ids,
+// so sums do not depend on the number of threads.
 template <class T>
 static void lookup_backward(const T* gradient, const int64_t* ids, float* dweight, int64_t N, int64_t V, int64_t d,
                             double scale, int threads) {

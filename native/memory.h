@@ -1,16 +1,15 @@
-// Vectors to and from memory: of float32 and bf16, whole ones and the first few numbers of one, through the caches or past
-// them.
+// Loads and stores of vectors in float32 and bf16: full or partial vectors, through the caches or past them.
 #pragma once
 #include "lanes.h"
 
 #ifdef __AVX512F__
-// What GCC makes of the general form takes several instructions.
+// GCC compiles the general form to several instructions.
 INLINE vf widen(vh h) { return (vf)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)h), 16); }
 #else
 INLINE vf widen(vh h) { return (vf)(__builtin_convertvector(h, vu) << 16); }
 #endif
 
-// Round to nearest, ties to even; NaN stays NaN.
+// Round to nearest, ties to even; propagates NaN.
 #ifdef __AVX512BF16__
 INLINE vh narrow(vf v) { return (vh)_mm512_cvtneps_pbh((__m512)v); }
 #else
@@ -46,8 +45,8 @@ INLINE void store(bf16* p, vf v) {
     __builtin_memcpy(p, &h, sizeof h);
 }
 
-// Past the caches, for what is larger than they are: a line that is written whole need not be read first. p is
-// aligned to the register. `streamed` comes before anybody else reads it.
+// Non-temporal stores, for outputs larger than the caches: a cache line that is written whole need not be read first. p
+// is aligned to the register. Call `streamed` before another thread reads the data.
 #if defined(__AVX512F__)
 INLINE void stream(float* p, vf v) { _mm512_stream_ps(p, (__m512)v); }
 INLINE void stream(bf16* p, vf v) { _mm256_stream_si256((__m256i*)p, (__m256i)narrow(v)); }
@@ -62,7 +61,7 @@ INLINE void stream(bf16* p, vf v) { store(p, v); }
 INLINE void streamed() {}
 #endif
 
-// The first n of them only; the others are 0.
+// Partial loads and stores of the first n lanes; the others are 0.
 #ifdef __AVX512F__
 INLINE uint16_t first_lanes(int64_t n) { return n < W ? (1 << (n > 0 ? n : 0)) - 1 : 0xffff; }
 INLINE vf load(const float* p, int64_t n) { return (vf)_mm512_maskz_loadu_ps(first_lanes(n), p); }
@@ -96,10 +95,9 @@ INLINE vb load(const uint8_t* p, int64_t n) {
 }
 #endif
 
-// Lines here and there of what training hands on. On processors with AMX, whose third cache is far away, they are
-// written past the caches where they are written whole: none need be read before it is. Attention took 0.85 of its time.
-// (One line after the other is no faster like that.) The barrier behind a parallel loop comes before anybody else reads
-// them.
+// Stores of scattered cache lines of training outputs. On processors with AMX, whose L3 cache is slow, full lines are
+// written by non-temporal stores, so that none is read first: attention takes 0.85 of its time. (Sequential lines gain
+// nothing.) The barrier after a parallel loop makes them visible to other threads.
 #ifdef __AMX_TILE__
 INLINE bool lined_up(const void* p, int64_t bytes) { return ((uintptr_t)p | bytes) % 64 == 0; }
 #else
@@ -110,8 +108,7 @@ INLINE void hand_on(T* p, vf v, int64_t n, bool past) {
     past ? stream(p, v) : store(p, v, n);
 }
 
-// What is read one line after the other, on its way from memory: processors do that by themselves, but not far enough
-// ahead where the third cache is slow.
+// Prefetch sequential reads. The hardware prefetcher does not run far enough ahead if the L3 cache is slow.
 template <class T>
 INLINE void expect(const T* p) {
     __builtin_prefetch((const char*)p + 2048);

@@ -1,4 +1,4 @@
-// Which of the levels that the kernels were compiled for this processor can run; the best first.
+// The processor levels that this processor supports, best first.
 #ifdef _WIN32
 #error "Windows' C library frees aligned memory in another way; there the plain PyTorch paths are used."
 #endif
@@ -17,7 +17,7 @@ static bool has_products_of_bytes_without_avx512() {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Matrix registers are large, so Linux gives them only to processes that ask.
+// Matrix registers are large, so Linux grants them to a process only on request.
 static bool has_matrix_registers() {
     unsigned a, b, c, d;
     const unsigned bf16_tile_int8 = 1u << 22 | 1u << 24 | 1u << 25;

@@ -1,12 +1,12 @@
-// Matrix products: small ones of attention, and those of layers with weights that were packed beforehand.
+// Matrix products: small ones for attention, and those of layers with packed weights.
 #pragma once
 #include "tiles.h"
 #include "vector.h"
 
 // --- small products ----------------------------------------------------------------------------------
 
-// A tile of R x (C W) of: out = [out +] A B, with A[m, k] at a[m * a_m + k * a_k]. An addition that waits for the last
-// one's result takes eight times as long, so that where there are few sums, each is found in four parts.
+// An R x (C W) tile of out = [out +] A B, with A[m, k] at a[m * a_m + k * a_k]. Dependent additions are latency-bound
+// (8x); small tiles use four accumulators per sum.
 template <int R, int C, class B>
 INLINE void tile(int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b, int64_t b_k, float* out,
                  int64_t out_m, bool add) {
@@ -33,9 +33,9 @@ INLINE void tile(int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b
         }
 }
 
-constexpr int TALLEST = W == 16 ? 8 : 6;  // rows of a tile whose sums, and what they are made of, fit into registers
+constexpr int TALLEST = W == 16 ? 8 : 6;  // rows of a tile whose sums and operands fit into registers
 
-// Tiles of as many rows each, or one fewer: one that is left over takes as long as a tall one.
+// Tiles of equal height, or one row less: a low remainder tile would take as long as a tall one.
 template <int C, int R = TALLEST, class B>
 INLINE void columns(int64_t M, int64_t tiles, int64_t K, const float* a, int64_t a_m, int64_t a_k, const B* b,
                     int64_t b_k, float* out, int64_t out_m, bool add) {
@@ -56,25 +56,25 @@ static void product(int64_t M, int64_t N, int64_t K, const float* a, int64_t a_m
 
 // --- x W^T + b with packed weights -------------------------------------------------------------------
 
-// A weight (out, in) lies in panels of 64 outputs, and a panel input by input, so that a product reads it from
-// front to back: float [panel][in][64]; bf16 [panel][in / 2][64][2] and bytes [panel][in / 4][64][4], the inputs
-// side by side that the processor's instruction takes at once. Behind the last output and the last input there
-// are zeros. A panel of bytes ends with each output's scale and with 128 times the sum of its bytes.
+// A weight (out, in) is packed into panels of 64 outputs, each stored input by input, so that a product reads it
+// sequentially: float32 [panel][in][64], bf16 [panel][in / 2][64][2], int8 [panel][in / 4][64][4]. The innermost axis
+// holds the inputs that one instruction takes. Outputs and inputs are zero-padded. An int8 panel ends with each
+// output's scale and 128 times the sum of its bytes.
 constexpr int64_t PANEL = 64;
 
-// How many rows are multiplied at once, and how many registers of their sums stand beside each other: with a row of
-// the panel and an input they must all fit, 32 of 16 floats or 16. Few rows take more columns, since an addition that
-// waits for the last one's result takes four times as long.
+// Rows of a tile, and registers of sums per row: together with a row of the panel and an input, they must fit into 32
+// registers of 16 floats, or 16 smaller ones. Few rows take more columns, because dependent additions are
+// latency-bound (4x).
 constexpr int ROWS = 6;
 constexpr int beside(int rows) { return W == 16 ? 4 : rows == 1 ? 8 : rows == 2 ? 4 : 2; }
 
 struct Linear {
     const uint32_t* weight;
-    const float* bias;  // or no pointer
-    int64_t in, out, relu;  // whether max(0, x) follows
+    const float* bias;      // or null
+    int64_t in, out, relu;  // relu: whether max(0, x) follows
 };
 
-// sums += R rows of float32, n numbers each, times what `column` brings of a panel.
+// sums += R rows of n float32 numbers times the panel that `column` loads.
 template <int R, int C, class Column>
 INLINE void multiply_floats(int64_t n, const float* a, int64_t a_m, vf (&sums)[R][C], const Column& column) {
     for (int64_t k = 0; k < n; k++) {
@@ -88,11 +88,11 @@ INLINE void multiply_floats(int64_t n, const float* a, int64_t a_m, vf (&sums)[R
 }
 
 struct Fp32 {
-    static constexpr bool TILED = false;  // whether there are matrix registers for it
-    typedef float Element;                // of caches
+    static constexpr bool TILED = false;  // whether matrix registers support it
+    typedef float Element;                // format of key/value caches
     typedef float Input;
-    static constexpr bool ROUNDS = false;  // whether inputs are rounded to an Element before they are multiplied
-    // How many words a row of inputs is, and as many times 64 a panel.
+    static constexpr bool ROUNDS = false;  // whether inputs are rounded to Element before the product
+    // Words per output of a panel, and Inputs per row.
     static int64_t words(int64_t in) { return in; }
     static int64_t inputs(int64_t in) { return in; }
     INLINE void convert(const float* x, int64_t in, Input* to) {
@@ -110,7 +110,7 @@ struct Bf16 {
     typedef bf16 Element;
     static int64_t words(int64_t in) { return (in + 1) / 2; }
 #if defined(__AVX512BF16__)
-    // Inputs are rounded to bf16 too; products are summed in float32.
+    // Inputs are also rounded to bf16; products are summed in float32.
     static constexpr bool ROUNDS = true;
     typedef uint32_t Input;
     static int64_t inputs(int64_t in) { return words(in); }
@@ -156,21 +156,20 @@ struct Bf16 {
 #endif
 };
 
-// Weights are bytes times a scale of each output, inputs bytes times a scale of each row, found in the row
-// itself; products are summed exactly. (Most instructions take unsigned inputs: ZERO, 128, is added to them, and
-// taken off again with the sum of the weights.)
+// Weights are int8 with a scale per output, inputs int8 with a scale per row, stored in the row; sums are exact. (Most
+// instructions take unsigned inputs: ZERO, 128, is added to them, and subtracted again through the sum of the weights.)
 struct Int8 {
-    static constexpr float SMALLEST = 1e-30f;  // what is smaller is nothing, since its scale had no inverse
+    static constexpr float SMALLEST = 1e-30f;  // a smaller maximum counts as 0: its scale would have no inverse
     static constexpr bool TILED = true, ROUNDS = false;
     typedef bf16 Element;
     typedef uint32_t Input;
-    // Words that are multiplied; behind them the scales.
+    // Words that are multiplied; the scales follow.
     static int64_t depth(int64_t in) { return (in + 3) / 4; }
     static int64_t words(int64_t in) { return depth(in) + 2; }
     static int64_t inputs(int64_t in) { return depth(in) + 1; }
     template <class T>
     INLINE void convert(const T* x, int64_t in, Input* to) {
-        const float highest = largest_size(x, in), scale = highest / 127;  // NaN is handed on
+        const float highest = largest_size(x, in), scale = highest / 127;  // propagates NaN
         const float inverse = highest > SMALLEST ? 127 / highest : 0;
         uint8_t* bytes = (uint8_t*)to;
         to[depth(in) - 1] = 0;
@@ -184,7 +183,7 @@ struct Int8 {
         }
         __builtin_memcpy(to + depth(in), &scale, sizeof scale);
     }
-    // A row's exact sums as what they stand for.
+    // Dequantise a row's exact sums.
     INLINE vf number(vi exact, int64_t in, const Input* row, const uint32_t* panel) {
         const uint32_t *scales = panel + depth(in) * PANEL, *offsets = scales + PANEL;
         vi offset;
@@ -194,7 +193,7 @@ struct Int8 {
         if (ZERO) exact -= offset;
         return __builtin_convertvector(exact, vf) * (load((const float*)scales) * scale);
     }
-    // The sums of R rows' words, which are a_k apart, with C registers of a panel's.
+    // Sums of R rows' words, at a stride of a_k, times C registers of a panel's.
     template <int R, int C>
     INLINE void add(int64_t words, const Input* a, int64_t a_m, int64_t a_k, const uint32_t* panel, vi (&exact)[R][C]) {
         vi column[C];
@@ -219,10 +218,10 @@ struct Int8 {
 #endif
 };
 
-// max(0, x) where a layer asks for it, so written that NaN stays NaN.
+// max(0, x) if the layer has a ReLU; this form propagates NaN.
 INLINE vf followed(const Linear& w, vf x) { return w.relu ? select(x < vf{}, vf{}, x) : x; }
 
-// R rows and what stands beside each other of a panel, from `column` on.
+// A tile of R rows and C registers of a panel, from `column` on.
 template <class Format, bool Streams, int R, int C, class T>
 INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_t a_m, const uint32_t* panel,
                         int64_t column, T* out, int64_t out_m) {
@@ -243,7 +242,7 @@ INLINE void linear_tile(const Linear& w, const typename Format::Input* a, int64_
     }
 }
 
-// Rows and a panel: R rows at a time, then fewer.
+// All rows times a panel: R rows at a time, then fewer.
 template <class Format, bool Streams, int R, class T>
 INLINE void linear_rows(int64_t M, const Linear& w, const typename Format::Input* a, int64_t a_m, int64_t p,
                         T* out, int64_t out_m) {
@@ -258,7 +257,7 @@ INLINE void linear_rows(int64_t M, const Linear& w, const typename Format::Input
 }
 
 #ifdef __AMX_TILE__
-// Up to 16 rows and one panel, with matrix registers.
+// Up to 16 rows times one panel, on matrix registers.
 template <class Format, bool Streams, class T>
 INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64_t a_m, int64_t p, T* out,
                          int64_t out_m) {
@@ -277,7 +276,7 @@ INLINE void linear_tiles(int64_t rows, const Linear& w, const uint32_t* a, int64
 }
 #endif
 
-// Rows as a product's inputs.
+// Convert rows to a product's inputs.
 template <class Format, class T>
 INLINE void convert(int64_t M, const T* x, int64_t x_m, int64_t in, typename Format::Input* to) {
     for (int64_t m = 0; m < M; m++) Format::convert(x + m * x_m, in, to + m * Format::inputs(in));
@@ -307,7 +306,7 @@ static void panels(int64_t M, const typename Format::Input* a, const Linear& w, 
 
 INLINE int64_t panel_count(int64_t out) { return (out + PANEL - 1) / PANEL; }
 
-// x (M, in) to (M, out), both in float32; `rows` has room for M rows of inputs.
+// Apply a layer to x (M, in), giving (M, out), both in float32; `rows` has room for M rows of inputs.
 template <class Format>
 static void linear(int64_t M, const float* x, int64_t x_m, const Linear& w, float* out, int64_t out_m,
                    typename Format::Input* rows) {
@@ -315,10 +314,10 @@ static void linear(int64_t M, const float* x, int64_t x_m, const Linear& w, floa
     panels<Format>(M, rows, w, out, out_m, 0, panel_count(w.out));
 }
 
-constexpr int64_t BLOCK = 96;       // rows that stay in the second cache
-constexpr int64_t LARGE = 1 << 20;  // numbers that would push everything else out of it
+constexpr int64_t BLOCK = 96;       // rows that stay in the L2 cache
+constexpr int64_t LARGE = 1 << 20;  // outputs that would evict everything else from it
 
-// The same for many rows: threads share the panels, so that each keeps its part of a large weight at hand.
+// The same for many rows: threads divide the panels, so that each keeps its part of a large weight in its cache.
 template <class Format>
 static void linear_shared(const float* x, const Linear& w, float* out, int64_t M, int threads) {
     const int64_t count = panel_count(w.out), share = (count + threads - 1) / threads;

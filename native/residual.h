@@ -10,14 +10,14 @@ struct Moments {
     float mean, rstd;
 };
 
-// A row of d columns, whose sum is known, normed.
+// Normalise a row of d columns, given its sum.
 template <class T>
 INLINE Moments normed(const float* row, float total, int64_t d, const Norm& norm, T* out) {
     const float mean = total / (float)d;
     vf squares{};
     for (int64_t i = 0; i < d; i += W) {
         vf off = load(row + i, d - i) - mean;
-        // Behind the last column there are zeros, which are no numbers of this row.
+        // The zeros after the last column do not belong to the row.
         if (d - i < W) off = (vf)((vi)off & (lanes() < (int32_t)(d - i)));
         squares += off * off;
     }
@@ -29,8 +29,7 @@ INLINE Moments normed(const float* row, float total, int64_t d, const Norm& norm
     return {mean, rstd};
 }
 
-// z (R, d) = x + Dropout(y), or x where there is no y; out = LayerNorm(z) where there is a norm, with a mean and an
-// rstd a row.
+// z (R, d) = x + Dropout(y), or x without y; with a norm, out = LayerNorm(z), with each row's mean and rstd.
 template <class T>
 static void residual(const T* x, const T* y, const Norm* norm, T* z, T* out, float* mean, float* rstd, int64_t R,
                      int64_t d, int64_t seed, int64_t dropped, int threads) {
@@ -65,8 +64,8 @@ static void residual(const T* x, const T* y, const Norm* norm, T* z, T* out, flo
 }
 
 // With n = (z - mean) rstd and g = gradient * gamma: dz = rstd (g - mean(g) - n mean(g n)); dx = dz and
-// dy = dz * mask / keep; dgamma = sum over rows of gradient * n, dbeta of the gradient. `parts` are
-// each thread's sums of them, so that their order is the same every time.
+// dy = dz * mask / keep; dgamma = sum over rows of gradient * n, dbeta of the gradient. `parts` holds each thread's
+// sums, so that the order of summation is fixed.
 template <class T>
 static void residual_backward(const T* gradient, const T* z, const float* gamma, const float* mean,
                               const float* rstd, T* dx, T* dy, float* dgamma, float* dbeta, int64_t R,

@@ -1,20 +1,20 @@
-// What cross-entropy through an output layer hands back, from few entries of its gradient, chosen at random.
+// Gradients of an output layer's cross-entropy from a sparse, unbiased sample of the logits' gradient.
 //
-// g = softmax - q has V entries a row, and d / dh = g W, d / dW = g^T h are two thirds of the output layer's
-// products, though nearly all of g is next to nothing. Here an entry smaller than a grain becomes 0 or a grain with
-// its sign, so that its mean is what it was: some in a hundred are left, and only these are multiplied. Like
-// dropout, what is chosen is a function of (seed, place), whatever the number of threads.
+// g = softmax - q has V entries per row. dh = g W and dW = g^T h are two thirds of the output layer's products, though
+// nearly all of g is close to 0. Here an entry smaller than a grain is rounded at random to 0 or to a grain of its
+// sign, which keeps its mean. A few per cent of the entries remain, and only these are multiplied. Like dropout, the
+// choice is a function of (seed, position), for any number of threads.
 #pragma once
 #include "cross_entropy.h"
 
 struct Entry {
-    int32_t at;  // a column, or where they are sorted by columns a row
+    int32_t at;  // the column; once sorted by columns, the row
     float value;
 };
 
-constexpr int64_t AHEAD = 6;  // entries: about as long as a row takes to come from the third cache
+constexpr int64_t AHEAD = 6;  // prefetch distance in entries: about the latency of a row in the L3 cache
 
-// out (d) = [out +] the sum of value * matrix[at] over n entries: C registers beside each other, then fewer.
+// out (d) = [out +] the sum of value * matrix[at] over n entries: C registers at a time, then fewer.
 template <int C, bool Adds, class T, class Out>
 INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64_t d, int64_t column, Out* out) {
     for (; column + C * W <= d; column += C * W) {
@@ -40,7 +40,7 @@ INLINE void weighted_sum(const Entry* entries, int64_t n, const T* matrix, int64
     }
 }
 
-// Of these columns those that are chosen, one after the other; how many. Behind them W places are used up.
+// Write the chosen columns contiguously and return their number. Up to W elements after them are overwritten.
 INLINE int64_t compress(vi columns, vi chosen, int32_t* to) {
     uint32_t left = bits(chosen);
 #ifdef __AVX512F__
@@ -55,10 +55,10 @@ INLINE int64_t compress(vi columns, vi chosen, int32_t* to) {
 
 constexpr int SUMS = 64;
 
-// The columns of what is left of g = powers * inverse - uniform, ascending; how many. Each of 64 sums begins at random
-// between 0 and 1 and adds up the sizes, in grains, of every 64th entry; the one that makes it whole is left, and 1
-// taken off. So the chance of an entry is its size ("systematic sampling", Madow 1949), and a row needs 64
-// random numbers, not V. What is no grain at all, or no number, is left always.
+// The columns of the entries of g = powers * inverse - uniform that remain, ascending; returns their number. Each of 64
+// sums starts at random between 0 and 1 and accumulates the sizes, in grains, of every 64th entry. The entry that lifts
+// it to 1 remains, and 1 is subtracted. So an entry's probability is its size (systematic sampling, Madow 1949), and a
+// row needs 64 random numbers instead of V. Entries of at least a grain, and NaN, always remain.
 static int64_t left_of(const float* powers, float inverse, float uniform, int64_t V, uint32_t seed, float grain,
                        int32_t* columns) {
     vf sums[SUMS / W];
@@ -79,7 +79,7 @@ static int64_t left_of(const float* powers, float inverse, float uniform, int64_
     return n;
 }
 
-// The first of ascending entries that is at this column or behind it.
+// Binary search: the first of ascending entries at or after this column.
 static const Entry* from(const Entry* entry, const Entry* end, int64_t column) {
     while (entry < end) {
         const Entry* middle = entry + (end - entry) / 2;
@@ -91,11 +91,10 @@ static const Entry* from(const Entry* entry, const Entry* end, int64_t column) {
     return entry;
 }
 
-constexpr int64_t SHARES = 4;  // of a thread: one that is held up leaves some to the others
+constexpr int64_t SHARES = 4;  // shares per thread: others take over some of a delayed thread's
 constexpr int BESIDE = W == 16 ? 16 : 8;
 
-// N rows of logits, which are used up: their memory holds what is left of them. dh (N, d) is written, dw (V, d) added
-// to.
+// Overwrites the N rows of logits by their remaining entries, writes dh (N, d), adds to dw (V, d).
 template <class T>
 static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sums, const T* h, const T* w, T* dh,
                                   float* dw, int64_t N, int64_t V, int64_t d, double smoothing, double grain,
@@ -128,7 +127,7 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
                 float g = (float)grain;
                 int64_t n = left_of(powers, inverse, uniform, V, of_row, g, columns);
                 for (; n > room && g < 1; g *= 2) n = left_of(powers, inverse, uniform, V, of_row, 2 * g, columns);
-                if (n > room) n = room;  // with a grain of 1 so many are left only of what is no number
+                if (n > room) n = room;  // with a grain of 1, more entries than this remain only if they are NaN
                 for (int64_t k = 0; k < n; k++) {
                     const float x = powers[columns[k]] * inverse - uniform;
                     next[k] = {columns[k], fabsf(x) < g ? copysignf(g, x) : x};
@@ -139,7 +138,7 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
             }
             memcpy(parts + 3 * t, its_sums, sizeof its_sums);
         }
-        // Each share has columns of its own: their entries are sorted, then every column is the sum of some rows of h.
+        // Each share owns a range of columns. Its entries are sorted by column; a column sums some rows of h.
 #pragma omp for schedule(dynamic)
         for (int64_t t = 0; t < column_shares; t++) {
             const int64_t first = t * width, count = first + width < V ? width : V - first;
@@ -159,7 +158,7 @@ static void sampled_cross_entropy(T* logits, const int64_t* targets, double* sum
             Scratch entries(2 * ends[count]);
             Entry* sorted = entries.of<Entry>(ends[count]);
             each([&](int64_t column, int64_t r, float value) { sorted[ends[column]++] = {(int32_t)r, value}; });
-            // Now ends[c] is where column c ends.
+            // Now ends[c] is the end of column c.
             for (int64_t c = 0, k = 0; c < count; k = ends[c++])
                 if (ends[c] > k) weighted_sum<BESIDE, true>(sorted + k, ends[c] - k, h, d, 0, dw + (first + c) * d);
         }

@@ -1,9 +1,9 @@
-// The largest entries of the output layer's W x + b (V x d, half of a decoder's arithmetic), most of it in bytes.
+// The top-k of an output layer W x + b (V x d, half of a decoder's arithmetic), screened in int8.
 //
-// Products of bytes say of every entry where it must lie: with x' and w' what bytes make of x and of a row w,
-//     |w x - w' x'| <= |x - x'| |w'| + |x| |w - w'|                     (Cauchy and Schwarz)
-// Only what may be among the largest is multiplied as it should be, some ten of thousands, so that the largest are
-// exactly what they are. The sum of all powers, which is the normaliser, has those exactly and the others nearly.
+// int8 products bound every entry: with x' and w' the quantised x and a quantised row w,
+//     |w x - w' x'| <= |x - x'| |w'| + |x| |w - w'|                     (Cauchy-Schwarz)
+// Only the candidates for the top-k, some ten of thousands, are computed in full, so the top-k is exact. The normaliser
+// uses exact values for them and int8 values for the others.
 #pragma once
 #include "distribution.h"
 #include "products.h"
@@ -11,10 +11,10 @@
 template <class Format>
 struct Screen {
     Linear bytes;
-    const typename Format::Element* weight;  // (V, d), or no pointer: not in use
-    const float* norms;                      // the largest |w'| and |w - w'|
+    const typename Format::Element* weight;  // (V, d); null: no screening
+    const float* norms;                      // the largest |w'| and the largest |w - w'|
 
-    // What the products of Format are given, so that both multiply the same.
+    // Round x as the products of Format do, so that both use the same inputs.
     void round(float* x) const {
         if (!Format::ROUNDS) return;
         typename Format::Element rounded[W];
@@ -23,7 +23,7 @@ struct Screen {
             store(x + i, load(rounded), bytes.in - i);
         }
     }
-    // How far from each other two entries of bytes may be whose order is the wrong one, and some for rounding.
+    // The largest difference of two int8 entries whose true order may be reversed, with a margin for rounding.
     float slack(const float* x) const {
         vf most{}, squares{}, lost{};
         for (int64_t i = 0; i < bytes.in; i += W) {
@@ -39,7 +39,7 @@ struct Screen {
         const float error = sqrtf(sum(lost)) * highest / 127 * norms[0] + sqrtf(sum(squares)) * norms[1];
         return 2.02f * error;
     }
-    // A row's weights on their way to the cache.
+    // Prefetch a row of the weight.
     void expect(int64_t row) const {
         for (int64_t i = 0; i < bytes.in; i += 64 / sizeof(*weight)) __builtin_prefetch(weight + row * bytes.in + i);
     }
@@ -51,20 +51,20 @@ struct Screen {
     }
 };
 
-// Entries this close to the largest are multiplied in full too: so likely that they matter to the normaliser.
+// Entries this close to the maximum are also computed in full: they are probable enough to affect the normaliser.
 constexpr float LIKELY = 3, LEAST = -3e38f;
 
-// What search must know of a row of V scores.
+// The query for a row of V scores: the end symbol and the banned tokens.
 struct Asked {
     int64_t V, eos, bans;
     const int64_t* banned;
 };
 struct Surveyed {
-    float normaliser, end;  // log sum exp, NaN where there is no such thing; the score of the end
+    float normaliser, end;  // log-normaliser, NaN if undefined; the end symbol's logit
 };
 
-// `best` gets the largest that are not banned. Where there is a screen, the scores are those of bytes, and x is what
-// they come of. `work` has room for two numbers for each score.
+// Find the log-normaliser and the top-k without banned tokens (`best`) of a row. With a screen, the row holds int8
+// scores of the input x. `work` has room for 2 V numbers.
 template <class Format>
 INLINE Surveyed survey(float* row, const Asked& asked, const Screen<Format>& screen, const float* x, float* work,
                        Largest best) {
@@ -88,7 +88,7 @@ INLINE Surveyed survey(float* row, const Asked& asked, const Screen<Format>& scr
     }
     floor -= screen.slack(x);
     if (highest - LIKELY < floor) floor = highest - LIKELY;
-    if (!(floor > LEAST)) floor = LEAST;  // what is banned stays so
+    if (!(floor > LEAST)) floor = LEAST;  // banned tokens stay excluded
     int32_t *chosen = (int32_t*)(work + V), count = 0;
     at_least(row, V, maxima, floor, [&](int64_t i) { screen.expect(i), chosen[count++] = (int32_t)i; });
     const auto corrected = [&](int64_t i) {

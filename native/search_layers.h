@@ -1,8 +1,8 @@
-// What search needs of a Transformer's layers (Vaswani et al. 2017, figure 1): a layer of the encoder for whole
-// sentences, and a step of a layer of the decoder for one position of each of N sentences' K hypotheses.
+// A Transformer's layers for search (Vaswani et al. 2017, figure 1): an encoder layer for whole sentences, and a
+// decoder layer's step for one position of each of N sentences' K hypotheses.
 //
-// A thread takes a block of sentences through the whole layer, so that little but the weights leaves its cache.
-// Keys lie as (d_k, room), so that a query's scores with W keys are one register.
+// A thread computes the whole layer for a block of sentences, so that activations stay in its cache. Keys are stored as
+// (d_k, room), so that a query's scores with W keys fill one register.
 #pragma once
 #include "products.h"
 #include "residual.h"
@@ -13,7 +13,7 @@ struct LayerShape {
 
 INLINE int64_t padded16(int64_t n) { return (n + 15) / 16 * 16; }
 
-// How many sentences of K positions are taken through a layer together.
+// Number of sentences of K positions per block.
 INLINE int64_t together(int64_t K) { return larger(1, BLOCK / larger(1, K)); }
 
 INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, float* out) {
@@ -24,19 +24,19 @@ INLINE void layer_norm(int64_t M, const float* x, int64_t d, const Norm& norm, f
     }
 }
 
-// The residual stream of a block of rows: x with a sublayer's output added, normed as the layer wants it.
+// The residual stream of a block of rows: adds a sublayer's output to x, and normalises by pre- or post-norm.
 struct Stream {
     float *x, *y;
-    int64_t M, d, before;  // whether norms stand before the sublayers, or after the sums
+    int64_t M, d, before;  // before: pre-norm, else post-norm
     const Norm* norms;
 
-    // What a sublayer reads.
+    // A sublayer's input.
     const float* read(int which) const {
         if (!before) return x;
         layer_norm(M, x, d, norms[which], y);
         return y;
     }
-    // What it wrote into y comes to x.
+    // Add the sublayer's output, y, to x.
     void add(int which) const {
         for (int64_t i = 0; i < M * d; i += W) store(x + i, load(x + i, M * d - i) + load(y + i), M * d - i);
         if (!before) layer_norm(M, x, d, norms[which], x);
@@ -46,7 +46,7 @@ struct Stream {
 // A thread's memory for a block of rows.
 template <class Format>
 struct Memory {
-    static constexpr int64_t SLACK = 16;  // what may be read or written behind the last number
+    static constexpr int64_t SLACK = 16;  // numbers that may be read or written past the end
     Scratch own;
     float *y, *inner, *heads, *work;
     typename Format::Input* rows;
@@ -69,8 +69,8 @@ INLINE void feed_forward(const Stream& stream, int which, const Linear& first, c
     stream.add(which);
 }
 
-// softmax(Q K^T + bias) V of one head, K queries over n slots; keys are room apart, values values_m, of which
-// padded16(d_v) may be read. `work` holds K (padded(n) + padded16(d_v) + 1).
+// softmax(Q K^T + bias) V of one head, K queries over n slots. The strides are `room` for keys and values_m for values,
+// of which padded16(d_v) may be read. `work` holds K (padded(n) + padded16(d_v) + 1).
 template <class T>
 INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t room, const T* values,
                  int64_t values_m, int64_t n, int64_t d_k, int64_t d_v, const float* bias, int64_t bias_m,
@@ -106,12 +106,12 @@ INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t 
 // --- the encoder -------------------------------------------------------------------------------------
 
 struct EncoderLayer {
-    Linear qkv, out, first, second;  // queries come scaled by 1 / sqrt(d_k)
+    Linear qkv, out, first, second;  // the scale of the scores is folded into W^Q
     int64_t before;
     Norm norms[2];
 };
 
-// x (N, K, d) becomes the layer's output; of sentence n, lengths[n] positions are looked at.
+// Overwrites x (N, K, d) by the layer's output; sentence n attends to its first lengths[n] positions.
 template <class Format>
 static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
                           int threads) {
@@ -121,7 +121,7 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
     {
         const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v) + 1));
         float *turned = memory.work, *work = turned + P * s.d_k;
-        memset(turned, 0, P * s.d_k * sizeof(float));  // what is left in memory may be slow numbers: subnormal ones
+        memset(turned, 0, P * s.d_k * sizeof(float));  // stale memory may hold subnormal numbers, which are slow
 #pragma omp for schedule(dynamic)
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
@@ -152,22 +152,22 @@ struct DecoderLayer {
     Norm norms[3];
 };
 
-// Keys (layers, sentences, H, d_k, room) and values (layers, sentences, H, room, d_v), d_v padded to 16. A slot is
-// what one hypothesis has written, or a position of the source.
+// Keys (layers, sentences, H, d_k, room) and values (layers, sentences, H, room, d_v), d_v padded to 16. A slot is a
+// position that a hypothesis wrote, or a position of the source.
 template <class T>
 struct Cached {
     T *keys, *values;
-    int64_t room;       // slots that there is memory for, a multiple of 16
+    int64_t room;       // capacity in slots, a multiple of 16
     int64_t slots;      // slots in use
-    int64_t sentences;  // that there is memory for; the first N are in use
+    int64_t sentences;  // capacity in sentences; the first N are in use
 
     Cached from(int64_t head, const LayerShape& s) const {
         return {keys + head * s.d_k * room, values + head * room * padded16(s.d_v), room, slots, sentences};
     }
     Cached of_layer(int64_t layer, const LayerShape& s) const { return from(layer * sentences * s.H, s); }
 
-    // One of N sentences' heads. The next one's keys and values are on their way to the cache while this one's are
-    // used: there are too many of them to stay there from step to step.
+    // A head of one of N sentences. Prefetches the next head's keys and values, which do not stay in the cache from
+    // step to step.
     Cached of_head(int64_t n, int64_t h, const LayerShape& s) const {
         const int64_t head = n * s.H + h, line = 64 / sizeof(T);
         const Cached next = from(head + 1, s);
@@ -176,8 +176,8 @@ struct Cached {
             __builtin_prefetch(next.values + i);
         return from(head, s);
     }
-    // A key becomes a column of the keys, a value a row of the values. The first of 16 columns clears the others, which
-    // are multiplied too: what is left in memory may be slow numbers, subnormal ones.
+    // Store a key as a column and a value as a row. The first of 16 columns clears the others, which are multiplied
+    // too: stale memory may hold subnormal numbers, which are slow.
     void put(const float* key, const float* value, const LayerShape& s, int64_t slot) const {
         const int64_t D = padded16(s.d_v);
         for (int64_t j = 0; j < s.d_k; j += W) {
@@ -193,7 +193,7 @@ struct Cached {
     }
 };
 
-// The source's keys and values, kv = x W + b, where the cache has them: x (N, K, d).
+// Compute the source's keys and values, kv = x W + b with x (N, K, d), and store them in the cache.
 template <class Format>
 static void keep_source(const float* x, int64_t layer, const Linear& kv, const LayerShape& s,
                         const Cached<typename Format::Element>& cached, int threads) {
@@ -216,8 +216,8 @@ static void keep_source(const float* x, int64_t layer, const Linear& kv, const L
     }
 }
 
-// x (N, K, d) becomes the layer's output. `bias` (N, K, bias_m), 0 or -inf, says who sees which slot, or none;
-// `lengths` (N) are the sources'.
+// Overwrites x (N, K, d) by the layer's output. `bias` (N, K, bias_m) is 0 where a hypothesis sees a slot, else -inf;
+// null: all are seen. `lengths` (N) are the sources' lengths.
 template <class Format>
 static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& s,
                          const Cached<typename Format::Element>& self,
@@ -267,7 +267,7 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
     }
 }
 
-// In each layer of a cache, sentences of so many bytes take the places of others.
+// In each layer of a cache, copy the sentences `fillers` over the sentences `holes`; `bytes` per sentence.
 static void refill(char* cache, int64_t layers, int64_t sentences, int64_t bytes, const int64_t* holes,
                    const int64_t* fillers, int64_t count, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -277,7 +277,7 @@ static void refill(char* cache, int64_t layers, int64_t sentences, int64_t bytes
     }
 }
 
-// A stack of such layers, the norm at its end, if there is one, and the output layer.
+// A stack of decoder layers, its final norm, if any, and the output layer.
 struct Decoder {
     const DecoderLayer* layers;
     int64_t count;
@@ -285,7 +285,7 @@ struct Decoder {
     Linear output;
 };
 
-// x (N, K, d) through all layers and the norm, and where they are wanted the scores (N K, V) of what comes next.
+// Apply all layers and the norm to x (N, K, d), and, unless null, compute the next token's logits (N K, V).
 template <class Format>
 static void decode(float* x, const Decoder& decoder, const LayerShape& s,
                    const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,

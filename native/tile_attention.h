@@ -1,19 +1,19 @@
-// Attention over short sequences on matrix registers (Intel's AMX): the equations of attention.h, by products of bf16
-// that are summed in float32. Weights and the gradients at the scores are rounded to bf16 before they are multiplied,
-// as PyTorch's products of bf16 do. d_k and d_v are multiples of 32.
+// Attention over short sequences on matrix registers (Intel AMX): the equations of attention.h by bf16 products, summed
+// in float32. Weights and gradients of scores are rounded to bf16 before products, as in PyTorch. d_k and d_v are
+// multiples of 32.
 #pragma once
 #include "attention_scores.h"
 #include "tile_layouts.h"
 
 #ifdef __AMX_TILE__
-// (n, d) to (padded(n), d).
+// Copy (n, d), zero-padded to (padded(n), d).
 INLINE void bring_whole(const bf16* from, int64_t stride, int64_t n, int64_t d, bf16* to) {
     for (int64_t r = 0; r < n; r++)
         for (int64_t i = 0; i < d; i += DEEP, to += DEEP) store_words(to, words(from + r * stride + i));
     memset(to, 0, (padded(n) - n) * d * sizeof(bf16));
 }
 
-// (n, d) to squares of 16 words (two numbers of each of 16 rows) by 16 rows.
+// Transpose (n, d) into squares of 16 words by 16 rows; a word holds two numbers of a row.
 INLINE void turn(const bf16* from, int64_t stride, int64_t n, int64_t d, bf16* to) {
     for (int64_t r = 0; r < n; r += W)
         for (int64_t c = 0; c < d; c += DEEP) {
@@ -24,7 +24,7 @@ INLINE void turn(const bf16* from, int64_t stride, int64_t n, int64_t d, bf16* t
         }
 }
 
-// (n, d) to (deep(n) / 2, d) words.
+// Interleave pairs of rows: (n, d) to (deep(n) / 2, d) words.
 INLINE void pair_rows(const bf16* from, int64_t stride, int64_t n, int64_t d, bf16* to) {
     for (int64_t r = 0; r < n; r += 2, from += 2 * stride)
         for (int64_t c = 0; c < d; c += DEEP, to += 2 * DEEP) {
@@ -35,7 +35,7 @@ INLINE void pair_rows(const bf16* from, int64_t stride, int64_t n, int64_t d, bf
     memset(to, 0, (deep(n) - n) / 2 * 2 * d * sizeof(bf16));
 }
 
-// Sums (n, d) times the rows' factors: one each, or with a step of 0 the same for all.
+// Multiply rows (n, d) by factors, one per row, or one for all with a step of 0; convert and store them.
 INLINE void send_whole(const float* from, int64_t n, int64_t d, const float* factors, int64_t step, bf16* to,
                        int64_t stride) {
     const bool past = lined_up(to, stride * sizeof(bf16));
@@ -47,7 +47,7 @@ INLINE void send_whole(const float* from, int64_t n, int64_t d, const float* fac
         }
 }
 
-// Weights key by key (K, padded(n)) as rows of bf16 (K, deep(n)).
+// Convert weights, stored key by key (K, padded(n)), to rows of bf16 (K, deep(n)).
 INLINE void rows_of(const float* weights, int64_t K, int64_t n, bf16* to) {
     const int64_t N = padded(n);
     for (int64_t k = 0; k < K; k++, weights += N)
@@ -55,7 +55,7 @@ INLINE void rows_of(const float* weights, int64_t K, int64_t n, bf16* to) {
             store_words(to, (vf)narrow(load(weights + i), N - i > W ? load(weights + i + W) : vf{}));
 }
 
-// The same query by query: (n, deep(K)).
+// The same, transposed to query by query: (n, deep(K)).
 INLINE void turned_rows_of(const float* weights, int64_t K, int64_t n, bf16* to) {
     const int64_t N = padded(n);
     const __m512i interleaved = (__m512i)(lanes() * 0x10001 + 0x100000);
@@ -72,7 +72,7 @@ INLINE void turned_rows_of(const float* weights, int64_t K, int64_t n, bf16* to)
         }
 }
 
-// The right matrix of a product: where the next 16 words (of a column's depth) stand, and the next 16 columns.
+// The right matrix of a product, with the offsets of the next 16 words (of depth) and of the next 16 columns.
 struct Right {
     const bf16* x;
     int64_t stride, deeper, beside;
@@ -80,7 +80,7 @@ struct Right {
 INLINE Right turned_right(const bf16* x, int64_t D) { return {x, DEEP, W * DEEP, W * D}; }
 INLINE Right paired_right(const bf16* x, int64_t D) { return {x, 2 * D, W * 2 * D, DEEP}; }
 
-// out (M, N) = [out +] a (M, depth) b by squares of 16, two beside each other where there are two.
+// out (M, N) = [out +] a (M, depth) b by squares of 16, two side by side if possible.
 INLINE void tile_product(int64_t M, int64_t N, int64_t depth, const bf16* a, int64_t a_m, Right b, float* out,
                          int64_t out_m, bool add) {
     constexpr int SUMS = 0, MORE_SUMS = 1, LEFT = 2, RIGHT = 3, MORE_RIGHT = 4;

@@ -1,6 +1,6 @@
-// Products on matrix registers (Intel's AMX): eight "tiles" of up to 16 rows of 64 bytes. A tile of inputs (16 rows
-// of 16 words) and one of a packed weight (16 words of 16 outputs) give 16 x 16 sums by one instruction. Batches are
-// translated 2.0 (greedy) and 1.7 times (a beam of 5) as fast as by the vectors of the same processor.
+// Products on matrix registers (Intel AMX): eight tiles of up to 16 rows of 64 bytes. One instruction multiplies a tile
+// of inputs (16 rows of 16 words) by a tile of a packed weight (16 words of 16 outputs) into 16 x 16 sums. Translation
+// of batches is 2.0 times (greedy) and 1.7 times (a beam of 5) as fast as by the same processor's vectors.
 #pragma once
 #include "vector.h"
 
@@ -19,18 +19,18 @@ template <int T>
 INLINE void tile_zero() {
     asm volatile("tilezero %%tmm%c0" ::"i"(T));
 }
-// sums += A B of pairs of bf16, in float32.
+// sums += A B in float32, for words of two bf16 numbers.
 template <int SUMS, int A, int B>
 INLINE void tile_dot_bf16() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(SUMS), "i"(A), "i"(B));
 }
-// sums += A B of fours of bytes, those of A unsigned, in whole numbers.
+// sums += A B in int32, for words of four bytes, unsigned in A and signed in B.
 template <int SUMS, int A, int B>
 INLINE void tile_dot_bytes() {
     asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(SUMS), "i"(A), "i"(B));
 }
 
-// The shapes of a thread's tiles.
+// The tile configuration of a thread.
 struct TileShapes {
     uint8_t palette = 1, unused[15] = {};
     uint16_t bytes[16] = {};
@@ -40,14 +40,14 @@ struct TileShapes {
     void use() const { asm volatile("ldtilecfg %0" ::"m"(*this) : "memory"); }
 };
 
-// Other libraries have shapes of their own: whoever uses tiles puts back what was there.
+// Saves and restores the tile configuration, because other libraries have their own.
 struct TileShapesKept {
     TileShapes before;
     TileShapesKept() { asm volatile("sttilecfg %0" : "=m"(before)); }
     ~TileShapesKept() { before.use(); }
 };
 
-// Four hold sums; inputs, weights, and both where fewer than 16 words are left.
+// Tiles 0 to 3 hold sums; the others hold inputs and weights, full or with the last words (fewer than 16).
 constexpr int INPUTS = 4, WEIGHTS = 5, LAST_INPUTS = 6, LAST_WEIGHTS = 7;
 
 INLINE TileShapes tile_shapes(int64_t rows, int64_t words) {
@@ -59,7 +59,7 @@ INLINE TileShapes tile_shapes(int64_t rows, int64_t words) {
     return shapes;
 }
 
-// Up to 16 words of the inputs' rows, and as many of a panel's, 64 outputs wide.
+// Multiply up to 16 words of the inputs' rows by as many of a panel, 64 outputs wide.
 template <class Format, int A, int B>
 INLINE void tile_step(const uint32_t* a, int64_t a_m, const uint32_t* panel) {
     tile_load<A>(a, 4 * a_m);
@@ -69,7 +69,7 @@ INLINE void tile_step(const uint32_t* a, int64_t a_m, const uint32_t* panel) {
     tile_load<B>(panel + 48, 256), Format::template tile_dot<3, A, B>();
 }
 
-// sums (rows, 64) = a (rows, words) times a panel, by rows of four vectors
+// sums (rows, 64) = a (rows, words) times a panel; a row of sums is four vectors.
 template <class Format>
 INLINE void tile_sums(int64_t words, const uint32_t* a, int64_t a_m, const uint32_t* panel, vi (*sums)[4]) {
     tile_zero<0>(), tile_zero<1>(), tile_zero<2>(), tile_zero<3>();

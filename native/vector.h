@@ -1,14 +1,14 @@
-// What every kernel is written in: vectors (lanes.h), their way to and from memory (memory.h), and here products of bytes,
-// functions, and which numbers are dropped.
+// The vocabulary of all kernels: vectors (lanes.h), loads and stores (memory.h), and here int8 products, functions and
+// dropout.
 #pragma once
 #include "memory.h"
 
-// sums + the products of the four bytes of a with each lane's four signed bytes, none of which is -128. A byte of a is
-// a number plus ZERO.
+// sums + the dot products of a's four bytes with each lane's four signed bytes, none of which is -128. A byte of a is
+// an int8 number plus ZERO.
 #if defined(__AVX2__) && !defined(__AVX512F__) && !defined(__AVXVNNI__)
 constexpr int ZERO = 0;
 INLINE vi dot(vi sums, uint32_t a, vi bytes) {
-    // |b| sign(b) a: two products of 127 fit into 16 bits, where they are added, two of 255 would not.
+    // |b| (sign(b) a): the sum of two products of at most 127 * 127 fits into 16 bits; with 255 * 127 it would not.
     const __m256i b = (__m256i)bytes, x = _mm256_set1_epi32((int)a);
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(x, b));
     return sums + (vi)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
@@ -21,7 +21,7 @@ INLINE vi dot(vi sums, uint32_t a, vi bytes) {
 #elif defined(__AVXVNNI__)
     return (vi)_mm256_dpbusd_avx_epi32((__m256i)sums, _mm256_set1_epi32((int)a), (__m256i)bytes);
 #elif defined(__AVX512F__)
-    // Bytes 0 and 2, then 1 and 3, as numbers of 16 bits, whose products are added in pairs.
+    // Bytes 0 and 2, then 1 and 3, as 16-bit numbers, whose products are added in pairs.
     const vi even = (vi)(vu{} + (a & 0x00ff00ffu)), odd = (vi)(vu{} + (a >> 8 & 0x00ff00ffu));
     const __m512i b = (__m512i)bytes;
     sums += (vi)_mm512_madd_epi16((__m512i)even, _mm512_srai_epi16(_mm512_slli_epi16(b, 8), 8));
@@ -37,8 +37,8 @@ INLINE vi dot(vi sums, uint32_t a, vi bytes) {
 INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 INLINE int64_t padded(int64_t n) { return (n + W - 1) / W * W; }
 
-// Memory for so many floats, as a whole or handed out in up to 16 parts, each aligned to a register. (As many pieces of
-// memory would be given back to the system again and again.)
+// Scratch memory for this many floats, used whole or in up to 16 parts, each aligned to a register. (Separate
+// allocations would be returned to the system again and again.)
 struct Scratch {
     float *all, *next;
 
@@ -53,7 +53,7 @@ struct Scratch {
     }
 };
 
-// A square of W registers turned round: their rows are interleaved log2 W times.
+// Transpose a square of W registers by interleaving rows log2 W times.
 INLINE void turn_square(vf* one) {
     vf other[W];
     for (int n = 1; n < W; n *= 2) {
@@ -65,8 +65,8 @@ INLINE void turn_square(vf* one) {
     }
 }
 
-// The largest of n numbers without their signs, or NaN where one is none or has no end. Without a sign they are ordered
-// as the whole numbers that their bits are, so that two of bf16 are compared at once.
+// The largest absolute value of n numbers; NaN if one is NaN or infinite. Without signs, numbers are ordered like the
+// integers of their bits, so two bf16 numbers are compared at once.
 INLINE float largest_size(vi most) {
 #ifdef __AVX512F__
     const int32_t bits = _mm512_reduce_max_epi32((__m512i)most);
@@ -103,7 +103,7 @@ INLINE float largest_size(const bf16* p, int64_t n) {
 // --- functions ---------------------------------------------------------------------------------------
 
 // e^x to 2 units in the last place: 2^n e^r with |r| <= ln 2 / 2, e^r by its Taylor series to r^6 / 720;
-// 0 below -87. NaN is passed on.
+// 0 below -87. Propagates NaN.
 INLINE vf exponential(vf x) {
     const vf bounded = select(x > splat(88.0f), splat(88.0f), x);
     const vf shifted = bounded * 1.44269504088896341f + 12582912.0f;  // 1.5 * 2^23: the sum is rounded to an integer
@@ -120,8 +120,8 @@ INLINE vf exponential(vf x) {
     return (vf)((vi)(y * (vf)power) & ~(x < splat(-87.0f)));
 }
 
-// e^x for x <= 0, as exactly as what is rounded to T can tell: 2^n 2^r with |r| <= 1 / 2, 2^r to 3 millionths by the
-// polynomial of four degrees that is nearest; 0 below -87. NaN is passed on. Two thirds of the instructions.
+// e^x for x <= 0 to the precision of T. For bf16: 2^n 2^r with |r| <= 1 / 2, 2^r to 3e-6 by the minimax polynomial of
+// degree 4, in two thirds of the instructions. 0 below -87. Propagates NaN.
 template <class T>
 INLINE vf decay(vf x) {
     if constexpr (sizeof(T) == 4) return exponential(x);
@@ -135,8 +135,8 @@ INLINE vf decay(vf x) {
 
 // --- dropout -----------------------------------------------------------------------------------------
 
-// Which elements are dropped is a function of (seed, place): nothing is stored for the backward pass, and
-// the number of threads does not matter. A byte below `dropped` drops its element.
+// The dropout mask is a function of (seed, position): nothing is stored for the backward pass, and it does not depend
+// on the number of threads. A random byte below `dropped` drops its element.
 struct Dropout {
     uint32_t low, high;
     uint32_t dropped;
@@ -147,7 +147,7 @@ INLINE Dropout dropout_of(int64_t seed, int64_t dropped) {
     return {(uint32_t)seed, (uint32_t)(seed >> 32), (uint32_t)dropped, 256.0f / (float)(256 - dropped)};
 }
 
-// Two rounds of a mixing function of 32 bits with low bias (C. Wellons, "Hash function prospector").
+// A 32-bit mixing function of two rounds with low bias (C. Wellons, "Hash function prospector").
 INLINE vu mixed(vu x) {
     x ^= x >> 16;
     x *= 0x21f0aaadu;
@@ -158,7 +158,7 @@ INLINE vu mixed(vu x) {
 
 constexpr int DROP = 64;
 
-// 0 or 1 / (1 - p) for elements [block * 64, block * 64 + 64) of everything that a call drops from.
+// The dropout factors, 0 or 1 / (1 - p), of elements [block * 64, block * 64 + 64) of a call.
 INLINE void drop_factors(const Dropout& drop, int64_t block, float* factors) {
     for (int lane = 0; lane < 16; lane += W) {
         vu counter = (vu)lanes() + (uint32_t)(block * 16 + lane);
@@ -170,5 +170,5 @@ INLINE void drop_factors(const Dropout& drop, int64_t block, float* factors) {
     }
 }
 
-// How many blocks of 64 a row takes; each row begins with a block of its own.
+// Blocks of 64 per row; each row begins a new block.
 INLINE int64_t drop_blocks(int64_t columns) { return (columns + DROP - 1) / DROP; }

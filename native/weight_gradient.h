@@ -1,18 +1,18 @@
-// g^T x and 1^T g in float32, for g (N, e) and x (N, d) in bf16: a linear layer's gradient at its weights and its bias.
+// g^T x and 1^T g in float32, for g (N, e) and x (N, d) in bf16: the gradients of a linear layer's weights and bias.
 //
-// Both matrices lie the wrong way round for a product; PyTorch's has half the speed of the others then. Here 320 rows at
-// a time are laid out as the matrix registers want them and stay in the second cache until every square of the
-// gradient has had its share. A sum does not depend on the number of threads.
+// Both matrices are stored transposed with respect to the product, which halves the speed of PyTorch's. Here 320 rows
+// at a time are packed for the matrix registers and stay in the L2 cache until every square of the gradient has used
+// them. Sums do not depend on the number of threads.
 #pragma once
 #include "tile_layouts.h"
 
 #ifdef __AMX_TILE__
-constexpr int64_t CHUNK_ROWS = 320;     // of g and x at a time; a power of 2 would use parts of the caches only
-constexpr int64_t CHUNK_COLUMNS = 512;  // of each: a MiB of sums
+constexpr int64_t CHUNK_ROWS = 320;     // rows of g and x at a time; a power of 2 would use few of the cache's sets
+constexpr int64_t CHUNK_COLUMNS = 512;  // columns of each at a time: a MiB of sums
 constexpr int64_t TILE = TILE_ROWS * DEEP, SQUARE = DEEP * DEEP;
 
-// (n, columns) as panels of 32 columns, in which every 32 rows are two tiles: of words of two rows, or where they are
-// turned round of columns, which are added up on the way.
+// Pack (n, columns) into panels of 32 columns, where every 32 rows are two tiles: of words of two rows, or, if
+// transposed, of columns, which are summed on the way.
 template <bool Turned>
 INLINE void lay_out(const bf16* x, int64_t stride, int64_t n, int64_t columns, bf16* panels, float* sums) {
     for (int64_t r = 0; r < n; r += DEEP)
@@ -33,8 +33,8 @@ INLINE void lay_out(const bf16* x, int64_t stride, int64_t n, int64_t columns, b
         }
 }
 
-// 32 x 32 sums of n rows of two panels, to what is there or to nothing: in tiles 0 to 3, of left ones in 4 and 5 and
-// right ones in 6 and 7.
+// 32 x 32 sums of n rows of two panels, added to `square` or started from 0. Tiles 0 to 3 hold sums, 4 and 5 the left
+// factors, 6 and 7 the right ones.
 INLINE void add_square(const bf16* a, const bf16* b, int64_t n, float* square, bool add) {
     constexpr int64_t BYTES = DEEP * sizeof(float);
     float* below = square + SQUARE / 2;

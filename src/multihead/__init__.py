@@ -1,11 +1,11 @@
-"""multihead: attention models, from seq2seq to the Transformer. Train a translator, use it, look inside it.
+"""Attention models, from seq2seq to the Transformer: train a translator, use it, inspect its attention.
 
 >>> import multihead
 >>> multihead.train(source="train.de", target="train.en", run="runs/de-en")  # doctest: +SKIP
 >>> translator = multihead.load("runs/de-en")  # doctest: +SKIP
 >>> translator.translate(["Guten Tag."])  # doctest: +SKIP
 
-The command line (``multihead --help``) does the same and more. Nothing heavy is imported until it is used.
+The command line (``multihead --help``) offers the same and more. PyTorch is imported on first use.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -29,11 +29,11 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in ("compare", "evaluate", "load", "train"):
-        from multihead import api  # noqa: PLC0415 (torch takes a second, `multihead --help` must not)
+        from multihead import api  # noqa: PLC0415 (importing torch takes a second)
 
         return getattr(api, name)
     if name == "__version__":
-        import importlib.metadata  # noqa: PLC0415 (the same)
+        import importlib.metadata  # noqa: PLC0415 (slow to import)
 
         return importlib.metadata.version("multihead")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""``python -m multihead``: the command line."""
+"""Entry point of ``python -m multihead``, the same as the command ``multihead``."""
 
 import sys
 

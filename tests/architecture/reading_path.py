@@ -68,16 +68,32 @@ def engines_imported_by_the_model() -> list[str]:
 
 
 def decoder_steps() -> list[str]:
-    """Return the classes that take one step of a decoder layer: plain, laid out, native."""
+    """Return the classes that write the step of a decoder layer of a translator: plain, laid out, native.
+
+    A class counts if its ``step`` does not only call other layers' steps, and is not a protocol.
+    """
     found = []
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in sorted((*PACKAGE.glob("nn/*.py"), *PACKAGE.glob("engines/**/*.py"))):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and "Decoder" in node.name and "Protocol" not in ast.dump(node):
-                methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
-                if {"step", "begin"} <= methods and file.parent.name != "models":
-                    found.append(f"{file.relative_to(PACKAGE).as_posix()}:{node.name}")
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef) or "Decoder" not in node.name:
+                continue
+            if any(ast.unparse(base) == "Protocol" for base in node.bases):
+                continue
+            steps = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "step"]
+            if steps and ".step(" not in ast.unparse(steps[0]):
+                found.append(f"{file.relative_to(PACKAGE).as_posix()}:{node.name}")
     return found
+
+
+def post_norm() -> str:
+    """Return the last line of ``PostNorm.forward`` that computes: the equation, read aloud."""
+    tree = ast.parse((PACKAGE / "nn" / "residual.py").read_text(encoding="utf-8"))
+    (kind,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "PostNorm")
+    (forward,) = (each for each in kind.body if isinstance(each, ast.FunctionDef) and each.name == "forward")
+    (value,) = (each.value for each in forward.body if isinstance(each, ast.AnnAssign))
+    assert value is not None
+    return ast.unparse(value)
 
 
 if __name__ == "__main__":
@@ -88,3 +104,4 @@ if __name__ == "__main__":
         ("implementations of a decoder step", decoder_steps()),
     ):
         print(f"{len(part):3}  {name}\n     {', '.join(part)}")
+    print(f"     PostNorm.forward, read aloud: {post_norm()}")

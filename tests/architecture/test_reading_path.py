@@ -17,3 +17,11 @@ def test_a_beam_search_by_the_models_own_steps_enters_eighteen_files() -> None:
 
 def test_the_model_imports_no_engine() -> None:
     assert reading_path.engines_imported_by_the_model() == []
+
+
+def test_a_decoder_step_is_written_three_times() -> None:
+    assert [file.partition("/")[0] for file in reading_path.decoder_steps()] == ["engines", "engines", "nn"]
+
+
+def test_post_norm_reads_as_the_paper() -> None:
+    assert reading_path.post_norm() == "self.norm(x + self.dropout(sublayer(x)))"

@@ -1,4 +1,4 @@
-"""From recorded weights to one alignment, against sums written out by hand."""
+"""Alignments from recorded weights, against sums written out by hand."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from multihead.attention_maps import AttentionRecord, Choice, Kind, Sentence, Token, align
-from multihead.attention_maps.alignment import combine, merge_words, most_telling, mutual_information, without
+from multihead.attention_maps.alignment import (
+    combine,
+    drop_tokens,
+    merge_words,
+    most_informative,
+    mutual_information,
+)
 from multihead.errors import UserError
 
 Floats = NDArray[np.float32]
@@ -26,7 +32,7 @@ def a_record(weights_BHQK: Floats, layer: int = 1, kind: Kind = "cross") -> Atte
 
 
 def a_side(words: str) -> Sentence:
-    """Pieces joined by "+" make a word; "<...>" is special."""
+    """Return tokens: subwords joined by "+" form a word, "<...>" is special."""
     pieces, whole = [], []
     for number, word in enumerate(words.split()):
         special = word.startswith("<")
@@ -42,7 +48,7 @@ def texts(tokens: tuple[Token, ...]) -> list[str]:
     return [token.text for token in tokens]
 
 
-def test_words_take_the_sum_over_their_keys_and_the_mean_over_their_queries() -> None:
+def test_merging_sums_over_a_words_keys_and_averages_over_its_queries() -> None:
     weights = random_weights(T, S)
     merged = merge_words(weights, [0, 0, 1, 2, 3], [0, 0, 0, 1, 2, 2, 3])
     expected = np.zeros((4, 4))
@@ -63,20 +69,20 @@ def test_merged_rows_still_sum_to_1(rows: list[bool], columns: list[bool]) -> No
     np.testing.assert_allclose(merged.sum(1), 1, atol=1e-6)
 
 
-def test_what_is_left_of_a_row_sums_to_1_again() -> None:
+def test_rows_are_renormalised_after_tokens_are_dropped() -> None:
     weights = random_weights(T, S)
-    left = without(weights, np.arange(T) == 4, np.arange(S) == 6)
+    left = drop_tokens(weights, np.arange(T) == 4, np.arange(S) == 6)
     expected = weights[:4, :6] / (1 - weights[:4, 6:])
     np.testing.assert_allclose(left, expected, rtol=1e-5)
 
 
-def test_a_row_that_looked_at_nothing_else_is_empty_and_not_invented() -> None:
+def test_a_row_without_remaining_weight_stays_zero() -> None:
     weights = np.array([[0, 0, 1], [0.5, 0.25, 0.25]], dtype=np.float32)
-    left = without(weights, np.array([False, False]), np.array([False, False, True]))
+    left = drop_tokens(weights, np.array([False, False]), np.array([False, False, True]))
     np.testing.assert_allclose(left, [[0.0, 0.0], [2 / 3, 1 / 3]], rtol=1e-6)
 
 
-def test_heads_are_combined_by_mean_or_largest_or_one_is_chosen() -> None:
+def test_heads_are_reduced_by_mean_or_maximum_or_one_is_chosen() -> None:
     heads = random_weights(H, T, S)
     mean: Floats = np.add(np.add(heads[0], heads[1]), heads[2]) / np.float32(H)
     np.testing.assert_allclose(combine(heads, Choice()), mean, rtol=1e-5)
@@ -86,13 +92,13 @@ def test_heads_are_combined_by_mean_or_largest_or_one_is_chosen() -> None:
     np.testing.assert_array_equal(combine(heads, Choice(head=2)), heads[1])
 
 
-def test_the_most_telling_layer_is_neither_uniform_nor_a_dump() -> None:
+def test_the_most_informative_layer_is_neither_uniform_nor_a_sink() -> None:
     uniform = np.full((H, T, S), 1 / S, dtype=np.float32)
-    dump = np.zeros((H, T, S), dtype=np.float32)
-    dump[..., -1] = 1
+    sink = np.zeros((H, T, S), dtype=np.float32)
+    sink[..., -1] = 1
     blurred = np.tile(0.6 * np.eye(T, S, dtype=np.float32) + 0.4 / S, (H, 1, 1))
-    assert most_telling([uniform, dump, blurred]) == 3
-    assert most_telling([blurred, dump, uniform]) == 1
+    assert most_informative([uniform, sink, blurred]) == 3
+    assert most_informative([blurred, sink, uniform]) == 1
 
 
 def test_mutual_information_is_that_of_the_joint_distribution() -> None:
@@ -127,7 +133,7 @@ def test_words_are_merged_when_asked_for() -> None:
     np.testing.assert_allclose(made.matrix_TS.sum(1), 1, rtol=1e-5)
 
 
-def test_only_attention_over_the_source_aligns() -> None:
+def test_only_cross_attention_gives_an_alignment() -> None:
     of_source = a_record(random_weights(1, H, S, S), kind="encoder self")
     with pytest.raises(UserError, match="no attention over the source"):
         align([of_source], SOURCE, TARGET)
@@ -135,16 +141,16 @@ def test_only_attention_over_the_source_aligns() -> None:
     assert align([of_source, cross], SOURCE, TARGET).caption == align([cross], SOURCE, TARGET).caption
 
 
-def test_the_caption_says_what_was_done_and_what_attention_is_not() -> None:
+def test_the_caption_says_how_the_matrix_was_computed_and_adds_a_caution() -> None:
     records = [a_record(random_weights(1, H, T, S, seed=n), layer=n) for n in (1, 2)]
-    caution = "Attention is evidence of where the model looked, not an explanation of what it did."
+    caution = "Attention shows where the model attended, not why it produced this output."
     head = align(records, SOURCE, TARGET, choice=Choice(layer=2, head=3), words=True).caption
-    how = "layer 2 of 2, head 3 of 3, pieces merged to words, special symbols left out"
+    how = "layer 2 of 2, head 3 of 3, subwords merged into words, special symbols omitted"
     assert head == f"Attention over the source, {how}. {caution}"
     largest = align(records, SOURCE, TARGET, choice=Choice(layer=1, combine="max"), specials=True).caption
     assert largest == f"Attention over the source, layer 1 of 2, max of 3 heads. {caution}"
     best = align(records, SOURCE, TARGET).caption
-    assert "(the most telling one), mean of 3 heads" in best
+    assert "(the most informative), mean of 3 heads" in best
     alone = align([a_record(random_weights(1, 1, T, S))], SOURCE, TARGET, specials=True).caption
     assert alone == f"Attention over the source. {caution}"
 
@@ -158,11 +164,11 @@ def test_the_caption_says_what_was_done_and_what_attention_is_not() -> None:
         (Choice(layer=1, head=4), "there is no head 4. Choose one from 1 to 3."),
     ],
 )
-def test_a_layer_or_head_that_is_not_there_is_told(choice: Choice, fault: str) -> None:
+def test_a_missing_layer_or_head_is_a_user_error(choice: Choice, fault: str) -> None:
     records = [a_record(random_weights(1, H, T, S), layer=n) for n in (1, 2)]
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         align(records, SOURCE, TARGET, choice=choice)
-    assert str(told.value) == fault
+    assert str(raised.value) == fault
 
 
 def test_no_tokens_give_an_empty_matrix() -> None:

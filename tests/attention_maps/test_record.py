@@ -1,4 +1,4 @@
-"""Recorded attention is what the model did."""
+"""Recorded attention weights are those that the model used."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 
 
 class StepwiseGru(Gru):
-    """Attends once a target position, as a decoder does that feeds the context back."""
+    """Attends once per target position, like a decoder with input feeding."""
 
     def _logits(self, hidden_BTd: Tensor, memory_BSd: Tensor, allowed: Tensor) -> Tensor:
         steps = [
@@ -48,7 +48,7 @@ def outputs_of(model: nn.Module, kind: type[nn.Module], run: Callable[[], object
 
 
 def inputs(one: AttentionRecord) -> tuple[Floats, Floats, Floats]:
-    """q, k and v."""
+    """Return q, k and v."""
     assert one.q_BHQd is not None
     assert one.k_BHKd is not None
     assert one.v_BHKd is not None
@@ -61,7 +61,7 @@ def by_name(records: list[AttentionRecord]) -> dict[str, AttentionRecord]:
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_recorded_weights_times_values_are_what_each_module_put_out(norm: str, positions: str) -> None:
+def test_recorded_weights_times_values_equal_each_modules_output(norm: str, positions: str) -> None:
     model, batch = a_transformer(norm=norm, positions=positions), a_batch()
     outputs = outputs_of(model, MultiHeadAttention, lambda: model.score(batch))
     records = record(model, batch, keep_inputs=True)
@@ -78,19 +78,21 @@ def test_recorded_weights_times_values_are_what_each_module_put_out(norm: str, p
             torch.testing.assert_close(mixed_BQd[b, :queries], expected[b, :queries], atol=1e-5, rtol=1e-5)
 
 
-def test_a_recurrent_models_recorded_weights_times_values_are_its_context_vectors() -> None:
+def test_a_recurrent_models_recorded_weights_times_values_equal_its_context_vectors() -> None:
     model, batch = a_gru(), a_batch()
     (context_B1Td,) = outputs_of(model, DotProductAttention, lambda: model.score(batch)).values()
     (one,) = record(model, batch, keep_inputs=True)
     assert (one.kind, one.layer, one.num_heads) == ("cross", 1, 1)
-    seen = torch.from_numpy(one.weights_BHQK @ inputs(one)[2])
+    context = torch.from_numpy(one.weights_BHQK @ inputs(one)[2])
     for b, queries in enumerate(one.query_lengths_B):
-        torch.testing.assert_close(seen[b, :, :queries], context_B1Td[b, :, :queries], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            context[b, :, :queries], context_B1Td[b, :, :queries], atol=1e-5, rtol=1e-5
+        )
 
 
-def test_kinds_and_layers_are_told_from_the_model_itself() -> None:
-    told = [(one.kind, one.layer, one.module) for one in record(a_transformer(), a_batch())]
-    assert told == [
+def test_kinds_and_layers_are_inferred_from_the_model() -> None:
+    found = [(one.kind, one.layer, one.module) for one in record(a_transformer(), a_batch())]
+    assert found == [
         ("encoder self", 1, "encoder.layers.0.self_attention.score"),
         ("encoder self", 2, "encoder.layers.1.self_attention.score"),
         ("decoder self", 1, "decoder.layers.0.self_attention.score"),
@@ -105,7 +107,7 @@ def test_kinds_and_layers_are_told_from_the_model_itself() -> None:
 @pytest.mark.parametrize(
     ("source", "target"), [(0, 0), (1, 1), (0, 1), (1, 0), (4, 4), (0, 4), (4, 0), (6, 3)]
 )
-def test_kinds_are_told_apart_whatever_the_lengths(source: int, target: int) -> None:
+def test_kinds_are_inferred_whatever_the_lengths(source: int, target: int) -> None:
     kinds = [one.kind for one in record(a_transformer(), a_batch([[5] * source], [[7] * target]))]
     assert kinds == ["encoder self"] * 2 + ["decoder self", "cross"] * 3
 
@@ -135,7 +137,7 @@ def test_a_sentence_is_recorded_the_same_alone_and_in_a_batch() -> None:
             np.testing.assert_allclose(ours.sentence(b), theirs.sentence(0), atol=1e-6)
 
 
-def test_what_was_not_allowed_is_told_and_has_no_weight() -> None:
+def test_masked_keys_are_recorded_and_have_no_weight() -> None:
     records = by_name(record(a_transformer(), a_batch()))
     decoder = records["decoder.layers.0.self_attention.score"]
     assert decoder.allowed_BHQK is not None
@@ -148,7 +150,7 @@ def test_what_was_not_allowed_is_told_and_has_no_weight() -> None:
     assert cross.allowed_BHQK[1, 0, 0].tolist() == [True] * 3 + [False] * 3
 
 
-def test_attention_that_takes_one_query_at_a_time_gives_one_record() -> None:
+def test_attention_called_once_per_query_gives_one_record() -> None:
     torch.manual_seed(1)
     stepwise = StepwiseGru(SOURCE_VOCAB, TARGET_VOCAB)
     (one,) = record(stepwise, a_batch(), keep_inputs=True)
@@ -161,7 +163,7 @@ def test_attention_that_takes_one_query_at_a_time_gives_one_record() -> None:
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
-def test_a_module_that_layers_share_gives_a_record_a_layer() -> None:
+def test_a_module_shared_by_layers_gives_one_record_per_layer() -> None:
     model = a_transformer()
     shared = DotProductAttention()
     for layer in model.decoder.layers:
@@ -175,7 +177,7 @@ def test_a_module_that_layers_share_gives_a_record_a_layer() -> None:
         np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
 
 
-def test_a_module_may_name_its_kind() -> None:
+def test_a_module_may_declare_its_kind() -> None:
     class Named(DotProductAttention):
         kind = "decoder self"
 
@@ -185,18 +187,18 @@ def test_a_module_may_name_its_kind() -> None:
     assert one.kind == "decoder self"
 
 
-def test_a_module_whose_shapes_say_nothing_is_asked_to_name_its_kind() -> None:
-    class Odd(Gru):
+def test_a_module_whose_shapes_match_no_kind_must_declare_it() -> None:
+    class DoubledMemory(Gru):
         def _read(self, source: Any) -> tuple[Tensor, Tensor, Tensor]:
             memory, allowed, last = super()._read(source)
             return torch.cat([memory, memory], 1), torch.cat([allowed, allowed], 3), last
 
     with pytest.raises(ValueError, match="attention takes 8 queries and 12 keys"):
-        record(Odd(SOURCE_VOCAB, TARGET_VOCAB), a_batch())
+        record(DoubledMemory(SOURCE_VOCAB, TARGET_VOCAB), a_batch())
 
 
 def test_a_model_without_attention_gives_no_records() -> None:
-    class Plain(nn.Module):
+    class WithoutAttention(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.linear = nn.Linear(2, 3)
@@ -205,4 +207,4 @@ def test_a_model_without_attention_gives_no_records() -> None:
             scored: Tensor = self.linear(torch.zeros(2))
             return scored
 
-    assert record(Plain(), a_batch()) == []
+    assert record(WithoutAttention(), a_batch()) == []

@@ -1,4 +1,4 @@
-"""Recording leaves the model as it was found, and is in fp32."""
+"""Recording runs in fp32 and leaves the model unchanged."""
 
 from typing import Any
 
@@ -21,22 +21,22 @@ def hooks_left(model: nn.Module) -> int:
     return sum(len(module._forward_pre_hooks) + len(module._forward_hooks) for module in model.modules())
 
 
-def test_the_model_is_left_as_it_was_found() -> None:
+def test_recording_leaves_the_model_unchanged() -> None:
     model = a_transformer(dropout=0.3)
     model.train()
     model.encoder.layers[1].eval()
     modes = [module.training for module in model.modules()]
     weights = {name: weight.clone() for name, weight in model.state_dict().items()}
-    quiet = record(model, a_batch())
+    without_dropout = record(model, a_batch())
     assert hooks_left(model) == 0
     assert [module.training for module in model.modules()] == modes
     assert all(torch.equal(weight, weights[name]) for name, weight in model.state_dict().items())
     assert all(weight.grad is None for weight in model.parameters())
-    for ours, theirs in zip(quiet, record(model.eval(), a_batch()), strict=True):
+    for ours, theirs in zip(without_dropout, record(model.eval(), a_batch()), strict=True):
         np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
 
 
-def test_no_hook_is_left_when_the_model_fails() -> None:
+def test_no_hook_remains_when_the_model_fails() -> None:
     class Failing(Gru):
         def score(self, batch: PairBatch) -> Tensor:
             super().score(batch)
@@ -49,14 +49,14 @@ def test_no_hook_is_left_when_the_model_fails() -> None:
     assert model.training
 
 
-def test_the_batch_is_not_changed() -> None:
+def test_recording_leaves_the_batch_unchanged() -> None:
     batch = a_batch([[5, 7]], [[11, 13]])
     record(a_transformer(), batch)
     assert batch.source.ids_BS.tolist() == [[5, 7, 3]]
     assert batch.target_BT.tolist() == [[2, 11, 13, 3]]
 
 
-def test_recording_is_in_fp32_whatever_the_model_is_used_in() -> None:
+def test_recording_is_in_fp32_whatever_the_models_precision() -> None:
     model = a_transformer()
     expected = record(model, a_batch())
     with torch.autocast("cpu", torch.bfloat16):
@@ -71,7 +71,7 @@ def test_recording_is_in_fp32_whatever_the_model_is_used_in() -> None:
 
 
 def test_weights_of_a_bf16_run_deviate_by_less_than_two_hundredths() -> None:
-    """What is shown for a model used in bf16: its fp32 weights. This is how far they are from those used."""
+    """A bf16 model is shown with its fp32 attention weights; they must be close to those it used."""
     model, batch = a_transformer(), a_batch()
     used: dict[str, Floats] = {}
 
@@ -99,7 +99,7 @@ def test_weights_of_a_bf16_run_deviate_by_less_than_two_hundredths() -> None:
     assert 0 < largest < 0.02
 
 
-def test_a_compiled_model_is_recorded_eager() -> None:
+def test_a_compiled_model_is_recorded_eagerly() -> None:
     model = a_transformer()
     expected = record(model, a_batch())
     calls = []

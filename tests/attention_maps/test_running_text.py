@@ -1,4 +1,4 @@
-"""Tokens of running text: every character stands beside the picture, in its word."""
+"""Token labels of running text: every character is kept, in its word."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ def letters() -> Tokenizer:
 BYTES = learn(["the king said that the king is the king"], "bpe", 290, 1)
 
 
-def test_words_are_what_the_text_shows_as_words(letters: Tokenizer) -> None:
+def test_words_are_found_in_the_text_itself(letters: Tokenizer) -> None:
     found = running_text(letters, TEXT)
     before = ["The", "␣", "king", "␣", "doesn't", "␣␣", "say", ":", "⏎", "“", "well-known", "”", "␣"]
     assert [token.text for token in found.words] == [*before, "안녕하세요", "␣", "😀!"]
@@ -30,20 +30,20 @@ def test_words_are_what_the_text_shows_as_words(letters: Tokenizer) -> None:
     assert not any(token.special for token in found.pieces)
 
 
-def test_a_token_with_a_space_before_it_starts_its_word() -> None:
+def test_a_token_with_a_leading_space_starts_its_word() -> None:
     found = running_text(BYTES, "the king is")
     assert [token.text for token in found.words] == ["the", "king", "is"]
     assert [token.word for token in found.pieces][-1] == 2
 
 
-def test_several_tokens_of_one_character_are_numbered() -> None:
+def test_byte_tokens_of_one_character_are_numbered() -> None:
     found = running_text(BYTES, "안")
     assert [token.text for token in found.pieces] == ["안₁", "안₂", "안₃"]
     assert [token.text for token in found.words] == ["안"]
 
 
 @given(st.text(max_size=40))
-def test_any_text_has_a_token_for_each_piece_and_a_word_for_each_token(text: str) -> None:
+def test_any_text_has_a_label_per_token_and_a_word_per_label(text: str) -> None:
     found = running_text(BYTES, text)
     assert len(found.pieces) == len(BYTES.encode(text))
     numbers = [token.word for token in found.pieces]
@@ -51,7 +51,7 @@ def test_any_text_has_a_token_for_each_piece_and_a_word_for_each_token(text: str
     assert sorted(set(numbers)) == list(range(len(found.words)))
 
 
-def test_a_gap_is_a_word_of_its_own() -> None:
+def test_a_mask_symbol_is_a_word_of_its_own() -> None:
     settings = TokenizerSettings(vocab_size=60)
     tokenizer = learn_with_gaps(["the king said", "the kings say"], settings, lowercase=False)
     gap = mask_id(tokenizer)

@@ -1,4 +1,4 @@
-"""Pieces and words as they are shown."""
+"""Labels of subwords and words."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ def bpe() -> Tokenizer:
     return train(LINES, TokenizerSettings(kind="bpe", vocab_size=330))
 
 
-def test_pieces_are_shown_without_marks_and_know_their_words(bpe: Tokenizer) -> None:
+def test_subwords_are_labelled_without_markers_and_numbered_by_word(bpe: Tokenizer) -> None:
     ids = bpe.encode("zwei Hunde")
     shown = sentence(bpe, [bpe.bos_id, *ids, bpe.eos_id])
     assert not any("▁" in token.text for token in shown.pieces)
@@ -34,33 +34,33 @@ def test_pieces_are_shown_without_marks_and_know_their_words(bpe: Tokenizer) -> 
     assert "".join(token.text for token in shown.pieces if token.word == 2) == "Hunde"
 
 
-def test_a_character_that_is_spelt_in_bytes_is_a_character_in_its_word(bpe: Tokenizer) -> None:
+def test_a_character_encoded_as_bytes_is_a_character_in_its_word(bpe: Tokenizer) -> None:
     shown = sentence(bpe, bpe.encode("Zürich 😀"))
     assert [token.text for token in shown.words] == ["Zürich", "😀"]
     assert "<0xF0>" in [token.text for token in shown.pieces]
 
 
-def test_a_piece_that_is_only_a_mark_is_shown() -> None:
+def test_a_bare_marker_keeps_its_label() -> None:
     characters = train(LINES, TokenizerSettings(kind="chars", vocab_size=330))
     shown = sentence(characters, characters.encode("ein Hund"))
     assert [token.text for token in shown.pieces] == ["▁", "e", "i", "n", "▁", "H", "u", "n", "d"]
     assert [token.text for token in shown.words] == ["ein", "Hund"]
 
 
-def test_an_unknown_word_is_a_word() -> None:
+def test_an_unknown_word_counts_as_a_word() -> None:
     whole = train(LINES, TokenizerSettings(kind="words", vocab_size=330))
     shown = sentence(whole, whole.encode("zwei Kraken laufen"))
     assert [token.text for token in shown.words] == ["zwei", "<unk>", "laufen"]
 
 
-def test_a_special_symbol_ends_a_word_even_where_the_next_piece_says_it_goes_on(bpe: Tokenizer) -> None:
-    goes_on = next(id for id in bpe.encode("zwanzig") if not bpe.word_starts[id])
-    shown = sentence(bpe, [bpe.eos_id, goes_on, bpe.eos_id])
+def test_a_special_symbol_ends_a_word_even_before_a_continuation_subword(bpe: Tokenizer) -> None:
+    continuation = next(id for id in bpe.encode("zwanzig") if not bpe.word_starts[id])
+    shown = sentence(bpe, [bpe.eos_id, continuation, bpe.eos_id])
     assert [token.word for token in shown.pieces] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "chars"])
-def test_punctuation_around_a_word_is_no_part_of_it(kind: str) -> None:
+def test_punctuation_around_a_word_is_split_off(kind: str) -> None:
     lines = ["(twenty-three) dogs, ein 'Hund'!", "- don't ..."]
     pieces = train(lines, TokenizerSettings.model_validate({"kind": kind, "vocab_size": 330}))
     shown = sentence(pieces, pieces.encode("(twenty-three) dogs, - don't ..."))
@@ -68,13 +68,13 @@ def test_punctuation_around_a_word_is_no_part_of_it(kind: str) -> None:
     assert [t.word for t in shown.words] == list(range(8))
 
 
-def test_nothing_is_nothing(bpe: Tokenizer) -> None:
+def test_an_empty_sequence_has_no_tokens(bpe: Tokenizer) -> None:
     assert sentence(bpe, []).pieces == ()
     assert sentence(bpe, []).words == ()
 
 
 @given(text=st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "), max_size=30))
-def test_words_number_the_pieces_without_gaps_and_make_the_text(bpe: Tokenizer, text: str) -> None:
+def test_word_numbers_are_consecutive_and_words_spell_the_text(bpe: Tokenizer, text: str) -> None:
     ids = bpe.encode(text)
     shown = sentence(bpe, ids)
     assert len(shown.pieces) == len(ids)

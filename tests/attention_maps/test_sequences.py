@@ -1,4 +1,4 @@
-"""Models that read one sequence: what is recorded is what they did, whatever kernel they used."""
+"""Recorded weights of models with a single sequence are those used, whichever kernel computed them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +42,7 @@ def a_vit(pooling: str = "class") -> tuple[nn.Module, Callable[[Any], object], i
     return model, lambda read: read(pixels), 9 + (pooling == "class")
 
 
-def a_painter(attention: str) -> tuple[nn.Module, Callable[[Any], object], int]:
+def an_image_generator(attention: str) -> tuple[nn.Module, Callable[[Any], object], int]:
     sizes = {"vocab_size": 31, "text_length": 5, "picture_size": 28, "dvae_halvings": 2, "codes": 11}
     settings = {**sizes, **WIDTHS, "num_layers": 3, "kernel": 3, "ranker_width": 6, "attention": attention}
     model = dalle.Model(dalle.Settings.model_validate(settings))
@@ -57,8 +57,8 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, Callable[[Any], object], int]]] 
     "classifier": a_classifier,
     "vit with a class token": a_vit,
     "vit with a mean": lambda: a_vit("mean"),
-    "dalle, sparse": lambda: a_painter("sparse"),
-    "dalle, full": lambda: a_painter("full"),
+    "dalle, sparse": lambda: an_image_generator("sparse"),
+    "dalle, full": lambda: an_image_generator("full"),
 }
 
 
@@ -69,12 +69,12 @@ def recorded(name: str) -> tuple[nn.Module, Callable[[Any], object], int, list[A
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_recorded_weights_times_values_are_what_the_fast_path_put_out(name: str) -> None:
+def test_recorded_weights_times_values_equal_the_fast_paths_output(name: str) -> None:
     model, run, length, records = recorded(name)
     outputs: dict[str, torch.Tensor] = {}
     hooks = [
-        module.register_forward_hook(lambda m, given, out, place=place: outputs.__setitem__(place, out))
-        for place, module in model.named_modules()
+        module.register_forward_hook(lambda m, given, out, path=path: outputs.__setitem__(path, out))
+        for path, module in model.named_modules()
         if callable(getattr(module, "weights", None)) and not isinstance(module, MultiHeadAttention)
     ]
     with torch.no_grad():
@@ -86,13 +86,13 @@ def test_recorded_weights_times_values_are_what_the_fast_path_put_out(name: str)
     for one in records:
         assert (one.kind, one.weights_BHQK.shape) == ("self", (1, 3, length, length))
         assert one.v_BHKd is not None
-        seen = torch.from_numpy(one.weights_BHQK @ one.v_BHKd)
-        torch.testing.assert_close(seen, outputs[one.module][:, :, :length], atol=1e-4, rtol=1e-4)
+        product = torch.from_numpy(one.weights_BHQK @ one.v_BHKd)
+        torch.testing.assert_close(product, outputs[one.module][:, :, :length], atol=1e-4, rtol=1e-4)
         np.testing.assert_allclose(one.sentence(0).sum(-1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_where_a_token_may_not_look_it_has_no_weight(name: str) -> None:
+def test_masked_keys_have_no_weight(name: str) -> None:
     _, _, length, records = recorded(name)
     everywhere = np.ones((length, length), dtype=np.bool_)
     causal = np.tri(length, dtype=np.bool_)

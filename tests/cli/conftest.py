@@ -1,4 +1,4 @@
-"""A run that the commands are tried on: trained by the command line itself, in seconds."""
+"""A small trained run for tests of the commands, trained through the command line in seconds."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ WORDS = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf":
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Source and target file: three number words, translated and turned round."""
+    """Return source and target file: triples of number words, translated and reversed."""
     folder = tmp_path_factory.mktemp("corpus")
     source, target = folder / "train.de", folder / "train.en"
     triples = [(a, b, c) for a in WORDS for b in WORDS for c in WORDS]
@@ -22,7 +22,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="session")
 def training(corpus: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command, without a run folder, that trains on the corpus in seconds."""
+    """Return the command that trains on the corpus in seconds, without ``--run``."""
     source, target = map(str, corpus)
     settings = {
         "tokenizer.kind": "words",
@@ -49,7 +49,7 @@ def training(corpus: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def trained(training: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run folder."""
+    """Return the folder of a trained run."""
     folder = tmp_path_factory.mktemp("runs") / "run"
     assert main([*training, "--run", str(folder)]) == 0
     return folder

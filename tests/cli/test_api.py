@@ -1,4 +1,4 @@
-"""The command line's words for Python."""
+"""The Python API: one loaded class per task."""
 
 import copy
 import re
@@ -14,9 +14,9 @@ import torch
 from PIL import Image
 
 import multihead
-from multihead import models
+from multihead import api, models
 from multihead import recipe as recipes
-from multihead.api import LoadedArtist, LoadedFiller
+from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
 from multihead.generation.image_generator import ImageGenerator
 from multihead.inspect.page import Page
@@ -31,7 +31,7 @@ WORDS = [f"{size} {colour} circle" for size in ("large", "small") for colour in 
 
 
 def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, Any], **keys: object) -> Path:
-    """A run folder of a model as it is before training."""
+    """Write a run folder with an untrained model."""
     given = {"model.kind": kind, **{f"model.{key}": value for key, value in sizes.items()}, **keys}
     recipe = recipes.from_toml("", overrides=given)
     tokenizers = () if tokenizer is None else (tokenizer,)
@@ -41,7 +41,7 @@ def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, 
 
 
 def shown(page: Page) -> str:
-    """The page as a notebook shows it."""
+    """Return the HTML that a notebook displays."""
     [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
     assert unescape(inside) == page.html
     return page.html
@@ -52,10 +52,10 @@ def words() -> Tokenizer:
     return train(WORDS, TokenizerSettings(kind="words", vocab_size=31))
 
 
-def test_a_run_is_loaded_and_translates(trained: Path) -> None:
-    one, nothing = multihead.load(trained).translate(["eins zwei", ""])
+def test_a_loaded_translator_translates(trained: Path) -> None:
+    one, empty = multihead.load(trained).translate(["eins zwei", ""])
     assert one.hypotheses
-    assert nothing.text == ""
+    assert empty.text == ""
     [three] = multihead.load(trained).translate(["eins zwei"], n_best=3, beam_size=3, prefixes=["one"])
     assert len(three.hypotheses) == 3
     assert all(one.text.startswith("one") for one in three.hypotheses)
@@ -68,13 +68,22 @@ def test_a_run_is_loaded_and_translates(trained: Path) -> None:
     assert both.translate(["eins zwei"])[0].hypotheses
 
 
+def test_search_settings_without_effect_are_refused(trained: Path, corpus: tuple[Path, Path]) -> None:
+    with pytest.raises(UserError, match=r"search\.temperature: it has no effect on the search method beam"):
+        multihead.load(trained).translate(["eins"], temperature=2.0)
+    with pytest.raises(UserError, match=r"search\.beam_size: it has no effect on the search method greedy"):
+        multihead.evaluate(trained, source=corpus[0], target=corpus[1], method="greedy", beam_size=3)
+    with pytest.raises(UserError, match=r"search\.n_best: it has no effect where the best output"):
+        multihead.evaluate(trained, source=corpus[0], target=corpus[1], n_best=3)
+
+
 @pytest.mark.parametrize("precision", ["float32", "int4", ""])
-def test_a_precision_that_there_is_not_is_refused(trained: Path, precision: Any) -> None:
+def test_an_unknown_precision_is_a_user_error(trained: Path, precision: Any) -> None:
     with pytest.raises(UserError, match=f"no precision '{precision}'. Use auto, fp32, bf16 or int8"):
         multihead.load(trained, precision=precision)
 
 
-def test_a_language_model_goes_on_with_a_prompt(tmp_path: Path) -> None:
+def test_a_language_model_continues_a_prompt(tmp_path: Path) -> None:
     tokenizer = lossless.learn(["abc abd"], "chars", 31, 1)
     sizes = {**SMALL, "vocab_size": tokenizer.vocab_size, "context": 11}
     writer = multihead.load(made(tmp_path / "gpt", "gpt", tokenizer, sizes), device="cpu", task="language")
@@ -87,21 +96,21 @@ def test_a_language_model_goes_on_with_a_prompt(tmp_path: Path) -> None:
         writer.generate("ab", top_p=1.5)
     with pytest.raises(UserError, match='no setting "beam_size"'):
         writer.generate("ab", beam_size=5)
-    assert "goes on with" in shown(writer.inspect("abc abd"))
-    with pytest.raises(UserError, match="gpt: only a translator's precision"):
+    assert "next token" in shown(writer.inspect("abc abd"))
+    with pytest.raises(UserError, match="gpt: precision can be set for translators only"):
         multihead.load(tmp_path / "gpt", precision="fp32")
 
 
-def test_a_bert_fills_gaps(tmp_path: Path, words: Tokenizer) -> None:
+def test_a_bert_fills_masks(tmp_path: Path, words: Tokenizer) -> None:
     tokenizer = masking.with_mask(words)
     sizes = {**SMALL, "vocab_size": tokenizer.vocab_size, "max_positions": 13}
     filler = multihead.load(made(tmp_path / "bert", "bert", tokenizer, sizes), device="cpu")
-    assert isinstance(filler, LoadedFiller)
+    assert isinstance(filler, LoadedMaskFiller)
     assert len(filler.fill("a [MASK] circle").gaps) == 1
-    assert '"question":"[MASK]"' in shown(filler.inspect("a [MASK] circle"))
+    assert '"target":"[MASK]"' in shown(filler.inspect("a [MASK] circle"))
 
 
-def test_texts_and_pictures_get_their_classes(tmp_path: Path, words: Tokenizer) -> None:
+def test_texts_and_images_are_classified(tmp_path: Path, words: Tokenizer) -> None:
     names = ("dark", "bright", "grey")
     sizes: dict[str, Any] = {
         **SMALL,
@@ -113,7 +122,7 @@ def test_texts_and_pictures_get_their_classes(tmp_path: Path, words: Tokenizer) 
     folder = made(tmp_path / "texts", "bert_classifier", words, sizes, **{"data.max_length": 13})
     texts = multihead.load(folder, device="cpu", task="classification")
     guesses = texts.classify(["large green circle", ""])
-    assert "is taken for" in shown(texts.inspect("large green circle"))
+    assert '"target":"class"' in shown(texts.inspect("large green circle"))
     assert set(guesses[0].probabilities) == set(names)
     assert guesses[1].name == ""
 
@@ -125,7 +134,7 @@ def test_texts_and_pictures_get_their_classes(tmp_path: Path, words: Tokenizer) 
     assert [set(guess.probabilities) for guess in found] == [set(names)] * 2
 
 
-def test_a_dalle_draws(tmp_path: Path, words: Tokenizer) -> None:
+def test_a_dalle_generates_and_completes_images(tmp_path: Path, words: Tokenizer) -> None:
     sizes = {
         "vocab_size": words.vocab_size,
         "text_length": 5,
@@ -142,7 +151,7 @@ def test_a_dalle_draws(tmp_path: Path, words: Tokenizer) -> None:
     }
     torch.manual_seed(3)
     artist = multihead.load(made(tmp_path / "dalle", "dalle", words, sizes), device="cpu")
-    assert isinstance(artist, LoadedArtist)
+    assert isinstance(artist, LoadedImageGenerator)
     drawn = artist.draw("large green circle", 2)
     assert [drawing.picture.size for drawing in drawn] == [(8, 8)] * 2
     drawn[0].picture.save(tmp_path / "a.png")
@@ -152,8 +161,8 @@ def test_a_dalle_draws(tmp_path: Path, words: Tokenizer) -> None:
     assert again.codes == same.codes
     with pytest.raises(UserError, match='no setting "hue"'):
         artist.draw("large green circle", hue=3)
-    assert "draws" in shown(artist.inspect("large green circle"))
-    assert "is given" in shown(artist.inspect("large green circle", tmp_path / "a.png"))
+    assert '["image","generated, cosine' in shown(artist.inspect("large green circle"))
+    assert '["image","given"]' in shown(artist.inspect("large green circle", tmp_path / "a.png"))
 
 
 def test_runs_are_compared(trained: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:
@@ -167,8 +176,8 @@ def test_runs_are_compared(trained: Path, corpus: tuple[Path, Path], tmp_path: P
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!")
 
 
-def test_what_cannot_be_loaded_is_told(tmp_path: Path, trained: Path, words: Tokenizer) -> None:
-    with pytest.raises(UserError, match="no run folder is named"):
+def test_runs_that_cannot_be_loaded_are_user_errors(tmp_path: Path, trained: Path, words: Tokenizer) -> None:
+    with pytest.raises(UserError, match="no run folder was given"):
         multihead.load()
     with pytest.raises(UserError, match="no such run folder"):
         multihead.load(tmp_path / "nowhere")
@@ -176,28 +185,36 @@ def test_what_cannot_be_loaded_is_told(tmp_path: Path, trained: Path, words: Tok
         multihead.load(trained, task="language")
     sizes = {**SMALL, "vocab_size": words.vocab_size, "context": 11}
     gpt = made(tmp_path / "gpt", "gpt", words, sizes)
-    with pytest.raises(UserError, match="2 runs, but only translators make an ensemble"):
+    with pytest.raises(UserError, match="2 runs were given, but only translators can form an ensemble"):
         multihead.load(gpt, gpt)
 
 
-def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+def test_torch_is_not_imported_before_it_is_used() -> None:
     code = "import sys, multihead; multihead.__version__; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_what_is_not_there_is_an_attribute_error() -> None:
+def test_a_misspelt_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         _ = multihead.lode
 
 
-def test_a_run_tells_what_it_offers(trained: Path) -> None:
+def test_former_names_of_classes_still_work() -> None:
+    assert api.LoadedWriter is api.LoadedTextGenerator
+    assert api.LoadedFiller is api.LoadedMaskFiller
+    assert api.LoadedTexts is api.LoadedTextClassifier
+    assert api.LoadedPictures is api.LoadedImageClassifier
+    assert api.LoadedArtist is api.LoadedImageGenerator
+
+
+def test_a_method_of_another_kind_of_run_lists_the_available_methods(trained: Path) -> None:
     translator = multihead.load(trained)
-    with pytest.raises(AttributeError, match=r"no 'generate'; it offers .*translate\(\)"):
+    with pytest.raises(AttributeError, match=r"no method 'generate'; available are .*translate\(\)"):
         translator.generate("eins")
     assert not hasattr(translator, "_private")
     assert copy.copy(translator).translate(["eins"]) == translator.translate(["eins"])
 
 
-def test_a_text_that_is_no_list_is_refused(trained: Path) -> None:
+def test_a_string_in_place_of_a_list_is_a_user_error(trained: Path) -> None:
     with pytest.raises(UserError, match=r'translate\(\["\.\.\."\]\)'):
         multihead.load(trained).translate("eins zwei")

@@ -1,4 +1,4 @@
-"""Trained and measured from Python, with the command line's words."""
+"""Training and evaluation through the Python API."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ TINY = {
 }
 
 
-def test_a_corpus_becomes_a_run_that_is_loaded_and_measured(
+def test_a_corpus_is_trained_loaded_and_evaluated(
     corpus: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, target = corpus
@@ -40,13 +40,13 @@ def test_a_corpus_becomes_a_run_that_is_loaded_and_measured(
     [(name, found)] = multihead.evaluate(folder, source=source, target=target, beam_size=2).items()
     assert name == source.name
     lines = source.read_text().splitlines()
-    said = multihead.load(folder).translate(lines, beam_size=2)
-    assert found.outputs == [translation.text for translation in said]
+    translations = multihead.load(folder).translate(lines, beam_size=2)
+    assert found.outputs == [translation.text for translation in translations]
     assert 0 <= found.chrf.value <= 100
     assert found.contaminated
 
 
-def test_a_recipe_is_trained_where_the_command_line_would(
+def test_a_recipe_is_trained_in_the_command_lines_default_folder(
     corpus: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -60,7 +60,7 @@ def test_a_recipe_is_trained_where_the_command_line_would(
     assert Run.open(tuned).recipe.name == "quickstart-tuned"
 
 
-def test_what_cannot_be_meant_is_told(corpus: tuple[Path, Path], tmp_path: Path) -> None:
+def test_contradictory_arguments_are_user_errors(corpus: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nothing to train on"):
         multihead.train()
     with pytest.raises(UserError, match=r"training\.step\b"):
@@ -72,7 +72,7 @@ def test_what_cannot_be_meant_is_told(corpus: tuple[Path, Path], tmp_path: Path)
     assert not (tmp_path / "run").exists()
 
 
-def test_an_interrupted_training_says_so(
+def test_an_interrupted_training_raises_keyboard_interrupt(
     corpus: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(self: object, event: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""From texts to a BERT that fills gaps, from there to classes: training, resuming, `fill` and `classify`."""
+"""BERT from pre-training to classification: training, resuming, `fill` and `classify`."""
 
 import json
 from pathlib import Path
@@ -79,7 +79,7 @@ def tuned(folder: Path, pretrained: Path) -> Path:
     return folder / "tuned"
 
 
-def test_pretraining_tells_of_both_questions_and_resumes_to_the_same_bytes(
+def test_pretraining_logs_both_objectives_and_resumes_to_the_same_bytes(
     folder: Path, pretrained: Path
 ) -> None:
     events = [event for event in Run.open(pretrained).metrics() if event["event"] == "validation"]
@@ -97,7 +97,7 @@ def test_pretraining_tells_of_both_questions_and_resumes_to_the_same_bytes(
     assert same[0] == same[1]
 
 
-def test_fine_tuning_begins_with_the_encoder_and_the_vocabulary(pretrained: Path, tuned: Path) -> None:
+def test_fine_tuning_starts_from_the_encoder_and_the_vocabulary(pretrained: Path, tuned: Path) -> None:
     before, after = (Run.open(run).load_model().state_dict() for run in (pretrained, tuned))
     shared = [name for name in after if name.startswith("encoder.")]
     assert len(shared) > 30
@@ -106,7 +106,7 @@ def test_fine_tuning_begins_with_the_encoder_and_the_vocabulary(pretrained: Path
     assert Run.open(tuned).recipe.values()["model.class_names"] == ("bad", "good")
 
 
-def test_a_classifier_learns_and_dry_runs(folder: Path) -> None:
+def test_a_classifier_learns_and_supports_dry_runs(folder: Path) -> None:
     found = dry_run(tuning(folder), Silent())
     assert found.sizes["classes"] == "bad, good"
     more = {"training.steps": 60, "validation.every": 30, "training.learning_rate": 0.01}
@@ -115,7 +115,7 @@ def test_a_classifier_learns_and_dry_runs(folder: Path) -> None:
     assert outcome.metrics["accuracy"] > 0.9
 
 
-def test_gaps_are_filled_with_probabilities(pretrained: Path, capfdbinary: Captured) -> None:
+def test_masks_are_filled_with_probabilities(pretrained: Path, capfdbinary: Captured) -> None:
     out, _ = run(capfdbinary, "fill", pretrained, "the [MASK] number [MASK]", "--json", "--top", "3")
     filled = json.loads(out)
     assert [len(gap) for gap in filled["gaps"]] == [3, 3]
@@ -138,37 +138,38 @@ def test_texts_are_classified_in_order_with_probabilities(
     assert out.count(" %") == out.count("\n") == 2
 
 
-def test_a_classifier_is_measured_and_empty_texts_are_counted(tuned: Path, capfdbinary: Captured) -> None:
+def test_a_classifier_is_evaluated_and_empty_texts_are_counted(tuned: Path, capfdbinary: Captured) -> None:
     out, _ = run(capfdbinary, "classify", tuned, "--tests")
     assert f"{len(LINES)} texts" in out
     assert "accuracy" in out
-    assert f"1 empty texts left out (the first: {tuned.parent}/table.tsv:{len(LINES) + 2})" in out
+    assert f"1 empty texts skipped (first: {tuned.parent}/table.tsv:{len(LINES) + 2})" in out
     out, _ = run(capfdbinary, "classify", tuned, "--labelled", tuned.parent / "table.tsv", "--json")
     (measured,) = json.loads(out).values()
     assert torch.tensor(measured["confusion"]).sum() == len(LINES)
     assert measured["empty"] == 1
 
 
-def test_a_text_with_gaps_and_a_text_with_a_class_are_looked_into(
+def test_the_attention_of_bert_models_is_inspected(
     pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
-    asked = ("inspect", pretrained, "the [MASK] number 5", "-o", page, "--json", numbers)
-    run(capfdbinary, *asked)
+    run(capfdbinary, "inspect", pretrained, "the [MASK] number 5", "-o", page, "--json", numbers)
     listed = json.loads(numbers.read_text(encoding="utf-8"))
     assert "[MASK]" in listed["words"]
     assert [guess["question"] for guess in listed["guesses"]] == ["[MASK]"]
     assert len(listed["guesses"][0]["answers"]) == 8
     out, _ = run(capfdbinary, "inspect", pretrained, "the cat", "--words", "--specials", "--head", "1")
-    assert len(out.split("\n")[1:]) >= 4  # a row a word, [CLS] and [SEP] among them
+    assert len(out.split("\n")[1:]) >= 4  # one row per word, including [CLS] and [SEP]
     run(capfdbinary, "inspect", tuned, "the cat is good " * 20, "-o", page, "--json", numbers)
     assert set(json.loads(numbers.read_text(encoding="utf-8"))["guesses"][0]["answers"]) == {"good", "bad"}
     assert "the text after its first 30 of" in page.read_text(encoding="utf-8")
     long = "the " + "cat " * 40
-    assert "more than the model can read (30)" in fail(capfdbinary, "inspect", pretrained, long)
+    assert "the model takes at most 30" in fail(capfdbinary, "inspect", pretrained, long)
 
 
-def test_bad_input_is_told(pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+def test_invalid_input_is_a_user_error(
+    pretrained: Path, tuned: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
     assert "no [MASK] in the text" in fail(capfdbinary, "fill", pretrained, "the cat")
     long = "the [MASK] " + "cat " * 40
     assert "tokens; the model accepts at most 30" in fail(capfdbinary, "fill", pretrained, long)
@@ -179,24 +180,24 @@ def test_bad_input_is_told(pretrained: Path, tuned: Path, tmp_path: Path, capfdb
     assert 'odd.tsv:2: unknown class "3". Known: 0, 1.' in odd
 
 
-def test_other_sizes_than_those_begun_with_are_refused(
+def test_sizes_other_than_those_of_the_initial_run_are_refused(
     folder: Path, pretrained: Path, capfdbinary: Captured
 ) -> None:
     files = ["--data.files", folder / "table.tsv", "--data.text_field", "text", "--training.threads", "1"]
-    told = fail_after_preparing(
+    error = fail_after_preparing(
         capfdbinary, "train", "nsmc-classify", *files, "--init", pretrained, "--run", folder / "x"
     )
-    assert "its weights do not fit this recipe's model" in told
+    assert "its weights do not fit this recipe's model" in error
 
 
 def fail_after_preparing(capture: Captured, *arguments: object) -> str:
-
+    """Run a command that fails after it has written output, and return its error."""
     capture.readouterr()
     assert main([str(argument) for argument in arguments]) == 2
     return capture.readouterr().err.decode()
 
 
-def test_shown_texts_that_are_longer_than_the_model_are_shortened(folder: Path, tmp_path: Path) -> None:
+def test_sample_texts_longer_than_the_model_are_truncated(folder: Path, tmp_path: Path) -> None:
     words = "".join(
         f"{'abcdefgh'[n % 8] * 7} the cat number {n} is good enough for me today\n" for n in range(61)
     )
@@ -211,6 +212,6 @@ def test_shown_texts_that_are_longer_than_the_model_are_shortened(folder: Path, 
     assert outcome.how == "finished"
 
 
-def test_two_classes_of_one_name_are_refused(folder: Path) -> None:
+def test_duplicate_class_names_are_refused(folder: Path) -> None:
     with pytest.raises(UserError, match=r"class_names.*'x' is repeated"):
         tuning(folder, **{"data.class_names": '["x", "x"]'})

@@ -1,4 +1,4 @@
-"""Choosing a command, and what becomes of errors."""
+"""Dispatch of commands, and error handling."""
 
 import io
 import os
@@ -21,7 +21,7 @@ RUN = [sys.executable, "-m", "multihead"]
 
 
 def command(monkeypatch: pytest.MonkeyPatch, behaviour: object) -> None:
-    """Let the command ``recipes`` behave in some way."""
+    """Replace the command ``recipes`` by a function."""
     monkeypatch.setitem(
         sys.modules, "multihead.cli.recipes", cast(ModuleType, SimpleNamespace(main=behaviour))
     )
@@ -29,11 +29,11 @@ def command(monkeypatch: pytest.MonkeyPatch, behaviour: object) -> None:
 
 def test_help_lists_every_command_with_its_first_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     files = [file.stem for file in Path(cli.__file__).parent.glob("*.py") if not file.stem.startswith("_")]
     assert {"train", "translate", "recipes"} <= set(files)
     for name in files:
-        assert re.search(rf"^  {name} +[A-Z]", told, re.MULTILINE)
+        assert re.search(rf"^  {name} +[A-Z]", output, re.MULTILINE)
 
 
 def test_help_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +41,7 @@ def test_help_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, capsys.readouterr().out.split("\n"))) <= 80
 
 
-def test_what_commands_say_of_themselves_fits_into_80_columns() -> None:
+def test_descriptions_of_commands_fit_into_80_columns() -> None:
     for name in commands():
         text = (Path(cli.__file__).parent / f"{name}.py").read_text(encoding="utf-8")
         assert max(map(len, text.split('"""')[1].split("\n"))) <= 80, name
@@ -55,8 +55,8 @@ def test_help_imports_neither_torch_nor_a_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def test_help_answers_within_three_tenths_of_a_second() -> None:
-    """Of the processor's time, so that a busy machine is no reason to fail."""
+def test_help_takes_less_than_three_tenths_of_a_second() -> None:
+    """CPU time is measured, so that a busy machine does not matter."""
     took = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -78,7 +78,7 @@ def test_an_unknown_command_names_the_nearest_and_ends_with_2(capsys: pytest.Cap
     assert captured.out == ""
 
 
-def test_private_files_are_no_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_private_modules_are_not_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["_console"]) == BAD_INPUT
     assert main(["__init__"]) == BAD_INPUT
     assert "no command" in capsys.readouterr().err
@@ -94,12 +94,12 @@ def test_a_user_error_is_one_line_without_a_traceback(
 
     command(monkeypatch, fail)
     assert main(["recipes"]) == BAD_INPUT
-    line, nothing = capsys.readouterr().err.split("\n")
+    line, rest = capsys.readouterr().err.split("\n")
     assert line.startswith("multihead: train.de:4711: not UTF-8 [byte 0xE4]. Convert the file. x x")
-    assert nothing == ""
+    assert rest == ""
 
 
-def test_debug_shows_the_traceback_and_is_no_argument_of_the_command(
+def test_debug_shows_the_traceback_and_is_not_passed_to_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(arguments: list[str]) -> int:
@@ -107,12 +107,12 @@ def test_debug_shows_the_traceback_and_is_no_argument_of_the_command(
 
     command(monkeypatch, fail)
     assert main(["recipes", "seven", "--debug"]) == BAD_INPUT
-    told = capsys.readouterr().err
-    assert "Traceback" in told
-    assert "got ['seven']" in told
+    error = capsys.readouterr().err
+    assert "Traceback" in error
+    assert "got ['seven']" in error
 
 
-def test_a_bug_is_not_dressed_up_as_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_not_reported_as_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(arguments: list[str]) -> int:
         raise ZeroDivisionError
 
@@ -121,7 +121,7 @@ def test_a_bug_is_not_dressed_up_as_bad_input(monkeypatch: pytest.MonkeyPatch) -
         main(["recipes"])
 
 
-def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(arguments: list[str]) -> int:
         raise KeyboardInterrupt
 
@@ -129,7 +129,7 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["recipes"]) == INTERRUPTED == 130
 
 
-def test_a_reader_that_has_gone_before_anything_is_written_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([*RUN, "--help"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
@@ -138,7 +138,7 @@ def test_a_reader_that_has_gone_before_anything_is_written_is_no_error() -> None
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_the_output_is_said() -> None:
+def test_a_full_disk_is_a_user_error() -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([*RUN, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == BAD_INPUT
@@ -146,7 +146,7 @@ def test_a_full_disk_behind_the_output_is_said() -> None:
 
 
 @pytest.mark.parametrize("variable", ["NO_COLOR", "CI"])
-def test_errors_are_plain_where_colour_is_not_wanted(variable: str) -> None:
+def test_errors_are_plain_if_colour_is_disabled(variable: str) -> None:
     shell = f"{variable}=1 TERM=xterm script -qec '{sys.executable} -m multihead recipes nothing' /dev/null"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert "no recipe" in done.stdout
@@ -159,7 +159,7 @@ def test_errors_are_coloured_on_a_terminal() -> None:
     assert "\033[1;31mmultihead: " in done.stdout
 
 
-def test_a_terminal_without_unicode_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_that_the_terminal_lacks_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     def greet(arguments: list[str]) -> int:
         print("안녕 ü")
         return 0
@@ -171,7 +171,7 @@ def test_a_terminal_without_unicode_is_no_reason_to_fail(monkeypatch: pytest.Mon
     assert terminal.buffer.getvalue() == b"\\uc548\\ub155 \\xfc\n"
 
 
-def test_a_home_that_cannot_be_written_is_no_reason_to_warn() -> None:
+def test_an_unwritable_home_causes_no_warning() -> None:
     code = "import sys; from multihead.cli import main; main(['--version']); import matplotlib.pyplot"
     environment = {**os.environ, "HOME": "/proc", "MPLBACKEND": "svg"}
     for key in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
@@ -180,15 +180,15 @@ def test_a_home_that_cannot_be_written_is_no_reason_to_warn() -> None:
     assert done.stderr == b""
 
 
-def test_a_name_that_is_too_long_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_that_is_too_long_is_a_user_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "a" * 5003]) == BAD_INPUT
-    assert "too long. Check the name." in capsys.readouterr().err
+    assert "too long. Check the path." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("error", "fact"), [(MemoryError, "not enough memory"), (RecursionError, "too deeply")]
 )
-def test_what_is_too_much_is_told_in_a_line(
+def test_exhausted_memory_and_recursion_are_user_errors(
     error: type[Exception], fact: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(arguments: list[str]) -> int:
@@ -199,6 +199,6 @@ def test_what_is_too_much_is_told_in_a_line(
     assert fact in capsys.readouterr().err
 
 
-def test_an_error_does_not_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_errors_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "a\x1b[31m\nb"]) == BAD_INPUT
     assert "a\\x1b[31m\\x0ab" in capsys.readouterr().err.replace("\n", "")

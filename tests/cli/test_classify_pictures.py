@@ -1,4 +1,4 @@
-"""`multihead classify` for pictures: probabilities, measurements, and errors a person can act on."""
+"""`multihead classify` for images: probabilities, evaluation and errors."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from multihead.workflows.train import train
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a run that tells dark from bright, and its pictures."""
+    """Return a folder with a classifier of dark and bright images, and the images."""
     folder = tmp_path_factory.mktemp("shades")
     for part, count in (("train", 17), ("test", 3)):
         for name, shade in (("dark", 30), ("bright", 190)):
@@ -45,7 +45,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_picture_gets_its_classes_with_their_probabilities(capfdbinary: Captured, trained: Path) -> None:
+def test_images_are_classified_with_probabilities(capfdbinary: Captured, trained: Path) -> None:
     Image.new("RGB", (31, 17), "white").save(trained / "a.png")  # another mode and size than in training
     out, err = run(capfdbinary, "classify", trained / "run", trained / "a.png", trained / "test" / "dark")
     lines = [line.split("\t") for line in out.strip().split("\n")]
@@ -63,7 +63,7 @@ def test_probabilities_as_json_sum_to_one(capfdbinary: Captured, trained: Path) 
         assert sum(entry["probabilities"].values()) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_mirror_image_counts_as_much_as_the_picture(
+def test_two_views_average_the_image_and_its_mirror_image(
     capfdbinary: Captured, trained: Path, tmp_path: Path
 ) -> None:
     ramp = Image.linear_gradient("L").rotate(90).resize((4, 4)).point(lambda value: value // 2 + 40)
@@ -85,7 +85,7 @@ def test_a_mirror_image_counts_as_much_as_the_picture(
     assert "accuracy 100.00 %" in out
 
 
-def test_ten_views_are_the_picture_moved_each_way_and_mirrored() -> None:
+def test_ten_views_are_the_image_shifted_in_each_direction_and_mirrored() -> None:
     x = torch.arange(2 * 3 * 5 * 7.0).view(2, 3, 5, 7)
     views = views_of(x, 10)
     assert len(views) == 10
@@ -100,16 +100,16 @@ def test_ten_views_are_the_picture_moved_each_way_and_mirrored() -> None:
         assert torch.equal(view, moved)
 
 
-def test_accuracy_f1_and_confusions_of_test_sets(capfdbinary: Captured, trained: Path) -> None:
+def test_accuracy_f1_and_confusion_matrix_of_test_sets(capfdbinary: Captured, trained: Path) -> None:
     out, _ = run(capfdbinary, "classify", trained / "run", "--tests")
-    assert "on test: 6 pictures" in out
+    assert "on test: 6 images" in out
     assert "accuracy 100.00 %   mean F1 100.00 %" in out
     out, _ = run(capfdbinary, "classify", trained / "run", "--labelled", trained / "test", "--json")
     (found,) = json.loads(out).values()
     assert (found["count"], found["accuracy"], found["confusion"]) == (6, 1.0, [[3, 0], [0, 3]])
 
 
-def test_a_damaged_picture_ends_with_one_clear_error(capfdbinary: Captured, trained: Path) -> None:
+def test_a_damaged_image_is_a_user_error(capfdbinary: Captured, trained: Path) -> None:
     file = trained / "cut.png"
     file.write_bytes((trained / "test" / "dark" / "0.png").read_bytes()[:45])
     assert f"{file}: the image is damaged or truncated" in fail(
@@ -120,23 +120,36 @@ def test_a_damaged_picture_ends_with_one_clear_error(capfdbinary: Captured, trai
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
-        ([], "what shall be classified?"),
+        ([], "there is nothing to classify"),
         (["none.png"], "none.png: no such image"),
-        (["a.png", "--tests"], "what shall be classified?"),
+        (["a.png", "--tests"], "images and test sets exclude each other"),
         (["--labelled", "none"], "none: no such file or folder"),
+        (["--tests", "--top", "2"], "--top: it has no effect where a classifier is measured"),
+        (["a.png", "--json", "--top", "2"], "--top: it has no effect on JSON"),
     ],
 )
-def test_what_cannot_be_classified_is_said(
+def test_input_that_cannot_be_classified_is_a_user_error(
     capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
 ) -> None:
     assert fact in fail(capfdbinary, "classify", trained / "run", *arguments)
 
 
-def test_a_picture_is_looked_into(capfdbinary: Captured, trained: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["--layer", "1"], ["--words"], ["--specials"]])
+def test_options_that_change_no_figure_of_an_image_are_refused(
+    capfdbinary: Captured, trained: Path, arguments: list[str]
+) -> None:
+    picture = trained / "test" / "dark" / "0.png"
+    told = fail(capfdbinary, "inspect", trained / "run", picture, *arguments)
+    assert f"{arguments[0]}: it has no effect on what is shown here" in told
+
+
+def test_the_attention_over_an_image_is_inspected(
+    capfdbinary: Captured, trained: Path, tmp_path: Path
+) -> None:
     picture, page, numbers = trained / "test" / "dark" / "0.png", tmp_path / "a.html", tmp_path / "a.json"
     out, _ = run(capfdbinary, "inspect", trained / "run", picture)
     assert len(out.split("\n")[1:3]) == 2  # the 2 x 2 patches
-    assert "is taken for dark. Attention rollout" in out
+    assert "Predicted class: dark. Attention rollout" in out
     run(capfdbinary, "inspect", trained / "run", picture, "-o", page, "--json", numbers)
     assert "data:image/png;base64," in page.read_text(encoding="utf-8")
     listed = json.loads(numbers.read_text(encoding="utf-8"))

@@ -44,7 +44,7 @@ def test_a_layer_that_was_edited_in_place_is_reported(
     assert main(["doctor", str(trained)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "the model's own steps" in shown
-    assert "something that their description does not say" in shown
+    assert "something that their description does not mention" in shown
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""README and docs speak of commands, recipes and options that there are."""
+"""Commands, recipes and options in README and docs exist, and every help fits the terminal."""
 
 import io
 import re
@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from multihead import recipe as recipes
 from multihead.cli import commands, main
@@ -16,8 +17,8 @@ from multihead.cli import commands, main
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EACH_TASK = ("quickstart", "small-gpt", "small-bert", "small-bert-classes", "small-vit", "small-dalle")
-"""A recipe of every task: between them their helps list all keys."""
-EVERYWHERE = {"--help", "--version", "--debug"}
+"""One recipe per task; together their helps list all keys."""
+EVERYWHERE = {"--help", "--version", "--debug", "--model.file"}
 BLOCK = re.compile(r"^```\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -32,13 +33,21 @@ def documented(page: str) -> Iterator[list[str]]:
 
 
 @cache
+def help_of(*words: str) -> str:
+    """Return the help of a command."""
+    shown = io.StringIO()
+    with redirect_stdout(shown), pytest.raises(SystemExit):
+        main([*words, "--help"])
+    return shown.getvalue()
+
+
+@cache
 def options_of(name: str, recipe: str | None) -> set[str]:
-    """Return the options of a command, _ as -; of a training without a recipe those of any task."""
-    helps = io.StringIO()
+    """Return the options of a command, with _ as -; without a recipe, `train` has those of every task."""
+    helps = ""
     for given in ([recipe] if recipe else EACH_TASK) if name == "train" else [""]:
-        with redirect_stdout(helps), pytest.raises(SystemExit):
-            main([name, *filter(None, [given]), "--help"])
-    options = re.findall(r"(?<!\S)--?[A-Za-z][\w.-]*", helps.getvalue())
+        helps += help_of(name, *filter(None, [given]))
+    options = re.findall(r"(?<!\S)--?[A-Za-z][\w.-]*", helps)
     further = options_of("train", "quickstart") if name == "quickstart" else set()
     return {option.replace("_", "-") for option in options} | further | EVERYWHERE
 
@@ -49,7 +58,7 @@ def test_commands_are_found_in_a_page() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_tells_to_type_is_there(page: Path) -> None:
+def test_documented_commands_recipes_and_options_exist(page: Path) -> None:
     for name, *words in documented(page.read_text(encoding="utf-8")):
         if name.startswith("-") or name == "COMMAND":
             continue
@@ -63,3 +72,10 @@ def test_what_a_page_tells_to_type_is_there(page: Path) -> None:
         for option in used:
             # --data.tests.NAME is an entry of --data.tests.
             assert {option, option.rpartition(".")[0]} & options_of(name, recipe), command
+
+
+@pytest.mark.parametrize("name", commands())
+def test_help_of_every_command_fits_into_80_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    help_of.cache_clear()
+    assert max(map(cell_len, help_of(name).split("\n"))) <= 80

@@ -1,4 +1,4 @@
-"""A model that draws goes the whole road: train, cut off and go on, draw, finish a picture."""
+"""DALL-E end to end: training, resuming, generating and completing images."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ SIZE, PATCH = 8, 2
 
 @pytest.fixture(scope="module")
 def squares(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pictures of one colour, above another one."""
+    """Write images with one colour above another."""
     folder = tmp_path_factory.mktemp("squares")
     colours = {"red": (230, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 230), "black": (0, 0, 0)}
     lines = ["file,caption"]
@@ -83,7 +83,7 @@ def trained(squares: Path) -> Path:
 
 
 @pytest.mark.parametrize("moment", [3, 6])
-def test_a_training_cut_off_in_either_stage_ends_with_the_same_bytes(
+def test_a_training_interrupted_in_either_stage_resumes_to_the_same_bytes(
     tmp_path: Path, squares: Path, trained: Path, moment: int
 ) -> None:
     def pulled(event: dict[str, object]) -> None:
@@ -97,32 +97,34 @@ def test_a_training_cut_off_in_either_stage_ends_with_the_same_bytes(
     assert weights[0] == weights[1]
 
 
-def test_guidance_of_one_draws_what_no_guidance_draws(trained: Path) -> None:
+def test_guidance_of_one_equals_no_guidance(trained: Path) -> None:
     artist = ImageGenerator.load(trained, "cpu")
     ids = artist.encoded("red above blue")
     plain = artist.codes([ids] * 3, SearchSettings(), keys=[1, 2, 3])
-    almost = artist.codes([ids] * 3, SearchSettings(guidance=1 + 1e-9), keys=[1, 2, 3])  # goes the guided way
+    almost = artist.codes(
+        [ids] * 3, SearchSettings(guidance=1 + 1e-9), keys=[1, 2, 3]
+    )  # takes the guided path
     assert torch.equal(plain, almost)
     assert not torch.equal(plain[0], plain[1])
 
 
-def test_a_picture_depends_on_its_key_and_not_on_its_company(trained: Path) -> None:
+def test_an_image_depends_on_its_key_and_not_on_its_batch(trained: Path) -> None:
     artist = ImageGenerator.load(trained, "cpu")
     ids, longer = artist.encoded("red"), artist.encoded("blue above red")
     together = artist.codes([longer, ids], SearchSettings(), keys=[5, 6])
     assert torch.equal(artist.codes([ids], SearchSettings(), keys=[6])[0], together[1])
 
 
-def test_pictures_stand_in_a_grid(capfdbinary: Captured, trained: Path, tmp_path: Path) -> None:
+def test_images_are_arranged_in_a_grid(capfdbinary: Captured, trained: Path, tmp_path: Path) -> None:
     file = tmp_path / "grid.png"
     _, err = run(capfdbinary, "draw", trained, "red above blue", "-n", 5, "-o", file, "--candidates", 7)
-    assert "5 in" in err
+    assert "5 images in" in err
     width, height = Image.open(file).size
     assert (width, height) == (3 * (SIZE * 16 + 2) + 2, 2 * (SIZE * 16 + 2) + 2)
 
 
 @pytest.mark.parametrize("half", [True, False])
-def test_a_picture_that_is_finished_keeps_its_upper_part(trained: Path, tmp_path: Path, half: bool) -> None:
+def test_a_completed_image_keeps_its_upper_part(trained: Path, tmp_path: Path, half: bool) -> None:
     whole = open_picture(trained.parent / "red-blue.png")
     begun = whole.crop((0, 0, SIZE, SIZE // 2)) if half else whole
     begun.save(tmp_path / "half.png")
@@ -135,8 +137,8 @@ def test_a_picture_that_is_finished_keeps_its_upper_part(trained: Path, tmp_path
     assert np.asarray(drawing.picture).shape == (SIZE, SIZE, 3)
 
 
-def test_of_a_narrow_picture_only_what_is_drawn_on_is_looked_at(trained: Path, tmp_path: Path) -> None:
-    """Scaled as a whole it would have 11 GiB."""
+def test_only_the_visible_part_of_a_narrow_image_is_scaled(trained: Path, tmp_path: Path) -> None:
+    """Scaled as a whole, the image would take 11 GiB."""
     Image.new("RGB", (1, 60_000), "red").save(tmp_path / "narrow.png")
     Image.new("RGB", (1, 1), "red").save(tmp_path / "square.png")
     artist = ImageGenerator.load(trained, "cpu")
@@ -146,17 +148,17 @@ def test_of_a_narrow_picture_only_what_is_drawn_on_is_looked_at(trained: Path, t
     assert torch.equal(narrow, artist.upper_codes(tmp_path / "square.png"))
 
 
-def test_a_page_shows_what_is_drawn_beside_the_nearest_training_picture(
+def test_a_page_shows_generated_images_next_to_the_nearest_training_image(
     capfdbinary: Captured, trained: Path, tmp_path: Path
 ) -> None:
     run(capfdbinary, "draw", trained, "--page", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert page.count("data:image/png;base64,") == 4 * (8 + 3)  # 13 pictures were seen and 3 were not
+    assert page.count("data:image/png;base64,") == 4 * (8 + 3)  # 13 training images and 3 held-out ones
     assert "Captions not seen in training" in page
     assert "http" not in page
 
 
-def test_the_nearest_picture_is_the_one_that_differs_least() -> None:
+def test_the_nearest_image_has_the_smallest_difference() -> None:
     among = np.random.default_rng(1).integers(0, 256, (2053, 1, 3, 3), dtype=np.uint8)
     other = among[2050].copy()
     other[0, 1, 1] ^= 3
@@ -171,23 +173,42 @@ def test_the_nearest_picture_is_the_one_that_differs_least() -> None:
         ([], "a run folder and a caption are needed"),
         (["purple above red"], "words not in the vocabulary: purple"),
         ([" "], "empty caption"),
-        (["red above red above red above red"], "tokens; the model accepts at most"),
-        (["red", "-n", "0"], "0 pictures"),
-        (["red", "-o", "grid.txt"], "not a name of a picture file"),
-        (["red", "-o", "grid.psd"], "grid.psd: not a name of a picture file that can be written"),
-        (["red", "-o", "grid.xbm"], "not a name of a picture file"),
-        (["red", "--scale", "-1"], "--scale: -1 times as large"),
+        (["red above red above red above red"], "7 tokens; the model accepts at most 3"),
+        (["red", "-n", "0"], "--number 0. Give at least 1."),
+        (["red", "-o", "grid.txt"], "not that of a supported image format"),
+        (["red", "-o", "grid.psd"], "grid.psd: the file extension is not that of a supported image format"),
+        (["red", "-o", "grid.xbm"], "not that of a supported image format"),
+        (["red", "--scale", "-1"], "--scale -1. Give at least 0."),
         (["red", "--complete", "none.png"], "none.png: no such image"),
         (["red", "--guidance", "-1"], "it must be a number of at least 0"),
+        (["red", "--temperature", "0", "--seed", "2"], "--search.seed: it has no effect at temperature 0"),
+        (["red", "-n", "8", "--candidates", "4"], "no effect below the 8 pictures that are wanted"),
+        (["--page", "a.html", "--scale", "2"], "--scale: it has no effect with --page"),
+        (["--page", "a.html", "-o", "grid.png"], "--output: it has no effect with --page"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(
+def test_input_that_cannot_be_drawn_is_a_user_error(
     capfdbinary: Captured, trained: Path, arguments: list[str], fact: str
 ) -> None:
     assert fact in fail(capfdbinary, "draw", trained, *arguments)
 
 
-def test_a_caption_is_looked_into(
+@pytest.mark.parametrize(
+    ("arguments", "fact"),
+    [
+        (["--words"], "--words: it has no effect on what is shown here"),
+        (["--layer", "1", "-o", "a.svg"], "--layer: it has no effect on what is shown here"),
+        (["--full"], "--full: it has no effect"),
+    ],
+)
+def test_options_that_change_no_figure_of_a_drawing_are_refused(
+    capfdbinary: Captured, trained: Path, tmp_path: Path, arguments: list[str], fact: str
+) -> None:
+    given = [str(tmp_path / word) if word.endswith(".svg") else word for word in arguments]
+    assert fact in fail(capfdbinary, "inspect", trained, "red above blue", *given)
+
+
+def test_the_attention_to_a_caption_is_inspected(
     trained: Path, squares: Path, capfdbinary: Captured, tmp_path: Path
 ) -> None:
     out, _ = run(capfdbinary, "inspect", trained, "red above blue")
@@ -196,7 +217,7 @@ def test_a_caption_is_looked_into(
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     given = ("--target", squares / "red-blue.png")
     run(capfdbinary, "inspect", trained, "red above blue", *given, "-o", page, "--json", numbers)
-    assert "is given" in page.read_text(encoding="utf-8")
+    assert '"given"' in page.read_text(encoding="utf-8")
     listed = json.loads(numbers.read_text(encoding="utf-8"))
     assert listed["words"][:4] == ["[begin]", "red", "above", "blue"]
     run(capfdbinary, "inspect", trained, "red above blue", "-o", tmp_path / "a.svg")

@@ -1,4 +1,4 @@
-"""`multihead generate`, and what other commands say of a language model."""
+"""`multihead generate`, and other commands with a language model."""
 
 import io
 import json
@@ -33,7 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_a_prompt_is_gone_on_with(trained: Path, capfdbinary: Captured) -> None:
+def test_a_prompt_is_continued(trained: Path, capfdbinary: Captured) -> None:
     out, _ = run(capfdbinary, "generate", trained, "--prompt", "cat 1", "--max-tokens", "5", "--seed", "3")
     assert out.startswith("cat 1")
     assert out.endswith("\n")
@@ -51,69 +51,74 @@ def test_a_prompt_is_read_from_standard_input(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"cat\ncat\n\n")))
     assert run(capfdbinary, "generate", trained, "--prompt", "-", *few)[0] == expected
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"cat\nc\xe4t\n")))
-    told = fail(capfdbinary, "generate", trained, "--prompt", "-")
-    assert "standard input:2: not UTF-8 (byte 0xE4 at column 2)" in told
+    error = fail(capfdbinary, "generate", trained, "--prompt", "-")
+    assert "standard input:2: not UTF-8 (byte 0xE4 at column 2)" in error
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "error"),
     [
-        (["-n", "0"], "--number: 0 texts. Ask for at least one."),
+        (["-n", "0"], "--number 0. Give at least 1."),
         (["--prompt", "Kätzchen"], "characters not in the vocabulary: 'K' 'ä' 'z' 'h' 'e'"),
         (["--prompt", "cat sat cat sat"], "15 tokens; the context length is 11"),
         (["--temperature", "-1"], "--search.temperature"),
         (["--beam-size", "3"], 'unknown option "--beam-size"'),
+        (["--temperature", "0", "--top-k", "3"], "--search.top_k: it has no effect at temperature 0"),
     ],
 )
-def test_bad_input_is_told(trained: Path, capfdbinary: Captured, arguments: list[str], told: str) -> None:
-    assert told in fail(capfdbinary, "generate", trained, *arguments)
+def test_invalid_input_is_a_user_error(
+    trained: Path, capfdbinary: Captured, arguments: list[str], error: str
+) -> None:
+    assert error in fail(capfdbinary, "generate", trained, *arguments)
 
 
 @pytest.mark.parametrize("command", ["translate", "evaluate"])
-def test_translators_commands_name_the_right_one(trained: Path, capfdbinary: Captured, command: str) -> None:
+def test_translator_commands_suggest_generate(trained: Path, capfdbinary: Captured, command: str) -> None:
     assert f"Use it with `multihead generate {trained}" in fail(capfdbinary, command, trained)
 
 
-def test_a_text_is_looked_into(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+def test_the_attention_of_a_language_model_is_inspected(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
     out, _ = run(capfdbinary, "inspect", trained, "cat 17 sat", "--words", "--head", "2")
     assert [line.split()[0] for line in out.split("\n")[1:6]] == ["cat", "␣", "17", "␣", "sat"]
-    assert "Self-attention, layer 1 of 1, head 2 of 2, pieces merged to words" in out
+    assert "Self-attention, layer 1 of 1, head 2 of 2, subwords merged into words" in out
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     run(capfdbinary, "inspect", trained, "cat 17", "-o", page, "--json", numbers, "--png", tmp_path / "a.png")
-    assert "goes on with" in page.read_text(encoding="utf-8")
+    assert "next token" in page.read_text(encoding="utf-8")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     listed = json.loads(numbers.read_text(encoding="utf-8"))
     assert listed["pieces"] == ["c", "a", "t", "␣", "1", "7"]
     assert [len(head) for head in listed["attention"][0]["weights"]] == [6, 6]
-    for arguments, told in [
+    for arguments, error in [
         (["cat", "--target", "sat"], "a language model takes no target"),
         (["cat sat cat sat"], "15 tokens; the context length is 11"),
         (["cat", "--layer", "7"], "there is no layer 7"),
-        ([""], "there is no text to look at"),
+        ([""], "the text is empty"),
     ]:
-        assert told in fail(capfdbinary, "inspect", trained, *arguments)
+        assert error in fail(capfdbinary, "inspect", trained, *arguments)
 
 
-def test_generate_refuses_what_is_no_run(tmp_path: Path, capfdbinary: Captured) -> None:
-    assert "no run folder is named" in fail(capfdbinary, "generate")
+def test_generate_refuses_a_missing_run_folder(tmp_path: Path, capfdbinary: Captured) -> None:
+    assert "no run folder was given" in fail(capfdbinary, "generate")
     assert "no such run folder" in fail(capfdbinary, "generate", tmp_path / "none")
 
 
-def test_help_shows_the_keys_of_the_recipe_that_is_named(capfdbinary: Captured) -> None:
+def test_help_shows_the_keys_of_the_given_recipe(capfdbinary: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["train", "shakespeare-char-cpu", "--help"])
-    told = capfdbinary.readouterr().out.decode()
-    assert "--data.files" in told
-    assert "--model.context" in told
-    assert "--data.source" not in told
+    shown = capfdbinary.readouterr().out.decode()
+    assert "--data.files" in shown
+    assert "--model.context" in shown
+    assert "--data.source" not in shown
     with pytest.raises(SystemExit):
         main(["generate", "--help"])
-    told = capfdbinary.readouterr().out.decode()
-    assert "--max-tokens" in told
-    assert "--beam-size" not in told
+    shown = capfdbinary.readouterr().out.decode()
+    assert "--max-tokens" in shown
+    assert "--beam-size" not in shown
 
 
-def test_help_shows_the_keys_of_a_recipe_of_ones_own(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_help_shows_the_keys_of_a_recipe_file(tmp_path: Path, capfdbinary: Captured) -> None:
     own = tmp_path / "own.toml"
     for text, shown in [
         ('extends = "shakespeare-char-cpu"\n', "--data.files"),

@@ -1,4 +1,4 @@
-"""Looking at the attention of a trained run."""
+"""The command ``multihead inspect`` for translators."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from command_line import Captured, fail, run
 from multihead.api import load
 
 
-def test_inspect_draws_in_the_terminal_or_into_a_file(
+def test_inspect_prints_a_heat_map_or_writes_it_to_a_file(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     out, _ = run(capfdbinary, "inspect", trained, "eins zwei", "--target", "two one")
@@ -22,16 +22,14 @@ def test_inspect_draws_in_the_terminal_or_into_a_file(
     )
 
 
-def test_inspect_checks_the_names_of_its_files_first(capfdbinary: Captured) -> None:
-    told = fail(capfdbinary, "inspect", "nowhere", "eins", "-o", "map.xyz")
-    assert "map.xyz: the name does not say which kind of file to write" in told
-    assert ".html" in told
-    assert "End it with .svg, .png or .pdf." in fail(
-        capfdbinary, "inspect", "nowhere", "eins", "--png", "a.html"
-    )
+def test_inspect_checks_its_file_extensions_first(capfdbinary: Captured) -> None:
+    error = fail(capfdbinary, "inspect", "nowhere", "eins", "-o", "map.xyz")
+    assert "map.xyz: the file extension is not supported" in error
+    assert ".html" in error
+    assert "Use .svg, .png or .pdf." in fail(capfdbinary, "inspect", "nowhere", "eins", "--png", "a.html")
 
 
-def test_inspect_writes_a_page_its_numbers_and_a_picture(
+def test_inspect_writes_a_page_its_numbers_and_a_figure(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     page, numbers, picture = tmp_path / "page.html", tmp_path / "numbers.json", tmp_path / "map.png"

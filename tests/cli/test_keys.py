@@ -1,4 +1,4 @@
-"""Keys of recipes as options."""
+"""Recipe keys as options."""
 
 import pytest
 from hypothesis import given
@@ -25,23 +25,25 @@ ALL = ("data", "tokenizer", "model", "training", "validation", "search")
         (["--run", "a.b/c", "x.y", "-i", "f.txt"], ["--run", "a.b/c", "x.y", "-i", "f.txt"], {}),
     ],
 )
-def test_keys_are_told_from_other_arguments(typed: list[str], rest: list[str], keys: dict[str, str]) -> None:
+def test_keys_are_separated_from_other_arguments(
+    typed: list[str], rest: list[str], keys: dict[str, str]
+) -> None:
     assert _keys.split(typed, sections=ALL) == (rest, keys)
 
 
-def test_a_short_section_is_taken_without_its_name() -> None:
+def test_keys_of_a_short_section_may_omit_its_name() -> None:
     typed = ["run", "--beam-size", "4", "--n_best=2", "--search.top-k", "3", "--input", "f"]
     rest, keys = _keys.split(typed, sections=("search",), short="search")
     assert rest == ["run", "--input", "f"]
     assert keys == {"search.beam_size": "4", "search.n_best": "2", "search.top_k": "3"}
 
 
-def test_without_sections_nothing_is_a_key() -> None:
+def test_without_sections_there_are_no_keys() -> None:
     assert _keys.split(["--training.steps", "80"], sections=()) == (["--training.steps", "80"], {})
 
 
 @given(st.dictionaries(st.sampled_from(sorted(TrainingSettings.model_fields)), st.text(), max_size=5))
-def test_whatever_is_typed_arrives(values: dict[str, str]) -> None:
+def test_values_are_passed_on_verbatim(values: dict[str, str]) -> None:
     typed = [f"--training.{key}={value}" for key, value in values.items()]
     assert _keys.split(typed, sections=ALL) == (
         [],
@@ -49,26 +51,24 @@ def test_whatever_is_typed_arrives(values: dict[str, str]) -> None:
     )
 
 
-def test_help_lists_every_key_with_meaning_and_default(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_key_with_description_and_default(capsys: pytest.CaptureFixture[str]) -> None:
     _keys.show(ALL)
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for key in _keys.spellings(ALL):
-        assert f"  {key} " in told
-    words = " ".join(told.split())
+        assert f"  {key} " in output
+    words = " ".join(output.split())
     assert "Maximum gradient norm; larger gradients are clipped. 0: no clipping. [1.0]" in words
     assert "One of bpe, unigram, wordpiece, chars, words, spaced. [bpe]" in words
 
 
-def test_help_of_a_short_section_shows_what_is_to_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_a_short_section_shows_keys_without_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     _keys.show(("search",), short="search")
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for key in SearchSettings.model_fields:
-        assert f"  --{key.replace('_', '-')} " in told
+        assert f"  --{key.replace('_', '-')} " in output
 
 
-def test_help_stays_inside_its_columns(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for width in (80, 120):
         monkeypatch.setenv("COLUMNS", str(width))
         _keys.show(ALL)

@@ -1,4 +1,4 @@
-"""Scoring and evaluating with a trained run."""
+"""The commands ``score``, ``evaluate`` and ``compare``."""
 
 import json
 import math
@@ -22,7 +22,7 @@ def test_score_gives_a_number_for_each_pair(
     numbers = [float(line) for line in out.removesuffix("\n").split("\n")]
     assert len(numbers) == 216
     assert all(number < 0 for number in numbers)
-    assert "216 pairs, 864 pieces" in err
+    assert "216 pairs, 864 tokens" in err
     total = float(err.partition("log-probability ")[2].partition(",")[0])
     assert total == pytest.approx(math.fsum(numbers), abs=0.02)  # each is printed rounded
     per_token, _ = run(
@@ -53,7 +53,7 @@ def test_score_refuses_files_of_different_length(
     assert not out.exists()
 
 
-def test_score_reads_what_the_run_was_trained_on(
+def test_score_reads_files_with_the_runs_data_settings(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     pairs = tmp_path / "pairs.jsonl"
@@ -64,7 +64,7 @@ def test_score_reads_what_the_run_was_trained_on(
     assert "data.source_field" in fail(capfdbinary, "score", trained, "--src", pairs)
 
 
-def test_evaluate_takes_no_target_without_its_source(trained: Path, capfdbinary: Captured) -> None:
+def test_a_target_without_a_source_is_a_user_error(trained: Path, capfdbinary: Captured) -> None:
     for command in (["evaluate", trained], ["compare", trained]):
         assert "--tgt without --src" in fail(capfdbinary, *command, "--tgt", "nowhere.en")
     with pytest.raises(UserError, match="--tgt without --src"):
@@ -72,17 +72,17 @@ def test_evaluate_takes_no_target_without_its_source(trained: Path, capfdbinary:
 
 
 def test_a_run_is_not_compared_with_itself(trained: Path, capfdbinary: Captured) -> None:
-    assert "named twice" in fail(capfdbinary, "evaluate", trained, trained)
+    assert "given twice" in fail(capfdbinary, "evaluate", trained, trained)
 
 
-def test_evaluate_measures_the_recipes_test_sets(trained: Path, capfdbinary: Captured) -> None:
+def test_evaluate_uses_the_recipes_test_sets(trained: Path, capfdbinary: Captured) -> None:
     out, _ = run(capfdbinary, "evaluate", trained)
     assert f"{trained} on held_out: 216 pairs" in out
     assert "nrefs:1|case:mixed" in out
     assert "216 of these sentences occur in the training data" not in out or "caution" in out
-    told = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])
-    assert told["held_out"]["pairs"] == 216
-    assert {"bleu", "bleu_lowercase", "chrf", "perplexity", "signature"} <= told["held_out"].keys()
+    results = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])
+    assert results["held_out"]["pairs"] == 216
+    assert {"bleu", "bleu_lowercase", "chrf", "perplexity", "signature"} <= results["held_out"].keys()
 
 
 def test_evaluate_prints_signatures_whole(
@@ -90,10 +90,10 @@ def test_evaluate_prints_signatures_whole(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     out, _ = run(capfdbinary, "evaluate", trained)
-    told = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])["held_out"]
+    results = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])["held_out"]
     lines = out.split("\n")
     for name in ("signature", "signature_lowercase", "signature_chrf"):
-        assert f"    {told[name]}" in lines
+        assert f"    {results[name]}" in lines
     assert lines == [line.rstrip() for line in lines]
 
 
@@ -104,14 +104,14 @@ def test_evaluate_compares_two_runs(
     other.symlink_to(trained)
     files = ["--src", corpus[0], "--tgt", corpus[1]]
     out, _ = run(capfdbinary, "evaluate", trained, other, *files)
-    assert f"train.de: {other} against {trained}" in out
-    assert "may be chance" in out
-    told = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
-    assert told["comparison"]["train.de"]["bleu"]["p_value"] == 1.0
-    assert told["runs"].keys() == {str(trained), str(other)}
+    assert f"train.de: {other} versus {trained}" in out
+    assert "not significant" in out
+    results = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
+    assert results["comparison"]["train.de"]["bleu"]["p_value"] == 1.0
+    assert results["runs"].keys() == {str(trained), str(other)}
 
 
-def test_runs_are_compared_without_capital_letters_where_one_writes_none(
+def test_runs_are_compared_lower_cased_if_one_of_them_is(
     trained: Path, corpus: tuple[Path, Path], capfdbinary: Captured, tmp_path: Path
 ) -> None:
     other = shutil.copytree(trained, tmp_path / "other")
@@ -122,9 +122,9 @@ def test_runs_are_compared_without_capital_letters_where_one_writes_none(
     (tmp_path / "capital.en").write_text(corpus[1].read_text().title())
     files = ["--src", corpus[0], "--tgt", tmp_path / "capital.en"]
     out, _ = run(capfdbinary, "evaluate", trained, other, *files)
-    assert f"train.de: {other} against {trained}, lower-cased" in out
-    told = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
-    assert "case:lc" in told["comparison"]["train.de"]["bleu"]["signature"]
+    assert f"train.de: {other} versus {trained}, lower-cased" in out
+    results = json.loads(run(capfdbinary, "evaluate", trained, other, *files, "--json")[0])
+    assert "case:lc" in results["comparison"]["train.de"]["bleu"]["signature"]
     page = tmp_path / "page.html"
     (tmp_path / "link").symlink_to(trained)
     out, _ = run(capfdbinary, "compare", trained, other, *files, "-o", page)
@@ -133,27 +133,27 @@ def test_runs_are_compared_without_capital_letters_where_one_writes_none(
     assert "lower-cased" not in out
 
 
-def test_evaluate_measures_an_ensemble(
+def test_evaluate_scores_an_ensemble(
     trained: Path, training: list[str], capfdbinary: Captured, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     run(capfdbinary, *training, "--run", other, "--training.seed", 2)
 
     def perplexity(*words: object) -> float:
-        told = json.loads(run(capfdbinary, "evaluate", *words, "--json", "--precision", "fp32")[0])
-        return float(told["held_out"]["perplexity"])
+        results = json.loads(run(capfdbinary, "evaluate", *words, "--json", "--precision", "fp32")[0])
+        return float(results["held_out"]["perplexity"])
 
     alone = [perplexity(trained), perplexity(other)]
     assert perplexity(trained, trained, trained, "--ensemble") == alone[0]
-    # The logarithm of a mean is no less than the mean of logarithms.
+    # The logarithm of a mean is at least the mean of the logarithms.
     assert perplexity(trained, other, "--ensemble") < math.sqrt(alone[0] * alone[1])
     out, _ = run(capfdbinary, "evaluate", trained, other, "--ensemble")
     assert f"{trained} + {other} on held_out: 216 pairs" in out
-    told = fail(capfdbinary, "evaluate", trained, other, trained)
-    assert "3 runs are named. Name one, or two to be compared, or measure them together: --ensemble" in told
+    error = fail(capfdbinary, "evaluate", trained, other, trained)
+    assert "3 runs were given. Give one, two to compare, or add --ensemble" in error
 
 
-def test_what_cannot_be_written_is_told_before_anything_is_measured(
+def test_an_unwritable_output_is_reported_before_anything_is_computed(
     trained: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("multihead.run.Run.load_model", lambda *_: pytest.fail("a model is loaded"))
@@ -163,7 +163,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_measured(
     assert "there is no folder" in fail(capfdbinary, "inspect", trained, "eins", "--json", nowhere)
 
 
-def test_score_refuses_a_model_whose_scores_are_no_numbers(
+def test_score_refuses_a_model_with_nonfinite_scores(
     trained: Path, corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     run_folder = tmp_path / "damaged"
@@ -173,5 +173,5 @@ def test_score_refuses_a_model_whose_scores_are_no_numbers(
         shared = opened.metadata()
     nothing = {name: torch.full_like(weight, torch.nan) for name, weight in load_file(file).items()}
     save_file(nothing, file, shared)
-    told = fail(capfdbinary, "score", run_folder, "--src", corpus[0], "--tgt", corpus[1])
-    assert "pair 1: the model's log-probability is nan" in told
+    error = fail(capfdbinary, "score", run_folder, "--src", corpus[0], "--tgt", corpus[1])
+    assert "pair 1: the model's log-probability is nan" in error

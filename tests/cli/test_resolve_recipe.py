@@ -1,11 +1,14 @@
-"""Which recipe is meant by what was typed."""
+"""Resolution of a training's recipe from the command line."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
+from multihead.settings import TokenizerSettings
+from multihead.text.training import train as train_tokenizer
 from multihead.workflows.resolve_recipe import chosen
 
 Pair = tuple[Path, Path]
@@ -16,7 +19,7 @@ def named(corpus: Pair) -> dict[str, tuple[str, ...]]:
     return {**NOTHING, "source": (str(corpus[0]),), "target": (str(corpus[1]),)}
 
 
-def test_a_named_recipe_is_taken_with_the_keys_typed() -> None:
+def test_a_recipe_is_loaded_with_overrides() -> None:
     recipe = chosen("multi30k-de-en", NOTHING, {"training.steps": "77"}, run=None, init=None)
     assert (recipe.name, recipe.training.steps) == ("multi30k-de-en", 77)
     assert recipe.data == recipes.load("multi30k-de-en").data
@@ -32,13 +35,13 @@ def test_a_named_recipe_is_taken_with_the_keys_typed() -> None:
         ("multi30k-en-de", {"training.optimizer": "adamw"}, 3e-3),
     ],
 )
-def test_another_optimiser_brings_its_rate_along(name: str, given: dict[str, object], rate: float) -> None:
+def test_another_optimiser_has_its_own_default_rate(name: str, given: dict[str, object], rate: float) -> None:
     recipe = chosen(name, NOTHING, given, run=None, init=None)
     assert recipe.training.optimizer == given["training.optimizer"]
     assert recipe.training.learning_rate == pytest.approx(rate)
 
 
-def test_files_are_named_from_the_working_folder_whatever_the_recipes_folder_is(
+def test_files_are_relative_to_the_working_folder_whatever_the_recipes_folder(
     corpus: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(corpus[0].parent)
@@ -46,7 +49,7 @@ def test_files_are_named_from_the_working_folder_whatever_the_recipes_folder_is(
     assert Path(recipe.data.dir) / recipe.data.source[0] == corpus[0]
 
 
-def test_with_training_files_of_ones_own_nothing_of_the_recipes_corpus_is_left(corpus: Pair) -> None:
+def test_own_training_files_replace_the_recipes_corpus_entirely(corpus: Pair) -> None:
     own = chosen("multi30k-en-fr", named(corpus), {}, run=None, init=None)
     assert (own.data.valid_source, own.data.valid_target, own.data.tests) == ((), (), {})
     assert (own.data.source_language, own.data.target_language) == ("de", "en")
@@ -76,14 +79,39 @@ def test_symbols_are_reserved_for_a_new_corpus_unless_its_vocabulary_is_given(co
 
 
 @pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
-def test_another_kind_of_model_gets_settings_of_its_own(corpus: Pair, kind: str) -> None:
+def test_another_kind_of_model_gets_its_own_settings(corpus: Pair, kind: str) -> None:
     recipe = chosen(None, named(corpus), {"model.kind": kind}, run=None, init=None)
     assert recipe.kind == kind
     assert recipe.model.model_dump()["d_embedding"] == 128
     assert recipe.training.optimizer == "adam"
 
 
-def test_pairs_are_refused_for_a_model_that_does_not_translate(corpus: Pair) -> None:
+def tokenizer_file(folder: Path, kind: str) -> str:
+    """A tokenizer of a kind, trained on a line of text, as a file."""
+    settings = TokenizerSettings.model_validate({"kind": kind, "vocab_size": 290})
+    train_tokenizer(["eins one zwei two drei three vier four"] * 5, settings).save(folder / "tokenizer.json")
+    return str(folder / "tokenizer.json")
+
+
+KINDS = get_args(TokenizerSettings.model_fields["kind"].annotation)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bpe_dropout_is_suggested_for_plain_bpe_alone(corpus: Pair, tmp_path: Path, kind: str) -> None:
+    expected = 0.1 if kind == "bpe" else 0.0
+    recipe = chosen(None, named(corpus), {"tokenizer.kind": kind}, run=None, init=None)
+    assert recipe.tokenizer.dropout == expected
+    given: dict[str, object] = {"tokenizer.file": tokenizer_file(tmp_path, kind)}
+    assert chosen(None, named(corpus), given, run=None, init=None).tokenizer.dropout == expected
+
+
+def test_bpe_dropout_is_refused_for_other_tokenizers_before_data_is_read(corpus: Pair) -> None:
+    given: dict[str, object] = {"tokenizer.kind": "unigram", "tokenizer.dropout": "0.1"}
+    with pytest.raises(UserError, match=r'tokenizer\.dropout: .* tokenizer\.kind is "unigram"\. Set'):
+        chosen(None, named(corpus), given, run=None, init=None)
+
+
+def test_sentence_pairs_are_refused_for_a_model_of_another_task(corpus: Pair) -> None:
     with pytest.raises(UserError, match=r"^--src: .* of the task language"):
         chosen(None, named(corpus), {"model.kind": "gpt"}, run=None, init=None)
 
@@ -97,7 +125,9 @@ def test_pairs_are_refused_for_a_model_that_does_not_translate(corpus: Pair) -> 
         ("europarl.v7.deu", "europarl.v7.eng", "deu-eng"),
     ],
 )
-def test_a_corpus_gives_its_run_a_name(tmp_path: Path, source: str, target: str | None, name: str) -> None:
+def test_the_run_is_named_after_the_corpus(
+    tmp_path: Path, source: str, target: str | None, name: str
+) -> None:
     (tmp_path / source).write_text("eins\tone\n")
     files = {**NOTHING, "source": (str(tmp_path / source),)}
     if target:
@@ -106,7 +136,7 @@ def test_a_corpus_gives_its_run_a_name(tmp_path: Path, source: str, target: str 
     assert chosen(None, files, {}, run=None, init=None).name == name
 
 
-def test_one_file_holds_both_sides_whatever_the_old_target_was(trained: Path, tmp_path: Path) -> None:
+def test_a_file_with_both_sides_replaces_the_former_target(trained: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "new.tsv"
     pairs.write_text("eins zwei drei\tthree two one\n" * 7)
     files = {**NOTHING, "source": (str(pairs),)}
@@ -114,12 +144,30 @@ def test_one_file_holds_both_sides_whatever_the_old_target_was(trained: Path, tm
     assert chosen("multi30k-de-en", files, {}, run=None, init=None).data.target == ()
 
 
-def test_standard_input_is_not_measured_before_it_is_read(trained: Path) -> None:
+def test_a_validation_file_of_ones_own_is_not_paired_with_the_recipes_target() -> None:
+    recipe = chosen("multi30k-de-en", {**NOTHING, "valid_source": ("own.tsv",)}, {}, run=None, init=None)
+    assert recipes.load("multi30k-de-en").data.valid_target
+    assert recipe.data.valid_target == ()
+
+
+@pytest.mark.parametrize("name", [None, "multi30k-de-en"])
+def test_a_tokenizer_that_was_typed_is_not_ignored_beside_a_run_to_begin_with(
+    trained: Path, corpus: Pair, name: str | None
+) -> None:
+    given: dict[str, object] = {"tokenizer.kind": "unigram"}
+    with pytest.raises(
+        UserError, match=r"^tokenizer\.kind: 'unigram' is given, but the vocabulary is that of"
+    ):
+        chosen(name, named(corpus), given, run=None, init=trained)
+    chosen(name, named(corpus), {"tokenizer.kind": "words"}, run=None, init=trained)
+
+
+def test_standard_input_cannot_determine_the_settings(trained: Path) -> None:
     with pytest.raises(UserError, match="can be read only once"):
         chosen(None, {**NOTHING, "source": ("-",)}, {}, run=None, init=trained)
 
 
-def test_a_run_without_anything_else_is_gone_on_with(trained: Path) -> None:
+def test_a_run_folder_alone_is_resumed(trained: Path) -> None:
     assert chosen(None, NOTHING, {}, run=trained, init=None) == recipes.load(trained / "recipe.toml")
 
 
@@ -135,10 +183,10 @@ def test_fine_tuning_keeps_the_model_and_takes_the_new_corpus(trained: Path, cor
     assert other.training.learning_rate == old.training.learning_rate / 2
 
 
-def test_nothing_to_train_on_is_said(tmp_path: Path) -> None:
+def test_missing_training_data_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^nothing to train on"):
         chosen(None, NOTHING, {}, run=None, init=None)
-    with pytest.raises(UserError, match=f"{tmp_path}: no run to go on with"):
+    with pytest.raises(UserError, match=f"{tmp_path}: no run to"):
         chosen(None, NOTHING, {}, run=tmp_path, init=None)
     with pytest.raises(UserError, match="no such file"):
         chosen(

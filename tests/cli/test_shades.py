@@ -1,4 +1,4 @@
-"""Attention as a picture of characters."""
+"""Text heat maps of attention."""
 
 import numpy as np
 import pytest
@@ -36,12 +36,12 @@ def test_wide_letters_take_two_columns() -> None:
     st.lists(st.text("abcdefgh사십이", min_size=1, max_size=20), min_size=1, max_size=30),
     st.sampled_from([80, 120]),
 )
-def test_a_picture_is_never_wider_than_the_terminal(source: list[str], width: int) -> None:
+def test_a_heat_map_is_never_wider_than_the_terminal(source: list[str], width: int) -> None:
     matrix = [[1.0] * len(source)] * 2
     drawn = shades(alignment(matrix, ["a" * 50, "b"], source), width)
     assert max(map(cell_len, drawn.split("\n"))) <= width
 
 
 @pytest.mark.parametrize(("weight", "shade"), [(0.0, ""), (0.21, "░░"), (0.99, "██"), (1.0, "██")])
-def test_the_darker_the_more(weight: float, shade: str) -> None:
+def test_larger_weights_are_darker(weight: float, shade: str) -> None:
     assert shades(alignment([[weight]], ["a"], ["b"]), 80).split("\n")[1] == f"a {shade}".rstrip()

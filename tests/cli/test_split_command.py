@@ -1,4 +1,4 @@
-"""``multihead split``: what it writes, and what it refuses."""
+"""The command ``multihead split``."""
 
 from itertools import chain
 from pathlib import Path
@@ -11,9 +11,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def test_the_parts_together_are_the_corpus_and_share_no_sentence(
-    tmp_path: Path, capfdbinary: Captured
-) -> None:
+def test_the_sets_make_up_the_corpus_and_share_no_sentence(tmp_path: Path, capfdbinary: Captured) -> None:
     pairs = [(f"eins {i // 2}", f"one\u2028{i}") for i in range(46)]
     corpus = tmp_path / "c.tsv"
     corpus.write_text("".join(f"{english}\t{german}\n" for german, english in pairs), encoding="utf-8")
@@ -30,7 +28,7 @@ def test_the_parts_together_are_the_corpus_and_share_no_sentence(
     assert sum(map(len, german)) == 23
 
 
-def test_parts_of_a_small_corpus_are_small_and_named_as_its_files(
+def test_sets_of_a_small_corpus_are_small_and_keep_its_file_extensions(
     tmp_path: Path, capfdbinary: Captured
 ) -> None:
     for ending in ("de", "en"):
@@ -41,29 +39,29 @@ def test_parts_of_a_small_corpus_are_small_and_named_as_its_files(
     assert f"train --data.dir {to} --src train.de --tgt train.en --valid-src valid.de" in out
 
 
-def test_no_part_takes_the_place_of_the_corpus(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_a_split_never_overwrites_the_corpus(tmp_path: Path, capfdbinary: Captured) -> None:
     files = [tmp_path / f"train.{ending}" for ending in ("de", "en")]
     for file in files:
         file.write_text("".join(f"{i}\n" for i in range(61)), encoding="utf-8")
-    told = fail(capfdbinary, "split", "--src", files[0], "--tgt", files[1], "--to", tmp_path / "." / "")
-    assert "would take its place" in told
+    error = fail(capfdbinary, "split", "--src", files[0], "--tgt", files[1], "--to", tmp_path / "." / "")
+    assert "would overwrite this input file" in error
     assert len(lines(files[0])) == 61
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "error"),
     [
-        (["--to", ""], "no folder"),
-        (["--src", "-"], "standard input only once"),
-        (["--valid", "-1"], "fewer than 0"),
-        (["--test", "7"], "leave none to train on"),
-        (["--target-language", "source"], "cannot end in"),
-        (["--target-language", "../x"], "cannot end in"),
+        (["--to", ""], "no output folder was given"),
+        (["--src", "-"], "which standard input does not allow"),
+        (["--valid", "-1"], "negative size"),
+        (["--test", "7"], "leave none for training"),
+        (["--target-language", "source"], "file extensions cannot be"),
+        (["--target-language", "../x"], "file extensions cannot be"),
         (["--tgt", "missing"], "missing"),
     ],
 )
-def test_what_cannot_be_split_is_said_and_nothing_is_written(
-    changed: list[str], told: str, tmp_path: Path, capfdbinary: Captured
+def test_invalid_input_is_a_user_error_and_nothing_is_written(
+    changed: list[str], error: str, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     for side in ("a", "b"):
         (tmp_path / side).write_text("".join(f"{side}{i}\n" for i in range(7)), encoding="utf-8")
@@ -75,24 +73,24 @@ def test_what_cannot_be_split_is_said_and_nothing_is_written(
         "--test": "2",
     }
     arguments |= dict([changed])
-    assert told in fail(capfdbinary, "split", *(word for pair in arguments.items() for word in pair))
+    assert error in fail(capfdbinary, "split", *(word for pair in arguments.items() for word in pair))
     assert not (tmp_path / "out").exists()
 
 
-def test_a_split_does_not_take_the_place_of_another(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_a_split_never_overwrites_another(tmp_path: Path, capfdbinary: Captured) -> None:
     for ending in ("de", "en"):
         (tmp_path / f"c.{ending}").write_text("".join(f"{ending} {i}\n" for i in range(61)), encoding="utf-8")
     to = tmp_path / "parts"
     command = ("split", "--src", tmp_path / "c.de", "--tgt", tmp_path / "c.en", "--to", to)
     run(capfdbinary, *command)
     before = lines(to / "test.de")
-    assert "there is a split in this folder already" in fail(capfdbinary, *command, "--seed", 7)
+    assert "the folder already contains a split" in fail(capfdbinary, *command, "--seed", 7)
     assert lines(to / "test.de") == before
 
 
-def test_a_part_without_a_pair_is_refused(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_an_empty_set_is_refused(tmp_path: Path, capfdbinary: Captured) -> None:
     for ending in ("de", "en"):
         (tmp_path / f"c.{ending}").write_text(f"{ending} 1\n{ending} 2\n{ending} 3\n", encoding="utf-8")
     command = ("split", "--src", tmp_path / "c.de", "--tgt", tmp_path / "c.en", "--to", tmp_path / "parts")
-    assert "3 pairs leave none to validate on" in fail(capfdbinary, *command)
+    assert "3 pairs leave none for validation" in fail(capfdbinary, *command)
     assert not (tmp_path / "parts").exists()

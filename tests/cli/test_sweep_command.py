@@ -1,4 +1,4 @@
-"""`multihead sweep`: what it lists, refuses, prints and writes. Trainings themselves: tests/workflows."""
+"""The command ``multihead sweep``; its trainings are tested in tests/workflows."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ RESULT = {
 }
 
 
-def test_without_a_name_the_built_in_ones_are_listed(capfd: Captured) -> None:
+def test_without_a_name_the_built_in_sweeps_are_listed(capfd: Captured) -> None:
     assert main(["sweep"]) == 0
     lines = capfd.readouterr().out.split("\n")
     assert [line.split()[0] for line in lines if line[:1].strip()] == [
@@ -31,12 +31,12 @@ def test_without_a_name_the_built_in_ones_are_listed(capfd: Captured) -> None:
     ("arguments", "said"),
     [
         (["lader"], 'there is no sweep "lader"'),
-        (["ladder", "--jobs", "0"], "--jobs 0. At least one at a time."),
+        (["ladder", "--jobs", "0"], "--jobs 0. Give at least 1."),
         (["ladder", "--model.nonsense", "3"], 'member lstm: model.nonsense: unknown key "model.nonsense"'),
         (["ladder", "--training.steps", "many"], 'member lstm: training.steps: "many" is given'),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_trains(
+def test_invalid_input_is_reported_before_any_training(
     arguments: list[str], said: str, capfd: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

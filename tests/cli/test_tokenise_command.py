@@ -1,4 +1,4 @@
-"""``multihead tokenise``: what it writes, and what it refuses."""
+"""The command ``multihead tokenise``."""
 
 import gzip
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from command_line import Captured, fail, run
 
 
-def test_lines_are_cut_and_stay_lines(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_each_line_is_tokenised(tmp_path: Path, capfdbinary: Captured) -> None:
     pytest.importorskip("sacremoses", reason="the extra [published] is not installed")
     corpus, written = tmp_path / "c.de.gz", tmp_path / "cut.de"
     corpus.write_bytes(gzip.compress(b"Ein Hund, z.B.\n\n(Katze)\n"))
@@ -18,7 +18,7 @@ def test_lines_are_cut_and_stay_lines(tmp_path: Path, capfdbinary: Captured) -> 
     assert written.read_text(encoding="utf-8") == out
 
 
-def test_what_is_missing_is_said(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_a_missing_language_or_file_is_a_user_error(tmp_path: Path, capfdbinary: Captured) -> None:
     pytest.importorskip("sacremoses", reason="the extra [published] is not installed")
     assert "--language" in fail(capfdbinary, "tokenise", tmp_path / "c.de")
     rules = ("--rules", "moses", "--language", "de")

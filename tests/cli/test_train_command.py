@@ -1,6 +1,7 @@
-"""Training by the command line."""
+"""The command ``multihead train``."""
 
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,10 +10,13 @@ from pathlib import Path
 import pytest
 from command_line import Captured, fail, run
 
+from multihead import recipe as recipes
 from multihead.cli import main
+from multihead.run.tensors import load as load_tensors
+from multihead.run.tensors import save as save_tensors
 
 
-def test_train_tells_what_it_does_in_plain_lines(
+def test_training_progress_is_printed_as_plain_lines(
     training: list[str], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder = tmp_path / "run"
@@ -28,21 +32,23 @@ def test_train_tells_what_it_does_in_plain_lines(
         assert (folder / name).stat().st_size
 
 
-def test_a_finished_run_says_so(training: list[str], trained: Path, capfdbinary: Captured) -> None:
+def test_a_finished_run_is_left_unchanged(training: list[str], trained: Path, capfdbinary: Captured) -> None:
     weights = (trained / "model.safetensors").read_bytes()
     out, _ = run(capfdbinary, *training, "--run", trained)
-    assert "nothing is left to do: finished after 12 steps, " in out
+    assert "nothing left to do: finished after 12 steps, " in out
     assert (trained / "model.safetensors").read_bytes() == weights
 
 
-def test_a_run_goes_on_by_its_own_recipe(
+def test_a_run_is_resumed_with_its_own_recipe(
     training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     out, _ = run(capfdbinary, "train", "--run", trained)
     assert "finished" in out
 
 
-def test_a_training_that_is_interrupted_says_how_to_go_on(training: list[str], tmp_path: Path) -> None:
+def test_an_interrupted_training_prints_the_command_that_resumes_it(
+    training: list[str], tmp_path: Path
+) -> None:
     long = [*training, "--training.steps", "100000", "--validation.every", "90000", "--run", str(tmp_path)]
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "multihead", *long],
@@ -53,27 +59,27 @@ def test_a_training_that_is_interrupted_says_how_to_go_on(training: list[str], t
         assert process.stdout
         next(line for line in process.stdout if line.startswith("step 3/"))
         process.send_signal(signal.SIGINT)
-        told, errors = process.communicate()
+        output, errors = process.communicate()
     assert process.returncode == 130
-    assert "the same command goes on:\n" in told
-    assert told.endswith(f"multihead {shlex.join(long)}\n")
+    assert "resume with the same command:\n" in output
+    assert output.endswith(f"multihead {shlex.join(long)}\n")
     assert errors == ""
 
 
-def test_fine_tuning_reports_the_old_test_sets_before_and_after(
+def test_fine_tuning_evaluates_the_test_sets_before_and_after(
     training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     out, _ = run(capfdbinary, *training, "--init", trained, "--run", tmp_path / "tuned")
-    _, told = out.split("the old test sets, before and after:")
-    assert f"{trained} on held_out: 216 pairs" in told
-    assert f"{tmp_path / 'tuned'} on held_out: 216 pairs" in told
-    assert f"held_out: {tmp_path / 'tuned'} against {trained}" in told
+    _, output = out.split("test sets before and after fine-tuning:")
+    assert f"{trained} on held_out: 216 pairs" in output
+    assert f"{tmp_path / 'tuned'} on held_out: 216 pairs" in output
+    assert f"held_out: {tmp_path / 'tuned'} versus {trained}" in output
 
 
 @pytest.mark.parametrize(
     ("key", "before", "after"), [("model.d_ff", 24, 29), ("tokenizer.vocab_size", 31, 23)]
 )
-def test_another_setting_is_refused_by_name(
+def test_a_changed_setting_is_named_and_refused(
     training: list[str], trained: Path, capfdbinary: Captured, key: str, before: int, after: int
 ) -> None:
     capfdbinary.readouterr()
@@ -81,16 +87,16 @@ def test_another_setting_is_refused_by_name(
     assert f"{key}: {before} -> {after}" in capfdbinary.readouterr().err.decode()
 
 
-def test_another_vocabulary_than_that_of_the_run_begun_with_is_refused(
+def test_a_vocabulary_other_than_that_of_the_initial_run_is_refused(
     training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     arguments = [*training, "--init", trained, "--run", tmp_path / "tuned", "--tokenizer.vocab_size", "23"]
-    told = fail(capfdbinary, *arguments)
-    assert "tokenizer.vocab_size: 23 is given, but the vocabulary is that of the run" in told
+    error = fail(capfdbinary, *arguments)
+    assert "tokenizer.vocab_size: 23 is given, but the vocabulary is that of the run" in error
     assert not (tmp_path / "tuned").exists()
 
 
-def test_a_test_set_that_cannot_be_read_is_told_before_the_training(
+def test_an_unreadable_test_set_is_reported_before_the_training(
     training: list[str], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     tests = ["--data.tests.later", '["nowhere.de", "nowhere.en"]', "--training.steps", "1"]
@@ -106,7 +112,7 @@ def test_a_dry_run_trains_nothing(training: list[str], tmp_path: Path, capfdbina
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "error"),
     [
         ([], "nothing to train on"),
         (["multi30k-de-em"], 'Did you mean "multi30k-de-en"?'),
@@ -118,33 +124,111 @@ def test_a_dry_run_trains_nothing(training: list[str], tmp_path: Path, capfdbina
         (["--src", "-", "--tgt", "nowhere.en"], "can be read only once"),
     ],
 )
-def test_train_says_what_is_wrong(capfdbinary: Captured, arguments: list[str], told: str) -> None:
-    assert told in fail(capfdbinary, "train", *arguments)
+def test_invalid_input_is_a_user_error(capfdbinary: Captured, arguments: list[str], error: str) -> None:
+    assert error in fail(capfdbinary, "train", *arguments)
 
 
 def test_help_of_train_lists_every_key(capfdbinary: Captured) -> None:
     with pytest.raises(SystemExit) as end:
         main(["train", "--help"])
     assert end.value.code == 0
-    told = capfdbinary.readouterr().out.decode()
+    shown = capfdbinary.readouterr().out.decode()
     for words in ("--src FILE", "--dry-run", "--training.steps", "--model.d_model", "--search.beam_size"):
-        assert words in told
+        assert words in shown
 
 
-def test_one_matrix_for_two_vocabularies_is_refused_before_the_corpus_is_opened(
+def test_tied_embeddings_of_two_vocabularies_are_refused_before_the_corpus_is_read(
     capfdbinary: Captured,
 ) -> None:
     files = ["--src", "nowhere.de", "--tgt", "nowhere.en"]
-    told = fail(capfdbinary, "train", *files, "--tokenizer.joint", "false")
-    assert "two vocabularies cannot share one matrix" in told
-    assert 'Set model.tied to "decoder"' in told
+    error = fail(capfdbinary, "train", *files, "--tokenizer.joint", "false")
+    assert "two vocabularies cannot share one matrix" in error
+    assert 'Set model.tied to "decoder"' in error
     assert "no such file" in fail(
         capfdbinary, "train", *files, "--tokenizer.joint", "false", "--model.tied", "none"
     )
 
 
-def test_a_key_with_a_wrong_value_is_named_once(capfdbinary: Captured) -> None:
-    told = fail(capfdbinary, "train", "multi30k-de-en", "--search.beam_size", "many")
-    assert told.strip() == (
+def test_a_key_with_an_invalid_value_is_named_once(capfdbinary: Captured) -> None:
+    error = fail(capfdbinary, "train", "multi30k-de-en", "--search.beam_size", "many")
+    assert error.strip() == (
         'multihead: --search.beam_size: "many" is given, but it must be an integer of at least 1'
     )
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_a_run_is_made_longer_by_its_number_of_updates_alone(
+    training: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    own = [*training, "--training.schedule", "inverse_sqrt", "--run", tmp_path / "run"]
+    run(capfdbinary, *own)
+    warmup = recipes.load(tmp_path / "run" / "recipe.toml").training.warmup_steps
+    out, _ = run(capfdbinary, *own, "--training.steps", "31")
+    assert "finished after 31 steps" in out
+    after = recipes.load(tmp_path / "run" / "recipe.toml").training
+    assert (after.steps, after.warmup_steps, after.horizon) == (31, warmup, 12)
+    at_once = ["--training.steps", "31", "--training.warmup_steps", warmup]
+    run(capfdbinary, *own[:-1], tmp_path / "whole", *at_once)
+    assert weights(tmp_path / "whole") == weights(tmp_path / "run")
+
+
+def test_updates_that_were_made_are_not_taken_back(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.toml")}
+    capfdbinary.readouterr()
+    assert main([*training, "--run", str(tmp_path / "run"), "--training.steps", "7"]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert "the run has made 12 updates already, more than training.steps 7. Ask for at least 12" in told
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.toml")} == before
+
+
+def test_a_run_whose_rate_has_ended_at_0_is_told_what_to_do_instead(
+    training: list[str], trained: Path, capfdbinary: Captured
+) -> None:
+    assert main([*training, "--run", str(trained), "--training.steps", "31"]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert "its learning rate is 0 from update 12 on (training.schedule cosine)" in told
+    assert "warmup_steps" not in told
+
+
+def test_fine_tuning_is_made_longer_by_its_number_of_updates_alone(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    source, target = training[2], training[4]
+    own = ["train", "--init", trained, "--src", source, "--tgt", target, "--run", tmp_path / "run"]
+    own += ["--training.schedule", "constant", "--validation.patience", "0"]
+    for steps in ("11", "23"):
+        out, _ = run(capfdbinary, *own, "--training.steps", steps)
+        assert f"finished after {steps} steps" in out
+
+
+def test_a_run_that_is_too_short_for_its_schedule_says_so(
+    training: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    short = ["--training.steps", "3", "--training.warmup_steps", "3", "--validation.every", "5"]
+    out, _ = run(capfdbinary, *training, *short, "--run", tmp_path / "run")
+    assert "caution: the learning rate still rises when training ends (training.steps 3," in out
+    assert "caution: no validation before training ends (training.steps 3, validation.every 5)" in out
+
+
+def test_other_weights_to_begin_with_than_a_run_began_with_are_refused(
+    training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    source, target = training[2], training[4]
+    own = ["train", "--src", source, "--tgt", target, "--run", str(tmp_path / "run")]
+    own += ["--training.steps", "2", "--validation.every", "2", "--training.threads", "1"]
+    run(capfdbinary, *own, "--init", trained)
+    assert "nothing is left to do" in run(capfdbinary, *own, "--init", trained)[0]
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    tensors, meta = load_tensors(other / "model.safetensors")
+    save_tensors(other / "model.safetensors", {name: value + 1 for name, value in tensors.items()}, meta)
+    capfdbinary.readouterr()
+    assert main([*own, "--init", str(other)]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert "this run did not begin with the weights that --init names. Resume it without --init" in told

@@ -1,4 +1,4 @@
-"""Translating with a trained run."""
+"""The command ``multihead translate``."""
 
 import io
 import sys
@@ -12,12 +12,12 @@ from multihead.text.lines import read_lines
 
 
 @pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> "Typing":
-    return Typing(monkeypatch)
+def typed(monkeypatch: pytest.MonkeyPatch) -> "StandardInput":
+    return StandardInput(monkeypatch)
 
 
-class Typing:
-    """Puts text into standard input."""
+class StandardInput:
+    """Replaces standard input by a text."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.patch = patch
@@ -26,9 +26,7 @@ class Typing:
         self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
-def test_translate_writes_a_line_for_each_line_in_order(
-    trained: Path, typed: Typing, capfdbinary: Captured
-) -> None:
+def test_each_line_is_translated_in_order(trained: Path, typed: StandardInput, capfdbinary: Captured) -> None:
     lines = ["eins", "", "zwei drei vier fünf sechs", "drei\u2028vier", "   ", "eins"]
     typed("".join(f"{line}\n" for line in lines))
     out, err = run(capfdbinary, "translate", trained)
@@ -58,7 +56,7 @@ def test_translate_reads_and_writes_files(
 
 
 @pytest.mark.parametrize("packed", ["out.en.gz", "out.en.xz", "out.en.zst"])
-def test_translate_packs_what_is_called_packed(
+def test_the_file_extension_chooses_the_compression(
     trained: Path, tmp_path: Path, capfdbinary: Captured, packed: str
 ) -> None:
     (tmp_path / "in.de").write_text("eins zwei\n\nsechs\n", encoding="utf-8")
@@ -70,46 +68,46 @@ def test_translate_packs_what_is_called_packed(
 
 
 @pytest.mark.parametrize("named", ["text", "./text", "link"])
-def test_what_is_read_is_not_replaced(
+def test_an_input_file_is_never_overwritten(
     trained: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text").write_text("eins\n")
     (tmp_path / "link").symlink_to("text")
     for read in ("-i", "--prefixes"):
-        told = fail(capfdbinary, "translate", trained, read, "text", "-o", named)
-        assert "it is read from, and would be replaced" in told
+        error = fail(capfdbinary, "translate", trained, read, "text", "-o", named)
+        assert "the output would overwrite an input file" in error
     assert (tmp_path / "text").read_text() == "eins\n"
 
 
-def test_translate_leaves_an_old_file_as_it_is_when_the_input_is_bad(
+def test_invalid_input_leaves_an_existing_output_file_unchanged(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     (tmp_path / "in").write_bytes(b"eins\n\xe4\n")
     (tmp_path / "out").write_text("old")
-    told = fail(capfdbinary, "translate", trained, "-i", tmp_path / "in", "-o", tmp_path / "out")
-    assert f"{tmp_path / 'in'}:2: not UTF-8" in told
+    error = fail(capfdbinary, "translate", trained, "-i", tmp_path / "in", "-o", tmp_path / "out")
+    assert f"{tmp_path / 'in'}:2: not UTF-8" in error
     assert (tmp_path / "out").read_text() == "old"
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
 
 
-def test_translate_writes_to_what_is_no_file(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+def test_translate_writes_to_a_device(trained: Path, typed: StandardInput, capfdbinary: Captured) -> None:
     typed("eins\n")
     assert run(capfdbinary, "translate", trained, "-o", "/dev/null")[0] == ""
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_circle_of_links_is_told(
-    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+def test_circular_links_are_a_user_error(
+    trained: Path, typed: StandardInput, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     typed("eins\n")
-    assert "a circle of links" in fail(capfdbinary, "translate", trained, "-o", tmp_path / "a")
+    assert "circular symbolic links" in fail(capfdbinary, "translate", trained, "-o", tmp_path / "a")
 
 
-def test_translate_writes_where_a_link_leads(
-    trained: Path, typed: Typing, tmp_path: Path, capfdbinary: Captured
+def test_translate_writes_to_the_target_of_a_link(
+    trained: Path, typed: StandardInput, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     (tmp_path / "target").write_text("old")
     (tmp_path / "link").symlink_to("target")
@@ -117,7 +115,7 @@ def test_translate_writes_where_a_link_leads(
     run(capfdbinary, "translate", trained, "-o", tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").read_text() != "old"
-    # A link to what is open already, as /dev/stdout is one: written, not replaced.
+    # A link to an open file, such as /dev/stdout, is written and not replaced.
     (tmp_path / "standard").symlink_to("/proc/self/fd/1")
     typed("eins\n")
     out, _ = run(capfdbinary, "translate", trained, "-o", tmp_path / "standard")
@@ -125,8 +123,8 @@ def test_translate_writes_where_a_link_leads(
     assert (tmp_path / "standard").is_symlink()
 
 
-def test_n_best_gives_the_line_number_and_the_score_best_first(
-    trained: Path, typed: Typing, capfdbinary: Captured
+def test_n_best_writes_line_number_score_and_translation_best_first(
+    trained: Path, typed: StandardInput, capfdbinary: Captured
 ) -> None:
     typed("eins zwei\n\ndrei\n")
     out, _ = run(capfdbinary, "translate", trained, "--n-best", 3, "--search.beam_size", 3)
@@ -137,7 +135,9 @@ def test_n_best_gives_the_line_number_and_the_score_best_first(
         assert scores == sorted(scores, reverse=True)
 
 
-def test_scores_stand_before_the_translations(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+def test_scores_are_written_before_the_translations(
+    trained: Path, typed: StandardInput, capfdbinary: Captured
+) -> None:
     typed("eins zwei\n\n")
     plain, _ = run(capfdbinary, "translate", trained)
     typed("eins zwei\n\n")
@@ -147,9 +147,9 @@ def test_scores_stand_before_the_translations(trained: Path, typed: Typing, capf
     assert float(rows[0][0]) < 0
 
 
-def test_translations_begin_as_they_have_to(
+def test_translations_start_with_their_prefix(
     trained: Path,
-    typed: Typing,
+    typed: StandardInput,
     tmp_path: Path,
     capfdbinary: Captured,
     monkeypatch: pytest.MonkeyPatch,
@@ -162,18 +162,18 @@ def test_translations_begin_as_they_have_to(
     out, _ = run(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
     assert out.startswith("four")
     typed("eins\nzwei\ndrei\n")
-    told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
-    assert "2 lines, but more to translate" in told
+    error = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert "2 lines, fewer than the input" in error
     typed("eins\n")
-    told = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
-    assert "more lines than the 1 to translate" in told
-    monkeypatch.setattr(translate, "CHUNK", 1)  # also where the chunks come out even
+    error = fail(capfdbinary, "translate", trained, "--prefixes", tmp_path / "prefixes")
+    assert "more lines than the 1 of the input" in error
+    monkeypatch.setattr(translate, "CHUNK", 1)  # the last chunk is then full
     typed("eins\n")
     assert main(["translate", str(trained), "--prefixes", str(tmp_path / "prefixes")]) == 2
-    assert b"more lines than the 1 to translate" in capfdbinary.readouterr()[1]
+    assert b"more lines than the 1 of the input" in capfdbinary.readouterr()[1]
 
 
-def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Captured) -> None:
+def test_two_runs_form_an_ensemble(trained: Path, typed: StandardInput, capfdbinary: Captured) -> None:
     typed("eins zwei drei\n")
     one, _ = run(capfdbinary, "translate", trained)
     typed("eins zwei drei\n")
@@ -181,9 +181,9 @@ def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Cap
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "error"),
     [
-        ([], "no run folder is named"),
+        ([], "no run folder was given"),
         (["nowhere"], "nowhere: no such run folder"),
         (["RUN", "--beam-sise", "3"], 'unknown option "--beam-sise". Did you mean "--beam-size"?'),
         (["RUN", "--search.beam_sise", "3"], 'Did you mean "search.beam_size"?'),
@@ -195,8 +195,10 @@ def test_two_runs_are_an_ensemble(trained: Path, typed: Typing, capfdbinary: Cap
         (["RUN", "-o", "/nowhere/x"], "/nowhere/x: cannot be written"),
     ],
 )
-def test_translate_says_what_is_wrong(
-    trained: Path, typed: Typing, capfdbinary: Captured, arguments: list[str], told: str
+def test_invalid_input_is_a_user_error(
+    trained: Path, typed: StandardInput, capfdbinary: Captured, arguments: list[str], error: str
 ) -> None:
     typed("eins\n")
-    assert told in fail(capfdbinary, "translate", *(trained if word == "RUN" else word for word in arguments))
+    assert error in fail(
+        capfdbinary, "translate", *(trained if word == "RUN" else word for word in arguments)
+    )

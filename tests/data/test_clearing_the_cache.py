@@ -91,7 +91,7 @@ def test_a_prepared_corpus_is_in_use_and_listed(tmp_path: Path, capfdbinary: Cap
 
 def test_the_command_lists_and_clears(cache: Path, capfdbinary: Captured) -> None:
     out, _ = run(capfdbinary, "data", "cache", "--cache", cache)
-    assert "4 in all, 0.0 MB" in out
+    assert "4 in total, 0.0 MB" in out
     out, _ = run(capfdbinary, "data", "cache", "--clear", "--older-than", 6, "--cache", cache)
     assert "2 removed, 0.0 MB; 0 in use" in out
     assert "Add --clear" in fail(capfdbinary, "data", "cache", "--older-than", 6, "--cache", cache)

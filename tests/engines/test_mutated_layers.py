@@ -283,11 +283,11 @@ def test_the_laid_out_layers_take_what_the_native_kernels_decline(variant: str) 
 @pytest.mark.parametrize(
     ("variant", "reason"),
     [
-        ("a subclass of the score", "LinearBias inherits a description and gives none of its own"),
+        ("a subclass of the score", "LinearBias inherits a description and has none of its own"),
         ("a score function of one's own", "Cosine does not describe itself"),
         ("an extra parameter", "a parameter that its description does not mention: sink"),
-        ("a hook", "was given a hook"),
-        ("another forward on a module", "was given another forward"),
+        ("a hook", "has a hook"),
+        ("another forward on a module", "has a replaced forward"),
         ("another activation", "activation"),
         ("another norm", "Rms is not a layer norm"),
         ("rotary positions", "positions are rotary"),
@@ -419,5 +419,5 @@ def test_an_export_of_a_class_that_was_edited_in_place_is_refused(
     pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
     edit(monkeypatch)
     made = model()
-    with pytest.raises(UserError, match="CTranslate2 computes another model"):
+    with pytest.raises(UserError, match="CTranslate2 computes a different model"):
         verify(made, complete(specification(made)), WORDS)

@@ -50,7 +50,7 @@ def found(
         "limits": Limits(max_length=longest),
         "constraints": [Banned([PAD, BEGIN])],
     }
-    least, screen.LEAST = screen.LEAST, 64 if screened else VOCABULARY + 1
+    least, screen.OUTPUTS_PER_K = screen.OUTPUTS_PER_K, 64 if screened else VOCABULARY + 1
     try:
         prepared, begun = lay_out(made, dtype), [[BEGIN]] * 29
         assert prepared is not None
@@ -58,7 +58,7 @@ def found(
             return list(greedy(prepared, asked, begun, **given))
         return list(beam(prepared, asked, begun, beam_size=beam_size, n_best=beam_size, **given))
     finally:
-        screen.LEAST = least
+        screen.OUTPUTS_PER_K = least
 
 
 def hard(made: Transformer, kind: str) -> None:
@@ -134,8 +134,8 @@ def test_scores_that_are_no_numbers_are_told_all_the_same(dtype: torch.dtype) ->
 
 
 def test_it_is_left_out_where_it_does_not_pay() -> None:
-    assert not screen.Screen.pays(screen.LEAST * 5 - 1, 5, torch.float32)
-    assert screen.Screen.pays(screen.LEAST * 5, 5, torch.float32)
+    assert not screen.Screen.pays(screen.OUTPUTS_PER_K * 5 - 1, 5, torch.float32)
+    assert screen.Screen.pays(screen.OUTPUTS_PER_K * 5, 5, torch.float32)
     assert not screen.Screen.pays(10**6, 1, torch.int8)
     with native.use(""):
         assert not screen.Screen.pays(10**6, 1, torch.float32)

@@ -1,4 +1,4 @@
-"""Our search and CTranslate2's on the same weights, token by token."""
+"""Exported models: our search against CTranslate2's on the same weights, token by token."""
 
 import sys
 from pathlib import Path
@@ -33,7 +33,7 @@ NAMES = ["<pad>", "<unk>", "<s>", "</s>", *(f"w{number}" for number in range(4, 
 
 
 def model(**settings: object) -> Transformer:
-    """A Transformer that has half learned to say a sentence again: its outputs differ, and end."""
+    """Return a Transformer half trained to copy its source, so that its outputs differ and end."""
     torch.manual_seed(3)
     made = Transformer(Settings.model_validate({"num_layers": 2, "dropout": 0, **SIZES, **settings}))
     optimizer = torch.optim.Adam(made.parameters(), lr=4e-3)
@@ -117,7 +117,7 @@ def test_greedy_outputs_and_scores_are_the_same_token_by_token(variant: str, tmp
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_beam_without_length_penalty_finds_the_same(norm: str, tmp_path: Path) -> None:
     ours, batch = model(norm=norm), sources(23)
-    # Theirs ends a sentence when so many hypotheses have ended; with patience 5, hardly before ours.
+    # CTranslate2 stops after beam_size * patience finished hypotheses; with patience 5, hardly before us.
     found = searched(theirs(ours, tmp_path), batch, beam_size=5, patience=5)
     begun = [[BEGIN]] * len(batch)
     hypotheses = beam(ours, as_source(batch), begun, eos_id=END, alpha=0, limits=LIMITS)
@@ -128,7 +128,7 @@ def same(ours: list[list[Hypothesis]], theirs: list[Any]) -> None:
     ended = 0
     for (one,), other in zip(ours, theirs, strict=True):
         if len(one.tokens) == LONGEST:
-            continue  # theirs stops there; ours says the end symbol, and its score counts it
+            continue  # CTranslate2 stops there; our hypothesis has the end symbol, which counts in its score
         assert [NAMES[number] for number in one.tokens] == other.hypotheses[0]
         assert one.score == pytest.approx(other.scores[0], rel=1e-4, abs=1e-3)
         ended += 1
@@ -141,12 +141,12 @@ def same(ours: list[list[Hypothesis]], theirs: list[Any]) -> None:
         ({"d_k": 7}, "d_k = 7"),
         ({"d_v": 7}, "d_v = 7"),
         ({"score": "additive"}, "score = additive"),
-        ({"score": "dot"}, "scores that are not scaled"),
+        ({"score": "dot"}, "unscaled scores"),
         ({"positions": "rotary", "d_model": 24}, "rotary positions"),
         ({"window": 3}, "window = 3"),
     ],
 )
-def test_a_property_that_ctranslate2_has_no_word_for_is_named(
+def test_properties_that_ctranslate2_cannot_express_are_named(
     settings: dict[str, object], reason: str
 ) -> None:
     assert not_expressible(described({})) == []
@@ -167,7 +167,7 @@ def test_a_model_without_a_description_is_refused(settings: dict[str, object]) -
 
 def test_another_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
-    with pytest.raises(UserError, match="cannot compute this model"):
+    with pytest.raises(UserError, match="cannot express this model"):
         specification(nn.Linear(2, 3))
     with pytest.raises(UserError, match="window = 5"):
         specification(Transformer(Settings.model_validate({**SIZES, "window": 5})))

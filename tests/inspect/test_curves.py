@@ -1,4 +1,4 @@
-"""Learning curves, as a picture and as text."""
+"""Learning curves, as a figure and as text."""
 
 import math
 import xml.etree.ElementTree as ET
@@ -23,17 +23,17 @@ def some_events(steps: int = 500, every: int = 50) -> list[dict[str, Any]]:
         nll = 1 + 7 * math.exp(-step / 100)
         events.append({"event": "update", "step": step, "loss": nll + 1, "nll": nll, "rate": step * 1e-6})
         if step % 100 == 0:
-            told = {"loss": nll + 0.1, "bleu": 10 * nll, "chrf": 50.0}
-            events.append({"event": "validation", "step": step, **told})
+            scores = {"loss": nll + 0.1, "bleu": 10 * nll, "chrf": 50.0}
+            events.append({"event": "validation", "step": step, **scores})
     return events
 
 
 def texts(path: Path) -> str:
-    """Everything in an SVG that stands in comments: text drawn as outlines is named there."""
+    """Return an SVG's source; text drawn as outlines appears in its comments."""
     return path.read_text(encoding="utf-8")
 
 
-def test_training_loss_is_without_label_smoothing_where_that_is_told() -> None:
+def test_training_loss_excludes_label_smoothing_if_that_was_logged() -> None:
     events = some_events(100)
     assert points(events, TRAINING) == [(step, 1 + 7 * math.exp(-step / 100)) for step in (50, 100)]
     for event in events:
@@ -41,7 +41,7 @@ def test_training_loss_is_without_label_smoothing_where_that_is_told() -> None:
     assert points(events, TRAINING)[0][1] == pytest.approx(2 + 7 * math.exp(-0.5))
 
 
-def test_points_are_in_order_and_only_numbers() -> None:
+def test_points_are_sorted_and_finite() -> None:
     events = [
         {"event": "validation", "step": 7, "loss": 3.0},
         {"event": "validation", "step": 3, "loss": 5.0, "bleu": None},
@@ -54,7 +54,7 @@ def test_points_are_in_order_and_only_numbers() -> None:
     assert points([], BLEU) == []
 
 
-def test_the_picture_is_the_same_file_for_the_same_events(tmp_path: Path) -> None:
+def test_the_same_events_give_the_same_file(tmp_path: Path) -> None:
     events = some_events()
     draw_curves(events, tmp_path / "a.svg")
     draw_curves(iter(events), tmp_path / "b.svg")
@@ -63,14 +63,14 @@ def test_the_picture_is_the_same_file_for_the_same_events(tmp_path: Path) -> Non
     assert (tmp_path / "a.svg").read_bytes() != (tmp_path / "b.svg").read_bytes()
 
 
-def test_speed_and_time_leave_no_trace_in_the_picture(tmp_path: Path) -> None:
+def test_speed_and_time_do_not_affect_the_figure(tmp_path: Path) -> None:
     draw_curves(some_events(), tmp_path / "a.svg")
     timed = [{**event, "tokens_per_second": 1234.5, "seconds": 6.7} for event in some_events()]
     draw_curves(timed, tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_there_is_a_panel_for_all_that_is_told_and_no_other(tmp_path: Path) -> None:
+def test_there_is_a_panel_for_every_logged_metric_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "curves.svg"
     draw_curves(some_events(), path)
     ET.parse(path)
@@ -88,7 +88,7 @@ def test_there_is_a_panel_for_all_that_is_told_and_no_other(tmp_path: Path) -> N
     assert "<!-- loss (nats) -->" in texts(path)
     assert "validation score" not in texts(path)
     draw_curves([], path)
-    assert "<!-- nothing learned yet -->" in texts(path)
+    assert "<!-- no metrics yet -->" in texts(path)
 
 
 def test_the_best_validation_is_marked(tmp_path: Path) -> None:
@@ -97,18 +97,18 @@ def test_the_best_validation_is_marked(tmp_path: Path) -> None:
     assert "<!-- 1.25 -->" in texts(tmp_path / "curves.svg")
 
 
-def test_the_ground_is_white_in_any_viewer(tmp_path: Path) -> None:
+def test_the_background_is_white(tmp_path: Path) -> None:
     draw_curves(some_events(), tmp_path / "curves.svg")
     assert "fill: #ffffff" in texts(tmp_path / "curves.svg")
 
 
-def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+def test_an_unsupported_image_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"\.svg, \.png or \.pdf"):
         draw_curves(some_events(), tmp_path / "curves.gif")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_infinite_loss_does_not_stop_the_drawing(tmp_path: Path) -> None:
+def test_an_infinite_loss_is_omitted(tmp_path: Path) -> None:
     events = [
         {"event": "update", "step": s, "nll": v, "rate": 0.1} for s, v in ((1, 2.0), (2, math.inf), (3, 1.0))
     ]
@@ -116,7 +116,7 @@ def test_an_infinite_loss_does_not_stop_the_drawing(tmp_path: Path) -> None:
     assert terminal_curves(events).endswith("1")
 
 
-def test_the_terminal_shows_a_line_for_each_number() -> None:
+def test_the_terminal_shows_one_line_per_metric() -> None:
     lines = terminal_curves(some_events()).split("\n")
     assert [line[:16].strip() for line in lines] == ["training loss", "validation loss", "BLEU", "chrF"]
     assert lines[0].split() == ["training", "loss", "5.25", "█▅▄▃▂▂▁▁▁▁", "1.05"]
@@ -124,18 +124,18 @@ def test_the_terminal_shows_a_line_for_each_number() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
-def test_the_terminal_is_not_overrun(width: int) -> None:
+def test_terminal_curves_fill_the_width_without_wrapping(width: int) -> None:
     lines = terminal_curves(some_events(100_000), width).split("\n")
     assert max(map(len, lines)) <= width
     assert min(map(len, lines)) > width - 8
 
 
-def test_of_nothing_nothing_is_shown() -> None:
+def test_no_events_give_no_curves() -> None:
     assert terminal_curves([]) == ""
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=200), st.integers(1, 60))
-def test_blocks_are_as_high_as_the_means_of_their_values(values: list[float], width: int) -> None:
+def test_block_heights_follow_the_means_of_their_values(values: list[float], width: int) -> None:
     shown = sparkline(values, width)
     assert len(shown) == min(len(values), width)
     if len(values) <= width and max(values) > min(values):

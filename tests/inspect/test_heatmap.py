@@ -1,4 +1,4 @@
-"""The heat map says what the alignment says, in any script."""
+"""Heat maps show their alignment, in any script."""
 
 import base64
 import re
@@ -13,15 +13,15 @@ import pytest
 from multihead.attention_maps import Alignment, Token
 from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
-from multihead.inspect import fonts, heatmap, pictures
-from multihead.inspect.pictures import visible
+from multihead.inspect import figures, fonts, heatmap
+from multihead.inspect.figures import visible
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOW = "Attention over the source, layer 2 of 3, mean of 5 heads."
 
 
 def tokens(words: str) -> tuple[Token, ...]:
-    """Pieces joined by "+" make a word."""
+    """Return tokens: subwords joined by "+" form a word."""
     return tuple(
         Token(piece, number) for number, word in enumerate(words.split(" ")) for piece in word.split("+")
     )
@@ -40,7 +40,7 @@ def texts(path: Path) -> list[str]:
 
 
 def cells(path: Path) -> list[tuple[str, float, float]]:
-    """Colour and place (right, down) of each cell in an SVG."""
+    """Return colour and position (x, y) of each cell in an SVG."""
     groups = [g for g in ET.parse(path).iter(f"{SVG}g") if g.get("id", "").startswith("QuadMesh")]
     found = []
     for shape in groups[0].iter(f"{SVG}path"):
@@ -52,7 +52,7 @@ def cells(path: Path) -> list[tuple[str, float, float]]:
     return found
 
 
-def test_every_token_the_axes_and_the_caption_stand_in_it(tmp_path: Path) -> None:
+def test_the_map_contains_every_token_the_axes_and_the_caption(tmp_path: Path) -> None:
     heatmap(an_alignment(), tmp_path / "map.svg")
     written = texts(tmp_path / "map.svg")
     for token in ("zwei", "und", "vierzig", "Hunde", "forty", "-", "two", "dogs"):
@@ -64,7 +64,7 @@ def test_every_token_the_axes_and_the_caption_stand_in_it(tmp_path: Path) -> Non
     assert CAUTION in whole
 
 
-def test_darker_is_more_and_rows_are_outputs_from_the_top(tmp_path: Path) -> None:
+def test_larger_weights_are_darker_and_rows_are_outputs_from_the_top(tmp_path: Path) -> None:
     weights = np.array([[0.0, 0.3, 0.7], [1.0, 0.0, 0.0]], dtype=np.float32)
     heatmap(Alignment(weights, tokens("a b"), tokens("x y z"), CAUTION), tmp_path / "map.svg")
     found = sorted(cells(tmp_path / "map.svg"), key=lambda cell: (round(cell[2]), round(cell[1])))
@@ -73,8 +73,8 @@ def test_darker_is_more_and_rows_are_outputs_from_the_top(tmp_path: Path) -> Non
     assert [sorted(lightness, reverse=True).index(light) for light in lightness] == [0, 3, 4, 5, 0, 0]
 
 
-def test_colours_grow_darker_evenly_for_every_eye() -> None:
-    from_light_to_dark = pictures.SEQUENTIAL(np.linspace(0, 1, 64))[:, :3]
+def test_the_colour_map_is_perceptually_even() -> None:
+    from_light_to_dark = figures.SEQUENTIAL(np.linspace(0, 1, 64))[:, :3]
     linear = np.where(
         from_light_to_dark <= 0.04045,
         from_light_to_dark / 12.92,
@@ -86,7 +86,7 @@ def test_colours_grow_darker_evenly_for_every_eye() -> None:
 
 
 @pytest.mark.parametrize(("name", "magic"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.PDF", b"%PDF")])
-def test_the_names_ending_says_the_format(name: str, magic: bytes, tmp_path: Path) -> None:
+def test_the_file_extension_chooses_the_format(name: str, magic: bytes, tmp_path: Path) -> None:
     heatmap(an_alignment(), tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(magic)
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -100,26 +100,26 @@ def test_the_same_alignment_gives_the_same_bytes(kind: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["map.gif", "map", "svg"])
-def test_another_ending_is_refused_and_nothing_written(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"End it with \.svg, \.png or \.pdf"):
+def test_another_file_extension_is_refused_and_nothing_written(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"Use \.svg, \.png or \.pdf"):
         heatmap(an_alignment(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be written"):
         heatmap(an_alignment(), tmp_path / "none" / "map.svg")
 
 
-def test_without_tokens_there_is_nothing_to_draw(tmp_path: Path) -> None:
+def test_an_empty_alignment_is_a_user_error(tmp_path: Path) -> None:
     empty = Alignment(np.zeros((0, 3), dtype=np.float32), (), tokens("a b c"), CAUTION)
     with pytest.raises(UserError, match="no tokens"):
         heatmap(empty, tmp_path / "map.svg")
 
 
 def test_weights_of_zero_can_be_drawn(tmp_path: Path) -> None:
-    nothing = Alignment(np.zeros((1, 1), dtype=np.float32), tokens("a"), tokens("b"), CAUTION)
-    heatmap(nothing, tmp_path / "map.svg")
+    zero = Alignment(np.zeros((1, 1), dtype=np.float32), tokens("a"), tokens("b"), CAUTION)
+    heatmap(zero, tmp_path / "map.svg")
     assert len(cells(tmp_path / "map.svg")) == 1
 
 
@@ -135,7 +135,7 @@ HOSTILE = [
 ]
 
 
-def test_a_token_is_shown_and_never_run(tmp_path: Path) -> None:
+def test_a_hostile_token_is_displayed_and_never_executed(tmp_path: Path) -> None:
     heatmap(an_alignment(" ".join(HOSTILE), "ok"), tmp_path / "map.svg")
     written = texts(tmp_path / "map.svg")
     for shown in (
@@ -151,13 +151,13 @@ def test_a_token_is_shown_and_never_run(tmp_path: Path) -> None:
     assert not list(ET.parse(tmp_path / "map.svg").iter(f"{SVG}script"))
 
 
-def test_long_tokens_are_cut_visibly() -> None:
+def test_long_tokens_are_truncated_with_an_ellipsis() -> None:
     assert visible("a" * 24) == "a" * 24
     assert visible("a" * 25) == "a" * 23 + "…"
     assert visible("\U0001f469\u200d\U0001f52c 한글 עברית") == "\U0001f469\u200d\U0001f52c 한글 עברית"
 
 
-def test_korean_stays_text_in_svg_for_the_viewers_fonts(tmp_path: Path) -> None:
+def test_korean_stays_text_in_svg(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         heatmap(an_alignment("마흔+둘", "forty+-+two"), tmp_path / "map.svg")
@@ -165,14 +165,16 @@ def test_korean_stays_text_in_svg_for_the_viewers_fonts(tmp_path: Path) -> None:
     assert "sans-serif" in (tmp_path / "map.svg").read_text(encoding="utf-8")
 
 
-def test_characters_that_no_font_has_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_that_no_font_covers_cause_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fonts, "_candidates", lambda: ())
     with pytest.warns(UserWarning, match=r"no installed font has 마 흔.*Write \.svg"):
         heatmap(an_alignment("마흔", "forty"), tmp_path / "map.png")
 
 
-def test_a_font_that_has_the_characters_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    # DejaVu Sans Mono, shipped with the plotting library, plays the font with the script that is missing.
+def test_a_font_that_covers_the_characters_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    # DejaVu Sans Mono, shipped with Matplotlib, stands in for a font of the missing script.
     monkeypatch.setattr(fonts, "FIRST", "cmr10")
     monkeypatch.setattr(fonts, "_candidates", lambda: ("no such font", "cmex10", "DejaVu Sans Mono"))
     chosen, missing = fonts.families("two Привет 마")
@@ -184,11 +186,11 @@ def test_fonts_of_boxes_and_bitmaps_are_not_candidates() -> None:
     assert not [name for name in fonts._candidates() if "Last Resort" in name or "Emoji" in name]
 
 
-def test_arabic_hebrew_and_cyrillic_need_no_other_font() -> None:
+def test_the_default_font_covers_arabic_hebrew_and_cyrillic() -> None:
     assert fonts.families("שלום مرحبا Привет ▁…") == (["DejaVu Sans"], "")
 
 
-def test_a_long_sentence_is_a_file_of_modest_size(tmp_path: Path) -> None:
+def test_the_map_of_a_long_sentence_is_below_one_megabyte(tmp_path: Path) -> None:
     long = " ".join(f"w{number}" for number in range(150))
     heatmap(an_alignment(long, long), tmp_path / "map.svg")
     assert (tmp_path / "map.svg").stat().st_size < 1_000_000
@@ -200,7 +202,7 @@ def test_a_long_sentence_is_a_file_of_modest_size(tmp_path: Path) -> None:
     assert any(base64.b64decode(image.partition(",")[2]).startswith(b"\x89PNG") for image in images)
 
 
-def test_the_users_defaults_are_neither_used_nor_changed(tmp_path: Path) -> None:
+def test_the_users_matplotlib_defaults_are_neither_used_nor_changed(tmp_path: Path) -> None:
     heatmap(an_alignment(), tmp_path / "a.svg")
     with mpl.rc_context(
         {"text.usetex": True, "font.size": 31, "savefig.transparent": True, "svg.fonttype": "path"}

@@ -1,4 +1,4 @@
-"""Where a vision transformer looks in a picture."""
+"""Attention maps and rollout of a vision transformer."""
 
 import base64
 import json
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from looking import picture_classifier
 from PIL import Image
+from small_models import image_classifier
 
 from multihead.attention_maps import Choice
 from multihead.errors import UserError
-from multihead.inspect.image_inspection import see
-from multihead.inspect.page import Asked, make_page
-from multihead.inspect.page.over_picture import apart, explore_sight
+from multihead.inspect.image_inspection import inspect_image
+from multihead.inspect.page import PageOptions, make_page
+from multihead.inspect.page.image import explore_image, patch_distances
 
 
 @pytest.fixture
@@ -24,51 +24,53 @@ def picture(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("pooling", ["class", "mean"])
-def test_maps_are_what_the_classifiers_input_takes_from_each_patch(picture: Path, pooling: str) -> None:
-    sight = see(picture_classifier(pooling), picture)
-    for record, heads in zip(sight.records, sight.maps(), strict=True):
+def test_maps_are_the_attention_of_the_classifiers_input(picture: Path, pooling: str) -> None:
+    inspection = inspect_image(image_classifier(pooling), picture)
+    for record, heads in zip(inspection.records, inspection.maps(), strict=True):
         for weights, found in zip(record.sentence(0).tolist(), heads, strict=True):
             if pooling == "class":
                 expected = weights[0][1:]
             else:
-                expected = [sum(row[place] for row in weights) / 25 for place in range(25)]
+                expected = [sum(row[patch] for row in weights) / 25 for patch in range(25)]
             np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("pooling", ["class", "mean"])
-def test_the_rollout_of_the_classifiers_input_is_what_a_plain_loop_makes(picture: Path, pooling: str) -> None:
-    sight = see(picture_classifier(pooling), picture)
-    N = len(sight.tokens.pieces)
+def test_the_rollout_of_the_classifiers_input_agrees_with_a_plain_loop(picture: Path, pooling: str) -> None:
+    inspection = inspect_image(image_classifier(pooling), picture)
+    N = len(inspection.tokens.pieces)
     have = [[float(i == j) for j in range(N)] for i in range(N)]
-    for record in sight.records:
+    for record in inspection.records:
         weights_NN = record.sentence(0).mean(axis=0).tolist()
         mixed = [[weights_NN[i][j] / 2 + float(i == j) / 2 for j in range(N)] for i in range(N)]
         have = [[sum(row[m] * have[m][j] for m in range(N)) for j in range(N)] for row in mixed]
     expected = have[0][1:] if pooling == "class" else [sum(row[j] for row in have) / N for j in range(N)]
-    np.testing.assert_allclose(sight.rollout()[-1], expected, atol=1e-6)
+    np.testing.assert_allclose(inspection.rollout()[-1], expected, atol=1e-6)
 
 
-def test_what_is_said_of_a_picture_is_what_the_classifier_says(picture: Path) -> None:
-    classifier = picture_classifier()
+def test_predictions_are_those_of_the_classifier(picture: Path) -> None:
+    classifier = image_classifier()
     [guess] = classifier.classify([picture])
-    assert see(classifier, picture).guesses.answers == pytest.approx(guess.probabilities)
+    assert inspect_image(classifier, picture).predictions.probabilities == pytest.approx(guess.probabilities)
 
 
-def test_distances_are_those_between_patches() -> None:
-    apart_NN = apart((2, 3), before=1)
-    assert apart_NN.shape == (7, 7)
-    assert (apart_NN[0] == 0).all()
-    assert apart_NN[1, 6] == pytest.approx(5**0.5)  # a row down, two columns along
+def test_patch_distances_are_euclidean() -> None:
+    distances_NN = patch_distances((2, 3), before=1)
+    assert distances_NN.shape == (7, 7)
+    assert (distances_NN[0] == 0).all()
+    assert distances_NN[1, 6] == pytest.approx(5**0.5)  # one row down, two columns across
 
 
-def test_the_page_holds_the_picture_and_every_map(picture: Path) -> None:
-    classifier = picture_classifier()
-    sight = see(classifier, picture)
-    explored = explore_sight(sight, classifier.model, Asked(name="<script>run", choice=Choice(2, 1)))
+def test_the_page_contains_the_image_and_every_map(picture: Path) -> None:
+    classifier = image_classifier()
+    inspection = inspect_image(classifier, picture)
+    explored = explore_image(
+        inspection, classifier.model, PageOptions(name="<script>run", choice=Choice(2, 1))
+    )
     content = explored.content
-    assert content["start"]["look"] == "head"
+    assert content["start"]["overlay"] == "head"
     assert content["picture"]["rows"] == content["picture"]["columns"] == 5
-    for packed, heads in zip(content["picture"]["maps"], sight.maps(), strict=True):
+    for packed, heads in zip(content["picture"]["maps"], inspection.maps(), strict=True):
         held = np.frombuffer(base64.b64decode(packed), "<f4").reshape(3, 25)
         np.testing.assert_array_equal(held, heads)
     assert json.loads(json.dumps(explored.listed))["grid"] == [5, 5]
@@ -81,4 +83,4 @@ def test_the_page_holds_the_picture_and_every_map(picture: Path) -> None:
     cosines = np.frombuffer(base64.b64decode(near["data"]), np.int8).reshape(25, 25) * near["unit"]
     np.testing.assert_allclose(cosines, unit_Pd @ unit_Pd.T, atol=0.005)
     with pytest.raises(UserError, match="there is no layer 4"):
-        explore_sight(sight, classifier.model, Asked(choice=Choice(layer=4)))
+        explore_image(inspection, classifier.model, PageOptions(choice=Choice(layer=4)))

@@ -1,4 +1,4 @@
-"""What a page is made of: packed weights, the numbers of the equation, the tree; and that text stays text."""
+"""Content of the page: packed weights, the inputs of the equation, the beam; text is always escaped."""
 
 import base64
 import json
@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exploring import HOSTILE, hostile, small_translator
 from hypothesis import given
 from hypothesis import strategies as st
+from small_translators import HOSTILE, hostile, small_translator
 
 from multihead.attention_maps import Choice
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.inspect.page import Exploration, explore, exploring, html, make_page, numbers_as_json, packing
-from multihead.inspect.page.exploring import MOST_TOKENS
+from multihead.inspect.page import (
+    Exploration,
+    explore,
+    html,
+    make_page,
+    numbers_as_json,
+    packing,
+    translation,
+)
+from multihead.inspect.page.translation import MAX_TOKENS
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +48,12 @@ def unpacked(layer: dict[str, Any]) -> Any:
 
 
 @given(st.floats(0, 1, width=32))
-def test_a_packed_weight_is_off_by_no_more_than_said(weight: float) -> None:
+def test_a_packed_weight_is_within_the_documented_error(weight: float) -> None:
     [byte] = base64.b64decode(packing.weights(np.array([weight], np.float32)))
     assert abs((byte / 255) ** 2 - weight) <= weight**0.5 / 255 + 1e-5
 
 
-def test_all_layers_and_heads_are_in_the_page(explored: Exploration) -> None:
+def test_the_page_contains_all_layers_and_heads(explored: Exploration) -> None:
     layers = explored.content["hypotheses"][0]["layers"]
     assert {(one["kind"], one["layer"]) for one in layers} == {
         (kind, layer) for kind in ("cross", "decoder self", "encoder self") for layer in (1, 2)
@@ -57,14 +65,14 @@ def test_all_layers_and_heads_are_in_the_page(explored: Exploration) -> None:
         assert one["allowed"] == ("causal" if one["kind"] == "decoder self" else None)
 
 
-def test_entropy_and_distance_are_those_of_the_weights(explored: Exploration) -> None:
+def test_entropy_and_distance_are_computed_from_the_weights(explored: Exploration) -> None:
     record = next(one for one in explored.recordings[0].records if one.kind == "encoder self")
     layer = next(one for one in explored.content["hypotheses"][0]["layers"] if one["kind"] == "encoder self")
-    for head, told in zip(record.sentence(0), layer["measures"], strict=True):
+    for head, measured in zip(record.sentence(0), layer["measures"], strict=True):
         entropy = [-sum(p * np.log2(p) for p in row if p > 0) for row in head]
         distance = [sum(p * abs(i - j) for j, p in enumerate(row)) for i, row in enumerate(head)]
-        assert told["entropy"] == pytest.approx(np.mean(entropy), abs=0.006)
-        assert told["distance"] == pytest.approx(np.mean(distance), abs=0.006)
+        assert measured["entropy"] == pytest.approx(np.mean(entropy), abs=0.006)
+        assert measured["distance"] == pytest.approx(np.mean(distance), abs=0.006)
 
 
 def test_every_hypothesis_has_its_own_attention(explored: Exploration) -> None:
@@ -94,7 +102,7 @@ def test_every_hypothesis_is_a_path_in_the_tree_with_its_score(explored: Explora
         assert all(a >= b for a, b in pairwise(kept))
 
 
-def test_the_numbers_of_a_head_give_its_weights(explored: Exploration) -> None:
+def test_the_embedded_queries_and_keys_give_the_weights_of_their_head(explored: Exploration) -> None:
     [numbers] = explored.content["numbers"]
     q, k = (
         np.frombuffer(base64.b64decode(numbers[name]), "<f4").reshape(-1, numbers["d_k"]) for name in "qk"
@@ -106,12 +114,12 @@ def test_the_numbers_of_a_head_give_its_weights(explored: Exploration) -> None:
     assert numbers["scale"] == pytest.approx(8**-0.5)
 
 
-def test_full_embeds_the_numbers_of_all_heads(translator: Translator) -> None:
+def test_full_embeds_queries_keys_and_values_of_all_heads(translator: Translator) -> None:
     found = explore(translator, "zwei Hunde", full=True)
     assert len(found.content["numbers"]) == 6 * 3
 
 
-def test_neighbours_are_the_largest_cosines(translator: Translator, explored: Exploration) -> None:
+def test_neighbours_have_the_largest_cosine_similarity(translator: Translator, explored: Exploration) -> None:
     tokenizer = translator.source_tokenizer
     token = tokenizer.encode("zwei")[0]
     table = translator.models[0].get_parameter("source_embedding.weight").detach().numpy()
@@ -123,7 +131,7 @@ def test_neighbours_are_the_largest_cosines(translator: Translator, explored: Ex
     assert nearest[0]["cosine"] == pytest.approx(cosines.max(), abs=1e-3)
 
 
-def test_a_given_translation_is_shown_first_and_the_models_own_after_it(translator: Translator) -> None:
+def test_a_given_translation_is_shown_before_the_models_own(translator: Translator) -> None:
     found = explore(translator, "zwei Hunde", "two dogs")
     first, second, *_ = found.content["hypotheses"]
     assert (first["text"], first["score"]) == ("two dogs", None)
@@ -136,28 +144,28 @@ def test_an_empty_translation_can_be_shown(translator: Translator) -> None:
 
 
 @pytest.mark.parametrize("choice", [Choice(layer=7), Choice(head=4)])
-def test_a_layer_or_head_that_there_is_not_is_refused(translator: Translator, choice: Choice) -> None:
+def test_a_missing_layer_or_head_is_a_user_error(translator: Translator, choice: Choice) -> None:
     with pytest.raises(UserError, match="there is no"):
         explore(translator, "zwei", choice=choice)
 
 
-def test_of_long_sentences_the_page_says_what_it_left_out(translator: Translator) -> None:
-    text = "Hund " * (MOST_TOKENS + 7)
+def test_a_page_of_a_long_sentence_names_the_omitted_tokens(translator: Translator) -> None:
+    text = "Hund " * (MAX_TOKENS + 7)
     found = explore(translator, text, "dog")
-    assert any(f"first {MOST_TOKENS} of " in said for said in found.content["leftOut"])
-    assert len(found.content["source"]["pieces"]) == MOST_TOKENS
+    assert any(f"first {MAX_TOKENS} of " in part for part in found.content["omitted"])
+    assert len(found.content["source"]["pieces"]) == MAX_TOKENS
     shapes = [(one["queries"], one["keys"]) for one in found.content["hypotheses"][0]["layers"]]
-    assert max(map(max, shapes)) == MOST_TOKENS
-    assert len(explore(translator, text, "dog", full=True).content["source"]["pieces"]) > MOST_TOKENS
+    assert max(map(max, shapes)) == MAX_TOKENS
+    assert len(explore(translator, text, "dog", full=True).content["source"]["pieces"]) > MAX_TOKENS
 
 
-def test_hypotheses_that_would_make_the_page_large_are_listed_without_their_attention(
+def test_hypotheses_beyond_the_size_limit_are_listed_without_attention(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exploring, "MOST_OTHERS", 0)
+    monkeypatch.setattr(translation, "MAX_OTHER_BYTES", 0)
     found = explore(translator, "zwei Hunde")
     assert [one["layers"] is None for one in found.content["hypotheses"]] == [False, True, True]
-    assert found.content["leftOut"] == ["the attention of 2 hypotheses"]
+    assert found.content["omitted"] == ["the attention of 2 hypotheses"]
     assert len(json.loads(numbers_as_json(found))["hypotheses"]) == len(found.recordings) == 1
 
 
@@ -165,11 +173,11 @@ def test_thirty_tokens_on_six_and_six_layers_take_less_than_two_megabytes() -> N
     large = small_translator(num_layers=6, num_heads=8, d_model=512)
     found = explore(large, " ".join(["Hund"] * 30), " ".join(["dog"] * 30))
     assert len(found.recordings[0].source.pieces) > 30
-    assert found.content["leftOut"] == []
+    assert found.content["omitted"] == []
     assert len(make_page(found).html.encode()) < 2_000_000
 
 
-def test_no_text_can_leave_its_element(explored: Exploration) -> None:
+def test_hostile_text_stays_inside_its_element(explored: Exploration) -> None:
     page = make_page(hostile(explored)).html
     assert "<script>window.hacked" not in page
     assert "\u2028" not in page
@@ -179,13 +187,13 @@ def test_no_text_can_leave_its_element(explored: Exploration) -> None:
     assert [token["text"] for token in json.loads(data)["source"]["pieces"]] == HOSTILE
 
 
-def test_a_page_fetches_nothing(explored: Exploration) -> None:
+def test_a_page_loads_nothing_from_the_network(explored: Exploration) -> None:
     page = make_page(explored).html
     assert "default-src 'none'" in page
     assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}
 
 
-def test_an_installed_package_has_all_that_a_page_is_made_of() -> None:
+def test_an_installed_package_contains_all_page_assets() -> None:
     root = Path(html.__file__).parents[2]
     settings = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = settings["tool"]["setuptools"]["package-data"]["multihead"]
@@ -196,13 +204,13 @@ def test_an_installed_package_has_all_that_a_page_is_made_of() -> None:
     assert assets <= packed
 
 
-def test_a_notebook_shows_the_same_page_in_a_frame(explored: Exploration) -> None:
+def test_a_notebook_shows_the_same_page_in_an_iframe(explored: Exploration) -> None:
     page = make_page(explored)
     [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
     assert unescape(inside) == page.html
 
 
-def test_all_numbers_can_be_had_as_json(explored: Exploration) -> None:
+def test_all_weights_are_exported_as_json(explored: Exploration) -> None:
     listed = json.loads(numbers_as_json(explored))
     assert len(listed["hypotheses"]) == 3
     for one, recording in zip(listed["hypotheses"], explored.recordings, strict=True):

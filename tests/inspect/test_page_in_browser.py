@@ -1,4 +1,4 @@
-"""The page in a real browser: opened from disk, used by pointer and by keyboard."""
+"""The page of a translation in a real browser: opened from disk, used by pointer and by keyboard."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsing import Shown, opened
-from exploring import HOSTILE, hostile, recurrent_translator, small_translator
+from browser import PageInBrowser, open_browser
+from small_translators import HOSTILE, hostile, recurrent_translator, small_translator
 
 from multihead.attention_maps import Choice, align
 from multihead.inspect.page import Exploration, explore
@@ -23,19 +23,19 @@ def explored() -> Exploration:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    yield from opened(tmp_path_factory.mktemp("profile"))
+    yield from open_browser(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture
-def shown(browser: Any, explored: Exploration, tmp_path: Path) -> Iterator[Shown]:
-    one = Shown(browser, explored, tmp_path / "page.html")
+def shown(browser: Any, explored: Exploration, tmp_path: Path) -> Iterator[PageInBrowser]:
+    one = PageInBrowser(browser, explored, tmp_path / "page.html")
     yield one
     one.page.close()
-    assert one.complaints == []
+    assert one.errors == []
     assert one.requests == [(tmp_path / "page.html").as_uri()]
 
 
-def test_every_tab_opens_and_says_what_attention_is_not(shown: Shown) -> None:
+def test_every_tab_opens_and_the_footer_has_the_caution(shown: PageInBrowser) -> None:
     tabs = shown.page.locator("[role=tab]").all_inner_texts()
     assert tabs == [
         "Alignment",
@@ -44,20 +44,20 @@ def test_every_tab_opens_and_says_what_attention_is_not(shown: Shown) -> None:
         "Cross",
         "Sentence",
         "Search",
-        "What goes in",
+        "Embeddings",
         "Step by step",
     ]
     for tab in shown.page.locator("[role=tab]").all():
         tab.click()
         assert shown.page.locator("#panel figure svg, #panel figure canvas").count() > 0
-    assert "not an explanation" in shown.page.inner_text("footer")
+    assert "not why it produced" in shown.page.inner_text("footer")
 
 
-def test_the_alignment_is_the_one_that_python_makes(shown: Shown, explored: Exploration) -> None:
+def test_the_alignment_equals_pythons(shown: PageInBrowser, explored: Exploration) -> None:
     recording = explored.recordings[0]
 
     def same(choice: Choice, *, words: bool, specials: bool) -> None:
-        told = json.loads(shown.export("alignment", "JSON"))
+        exported = json.loads(shown.export("alignment", "JSON"))
         made = align(
             recording.records,
             recording.source,
@@ -66,9 +66,9 @@ def test_the_alignment_is_the_one_that_python_makes(shown: Shown, explored: Expl
             words=words,
             specials=specials,
         )
-        assert told["rows"] == [token.text for token in made.target]
-        assert told["columns"] == [token.text for token in made.source]
-        np.testing.assert_allclose(told["weights"], made.matrix_TS, atol=0.01)
+        assert exported["rows"] == [token.text for token in made.target]
+        assert exported["columns"] == [token.text for token in made.source]
+        np.testing.assert_allclose(exported["weights"], made.matrix_TS, atol=0.01)
 
     same(Choice(), words=False, specials=False)
     shown.choose("Layer", "2")
@@ -83,18 +83,18 @@ def test_the_alignment_is_the_one_that_python_makes(shown: Shown, explored: Expl
     assert "head 3 of 3" in shown.page.inner_text("figcaption")
 
 
-def test_pointing_at_a_cell_tells_its_tokens_and_weight(shown: Shown) -> None:
+def test_hovering_over_a_cell_shows_its_tokens_and_weight(shown: PageInBrowser) -> None:
     shown.switch("Whole words")
     rects = shown.page.locator('[data-figure="alignment"] svg g rect[width][rx="2.5"]')
     rects.nth(1).hover()
     tip = shown.page.inner_text("#tip")
     assert "two" in tip
     assert "Hunde" in tip
-    told = json.loads(shown.export("alignment", "JSON"))
-    assert float(tip.split()[-1]) == pytest.approx(told["weights"][0][1], abs=1e-3)
+    exported = json.loads(shown.export("alignment", "JSON"))
+    assert float(tip.split()[-1]) == pytest.approx(exported["weights"][0][1], abs=1e-3)
 
 
-def test_arrow_keys_walk_through_tabs_and_cells(shown: Shown) -> None:
+def test_arrow_keys_move_through_tabs_and_cells(shown: PageInBrowser) -> None:
     shown.page.focus("#tab-alignment")
     shown.page.keyboard.press("ArrowRight")
     assert shown.page.get_attribute("#tab-encoder", "aria-selected") == "true"
@@ -106,27 +106,29 @@ def test_arrow_keys_walk_through_tabs_and_cells(shown: Shown) -> None:
     assert shown.page.evaluate("document.activeElement.tagName") == "svg"
 
 
-def test_a_head_is_enlarged_and_two_stand_side_by_side(shown: Shown) -> None:
+def test_one_head_is_enlarged_or_two_side_by_side(shown: PageInBrowser) -> None:
     shown.tab("decoder")
     assert shown.page.locator(".mini").count() == 6
     shown.page.click('[data-head="2.3"]')
     assert shown.page.locator('[data-figure="decoder-layer-2-head-3"]').count() == 1
-    assert shown.page.locator("[data-forbidden]").count() > 0
+    assert shown.page.locator("[data-masked]").count() > 0
     shown.switch("Two side by side")
     shown.page.click('[data-head="1.1"]')
     assert shown.page.locator(".large figure").count() == 2
     shown.choose("Order", "entropy")
     order = [one.get_attribute("data-head") for one in shown.page.locator(".mini").all()]
-    told = {f"{one['layer']}.{one['head']}": one for one in json.loads(shown.export("decoder-heads", "JSON"))}
-    assert order == sorted(order, key=lambda name: told[str(name)]["entropy"])
+    exported = {
+        f"{one['layer']}.{one['head']}": one for one in json.loads(shown.export("decoder-heads", "JSON"))
+    }
+    assert order == sorted(order, key=lambda name: exported[str(name)]["entropy"])
 
 
-def test_pictures_can_be_taken_out(shown: Shown) -> None:
+def test_figures_are_exported_as_png_svg_and_json(shown: PageInBrowser) -> None:
     for tab, figure in [
         ("alignment", "alignment"),
         ("cross", "cross-heads"),
         ("search", "search-tree"),
-        ("inputs", "positions"),
+        ("embeddings", "positions"),
     ]:
         shown.tab(tab)
         assert shown.export(figure, "PNG").startswith(b"\x89PNG")
@@ -135,24 +137,24 @@ def test_pictures_can_be_taken_out(shown: Shown) -> None:
         assert json.loads(shown.export(figure, "JSON"))
 
 
-def test_pointing_at_a_word_lights_the_other_side(shown: Shown) -> None:
+def test_hovering_over_a_word_highlights_the_other_side(shown: PageInBrowser) -> None:
     shown.tab("sentence")
     shown.switch("Whole words")
     words = shown.page.locator(".running").nth(1).locator(".word")
     words.nth(1).hover()
     assert words.nth(1).get_attribute("class") == "word on"
     others = shown.page.locator(".running").nth(0).locator(".word").all()
-    told = json.loads(shown.export("sentence", "JSON"))
+    exported = json.loads(shown.export("sentence", "JSON"))
     shown.page.focus('[data-word="query-1"]')
     shares = [
         float(one.evaluate("e => parseFloat((e.style.background.match(/([\\d.]+)%/) || [0, 0])[1])"))
         for one in others
     ]
-    assert int(np.argmax(shares)) == int(np.argmax(told["weights"][1]))
+    assert int(np.argmax(shares)) == int(np.argmax(exported["weights"][1]))
 
 
-def test_another_hypothesis_can_be_looked_at_and_the_search_played(
-    shown: Shown, explored: Exploration
+def test_another_hypothesis_can_be_chosen_and_the_search_played_back(
+    shown: PageInBrowser, explored: Exploration
 ) -> None:
     shown.tab("search")
     assert shown.page.locator('[data-fate="pruned"]').count() > 0
@@ -162,33 +164,33 @@ def test_another_hypothesis_can_be_looked_at_and_the_search_played(
     shown.page.focus("#step")
     shown.page.keyboard.press("Home")
     assert "step 1 of" in shown.page.inner_text(".player")
-    assert "While it writes" in shown.page.inner_text("#panel")
+    assert "while generating" in shown.page.inner_text("#panel")
     shown.tab("alignment")
     shown.switch("Special symbols")
-    told = json.loads(shown.export("alignment", "JSON"))
-    assert told["rows"] == [token.text for token in explored.recordings[1].target.pieces]
+    exported = json.loads(shown.export("alignment", "JSON"))
+    assert exported["rows"] == [token.text for token in explored.recordings[1].target.pieces]
 
 
-def test_the_numbers_of_one_query_give_its_weights(shown: Shown, explored: Exploration) -> None:
+def test_the_step_by_step_numbers_give_the_weights(shown: PageInBrowser, explored: Exploration) -> None:
     shown.tab("steps")
     shown.page.select_option("#query", "2")
-    told = json.loads(shown.export("step-by-step", "JSON"))
+    exported = json.loads(shown.export("step-by-step", "JSON"))
     numbers = explored.content["numbers"][0]
     record = [one for one in explored.recordings[0].records if one.kind == "cross"][numbers["layer"] - 1]
     weights = record.sentence(0)[numbers["head"] - 1, 2]
-    np.testing.assert_allclose([key["weight"] for key in told["keys"]], weights, atol=1e-5)
+    np.testing.assert_allclose([key["weight"] for key in exported["keys"]], weights, atol=1e-5)
     assert record.v_BHKd is not None
-    np.testing.assert_allclose(told["output"], weights @ record.v_BHKd[0, numbers["head"] - 1], atol=1e-4)
+    np.testing.assert_allclose(exported["output"], weights @ record.v_BHKd[0, numbers["head"] - 1], atol=1e-4)
 
 
-def test_a_view_can_be_read_as_a_table(shown: Shown, explored: Exploration) -> None:
+def test_a_figure_can_be_read_as_a_table(shown: PageInBrowser, explored: Exploration) -> None:
     shown.page.click('[data-figure="alignment"] summary')
     shown.page.wait_for_selector("table th[scope=row]")
     rows = shown.page.locator("table th[scope=row]").all_inner_texts()
     assert rows == [token.text for token in explored.recordings[0].target.pieces if not token.special]
 
 
-def test_on_a_phone_nothing_runs_over_the_side(shown: Shown) -> None:
+def test_no_tab_overflows_a_phone_screen(shown: PageInBrowser) -> None:
     shown.page.set_viewport_size({"width": 375, "height": 700})
     for tab in shown.page.locator("[role=tab]").all():
         tab.click()
@@ -196,18 +198,24 @@ def test_on_a_phone_nothing_runs_over_the_side(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize(("kind", "tabs"), [("rnn_attention", 5), ("seq2seq", 2)])
-def test_a_page_has_the_tabs_that_its_model_has(kind: str, tabs: int, browser: Any, tmp_path: Path) -> None:
-    one = Shown(browser, explore(recurrent_translator(kind), "zwei Hunde"), tmp_path / "recurrent.html")
+def test_a_page_has_only_the_tabs_that_apply_to_its_model(
+    kind: str, tabs: int, browser: Any, tmp_path: Path
+) -> None:
+    explored = explore(recurrent_translator(kind), "zwei Hunde")
+    one = PageInBrowser(browser, explored, tmp_path / "recurrent.html")
     assert one.page.locator("[role=tab]").count() == tabs
     for tab in one.page.locator("[role=tab]").all():
         tab.click()
-    assert one.complaints == []
+    assert one.errors == []
     one.page.close()
 
 
-def test_hostile_tokens_are_shown_and_never_run(browser: Any, explored: Exploration, tmp_path: Path) -> None:
+def test_hostile_tokens_are_displayed_and_never_executed(
+    browser: Any, explored: Exploration, tmp_path: Path
+) -> None:
     bad = hostile(explored)
-    one = Shown(browser, replace(bad, content={**bad.content, "run": HOSTILE[0]}), tmp_path / "bad.html")
+    bad = replace(bad, content={**bad.content, "run": HOSTILE[0]})
+    one = PageInBrowser(browser, bad, tmp_path / "bad.html")
     for tab in one.page.locator("[role=tab]").all():
         tab.click()
     one.tab("sentence")
@@ -215,5 +223,5 @@ def test_hostile_tokens_are_shown_and_never_run(browser: Any, explored: Explorat
     assert [text.replace("\n", "\u2028") for text in shown_texts] == HOSTILE
     assert one.page.evaluate("window.hacked") is None
     assert one.page.locator("img").count() == 0
-    assert one.complaints == []
+    assert one.errors == []
     one.page.close()

@@ -1,4 +1,4 @@
-"""A sentence is translated and recorded, by any model."""
+"""Translation of a sentence with recorded attention, for any model."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def test_a_given_translation_is_recorded_in_place_of_the_models_own(
     assert [t.text for t in one.read.words] == ["<s>", "two", "dogs"]
 
 
-def test_an_alignment_is_made_of_the_recording(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
+def test_an_alignment_is_computed_from_the_recording(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
     translator = a_translator(vocabularies, a_transformer(vocabularies))
     one = record_sentence(translator, "zwei Hunde laufen", "two dogs run")
     made = inspect_sentence(translator, "zwei Hunde laufen", "two dogs run", layer=2, head=3, specials=True)
@@ -92,7 +92,7 @@ def test_an_alignment_is_made_of_the_recording(vocabularies: tuple[Tokenizer, To
     np.testing.assert_array_equal(default.matrix_TS, align(one.records, one.source, one.target).matrix_TS)
 
 
-def test_a_recurrent_models_own_alignment_is_shown(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
+def test_a_recurrent_model_has_an_alignment(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
     translator = a_translator(vocabularies, a_gru(vocabularies))
     made = inspect_sentence(translator, "zwei Hunde", "two dogs", words=True)
     assert [t.text for t in made.source] == ["zwei", "Hunde"]
@@ -101,15 +101,15 @@ def test_a_recurrent_models_own_alignment_is_shown(vocabularies: tuple[Tokenizer
 
 
 @pytest.mark.parametrize("text", ["", "   "])
-def test_a_sentence_without_a_word_is_told(text: str, vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
-    with pytest.raises(UserError, match="no word"):
+def test_an_empty_sentence_is_a_user_error(text: str, vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
+    with pytest.raises(UserError, match="no words"):
         record_sentence(a_translator(vocabularies, a_gru(vocabularies)), text)
 
 
 @pytest.mark.parametrize(
     ("text", "target"), [("Hund " * 13, None), ("Hund", "dog " * 13), ("Hund " * 13, "dog")]
 )
-def test_what_is_longer_than_the_model_can_take_is_told(
+def test_a_sentence_too_long_for_the_model_is_a_user_error(
     text: str, target: str | None, vocabularies: tuple[Tokenizer, Tokenizer]
 ) -> None:
     model = a_transformer(vocabularies, positions="learned", max_positions=12)
@@ -117,13 +117,13 @@ def test_what_is_longer_than_the_model_can_take_is_told(
         record_sentence(a_translator(vocabularies, model), text, target)
 
 
-def test_an_ensemble_has_no_attention_of_its_own(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
+def test_the_attention_of_an_ensemble_cannot_be_recorded(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
     translator = a_translator(vocabularies, a_gru(vocabularies), a_gru(vocabularies))
-    with pytest.raises(UserError, match="one model at a time"):
+    with pytest.raises(UserError, match="attention of an ensemble"):
         record_sentence(translator, "Hund")
 
 
-def test_an_empty_translation_can_be_looked_at(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
+def test_an_empty_translation_can_be_recorded(vocabularies: tuple[Tokenizer, Tokenizer]) -> None:
     translator = a_translator(vocabularies, a_gru(vocabularies))
     one = record_sentence(translator, "zwei Hunde", "")
     assert [t.text for t in one.target.pieces] == ["</s>"]

@@ -1,4 +1,4 @@
-"""Reports as pages: every text is shown and none is run; what was measured stands in them."""
+"""HTML reports: they contain all results, and text is always escaped."""
 
 import re
 from dataclasses import replace
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exploring import HOSTILE
 from reports import a_comparison, hostile_comparison
+from small_translators import HOSTILE
 
 from multihead.attention_maps import Alignment
 from multihead.attention_maps.tokens import Token
 from multihead.inspect.report import compare_page
 from multihead.inspect.report.curves import of_one, overlaid
-from multihead.inspect.report.lines import COLOURS, MOST_POINTS, Series, colour, line_chart
+from multihead.inspect.report.lines import COLOURS, MAX_POINTS, Series, colour, line_chart
 from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import Markup, join, tag
 from multihead.inspect.report.samples import samples_card, translations
@@ -22,7 +22,7 @@ from multihead.inspect.report.sentences import marked
 
 
 class Elements(HTMLParser):
-    """Names of elements, attributes that load or run something, and the text."""
+    """Parser that collects element names, attributes that load or run something, and text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def test_text_is_escaped_in_elements_and_in_attributes(text: str) -> None:
     assert join(made) is made
 
 
-def test_a_page_of_hostile_names_and_sentences_runs_only_its_own_script() -> None:
+def test_a_report_of_hostile_names_and_sentences_runs_only_its_own_script() -> None:
     plain, hostile = (Elements(compare_page(one).html) for one in (a_comparison(), hostile_comparison()))
     assert hostile.names.count("script") == plain.names.count("script") == 1
     assert not hostile.loading
@@ -68,7 +68,7 @@ def test_a_page_of_hostile_names_and_sentences_runs_only_its_own_script() -> Non
     assert "\u2028" not in compare_page(hostile_comparison()).html
 
 
-def test_scores_intervals_and_counts_stand_in_the_page() -> None:
+def test_the_report_contains_scores_intervals_and_counts() -> None:
     compared = a_comparison()
     text = "".join(Elements(compare_page(compared).html).texts)
     test = compared.tests[0]
@@ -85,14 +85,14 @@ def test_scores_intervals_and_counts_stand_in_the_page() -> None:
     assert "a note" in text
 
 
-def test_one_run_alone_is_compared_with_nothing() -> None:
+def test_a_report_of_one_run_has_no_comparison() -> None:
     both = a_comparison()
     test = both.tests[0]
     one = replace(
         both, runs=both.runs[:1], tests=[replace(test, runs=test.runs[:1], examples=[], aligned=[])]
     )
     html = compare_page(one).html
-    assert "against the first" not in html
+    assert "versus the first" not in html
     assert "better than" not in html
 
 
@@ -107,12 +107,12 @@ def test_a_long_line_is_thinned_and_keeps_its_end() -> None:
     chart = line_chart("loss", [Series("a", known, markers=False)], x_label="updates")
     path = re.search(r'd="M([^"]*)"', chart)
     assert path
-    places = path[1].split("L")
-    assert 250 < len(places) <= MOST_POINTS + 1
-    assert places[-1].split()[0] == "506.0"  # the right end of the scale
+    points = path[1].split("L")
+    assert 250 < len(points) <= MAX_POINTS + 1
+    assert points[-1].split()[0] == "506.0"  # the right end of the scale
 
 
-def test_a_number_that_is_none_is_left_out_and_a_single_point_is_a_mark() -> None:
+def test_non_finite_values_are_omitted_and_a_single_point_is_a_marker() -> None:
     chart = line_chart("x", [Series("a", [(1, 3.0), (2, float("nan"))], markers=False)], x_label="updates")
     assert chart.count("<circle") == 1
     assert "<path" not in chart
@@ -120,32 +120,32 @@ def test_a_number_that_is_none_is_left_out_and_a_single_point_is_a_mark() -> Non
     assert line_chart("x", [Series("a", [(1, float("inf"))])], x_label="updates") == ""
 
 
-def test_a_single_value_stands_above_zero() -> None:
+def test_the_axis_of_a_single_value_starts_at_zero() -> None:
     chart = line_chart("accuracy", [Series("a", [(7, 0.65)])], x_label="updates")
     assert ">0<" in chart.split("updates")[0]
     assert ">1.4<" not in chart
 
 
-def test_colours_begin_again_dashed() -> None:
+def test_line_colours_repeat_dashed() -> None:
     assert colour(COLOURS + 2) == "s2 dashed"
 
 
-def test_curves_show_what_was_measured_and_nothing_else() -> None:
+def test_there_is_a_curve_for_every_logged_metric_and_no_other() -> None:
     events = [
         {"event": "update", "step": 2, "loss": 3.0, "rate": 0.1},
         {"event": "validation", "step": 2, "loss": 2.5, "bits_per_character": 1.75},
         {"event": "validation", "step": 4, "loss": 2.0, "bits_per_character": 1.5},
     ]
     shown = of_one(events, "tokens")
-    assert "Bits a character" in shown
+    assert "Bits per character" in shown
     assert "Learning rate" in shown
     assert "BLEU" not in shown
     runs = a_comparison().runs
-    assert overlaid(runs).count("<svg") == 2  # the first has BLEU, both have a loss of validation
+    assert overlaid(runs).count("<svg") == 2  # the first has BLEU, both have a validation loss
 
 
-def test_a_map_has_a_cell_for_each_weight_that_can_be_seen() -> None:
-    tokens = tuple(Token(text, place) for place, text in enumerate(HOSTILE))
+def test_a_map_has_a_cell_for_each_visible_weight() -> None:
+    tokens = tuple(Token(text, i) for i, text in enumerate(HOSTILE))
     matrix = np.zeros((3, 5), dtype=np.float32)
     matrix[0, 1], matrix[1, 4], matrix[2, 0] = 1, 0.25, 0.001
     drawn = alignment_map(Alignment(matrix, tokens[:3], tokens, "how"), "a map")
@@ -154,39 +154,39 @@ def test_a_map_has_a_cell_for_each_weight_that_can_be_seen() -> None:
     assert 'fill-opacity="1"' in drawn
 
 
-def test_no_slanted_name_of_a_map_is_cut_off() -> None:
+def test_slanted_column_labels_fit_into_the_map() -> None:
     def width(*columns: str) -> int:
-        tokens = tuple(Token(text, place) for place, text in enumerate(columns))
+        tokens = tuple(Token(text, i) for i, text in enumerate(columns))
         alignment = Alignment(np.ones((1, 2), np.float32), (Token("a", 0),), tokens, "how")
         return max(map(int, re.findall(r' width="(\d+)"', alignment_map(alignment, "a map"))))
 
     assert width("a", ".") < width("Instrument", ".") < width("a", "Instrument")
 
 
-def test_words_that_the_reference_lacks_are_marked() -> None:
+def test_words_that_differ_from_the_reference_are_marked() -> None:
     assert join(marked("a big dog runs", "a dog runs fast")) == "a <mark>big</mark> dog runs "
-    assert join(marked("", "a dog")) == "<mark>(nothing)</mark>"
+    assert join(marked("", "a dog")) == "<mark>(empty)</mark>"
 
 
-def test_samples_of_a_sentence_stand_one_below_the_other() -> None:
+def test_samples_are_grouped_by_sentence() -> None:
     def block(*outputs: str) -> str:
         return "\n\n".join(f"source     s{i}\nreference  r\noutput     {o}" for i, o in enumerate(outputs))
 
-    told = samples_card([(20, block("rot", "blau")), (40, block("", "grün"))])
-    first, second = told.split("<li>")[1:]
-    assert [word in first for word in ("s0", "rot", "nothing", "blau")] == [True, True, True, False]
+    card = samples_card([(20, block("rot", "blau")), (40, block("", "grün"))])
+    first, second = card.split("<li>")[1:]
+    assert [word in first for word in ("s0", "rot", "(empty)", "blau")] == [True, True, True, False]
     assert [word in second for word in ("s1", "blau", "grün", "rot")] == [True, True, True, False]
     assert "update 40" in first
 
 
-def test_samples_that_are_no_translations_are_shown_as_they_are() -> None:
+def test_samples_other_than_translations_are_shown_verbatim() -> None:
     assert translations("To be\nor not to be\nthat is") is None
-    told = samples_card([(5, "To be <or>\n\tnot"), (9, "that is")])
-    assert "To be &lt;or&gt;\n" in told
-    assert told.count("<details") == 2
+    card = samples_card([(5, "To be <or>\n\tnot"), (9, "that is")])
+    assert "To be &lt;or&gt;\n" in card
+    assert card.count("<details") == 2
     assert samples_card([]) == Markup()
 
 
-def test_a_page_is_written_where_it_is_said(tmp_path: Path) -> None:
+def test_a_report_is_saved_to_a_file(tmp_path: Path) -> None:
     compare_page(a_comparison()).save(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

@@ -1,4 +1,4 @@
-"""A report in a real browser: opened from disk, sorted by keyboard, light and dark, printed."""
+"""A report in a real browser: opened from disk, sorted by keyboard, in light and dark."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from reports import a_comparison, hostile_comparison
 
-from multihead.inspect.report import Compared, compare_page
+from multihead.inspect.report import RunComparison, compare_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install '.[browser]'")
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this mac
 
 
 class Opened:
-    """A report in the browser, and what it did besides being shown."""
+    """A report in the browser, with its console messages and network requests."""
 
-    def __init__(self, page: Any, compared: Compared, path: Path) -> None:
+    def __init__(self, page: Any, compared: RunComparison, path: Path) -> None:
         self.page = page
-        self.complaints: list[str] = []
+        self.errors: list[str] = []
         self.requests: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.errors.append(message.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         compare_page(compared).save(path)
         page.goto(path.as_uri())
@@ -70,13 +70,13 @@ def test_a_report_is_sorted_by_keyboard_and_follows_light_and_dark(browser: Any,
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert shown.complaints == []
+    assert shown.errors == []
     assert [url.partition(":")[0] for url in shown.requests] == ["file"]
 
 
-def test_hostile_text_is_shown_and_not_run(browser: Any, tmp_path: Path) -> None:
+def test_hostile_text_is_displayed_and_not_executed(browser: Any, tmp_path: Path) -> None:
     shown = Opened(browser.new_page(), hostile_comparison(), tmp_path / "report.html")
     assert "<script>window.hacked=1</script>" in shown.page.inner_text("#sentences-0")
     assert shown.page.evaluate("window.hacked === undefined")
-    assert shown.complaints == []
+    assert shown.errors == []
     assert len(shown.requests) == 1

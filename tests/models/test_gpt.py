@@ -90,7 +90,7 @@ def test_without_positions_the_cache_slides_and_equals_a_mask_that_looks_back_no
     expected = model.embedding.logits(model.stack(model.embedding(ids), allowed))
     assert_close(found, expected[:, 1:], atol=1e-4, rtol=1e-5)
     assert_close(model(ids), expected, atol=1e-4, rtol=1e-5)
-    assert torch.equal(masks.looking_back(7, 6), masks.causal(7))
+    assert torch.equal(masks.causal_window(7, 6), masks.causal(7))
 
 
 def test_the_loss_is_the_sum_of_the_negative_log_likelihoods() -> None:

@@ -19,20 +19,20 @@ from multihead.recipe import load
             "seq2seq-multi30k",
             "num_heads",
             "3",
-            'the model "seq2seq" has no "num_heads", which is a key of transf',
+            'the model "seq2seq" has no key "num_heads", which belongs to transformer',
         ),
         (
             "multi30k-de-en",
             "reverse_source",
             "true",
-            'the model "transformer" has no "reverse_source", which is',
+            'the model "transformer" has no key "reverse_source", which belongs',
         ),
-        ("conv-s2s-multi30k", "cell", "gru", 'no "cell", which is a key of rnn_attention and seq2seq'),
-        ("rnn-attention-multi30k", "kernel_size", "3", 'the model "rnn_attention" has no "kernel_size"'),
+        ("conv-s2s-multi30k", "cell", "gru", 'no key "cell", which belongs to rnn_attention and seq2seq'),
+        ("rnn-attention-multi30k", "kernel_size", "3", 'the model "rnn_attention" has no key "kernel_size"'),
         ("seq2seq-multi30k", "d_modle", "3", 'unknown key "model.d_modle"'),
-        ("conv-s2s-multi30k", "kernel_size", "4", "kernel_size 4 is even: no word stands in its middle"),
-        ("multi30k-de-en", "window", "4", "window 4 is even: no position stands in its middle"),
-        ("rnn-attention-multi30k", "score", "dot", 'score = "dot" compares states of d_hidden 256 with'),
+        ("conv-s2s-multi30k", "kernel_size", "4", "kernel_size 4 is even; it must be odd"),
+        ("multi30k-de-en", "window", "4", "window 4 is even; it must be odd"),
+        ("rnn-attention-multi30k", "score", "dot", 'score = "dot" needs equal widths, but d_hidden is 256'),
         ("rnn-attention-multi30k", "score", "add", 'must be one of "additive", "dot", "general", "concat"'),
         ("seq2seq-multi30k", "teacher_forcing", "1.5", "a number of at least 0 and of at most 1"),
     ],
@@ -46,7 +46,7 @@ def test_nonsense_is_refused(recipe: str, key: str, value: str, said: str) -> No
 
 @pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
 def test_a_tied_model_needs_one_vocabulary(kind: str) -> None:
-    with pytest.raises(ValueError, match='tied = "all" needs one vocabulary, not 11 and 13 pieces'):
+    with pytest.raises(ValueError, match='tied = "all" needs one vocabulary, not two of 11 and 13'):
         models.load(kind).Settings(source_vocab=11, target_vocab=13, tied="all")
 
 
@@ -104,7 +104,7 @@ def test_only_positions_limit_the_length() -> None:
     assert model_of("conv", max_positions=11).limit == 11
     assert getattr(model_of("seq2seq"), "limit", None) is None
     batch = pairs([[5] * 11], [[6]])
-    with pytest.raises(ValueError, match="position 12 is beyond the 11 that were learned"):
+    with pytest.raises(ValueError, match="position 12 is beyond the 11 learned positions"):
         model_of("conv", max_positions=11)(batch.source, batch.target_in)
 
 

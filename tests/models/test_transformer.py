@@ -122,12 +122,12 @@ def test_the_papers_base_model_takes_one_line_and_no_memory_on_the_meta_device()
     ("changed", "said"),
     [
         ({"d_k": 0}, "d_model 14 is not a multiple of num_heads 3"),
-        ({"source_vocab": 17}, 'tied = "all" needs one vocabulary, not 17 and 13 pieces'),
+        ({"source_vocab": 17}, 'tied = "all" needs one vocabulary, not two of 17 and 13'),
         ({"dropout": 1.0}, "less than 1"),
         ({"heads": 3}, "Extra inputs are not permitted"),
         ({"window": 4}, "window 4 is even"),
-        ({"residual": False, "norm": "pre"}, 'residual = false goes with norm = "post", not "pre"'),
-        ({"score": "dot", "attention_dropout": 0.1}, "attention_dropout goes with score"),
+        ({"residual": False, "norm": "pre"}, 'residual = false needs norm = "post", not "pre"'),
+        ({"score": "dot", "attention_dropout": 0.1}, "attention_dropout needs score"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(changed: dict[str, object], said: str) -> None:

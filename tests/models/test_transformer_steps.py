@@ -70,5 +70,5 @@ def test_a_learned_limit_counts_a_sentences_own_tokens() -> None:
         walk.select(1)
         walk.step()
     walk.select(1)
-    with pytest.raises(ValueError, match="position 8 is beyond the 7 that were learned"):
+    with pytest.raises(ValueError, match="position 8 is beyond the 7 learned positions"):
         walk.step()

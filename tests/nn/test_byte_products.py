@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from multihead import native
 from multihead.nn.kernels import byte_products
-from multihead.nn.kernels.byte_products import ByteProducts, in_bytes, multiply, packed
+from multihead.nn.kernels.byte_products import ByteProducts, int8_training, multiply, packed
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.stacked_linear import products_for
 from multihead.nn.modules import Linear, all_linear
@@ -105,7 +105,7 @@ def test_gradients_at_weights_are_right_in_the_mean(native_level: str, dtype: to
         torch.manual_seed(seed)
         products = ByteProducts(dtype)
         products.output(x[:1], weight, torch.zeros(E), False)  # draws the seed
-        of_weight, of_bias = products.of_parameters(g, rows, D)
+        of_weight, of_bias = products.parameter_gradients(g, rows, D)
         draws.append(of_weight.double() - exact)
         assert_close(of_bias.double(), g.double().sum(0), rtol=1e-5, atol=1e-4)
     errors = torch.stack(draws)
@@ -127,7 +127,7 @@ def test_gradients_at_weights_do_not_depend_on_threads(native_level: str, n: int
             torch.manual_seed(1)
             products = ByteProducts(torch.float32)
             out, rows = products.output(x, weight, torch.zeros(e), False)
-            found.append((out, products.of_input(g, weight), *products.of_parameters(g, rows, d)))
+            found.append((out, products.input_gradient(g, weight), *products.parameter_gradients(g, rows, d)))
     finally:
         torch.set_num_threads(before)
     for other in found[1:]:
@@ -140,7 +140,11 @@ def test_rows_of_nothing_are_nothing(native_level: str) -> None:
     x, g = torch.zeros(5, D), torch.zeros(5, E)
     products = ByteProducts(torch.float32)
     out, rows = products.output(x, torch.zeros(E, D), torch.zeros(E), False)
-    for found in (out, products.of_input(g, torch.zeros(E, D)), *products.of_parameters(g, rows, D)):
+    for found in (
+        out,
+        products.input_gradient(g, torch.zeros(E, D)),
+        *products.parameter_gradients(g, rows, D),
+    ):
         assert not found.any()
 
 
@@ -152,11 +156,11 @@ def test_what_is_no_number_is_passed_on(native_level: str, broken: float) -> Non
     for with_relu in (False, True):
         out, rows = products.output(x, weight, torch.zeros(E), with_relu)
         assert torch.equal(out.isnan().any(1), torch.arange(5) == 3)
-    assert products.of_parameters(g, rows, D)[0].isnan().all()
+    assert products.parameter_gradients(g, rows, D)[0].isnan().all()
     _, rows = products.output(torch.randn(5, D), weight, torch.zeros(E), False)
     g[2, 7] = broken
-    assert torch.equal(products.of_input(g, weight).isnan().any(1), torch.arange(5) == 2)
-    of_weight, _ = products.of_parameters(g, rows, D)
+    assert torch.equal(products.input_gradient(g, weight).isnan().any(1), torch.arange(5) == 2)
+    of_weight, _ = products.parameter_gradients(g, rows, D)
     assert torch.equal(of_weight.isfinite().any(1), torch.arange(E) != 7)
     weight[11, 3] = broken
     out, _ = products.output(torch.randn(5, D), weight, torch.zeros(E), False)
@@ -178,7 +182,7 @@ def test_layers_learn_nearly_what_they_learn_otherwise(
 ) -> None:
     layers, x = [Linear(D, E), Linear(D, 13)], torch.randn(3, 29, D)
     wanted = gradients(layers, x, with_relu)
-    with in_bytes(), torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
+    with int8_training(), torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
         found = gradients(layers, x, with_relu)
     for one, other in zip(found, wanted, strict=True):
         assert one.dtype == other.dtype
@@ -191,7 +195,7 @@ def test_an_output_layer_says_nearly_what_it_says_otherwise(native_level: str) -
     found = []
     for wanted in (False, True):
         h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
-        with in_bytes(wanted):
+        with int8_training(wanted):
             loss, _, _ = linear_cross_entropy(h, w, targets, 0.1)
         loss.backward()  # type: ignore[no-untyped-call]
         found.append((loss.detach(), h.grad, w.grad))
@@ -205,16 +209,16 @@ def test_an_output_layer_says_nearly_what_it_says_otherwise(native_level: str) -
 def test_they_are_made_only_where_they_are_asked_for_and_gradients_are_wanted(native_level: str) -> None:
     layer = Linear(D, E)
     own, x = [(layer.weight, layer.bias)], torch.randn(2, 3, D)
-    with in_bytes():
+    with int8_training():
         assert isinstance(products_for(x, own), ByteProducts)
         assert products_for(x.double(), own) is None, "float64"
         with torch.no_grad():
             assert products_for(x, own) is None
-        with in_bytes(False):
+        with int8_training(False):
             assert products_for(x, own) is None
         with native.use(""):
             assert products_for(x, own) is None
-        assert byte_products.suit(torch.float32)
+        assert byte_products.suits(torch.float32)
         plain = nn.Linear(D, E)
         with torch.no_grad():
             plain.load_state_dict(layer.state_dict())

@@ -84,11 +84,11 @@ def state_after(length: int, rows: int, shift: list[int] | None) -> DecoderState
 
 
 def test_one_more_column_needs_no_mask_where_nothing_was_shifted() -> None:
-    assert state_after(3, N, None).before(torch.zeros(N, 1, dtype=torch.long)) == (None, None)
+    assert state_after(3, N, None).shift_and_mask(torch.zeros(N, 1, dtype=torch.long)) == (None, None)
 
 
 def test_several_columns_at_once_see_what_stands_before_each() -> None:
-    shift, allowed = state_after(2, N, None).before(torch.zeros(N, 3, dtype=torch.long))
+    shift, allowed = state_after(2, N, None).shift_and_mask(torch.zeros(N, 3, dtype=torch.long))
     assert shift is None
     assert allowed is not None
     assert allowed.shape == (1, 1, 3, 5)
@@ -96,7 +96,7 @@ def test_several_columns_at_once_see_what_stands_before_each() -> None:
 
 
 def test_empty_columns_are_seen_by_nobody_but_themselves() -> None:
-    _, allowed = state_after(0, N, [0, 2, 1]).before(torch.zeros(N, 3, dtype=torch.long))
+    _, allowed = state_after(0, N, [0, 2, 1]).shift_and_mask(torch.zeros(N, 3, dtype=torch.long))
     assert allowed is not None
     assert allowed[:, 0].int().tolist() == [
         [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
@@ -107,7 +107,7 @@ def test_empty_columns_are_seen_by_nobody_but_themselves() -> None:
 
 def test_every_hypothesis_has_the_shift_of_its_sentence() -> None:
     state = state_after(3, 2 * N, [0, 2, 1])
-    shift, allowed = state.before(torch.zeros(2 * N, 1, dtype=torch.long))
+    shift, allowed = state.shift_and_mask(torch.zeros(2 * N, 1, dtype=torch.long))
     assert shift is not None
     assert allowed is not None
     assert shift.tolist() == [0, 0, 2, 2, 1, 1]

@@ -17,7 +17,7 @@ from multihead.data.batches import collate
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.kernels import linear_cross_entropy as kernel
 from multihead.nn.kernels.disagreement import disagreement
-from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, r_drop_cross_entropy
 
 LEVELS = pytest.mark.parametrize("level", ["", *native.LEVELS])
 
@@ -69,8 +69,8 @@ def test_the_loss_of_two_passes_is_that_of_each_and_their_divergence(
     hidden = torch.randn(n, 2, 5, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(13, 5, dtype=torch.float64, requires_grad=True)
     targets = torch.randint(13, (n,))
-    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, SOME_ELEMENTS=block // 3, EVEN_ROWS=2):
-        loss, nll, correct, apart = agreeing_cross_entropy(hidden, weight, targets, 0.1, alpha)
+    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, FLOAT32_ELEMENTS=block // 3, ROW_MULTIPLE=2):
+        loss, nll, correct, apart = r_drop_cross_entropy(hidden, weight, targets, 0.1, alpha)
     each = [linear_cross_entropy(hidden[:, k], weight, targets, 0.1) for k in (0, 1)]
     divergence = by_the_book(F.linear(hidden.flatten(0, 1), weight))
     assert_close(loss, each[0][0] + each[1][0] + alpha * divergence)
@@ -83,7 +83,7 @@ def test_the_gradient_check_passes() -> None:
     hidden = torch.randn(7, 2, 5, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(13, 5, dtype=torch.float64, requires_grad=True)
     targets = torch.randint(13, (7,))
-    assert gradcheck(lambda h, w: agreeing_cross_entropy(h, w, targets, 0.1, 5.0)[0], (hidden, weight))
+    assert gradcheck(lambda h, w: r_drop_cross_entropy(h, w, targets, 0.1, 5.0)[0], (hidden, weight))
 
 
 def batch() -> PairBatch:

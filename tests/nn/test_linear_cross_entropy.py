@@ -13,7 +13,7 @@ from torch.testing import assert_close
 
 from multihead import native
 from multihead.nn.kernels import linear_cross_entropy as kernel
-from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, r_drop_cross_entropy
 from multihead.nn.losses import smoothed_cross_entropy
 
 N, D, V = 17, 5, 13
@@ -57,7 +57,7 @@ def test_values_and_gradients_are_pytorchs_whatever_the_block(
     n: int, v: int, smoothing: float, block: int, even: int, seed: int
 ) -> None:
     torch.manual_seed(seed)
-    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, SOME_ELEMENTS=block // 3, EVEN_ROWS=even):
+    with mock.patch.multiple(kernel, BLOCK_ELEMENTS=block, FLOAT32_ELEMENTS=block // 3, ROW_MULTIPLE=even):
         assert_by_the_book(*hidden_weight_targets(n, v), smoothing)
 
 
@@ -170,10 +170,10 @@ def test_rows_without_a_target_count_nothing(left: list[bool], agreeing: bool) -
 
     def told(hidden: Tensor, targets: Tensor) -> tuple[Tensor, ...]:
         if agreeing:
-            return agreeing_cross_entropy(hidden, weight, targets, 0.1, 5.0)
+            return r_drop_cross_entropy(hidden, weight, targets, 0.1, 5.0)
         return linear_cross_entropy(hidden[:, 0], weight, targets, 0.1)
 
-    found, expected = told(hidden, targets.where(kept, kernel.NOTHING)), told(hidden[kept], targets[kept])
+    found, expected = told(hidden, targets.where(kept, kernel.IGNORED)), told(hidden[kept], targets[kept])
     assert_close(found, expected)
     both = (torch.autograd.grad(3 * one[0], (hidden, weight)) for one in (found, expected))
     assert_close(*both)

@@ -24,7 +24,7 @@ FORMATS = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=
 
 @pytest.fixture(autouse=True)
 def every_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_gradient, "SAMPLED_FROM", 0)
+    monkeypatch.setattr(sampled_gradient, "MIN_REDUCTION", 0)
 
 
 def hidden_weight_targets(

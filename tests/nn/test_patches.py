@@ -52,7 +52,7 @@ def test_convolutions_give_as_many_patches_as_the_projection() -> None:
 
 
 def test_convolutions_cannot_make_patches_of_any_size() -> None:
-    with pytest.raises(ValueError, match="6 is no power of 2"):
+    with pytest.raises(ValueError, match="must be a power of 2, not 6"):
         ConvolutionalPatches(6, C, D, width=2)
 
 

@@ -96,9 +96,9 @@ def test_empty_columns_before_a_shifted_sentence_get_some_position() -> None:
 
 def test_a_position_beyond_the_learned_ones_is_refused() -> None:
     positions = LearnedPositions(11, D)
-    with pytest.raises(ValueError, match="position 12 is beyond the 11 that were learned"):
+    with pytest.raises(ValueError, match="position 12 is beyond the 11 learned positions"):
         positions(torch.zeros(B, 12, D))
-    with pytest.raises(ValueError, match="position 12 is beyond the 11 that were learned"):
+    with pytest.raises(ValueError, match="position 12 is beyond the 11 learned positions"):
         positions(torch.zeros(B, 1, D), start=11)
 
 
@@ -106,7 +106,7 @@ def test_a_shifted_sentence_may_use_all_learned_positions() -> None:
     positions = LearnedPositions(11, D)
     late = positions(torch.zeros(2, 1, D), start=13, shift_B=torch.tensor([3, 7]))
     assert_close(late[:, 0], positions.weight[[10, 6]])
-    with pytest.raises(ValueError, match="position 12 is beyond the 11 that were learned"):
+    with pytest.raises(ValueError, match="position 12 is beyond the 11 learned positions"):
         positions(torch.zeros(2, 1, D), start=14, shift_B=torch.tensor([3, 7]))
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from multihead import native
-from multihead.nn.kernels.linear_cross_entropy import agreeing_cross_entropy, linear_cross_entropy
+from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, r_drop_cross_entropy
 from multihead.nn.kernels.sampled_gradient import sampling
 
 N, D, LARGE, SMALL = 5, 7, 2053, 2039
@@ -46,7 +46,7 @@ def test_plain_pytorch_never_samples() -> None:
 def test_two_guesses_that_are_to_agree_are_not_sampled() -> None:
     hidden, weight = torch.randn(N, 2, D), torch.randn(LARGE, D, requires_grad=True)
     with sampling(GRAIN):
-        loss = agreeing_cross_entropy(hidden, weight, torch.arange(N), 0.1, 5.0)[0]
+        loss = r_drop_cross_entropy(hidden, weight, torch.arange(N), 0.1, 5.0)[0]
     assert not (torch.autograd.grad(loss, weight)[0] == 0).all(1).any()
 
 

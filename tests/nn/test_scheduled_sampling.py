@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from multihead import randomness
 from multihead.nn.row_state import RowState
-from multihead.nn.scheduled_sampling import right_token_chance, sampled_unroll
+from multihead.nn.scheduled_sampling import sampled_unroll, true_token_probability
 
 B, T, V = 101, 7, 13
 RIGHT = torch.arange(B * T).view(B, T) % 5
@@ -54,5 +54,5 @@ def test_in_between_the_share_is_the_chance_and_the_same_for_the_same_step() -> 
 
 @pytest.mark.parametrize(("step", "expected"), [(0, 1.0), (25, 0.9), (50, 0.8), (100, 0.6), (9999, 0.6)])
 def test_the_chance_falls_linearly(step: int, expected: float) -> None:
-    assert right_token_chance(step, 0.6, 100) == pytest.approx(expected)
-    assert right_token_chance(step, 0.6, 0) == 0.6
+    assert true_token_probability(step, 0.6, 100) == pytest.approx(expected)
+    assert true_token_probability(step, 0.6, 0) == 0.6

@@ -66,7 +66,7 @@ def test_a_score_is_its_formula(name: str) -> None:
 
 
 def test_a_dot_score_needs_equal_widths() -> None:
-    with pytest.raises(ValueError, match="a dot score needs equal widths, not 11 and 7"):
+    with pytest.raises(ValueError, match="the dot score needs equal widths, not 11 and 7"):
         ALIGNMENTS["dot"](D_S, D_H, D)
 
 

@@ -74,6 +74,6 @@ def test_the_last_query_alone_gives_the_last_row(kind: Kind) -> None:
 def test_a_large_grid_takes_the_gathering_path_and_it_is_the_same() -> None:
     large = Layout("column", TEXT, 5, 53)
     attend = SparseAttention(large)
-    assert 24 * attend.looked_at.shape[1] <= 5 * 53
+    assert 24 * attend.attended.shape[1] <= 5 * 53
     q, k, v = qkv(large.length)
     assert_close(attend(q, k, v), attention(q, k, v, large.mask()))

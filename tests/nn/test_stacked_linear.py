@@ -13,7 +13,7 @@ from multihead.nn.feed_forward import FeedForward
 from multihead.nn.kernels import stacked_linear as kernel
 from multihead.nn.kernels.bf16_products import weight_gradient
 from multihead.nn.kernels.short_attention import laid_out_like
-from multihead.nn.kernels.stacked_linear import beside, products_for, stacked_linear
+from multihead.nn.kernels.stacked_linear import concatenated, products_for, stacked_linear
 from multihead.nn.modules import Linear, all_linear
 
 B, N, D = 5, 31, 67
@@ -121,12 +121,12 @@ def test_nan_is_passed_on(level: str) -> None:
 
 def test_parts_side_by_side_are_not_copied() -> None:
     whole = torch.randn(3, 5, 11)
-    assert beside(whole.split_with_sizes([2, 4, 5], -1)).data_ptr() == whole.data_ptr()
-    assert torch.equal(beside(whole.split_with_sizes([2, 4, 5], -1)), whole)
+    assert concatenated(whole.split_with_sizes([2, 4, 5], -1)).data_ptr() == whole.data_ptr()
+    assert torch.equal(concatenated(whole.split_with_sizes([2, 4, 5], -1)), whole)
     apart = whole[..., 6:], whole[..., :6]
-    assert torch.equal(beside(apart), torch.cat(apart, -1))
+    assert torch.equal(concatenated(apart), torch.cat(apart, -1))
     gap = whole[..., :2], whole[..., 3:]
-    assert torch.equal(beside(gap), torch.cat(gap, -1))
+    assert torch.equal(concatenated(gap), torch.cat(gap, -1))
 
 
 def test_gradients_lie_as_what_they_are_of_lies() -> None:

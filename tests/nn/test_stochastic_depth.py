@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder
-from multihead.nn.stochastic_depth import StochasticPreNorm, deepen
+from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
 B, N, D = 4001, 2, 3
 
@@ -16,14 +16,14 @@ def double(x: Tensor) -> Tensor:
 
 def test_in_use_nothing_is_left_out() -> None:
     residual, plain = StochasticPreNorm(D, 0.0).eval(), PreNorm(D, 0.0)
-    residual.chance = 0.7
+    residual.drop_probability = 0.7
     x = torch.randn(5, N, D)
     assert torch.equal(residual(x, double), plain(x, double))
 
 
 def test_in_training_whole_rows_are_left_out_and_the_mean_is_kept() -> None:
     residual = StochasticPreNorm(D, 0.0).train()
-    residual.chance = 0.25
+    residual.drop_probability = 0.25
     out = residual(torch.zeros(B, N, D), double)
     values = out.flatten(1)
     assert torch.equal(values, values[:, :1].expand_as(values))
@@ -40,6 +40,6 @@ def test_the_chance_rises_linearly_from_the_first_layer_to_the_last() -> None:
         feed_forward=lambda: FeedForward(D, 7),
         residual=StochasticPreNorm,
     )
-    deepen(encoder, 0.2)
-    chances = [part.chance for part in encoder.modules() if isinstance(part, StochasticPreNorm)]
+    set_drop_probabilities(encoder, 0.2)
+    chances = [part.drop_probability for part in encoder.modules() if isinstance(part, StochasticPreNorm)]
     assert chances == [0.0, 0.0, 0.1, 0.1, 0.2, 0.2]

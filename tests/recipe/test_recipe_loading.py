@@ -128,7 +128,7 @@ def test_vocabulary_sizes_are_filled_in() -> None:
 
 
 def test_vocabularies_that_contradict_the_model_are_refused() -> None:
-    with pytest.raises(UserError, match=r"needs one vocabulary, not 101 and 103"):
+    with pytest.raises(UserError, match=r"needs one vocabulary, not two of 101 and 103"):
         with_vocabularies(load("transformer-base"), 101, 103)
 
 

@@ -16,8 +16,9 @@ def test_a_task_is_a_file_of_settings_and_a_folder_of_data_validation_and_inspec
     assert {"data", "training", "validation"} <= tasks.sections(task).keys() <= set(SECTION_NAMES)
     assert issubclass(tasks.sections(task)["training"], OptimisationSettings)
     assert issubclass(tasks.sections(task)["validation"], ValidationSchedule)
-    assert "{run}" in tasks.use(task)
-    command = tasks.use(task).split()[0]
+    use = tasks.use(task) or ""
+    assert "{run}" in use
+    command = use.split()[0]
     assert (Path(multihead.__file__).parent / "cli" / f"{command}.py").is_file()
     folder = Path(multihead.__file__).parent / "workflows" / "tasks" / task
     assert {"data.py", "validation.py", "inspection.py"} <= {file.name for file in folder.iterdir()}

@@ -185,6 +185,28 @@ def test_tokenizers_of_another_run_are_refused(make: Make) -> None:
         run.tokenizers()
 
 
+def test_a_tokenizer_of_the_same_size_and_other_pieces_is_refused(make: Make, tokenizer: Tokenizer) -> None:
+    run = make()
+    run.tokenizers()
+    content = json.loads((run.folder / "tokenizer.json").read_text(encoding="utf-8"))
+    vocabulary = content["model"]["vocab"]
+    one, other = list(vocabulary)[-2:]
+    vocabulary[one], vocabulary[other] = vocabulary[other], vocabulary[one]
+    (run.folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(
+        UserError, match=r"tokenizer\.json: not the tokenizer that the model was trained with"
+    ):
+        run.tokenizers()
+
+
+def test_a_run_of_an_earlier_version_without_hashes_keeps_its_tokenizer(make: Make) -> None:
+    run = make()
+    described = json.loads((run.folder / "model.json").read_text())
+    del described["tokenizer_files"]
+    (run.folder / "model.json").write_text(json.dumps(described))
+    run.tokenizers()
+
+
 # --- the model ------------------------------------------------------------------------------------
 
 

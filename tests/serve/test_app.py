@@ -1,4 +1,4 @@
-"""The routes, over a socket, before a translator that turns lines round."""
+"""The HTTP routes over a socket, with a translator that reverses lines."""
 
 import asyncio
 import json
@@ -17,17 +17,17 @@ from starlette.requests import ClientDisconnect, Request
 
 from multihead.errors import UserError
 from multihead.generation import Output, Translation
-from multihead.serve.app import MOST_WAITING, _unless_gone, application
+from multihead.serve.app import MAX_INSPECTIONS, _while_connected, application
 from multihead.serve.batching import Batcher
-from multihead.serve.request import Question
+from multihead.serve.request import TranslationRequest
 from multihead.serve.service import Answer, Direction, Service
 from multihead.settings import SearchSettings
 
 
-def turned(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
-    """Each line turned round, then in capitals, then in small letters: as many as are wanted."""
+def reverse(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
+    """Reverse each line; alternatives are upper-cased and lower-cased."""
     if "broken" in lines:
-        raise UserError("scores are no numbers")
+        raise UserError("scores are not finite")
     found = []
     for line in lines:
         if len(line) > 20:
@@ -39,34 +39,34 @@ def turned(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
     return found
 
 
-GO_ON = threading.Event()
+RELEASE = threading.Event()
 
 
-def looked_into(run: str, sentence: str) -> str:
+def inspected(run: str, sentence: str) -> str:
     if sentence == "_":
-        raise UserError("there is no word to look at")
+        raise UserError("the sentence has no words")
     if sentence == "slow":
-        assert GO_ON.wait(30)
+        assert RELEASE.wait(30)
     return f"<p>{run}: {len(sentence)}"
 
 
 @contextmanager
 def directions(*pairs: tuple[str, str]) -> Iterator[list[Direction]]:
-    with Batcher(turned) as waiting:
-        yield [Direction(f"runs/{a}-{b}", a, b, waiting, SearchSettings()) for a, b in pairs]
+    with Batcher(reverse) as batcher:
+        yield [Direction(f"runs/{a}-{b}", a, b, batcher, SearchSettings()) for a, b in pairs]
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The address of a server for German to English and French."""
+    """Yield the address of a server for German to English and French."""
     with (
         directions(("de", "en"), ("de", "fr")) as served,
         closing(socket.create_server(("127.0.0.1", 0))) as at,
     ):
         app = application(
             Service(served),
-            looked_into,
-            most_chars=50,
+            inspected,
+            max_chars=50,
             origin="https://a.b",
         )
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
@@ -77,8 +77,8 @@ def address() -> Iterator[str]:
         thread.join()
 
 
-def ask(url: str, body: bytes | None = None, kind: str = "application/json") -> tuple[int, str]:
-    """Return the status and the body of an answer."""
+def send(url: str, body: bytes | None = None, kind: str = "application/json") -> tuple[int, str]:
+    """Send a request and return status and body of the answer."""
     request = urllib.request.Request(url, body, {"Content-Type": kind, "Origin": "https://a.b"})
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -89,9 +89,9 @@ def ask(url: str, body: bytes | None = None, kind: str = "application/json") -> 
             return error.code, error.read().decode()
 
 
-def translate(address: str, **asked: object) -> tuple[int, dict[str, object]]:
-    status, told = ask(f"{address}/translate", json.dumps(asked).encode())
-    return status, json.loads(told)
+def translate(address: str, **fields: object) -> tuple[int, dict[str, object]]:
+    status, answer = send(f"{address}/translate", json.dumps(fields).encode())
+    return status, json.loads(answer)
 
 
 def test_a_text_is_answered_with_a_text_and_a_list_with_a_list(address: str) -> None:
@@ -100,26 +100,26 @@ def test_a_text_is_answered_with_a_text_and_a_list_with_a_list(address: str) -> 
     assert translate(address, q=[]) == (200, {"translatedText": []})
 
 
-def test_a_form_is_read_too(address: str) -> None:
+def test_forms_are_accepted(address: str) -> None:
     kind = "application/x-www-form-urlencoded; charset=utf-8"
-    assert json.loads(ask(f"{address}/translate", "q=ä+%C3%B6".encode(), kind)[1]) == {
+    assert json.loads(send(f"{address}/translate", "q=ä+%C3%B6".encode(), kind)[1]) == {
         "translatedText": "ö ä"
     }
-    assert json.loads(ask(f"{address}/translate", b' {"q": "ab"}', kind)[1]) == {"translatedText": "ba"}
-    status, told = ask(f"{address}/translate", b"--x", "multipart/form-data; boundary=x")
-    assert (status, "send JSON, or a form" in told) == (415, True)
-    status, told = ask(f"{address}/translate", b"q=%ff", kind)
+    assert json.loads(send(f"{address}/translate", b' {"q": "ab"}', kind)[1]) == {"translatedText": "ba"}
+    status, answer = send(f"{address}/translate", b"--x", "multipart/form-data; boundary=x")
+    assert (status, "send JSON, or a form" in answer) == (415, True)
+    status, answer = send(f"{address}/translate", b"q=%ff", kind)
     assert status == 400
-    assert "not UTF-8" in told
+    assert "not UTF-8" in answer
 
 
 def test_alternatives_are_the_next_best_of_each_line(address: str) -> None:
-    told = {"translatedText": "bA\n\nc", "alternatives": ["BA\n\nC", "ba\n\nc"]}
-    assert translate(address, q="Ab\n\nc", alternatives=2) == (200, told)
+    answer = {"translatedText": "bA\n\nc", "alternatives": ["BA\n\nC", "ba\n\nc"]}
+    assert translate(address, q="Ab\n\nc", alternatives=2) == (200, answer)
     assert translate(address, q=["a"], alternatives=1)[1]["alternatives"] == [["A"]]
 
 
-def test_what_is_cut_is_said_and_what_is_not_translated_is_refused(address: str) -> None:
+def test_truncation_is_noted_and_an_untranslated_line_refuses_the_request(address: str) -> None:
     assert translate(address, q="a\ncut")[1] == {"translatedText": "a\ntuc", "notes": ["line 2: cut"]}
     assert translate(address, q="a\n" + "b" * 21) == (400, {"error": "line 2: too long"})
 
@@ -132,64 +132,68 @@ def test_what_is_cut_is_said_and_what_is_not_translated_is_refused(address: str)
         (b"[" * 3_000, 400, "not JSON"),
         (b'"\xff"', 400, "not JSON"),
         (b'{"q": "' + b"a" * 51 + b'"}', 413, "more than 50 characters"),
-        (b'{"q": "a", "source": "\\ud800"}', 400, "no language's code"),
-        (b'{"q": "a", "target": "ko"}', 400, "there is de to en, de to fr"),
-        (b'{"q": "broken"}', 500, "scores are no numbers"),
+        (b'{"q": "a", "source": "\\ud800"}', 400, "must be a language code"),
+        (b'{"q": "a", "target": "ko"}', 400, "this server translates de to en, de to fr"),
+        (b'{"q": "broken"}', 500, "scores are not finite"),
     ],
 )
-def test_what_cannot_be_answered_says_why(address: str, body: bytes, status: int, fact: str) -> None:
-    code, told = ask(f"{address}/translate", body)
+def test_an_invalid_request_gets_an_error_with_its_reason(
+    address: str, body: bytes, status: int, fact: str
+) -> None:
+    code, answer = send(f"{address}/translate", body)
     assert code == status
-    assert fact in json.loads(told)["error"]
+    assert fact in json.loads(answer)["error"]
 
 
-def test_languages_health_the_page_and_the_look_inside(address: str) -> None:
-    languages = json.loads(ask(f"{address}/languages")[1])
+def test_languages_health_page_and_inspection_routes(address: str) -> None:
+    languages = json.loads(send(f"{address}/languages")[1])
     assert languages == [{"code": "de", "name": "German", "targets": ["en", "fr"]}]
-    assert json.loads(ask(f"{address}/health")[1]) == {"status": "ok"}
-    assert "<textarea" in ask(f"{address}/")[1]
-    assert ask(f"{address}/inspect?q=Guten%20Tag&target=fr") == (200, "<p>runs/de-fr: 9")
-    assert ask(f"{address}/inspect?q=")[0] == 400
-    assert ask(f"{address}/inspect?q=_") == (400, '{"error":"there is no word to look at"}')
-    assert ask(f"{address}/inspect?q={'a' * 501}")[0] == 400
-    assert ask(f"{address}/nothing")[0] == 404
-    assert json.loads(ask(f"{address}/nothing")[1]) == {"error": "there is no /nothing here"}
-    assert json.loads(ask(f"{address}/translate")[1]) == {"error": "GET is not for /translate"}
+    assert json.loads(send(f"{address}/health")[1]) == {"status": "ok"}
+    assert "<textarea" in send(f"{address}/")[1]
+    assert send(f"{address}/inspect?q=Guten%20Tag&target=fr") == (200, "<p>runs/de-fr: 9")
+    assert send(f"{address}/inspect?q=")[0] == 400
+    assert send(f"{address}/inspect?q=_") == (400, '{"error":"the sentence has no words"}')
+    assert send(f"{address}/inspect?q={'a' * 501}")[0] == 400
+    assert send(f"{address}/nothing")[0] == 404
+    assert json.loads(send(f"{address}/nothing")[1]) == {"error": "there is no /nothing"}
+    assert json.loads(send(f"{address}/translate")[1]) == {"error": "/translate does not accept GET"}
 
 
-def test_only_so_many_sentences_wait_to_be_looked_into(address: str) -> None:
-    with ThreadPoolExecutor(MOST_WAITING + 3) as pool:
-        asked = [pool.submit(ask, f"{address}/inspect?q=slow&target=fr") for _ in range(MOST_WAITING + 3)]
-        answers = as_completed(asked, timeout=30)
+def test_the_number_of_concurrent_inspections_is_limited(address: str) -> None:
+    with ThreadPoolExecutor(MAX_INSPECTIONS + 3) as pool:
+        requests = [
+            pool.submit(send, f"{address}/inspect?q=slow&target=fr") for _ in range(MAX_INSPECTIONS + 3)
+        ]
+        answers = as_completed(requests, timeout=30)
         assert [next(answers).result()[0] for _ in range(3)] == [503] * 3
-        GO_ON.set()
-        assert [one.result()[0] for one in answers] == [200] * MOST_WAITING
-    assert ask(f"{address}/inspect?q=Tag&target=fr")[0] == 200
+        RELEASE.set()
+        assert [one.result()[0] for one in answers] == [200] * MAX_INSPECTIONS
+    assert send(f"{address}/inspect?q=Tag&target=fr")[0] == 200
 
 
-def test_two_of_the_same_languages_are_refused() -> None:
+def test_two_translators_of_the_same_languages_are_a_user_error() -> None:
     with directions(("de", "en"), ("de", "en")) as (one, other):
-        again = Direction("runs/other", "de", "en", other.waiting, other.settings)
+        again = Direction("runs/other", "de", "en", other.batcher, other.settings)
         with pytest.raises(UserError, match="runs/de-en and runs/other both translate from de to en"):
             Service([one, again])
 
 
-def test_a_full_queue_says_when_to_come_again() -> None:
+def test_a_full_queue_is_a_503() -> None:
     with directions(("de", "en")) as (one,):
         pass
-    with pytest.raises(Exception, match="too many requests") as told:
-        asyncio.run(Service([one]).answer(Question(["a"], one=True)))
-    assert told.value.status == 503  # type: ignore[attr-defined]
+    with pytest.raises(Exception, match="the queue is full") as raised:
+        asyncio.run(Service([one]).answer(TranslationRequest(["a"], single=True)))
+    assert raised.value.status == 503  # type: ignore[attr-defined]
 
 
-def test_answers_keep_their_texts_apart() -> None:
+def test_translations_are_grouped_by_text() -> None:
     with directions(("de", "en")) as served:
-        found = asyncio.run(Service(served).answer(Question(["a\nbc", "", "def"], one=False)))
+        found = asyncio.run(Service(served).answer(TranslationRequest(["a\nbc", "", "def"], single=False)))
     assert found == Answer(["a\ncb", "", "fed"], [[], [], []], [])
 
 
-def test_what_nobody_waits_for_any_more_is_given_up() -> None:
-    class Gone:
+def test_a_request_is_cancelled_when_its_client_disconnects() -> None:
+    class Disconnected:
         async def is_disconnected(self) -> bool:
             return True
 
@@ -201,5 +205,5 @@ def test_what_nobody_waits_for_any_more_is_given_up() -> None:
         return "in time"
 
     with pytest.raises(ClientDisconnect):
-        asyncio.run(_unless_gone(cast(Request, Gone()), slow()))
-    assert asyncio.run(_unless_gone(cast(Request, Gone()), fast())) == "in time"
+        asyncio.run(_while_connected(cast(Request, Disconnected()), slow()))
+    assert asyncio.run(_while_connected(cast(Request, Disconnected()), fast())) == "in time"

@@ -1,10 +1,10 @@
-"""What a request may ask."""
+"""Validation of translation requests."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.serve.request import Question, RefusedError, question
+from multihead.serve.request import RefusedError, TranslationRequest, parse_request
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -14,15 +14,15 @@ JSON = st.recursive(
 FIELDS = st.sampled_from(["q", "source", "target", "format", "alternatives", "api_key"])
 
 
-def test_a_text_a_list_and_a_form_are_read() -> None:
-    assert question({"q": "a"}, most_chars=1) == Question(["a"], one=True)
-    asked = {"q": ["a", "b\nc"], "source": "auto", "target": "en", "alternatives": 2, "format": "text"}
-    assert question(asked, most_chars=4) == Question(["a", "b\nc"], False, "", "en", 2)
-    assert question({"q": "a", "alternatives": "3"}, most_chars=9).alternatives == 3
+def test_a_text_a_list_and_a_form_are_parsed() -> None:
+    assert parse_request({"q": "a"}, max_chars=1) == TranslationRequest(["a"], single=True)
+    body = {"q": ["a", "b\nc"], "source": "auto", "target": "en", "alternatives": 2, "format": "text"}
+    assert parse_request(body, max_chars=4) == TranslationRequest(["a", "b\nc"], False, "", "en", 2)
+    assert parse_request({"q": "a", "alternatives": "3"}, max_chars=9).alternatives == 3
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "fact"),
+    ("body", "status", "fact"),
     [
         (["a"], 400, "must be a JSON object"),
         ({}, 400, '"q" must be'),
@@ -30,24 +30,24 @@ def test_a_text_a_list_and_a_form_are_read() -> None:
         ({"q": "a\ud800"}, 400, "surrogate"),
         ({"q": ["abc", "de"]}, 413, "more than 4 characters"),
         ({"q": "a", "source": 3}, 400, '"source" must be'),
-        ({"q": "a", "format": "html"}, 400, '"format" can only be "text"'),
+        ({"q": "a", "format": "html"}, 400, '"format" must be "text"'),
         ({"q": "a", "alternatives": True}, 400, "from 0 to 9"),
         ({"q": "a", "alternatives": "10"}, 400, "from 0 to 9"),
         ({"q": "a", "alternatives": -1}, 400, "from 0 to 9"),
     ],
 )
-def test_anything_else_is_refused_with_what_is_wrong(asked: object, status: int, fact: str) -> None:
-    with pytest.raises(RefusedError, match=fact) as told:
-        question(asked, most_chars=4)
-    assert told.value.status == status
+def test_an_invalid_request_is_refused_with_its_reason(body: object, status: int, fact: str) -> None:
+    with pytest.raises(RefusedError, match=fact) as raised:
+        parse_request(body, max_chars=4)
+    assert raised.value.status == status
 
 
 @given(JSON | st.dictionaries(FIELDS, JSON))
-def test_whatever_comes_is_a_question_or_is_refused(asked: object) -> None:
+def test_any_json_is_parsed_or_refused(body: object) -> None:
     try:
-        read = question(asked, most_chars=97)
+        request = parse_request(body, max_chars=97)
     except RefusedError:
         return
-    assert all(isinstance(text, str) for text in read.texts)
-    assert sum(map(len, read.texts)) <= 97
-    "".join(read.texts).encode()
+    assert all(isinstance(text, str) for text in request.texts)
+    assert sum(map(len, request.texts)) <= 97
+    "".join(request.texts).encode()

@@ -3,17 +3,17 @@
 from dataclasses import replace
 
 import numpy as np
-from exploring import HOSTILE
+from small_translators import HOSTILE
 
 from multihead.attention_maps import Alignment
 from multihead.attention_maps.tokens import Token
-from multihead.inspect.report import Compared, Example, Measured, OnTest, RunFacts
+from multihead.inspect.report import Example, RunComparison, RunFacts, RunScores, TestSetResults
 from multihead.scores import Comparison, Interval, LengthBucket, Score
 
 FIRST = Interval(31.37, 31.41, 1.13)
 
 
-def a_comparison() -> Compared:
+def a_comparison() -> RunComparison:
     """Return a comparison of two runs; the second has attention and is better."""
     runs = [_facts("runs/lstm", "seq2seq", 53), _facts("runs/attention", "rnn_attention", 59)]
     examples = [
@@ -22,17 +22,17 @@ def a_comparison() -> Compared:
     ]
     aligned = [replace(examples[0], alignments=[None, an_alignment()])]
     measured = [_measured(0), _measured(1)]
-    return Compared(runs, [OnTest("flickr", 211, measured, examples, aligned)], ["a note"])
+    return RunComparison(runs, [TestSetResults("flickr", 211, measured, examples, aligned)], ["a note"])
 
 
-def hostile_comparison() -> Compared:
+def hostile_comparison() -> RunComparison:
     """Return a comparison whose names, sentences and words would run a script if they were not escaped."""
     made = a_comparison()
     text = " ".join(HOSTILE)
     example = Example(1, text, text, [text, "".join(HOSTILE)], [50.0, 25.0], [None, an_alignment(*HOSTILE)])
     test = replace(made.tests[0], name=text, examples=[example], aligned=[example])
     runs = [replace(run, name=f"{run.name}{text}") for run in made.runs]
-    return Compared(runs, [test], [text])
+    return RunComparison(runs, [test], [text])
 
 
 def an_alignment(*words: str) -> Alignment:
@@ -52,7 +52,7 @@ def _facts(name: str, kind: str, hidden: int) -> RunFacts:
     return RunFacts(name, kind, 1009 * hidden, 6, 127.0, 61.0, events, settings)
 
 
-def _measured(number: int) -> Measured:
+def _measured(number: int) -> RunScores:
     rise, p = 4.2 * number, 0.031 if number else 1.0
     cased = {
         name: Comparison(FIRST, Interval(FIRST.score + rise + more, 0.0, FIRST.half_width), p, f"{name}|v")
@@ -63,4 +63,4 @@ def _measured(number: int) -> Measured:
         LengthBucket(0, 10, 199, Score(33.0 + rise, "v")),
         LengthBucket(11, None, 12, Score(17.0 + rise, "v")),
     ]
-    return Measured(7.5 - number, 1.75 - 0.1 * number, cased, lowercase, buckets, 83.0)
+    return RunScores(7.5 - number, 1.75 - 0.1 * number, cased, lowercase, buckets, 83.0)

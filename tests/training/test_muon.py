@@ -15,6 +15,7 @@ from multihead.nn.modules import Linear
 from multihead.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.muon import ITERATIONS, Muon, orthogonalize
+from multihead.training.optimizer_state import OptimizerState
 
 FORMATS = [torch.float32, torch.bfloat16]
 RATE = 0.02
@@ -87,7 +88,7 @@ def test_embeddings_norms_and_biases_are_updated_by_adam() -> None:
         another.grad = one.grad.clone()
     optimizer.step()
     other.step()
-    saved = optimizers.state_tensors(optimizer, model)
+    saved = OptimizerState(optimizer, model).tensors()
     moved = {name.removeprefix("optimizer.momentum.") for name in saved if ".momentum." in name}
     expected = {name for name, p in model.named_parameters() if p.dim() == 2 and "layers" in name}
     assert moved == expected

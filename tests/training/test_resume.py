@@ -18,7 +18,8 @@ from torch import nn
 from multihead import disk, hardware, native
 from multihead.errors import UserError
 from multihead.run import Run, files
-from multihead.training import Training, Validation
+from multihead.training import Training, Validation, state
+from multihead.training.computation import computation
 
 SETTINGS: dict[str, object] = {"ema": 0.9, "accumulate": 2}
 
@@ -105,6 +106,19 @@ def test_steps_may_grow(tmp_path: Path) -> None:
         for found in (whole, grown):
             found["events"] = [e for e in found["events"] if e["step"] == 20]  # type: ignore[attr-defined]
         assert grown == whole
+
+
+def test_steps_may_shrink(tmp_path: Path) -> None:
+    for schedule in ("inverse_sqrt", "cosine"):
+        settings: dict[str, object] = {**SETTINGS, "schedule": schedule, "horizon": 20, "log_every": 1}
+        fit(training_in(tmp_path / f"{schedule} whole", settings=settings | {"steps": 9}))
+        fit(training_in(tmp_path / f"{schedule} cut", observer=StopsAt(6), settings=settings | {"steps": 20}))
+        fit(training_in(tmp_path / f"{schedule} cut", settings=settings | {"steps": 9}))
+        whole, cut = contents(tmp_path / f"{schedule} whole"), contents(tmp_path / f"{schedule} cut")
+        for found in (whole, cut):  # the state before the last is another one: of 5, or of where it stopped
+            for key in [key for key in found if key.startswith(("state-0000000005", "state-0000000006"))]:
+                del found[key]
+        assert cut == whole
 
 
 class Killed(BaseException):
@@ -194,7 +208,7 @@ def test_other_kernels_than_before_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def start(level: str, observer: Silent | None = None) -> Training:
-        monkeypatch.setattr("multihead.training.state.native.level", lambda: level)
+        monkeypatch.setattr("multihead.training.computation.native.level", lambda: level)
         return training_in(tmp_path, small_transformer(), observer=observer, settings={"log_every": 1})
 
     fit(start("avx2", StopsAt(4)))
@@ -209,11 +223,37 @@ def test_bytes_where_there_were_none_before_are_other_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for now in (False, True):
-        monkeypatch.setattr(hardware, "trains_in_bytes", lambda *_, in_bytes=now: in_bytes)
+        monkeypatch.setattr(hardware, "trains_in_int8", lambda *_, in_bytes=now: in_bytes)
         settings: dict[str, object] = {"steps": 20 + now, "log_every": 1}
         fit(training_in(tmp_path, small_transformer(), settings=settings))
     (told,) = caplog.messages
     assert f"other kernels before ({native.level() or 'none'}, now {native.level() or 'none'}, int8)" in told
+
+
+@pytest.mark.parametrize(
+    ("what", "now", "told"),
+    [
+        ("threads", 3, "another number of threads before (1, now 3)"),
+        ("torch", "2.99.0", f"another version of PyTorch before ({torch.__version__}, now 2.99.0)"),
+        ("format", "bf16", "another number format before (fp32, now bf16)"),
+        ("device", "A GPU", "another device before (cpu, now A GPU)"),
+    ],
+)
+def test_whatever_else_rounds_differently_than_before_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    what: str,
+    now: object,
+    told: str,
+) -> None:
+    fit(training_in(tmp_path))
+    fit(training_in(tmp_path, settings={"steps": 21}))
+    assert not caplog.records
+    monkeypatch.setattr(state, "computation", lambda *given: computation(*given) | {what: now})
+    fit(training_in(tmp_path, settings={"steps": 22}))
+    (message,) = caplog.messages
+    assert told in message
 
 
 @pytest.mark.parametrize(

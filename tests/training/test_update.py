@@ -176,22 +176,6 @@ def test_frozen_weights_are_not_optimised() -> None:
     assert [len(group["params"]) for group in optimizer.param_groups] == [1, 0]
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "besides"), [("adam", set()), ("adamw", set()), ("muon", {"momentum"})]
-)
-def test_the_optimisers_memory_goes_to_tensors_and_back(optimizer: str, besides: set[str]) -> None:
-    one, other = small_transformer(dropout=0.0), small_transformer(dropout=0.0)
-    first, second = updater_of(one, optimizer=optimizer), updater_of(other, optimizer=optimizer)
-    first.update(1, [batch_of(STRINGS)])
-    saved = optimizers.state_tensors(first.optimizer, one)
-    assert {name.split(".")[1] for name in saved} == {"step", "exp_avg", "exp_avg_sq"} | besides
-    other.load_state_dict(one.state_dict())
-    optimizers.load_state_tensors(second.optimizer, other, saved)
-    for updater in (first, second):
-        updater.update(2, [batch_of(STRINGS[:7])])
-    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
-
-
 def test_only_capturable_models_without_compiling_use_cuda_graphs() -> None:
     plain, compiled, gpu = TrainingSettings(), TrainingSettings(compile=True), torch.device("cuda")
     assert can_capture(small_transformer(), plain, gpu)

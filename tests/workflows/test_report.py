@@ -32,7 +32,7 @@ def test_reports_are_written_at_validations_while_that_is_cheap_and_at_the_end(
     train(small(), tmp_path / "run", Watching())
     assert [f"update {step} of 6" in html for step, html in zip(shown, pages, strict=True)] == [True] * 3
     end = report.read_text(encoding="utf-8")
-    assert "the model is: " in end
+    assert "final weights: " in end
     assert [html.count('class="map"') for html in (*pages, end)] == [0, 0, 0, 3]
     sizes = Run.open(tmp_path / "run")
     assert f"{sum(p.numel() for p in sizes.load_model().parameters()):,}" in end

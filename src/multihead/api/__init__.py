@@ -1,41 +1,49 @@
-"""The command line's words for Python: ``multihead.load("runs/de-en").translate(["Guten Tag."])``.
+"""Python API with the names of the command line: ``multihead.load("runs/de-en").translate(["Guten Tag."])``.
 
-========== ================================================== =========================
-a run of   is loaded as                                       and says
-========== ================================================== =========================
-translator :class:`LoadedTranslator`                          ``translate(lines)``
-GPT        :class:`LoadedWriter`                              ``generate(prompt)``
-BERT       :class:`LoadedFiller`                              ``fill(text)``
-classifier :class:`LoadedTexts`, :class:`LoadedPictures`      ``classify([...])``
-DALL-E     :class:`LoadedArtist`                              ``draw(caption, count)``
-========== ================================================== =========================
+=============== ============================== =========================
+run             class                          method
+=============== ============================== =========================
+translator      :class:`LoadedTranslator`      ``translate(lines)``
+GPT             :class:`LoadedTextGenerator`   ``generate(prompt)``
+BERT            :class:`LoadedMaskFiller`      ``fill(text)``
+BERT classifier :class:`LoadedTextClassifier`  ``classify(texts)``
+ViT             :class:`LoadedImageClassifier` ``classify(files)``
+DALL-E          :class:`LoadedImageGenerator`  ``draw(caption, count)``
+=============== ============================== =========================
 
-Each of them also says ``inspect(...)``: a page of what it attends to, which a notebook shows in place.
-``multihead.train`` makes a run, ``multihead.evaluate`` measures one, ``multihead.compare`` puts several side
-by side.
+Every class also has ``inspect(...)``, which returns a page of the model's attention; a notebook displays it
+inline. ``multihead.train`` trains a run, ``multihead.evaluate`` scores it, ``multihead.compare`` compares
+several.
 """
 
 from multihead.api.loaded import (
-    LoadedArtist,
-    LoadedFiller,
-    LoadedPictures,
-    LoadedTexts,
+    LoadedImageClassifier,
+    LoadedImageGenerator,
+    LoadedMaskFiller,
+    LoadedTextClassifier,
+    LoadedTextGenerator,
     LoadedTranslator,
-    LoadedWriter,
 )
 from multihead.api.loading import Loaded, load
 from multihead.api.measuring import ComparedRuns, compare, evaluate
 from multihead.api.training import train
 
+# Former names, kept for one version.
+LoadedWriter = LoadedTextGenerator
+LoadedFiller = LoadedMaskFiller
+LoadedTexts = LoadedTextClassifier
+LoadedPictures = LoadedImageClassifier
+LoadedArtist = LoadedImageGenerator
+
 __all__ = [
     "ComparedRuns",
     "Loaded",
-    "LoadedArtist",
-    "LoadedFiller",
-    "LoadedPictures",
-    "LoadedTexts",
+    "LoadedImageClassifier",
+    "LoadedImageGenerator",
+    "LoadedMaskFiller",
+    "LoadedTextClassifier",
+    "LoadedTextGenerator",
     "LoadedTranslator",
-    "LoadedWriter",
     "compare",
     "evaluate",
     "load",

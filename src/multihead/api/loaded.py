@@ -1,12 +1,11 @@
-"""What a trained run is in Python, by what it was trained for; each can also show what it attends to."""
+"""Loaded runs: one class per task, each with an ``inspect`` method that shows its attention."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from multihead.api.offering import Offering
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.image_generator import Drawing, ImageGenerator
@@ -15,145 +14,172 @@ from multihead.generation.picture_classifier import Guess, PictureClassifier, Vi
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.text_generator import TextGenerator
 from multihead.generation.translation import Translation
-from multihead.inspect.drawing import paint
-from multihead.inspect.image_inspection import see
-from multihead.inspect.page import Asked, Page, explore, explore_reading, make_page
-from multihead.inspect.page.drawn import explore_painting
-from multihead.inspect.page.kinds import BOTH_WAYS, CAUSAL
-from multihead.inspect.page.over_picture import explore_sight
+from multihead.inspect.drawing_inspection import inspect_drawing
+from multihead.inspect.image_inspection import inspect_image
+from multihead.inspect.page import Page, PageOptions, explore, explore_text, make_page
+from multihead.inspect.page.drawing import explore_drawing
+from multihead.inspect.page.image import explore_image
+from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
 from multihead.inspect.page.packing import Json
-from multihead.inspect.text_inspection import Reading, read_class, read_gaps, read_text
+from multihead.inspect.text_inspection import (
+    TextInspection,
+    inspect_classification,
+    inspect_masked_text,
+    inspect_text,
+)
 from multihead.recipe.values import in_words, spelled
 from multihead.settings import SearchSettings, Settings
 from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
+from multihead.workflows.without_effect import refuse_other_methods
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+class _ListsMethods:
+    """Lists the public methods in the ``AttributeError`` for a method of another kind of run."""
+
+    # Hidden from type checkers, which would otherwise accept every attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            kind = type(self)
+            if name.startswith("_"):
+                raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+            methods = [
+                each for each in dir(kind) if not each.startswith("_") and callable(getattr(kind, each))
+            ]
+            available = ", ".join(f"{each}()" for each in methods if each != "load")
+            raise AttributeError(f"{kind.__name__} has no method {name!r}; available are {available}")
 
 
 _OWN = ("prefixes", "progress", "first_number", "to", "source", "tags", "zero_shot")
 """Arguments of ``Translator.translate`` that are no keys of [search]."""
 
 
-class LoadedTranslator(Offering, Translator):
-    """A translator that can also show what it attends to."""
+class LoadedTranslator(_ListsMethods, Translator):
+    """Translator, or an ensemble of several, with inspection of its attention."""
 
     def translate(
         self, lines: Sequence[str], settings: SearchSettings | None = None, **given: Any
     ) -> list[Translation]:
-        """Translate lines; the results come in their order.
+        """Translate lines and return the translations in the same order.
 
-        A line without a word gives an empty text. A line that is longer than the model can read is not
-        translated, and its note says so; nothing is ever cut silently.
+        The translation of an empty line is empty. A line that is too long for the model is not translated;
+        the note of its translation says so. Nothing is truncated silently.
 
         Args:
-            lines: a sentence each.
-            settings: how to search; None: as the run's recipe says.
-            given: keys of [search] that shall be other than that (``beam_size=2``); and of a model of several
-                directions ``to``, ``source``, ``tags`` and ``zero_shot``, and ``prefixes``, ``progress`` and
-                ``first_number``, as in :meth:`Translator.translate`.
+            lines: one sentence each.
+            settings: search settings; None: those of the run's recipe.
+            given: keys of [search] to override (``beam_size=2``), and ``prefixes``, ``progress``,
+                ``first_number`` and, for a model of several directions, ``to``, ``source``, ``tags`` and
+                ``zero_shot``, as in :meth:`Translator.translate`.
 
         Raises:
-            UserError: an unknown key, or a value out of range; settings that contradict each other.
+            UserError: an unknown key, a value out of range, contradictory settings, or a setting that has no
+                effect on the method of search.
         """
         own = {key: given.pop(key) for key in _OWN if key in given}
-        return super().translate(lines, _changed(settings or self.settings, given), **own)
+        chosen = _changed(settings or self.settings, given)
+        refuse_other_methods([f"search.{key}" for key in given], chosen.method)
+        return super().translate(lines, chosen, **own)
 
     def inspect(
         self, text: str, target: str | None = None, *, full: bool = False, to: str | None = None
     ) -> Page:
-        """Return a page of the model's attention to a sentence; a notebook shows it in place.
+        """Return a page of the model's attention for a sentence; a notebook displays it inline.
 
         Args:
-            text: what to translate.
-            target: a translation to look at first, in place of the model's own.
-            full: embed everything, however large.
-            to: target language, of a model of several directions.
+            text: the source sentence.
+            target: a translation to show first, before the model's own.
+            full: embed everything, whatever the size.
+            to: target language, for a model of several directions.
 
         Raises:
-            UserError: an ensemble; no words; more of them than the model can take; see ``toward``.
+            UserError: the translator is an ensemble; the sentence is empty or too long; see ``toward``.
         """
         undirected = self.directions is not None and self.asked is None
         directed = self.toward(to) if undirected or to is not None else self
         return make_page(explore(directed, text, target, full=full))
 
 
-class LoadedWriter(Offering, TextGenerator):
-    """A language model that writes whole texts at once; :meth:`write` writes them bit by bit."""
+class LoadedTextGenerator(_ListsMethods, TextGenerator):
+    """Language model that returns whole texts; :meth:`write` streams them."""
 
     def generate(self, prompt: str = "", *, number: int = 0, **search: object) -> str:
-        """Return a prompt and what follows it.
+        """Return a prompt with its continuation.
 
         Args:
-            prompt: what the text begins with.
-            number: tells several texts of one prompt apart.
-            search: keys of [search] that shall be other than in the run's recipe: max_tokens, temperature,
-                top_k, top_p, seed, stop.
+            prompt: the beginning of the text.
+            number: index of the sample: other numbers give other texts for the same prompt and seed.
+            search: keys of [search] that override the run's recipe: max_tokens, temperature, top_k, top_p,
+                seed, stop.
 
         Raises:
-            UserError: a prompt that the model cannot take; an unknown key, or a value out of range.
+            UserError: a prompt that the model cannot take, an unknown key, or a value out of range.
         """
         return prompt + "".join(self.write(prompt, _changed(self.settings, search), number=number))
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
-        """Return a page of how a text's tokens look at each other, and of what would follow.
+        """Return a page of the model's attention over a text, with predictions for the next token.
 
         Raises:
-            UserError: no text; one that the model cannot take.
+            UserError: the text is empty, or the model cannot take it.
         """
-        return _of_text(self, read_text(self, text), CAUSAL, full)
+        return _text_page(self, inspect_text(self, text), CAUSAL, full)
 
 
-class LoadedFiller(Offering, MaskFiller):
-    """A model that fills gaps, and shows what it attends to."""
+class LoadedMaskFiller(_ListsMethods, MaskFiller):
+    """Masked language model, with inspection of its attention."""
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
-        """Return a page of how a text's tokens look at each other, and of what stands in its gaps, if any.
+        """Return a page of the model's attention over a text, with predictions for each [MASK].
 
         Raises:
-            UserError: no text; one that the model cannot take.
+            UserError: the text is empty, or the model cannot take it.
         """
-        return _of_text(self, read_gaps(self, text), BOTH_WAYS, full)
+        return _text_page(self, inspect_masked_text(self, text), BIDIRECTIONAL, full)
 
 
-class LoadedTexts(Offering, TextClassifier):
-    """A classifier of texts that shows what it attends to."""
+class LoadedTextClassifier(_ListsMethods, TextClassifier):
+    """Text classifier, with inspection of its attention."""
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
-        """Return a page of how a text's tokens look at each other, and of its class.
+        """Return a page of the model's attention over a text, with the predicted classes.
 
         Raises:
-            UserError: no text.
+            UserError: the text is empty.
         """
-        return _of_text(self, read_class(self, text), BOTH_WAYS, full)
+        return _text_page(self, inspect_classification(self, text), BIDIRECTIONAL, full)
 
 
-class LoadedPictures(Offering, PictureClassifier):
-    """A classifier of pictures that answers all at once."""
+class LoadedImageClassifier(_ListsMethods, PictureClassifier):
+    """Image classifier that returns its predictions as a list, with inspection of its attention."""
 
     def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> list[Guess]:
-        """Return a guess for each picture file, in order; ``guess.name`` is the likeliest class.
+        """Return a prediction per image file, in order; its ``name`` is the most probable class.
 
         Args:
-            pictures: their files.
-            views: average what is found in so many views of each: 2, its mirror image too; 10, both also
-                moved a little each way.
+            pictures: image files.
+            views: number of views to average the probabilities over: 2 adds the mirror image, 10 also
+                shifts both by a few pixels in each direction.
 
         Raises:
-            UserError: a file is missing, damaged, or no picture.
+            UserError: a file is missing, damaged or not an image.
         """
         return list(super().classify(pictures, views=views))
 
     def inspect(self, picture: str | Path, *, full: bool = False) -> Page:
-        """Return a page of where the model looks in a picture's file.
+        """Return a page of the model's attention over an image file.
 
         Raises:
-            UserError: the file is missing, damaged, or no picture.
+            UserError: the file is missing, damaged or not an image.
         """
-        return make_page(explore_sight(see(self, Path(picture)), self.model, Asked(full=full)))
+        inspection = inspect_image(self, Path(picture))
+        return make_page(explore_image(inspection, self.model, PageOptions(full=full)))
 
 
-class LoadedArtist(Offering, ImageGenerator):
-    """A model that draws, and shows which words it looks at while it does."""
+class LoadedImageGenerator(_ListsMethods, ImageGenerator):
+    """Text-to-image model, with inspection of its attention to the caption."""
 
     def draw(
         self,
@@ -164,50 +190,54 @@ class LoadedArtist(Offering, ImageGenerator):
         complete: str | Path | None = None,
         **search: object,
     ) -> list[Drawing]:
-        """Return pictures for a caption, the fittest first; each has its ``picture``.
+        """Generate images for a caption, best match first; each has its ``picture``.
 
         Args:
-            caption: what they shall show.
-            count: how many.
-            settings: how to draw; None: as the run's recipe says.
-            complete: a picture whose upper part, as much of it as there is, is kept; of a square one half.
-            search: keys of [search] that shall be other than that (``guidance=2.0``).
+            caption: the prompt.
+            count: number of images.
+            settings: sampling settings; None: those of the run's recipe.
+            complete: an image whose upper part is kept and completed; the upper half of a square one.
+            search: keys of [search] to override (``guidance=2.0``).
 
         Raises:
-            UserError: a caption with unknown words, or too long; a picture that cannot be read; an unknown
-                key, or a value out of range.
+            UserError: a caption with unknown words or too long for the model, an image that cannot be read,
+                an unknown key, or a value out of range.
         """
         chosen = _changed(settings or self.settings, search)
         return super().draw(caption, count, chosen, complete=None if complete is None else Path(complete))
 
     def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> Page:
-        """Return a page of which words of a caption each place of its picture looks at.
+        """Return a page of the attention from image positions to the words of the caption.
 
         Args:
-            caption: what to draw.
-            picture: a file to look at in place of the drawn picture.
-            full: embed everything, however large.
+            caption: the prompt.
+            picture: an image file to use in place of a generated image.
+            full: embed everything, whatever the size.
 
         Raises:
-            UserError: a caption with unknown words, or too long; a picture that cannot be read.
+            UserError: a caption with unknown words or too long for the model, or an unreadable image.
         """
-        painting = paint(self, caption, given=None if picture is None else Path(picture))
-        return make_page(explore_painting(painting, Asked(full=full)))
+        inspection = inspect_drawing(self, caption, given=None if picture is None else Path(picture))
+        return make_page(explore_drawing(inspection, PageOptions(full=full)))
 
 
 def _changed(settings: AnySettings, given: dict[str, Any]) -> AnySettings:
-    """Return settings with some keys changed. Raises ``UserError``: an unknown key, a value out of range."""
+    """Return settings with some keys changed. Raises ``UserError``: unknown key, value out of range."""
     fields = type(settings).model_fields
     try:
         return type(settings).model_validate({**dict(settings), **given})
     except ValidationError as error:
         key = str(error.errors()[0]["loc"][0])
     if key not in fields:
-        raise UserError(f'there is no setting "{key}"', remedy=f"Known are {', '.join(fields)}.")
+        raise UserError(f'there is no setting "{key}"', remedy=f"The settings are {', '.join(fields)}.")
     raise UserError(f"{key} = {spelled(given[key])}, but it must be {in_words(fields[key])}")
 
 
-def _of_text(
-    loaded: LoadedWriter | LoadedFiller | LoadedTexts, reading: Reading, kind: Json, full: bool
+def _text_page(
+    loaded: LoadedTextGenerator | LoadedMaskFiller | LoadedTextClassifier,
+    inspection: TextInspection,
+    kind: Json,
+    full: bool,
 ) -> Page:
-    return make_page(explore_reading(reading, loaded.model, loaded.tokenizer, kind, Asked(full=full)))
+    options = PageOptions(full=full)
+    return make_page(explore_text(inspection, loaded.model, loaded.tokenizer, kind, options))

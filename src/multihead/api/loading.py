@@ -1,72 +1,124 @@
-"""``multihead.load``: a run folder, ready to do what it was trained for."""
+"""``multihead.load``: loads a run folder as the class of its task."""
 
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from multihead import plugins
 from multihead.api.loaded import (
-    LoadedArtist,
-    LoadedFiller,
-    LoadedPictures,
-    LoadedTexts,
+    LoadedImageClassifier,
+    LoadedImageGenerator,
+    LoadedMaskFiller,
+    LoadedTextClassifier,
+    LoadedTextGenerator,
     LoadedTranslator,
-    LoadedWriter,
 )
 from multihead.errors import UserError
 from multihead.hardware import Precision
 from multihead.run import Run
+from multihead.settings import tasks
 
-Loaded = LoadedTranslator | LoadedWriter | LoadedFiller | LoadedTexts | LoadedPictures | LoadedArtist
+Loaded = (
+    LoadedTranslator
+    | LoadedTextGenerator
+    | LoadedMaskFiller
+    | LoadedTextClassifier
+    | LoadedImageClassifier
+    | LoadedImageGenerator
+)
 
 _LOADED: dict[str, Any] = {
     "translation": LoadedTranslator,
-    "language": LoadedWriter,
-    "masked": LoadedFiller,
-    "classification": LoadedTexts,
-    "pictures": LoadedPictures,
-    "drawing": LoadedArtist,
+    "language": LoadedTextGenerator,
+    "masked": LoadedMaskFiller,
+    "classification": LoadedTextClassifier,
+    "pictures": LoadedImageClassifier,
+    "drawing": LoadedImageGenerator,
 }
 
 
-@overload
-def load(*runs: str | Path, device: str = ..., precision: Precision = ..., task: None = ...) -> Any: ...
+Code = str | Path | None
+"""A Python file with a model."""
+
+
 @overload
 def load(
-    *runs: str | Path, device: str = ..., precision: Precision = ..., task: Literal["translation"]
+    *runs: str | Path,
+    device: str = ...,
+    precision: Precision = ...,
+    model_file: Code = ...,
+    task: None = ...,
+) -> Any: ...
+@overload
+def load(
+    *runs: str | Path,
+    device: str = ...,
+    precision: Precision = ...,
+    model_file: Code = ...,
+    task: Literal["translation"],
 ) -> LoadedTranslator: ...
 @overload
-def load(*runs: str | Path, device: str = ..., task: Literal["language"]) -> LoadedWriter: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["masked"]) -> LoadedFiller: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["classification"]) -> LoadedTexts: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["pictures"]) -> LoadedPictures: ...
-@overload
-def load(*runs: str | Path, device: str = ..., task: Literal["drawing"]) -> LoadedArtist: ...
 def load(
-    *runs: str | Path, device: str = "auto", precision: Precision = "auto", task: str | None = None
-) -> Loaded:
-    """Return a trained run, ready to do what it was trained for; several translators make an ensemble.
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["language"]
+) -> LoadedTextGenerator: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["masked"]
+) -> LoadedMaskFiller: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["classification"]
+) -> LoadedTextClassifier: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["pictures"]
+) -> LoadedImageClassifier: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["drawing"]
+) -> LoadedImageGenerator: ...
+def load(
+    *runs: str | Path,
+    device: str = "auto",
+    precision: Precision = "auto",
+    model_file: Code = None,
+    task: str | None = None,
+) -> Any:
+    """Load a trained run; several translators form an ensemble.
 
     Args:
         runs: run folders.
-        device: cuda, mps, cpu, or auto: the first of these that there is.
+        device: cuda, mps or cpu; auto takes the first of these that is available.
         precision: of a translator's matrix products, as in ``multihead translate --precision``.
-        task: what the runs must be trained for; so a type checker knows what comes back. None: anything.
+        model_file: the Python file of a model from outside the package; it is executed. A run folder never
+            names a file that is executed.
+        task: the expected task, which also tells a type checker the returned class. None: any.
 
     Raises:
-        UserError: not a run folder, not trained yet, or trained for something else; several runs that are no
-            translators, or whose vocabularies differ; no such precision.
+        UserError: not a run folder, not trained yet, or trained for another task; several runs that are not
+            translators or differ in vocabulary; an unknown precision.
     """
     if not runs:
-        raise UserError("no run folder is named", remedy='multihead.load("runs/NAME")')
+        raise UserError("no run folder was given", remedy='Call multihead.load("runs/NAME").')
+    if model_file is not None:
+        plugins.name_file(model_file)
     found = task or Run.open(runs[0]).task
     if len(runs) > 1 and found != "translation":
-        raise UserError(f"{len(runs)} runs, but only translators make an ensemble", place=str(runs[1]))
+        raise UserError(
+            f"{len(runs)} runs were given, but only translators can form an ensemble",
+            place=str(runs[1]),
+            remedy="Load each run separately.",
+        )
+    if found not in _LOADED and (outside := tasks.outside(found)):
+        if not hasattr(outside, "load"):
+            fact = f"runs of the task {plugins.shown(found)} cannot be loaded"
+            raise UserError(fact, place=str(runs[0]), remedy="Give the task's module a load(run, device).")
+        return outside.load(Run.open(runs[0]), device)
     if found not in _LOADED:
-        raise UserError(f'there is no task "{found}"', remedy=f"Known are {', '.join(_LOADED)}.")
+        raise UserError(f'there is no task "{found}"', remedy=f"The tasks are {', '.join(_LOADED)}.")
     chosen = {} if precision == "auto" else {"precision": precision}
     if chosen and found != "translation":
-        raise UserError("only a translator's precision can be chosen", place=str(runs[0]))
+        raise UserError(
+            "precision can be set for translators only", place=str(runs[0]), remedy="Leave it at its default."
+        )
     loaded: Loaded = _LOADED[found].load(*runs, device=device, **chosen)
     return loaded

@@ -1,4 +1,4 @@
-"""``multihead.train``: from a recipe, or a corpus, to a run folder."""
+"""``multihead.train``: trains a recipe, or a translator on a corpus."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,45 +29,45 @@ def train(
     settings: Mapping[str, object] | None = None,
     quiet: bool = False,
 ) -> Path:
-    """Train a model by a recipe, or a translator on a corpus; as ``multihead train``, whose help tells more.
+    """Train a model from a recipe, or a translator on a corpus, like ``multihead train``.
 
-    The same call goes on where an earlier one was cut off.
+    The same call resumes an interrupted training.
 
     Args:
-        recipe: a built-in one, or a file; None: settings that suit the size of the corpus.
-        source: training file(s) of the source side, or TSV / JSONL files that hold both.
+        recipe: name of a built-in recipe, or a file; None: settings chosen by the size of the corpus.
+        source: training file(s) of the source side, or TSV / JSONL files that contain both sides.
         target: training file(s) of the target side.
-        valid_source: validation file(s); none: a part of the training data is held out.
-        valid_target: their target side.
+        valid_source: validation file(s) of the source side; empty: part of the training data is held out.
+        valid_target: validation file(s) of the target side.
         corpora: a corpora.toml: several corpora, languages and directions in one model.
         corpus: the same without a file: ``{"de-en": ["train.de", "train.en"]}``.
         run: run folder; None: ``runs/<recipe>-<hash>``.
-        init: begin with the weights and the vocabulary of this run (fine-tuning).
-        settings: dotted keys of a recipe that shall be other than there (``{"training.steps": 2000}``).
-        quiet: say nothing while it runs.
+        init: run folder whose weights and vocabulary to start from (fine-tuning).
+        settings: dotted keys that override the recipe (``{"training.steps": 2000}``).
+        quiet: print nothing.
 
     Returns:
         The run folder, for :func:`multihead.load` and :func:`multihead.evaluate`.
 
     Raises:
-        UserError: nothing to train on; bad settings; bad data; a run folder that has other settings in it.
+        UserError: no training data, invalid settings or data, or a run folder with other settings.
         KeyboardInterrupt: the training was interrupted; its state is saved.
     """
-    files = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
-    named = {side: _names(given) for side, given in files.items()}
-    begun, first = (None if name is None else Path(name) for name in (run, init))
-    listed = [f"{languages}={','.join(_names(files))}" for languages, files in (corpus or {}).items()]
-    given = {**(settings or {}), **named_corpora(None if corpora is None else str(corpora), listed)}
-    choose = chosen_of_corpora if several(given) else chosen
-    made = choose(None if recipe is None else str(recipe), named, given, run=begun, init=first)
-    folder = begun or default_folder(made)
+    given = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
+    files = {side: _names(paths) for side, paths in given.items()}
+    run_folder, init_folder = (None if name is None else Path(name) for name in (run, init))
+    listed = [f"{languages}={','.join(_names(paths))}" for languages, paths in (corpus or {}).items()]
+    keys = {**(settings or {}), **named_corpora(None if corpora is None else str(corpora), listed)}
+    choose = chosen_of_corpora if several(keys) else chosen
+    made = choose(None if recipe is None else str(recipe), files, keys, run=run_folder, init=init_folder)
+    folder = run_folder or default_folder(made)
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
     )
-    with ProgressDisplay(console) as watcher:
-        outcome = train_recipe(made, folder, watcher, init=first)
+    with ProgressDisplay(console) as display:
+        outcome = train_recipe(made, folder, display, init=init_folder)
     if outcome.how == "interrupted":
-        raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call goes on")
+        raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call resumes")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What a model attends to: recorded weights, and the alignments made from them. No pictures here."""
+"""Recorded attention weights, and the alignments computed from them. Drawing them is left to ``inspect``."""
 
 from multihead.attention_maps.alignment import Alignment, Choice, align
 from multihead.attention_maps.calls import Kind

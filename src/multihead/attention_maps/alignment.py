@@ -1,4 +1,4 @@
-"""From recorded attention to one alignment: target rows by source columns (Bahdanau et al. 2015, fig. 3)."""
+"""Alignment of target rows to source columns from recorded attention (Bahdanau et al. 2015, fig. 3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from multihead.attention_maps.tokens import Sentence, Token
 from multihead.errors import UserError
 
 Floats = NDArray[np.float32]
-CAUTION = "Attention is evidence of where the model looked, not an explanation of what it did."
+CAUTION = "Attention shows where the model attended, not why it produced this output."
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which of the recorded attention an alignment is made of.
+    """Layer and head that an alignment is computed from.
 
     Attributes:
-        layer: counted from 1; None: the layer that tells most about the source, see :func:`most_telling`.
-        head: counted from 1; None: all of them together.
-        combine: how heads are put together, by their mean or their largest weight.
+        layer: counted from 1; None: the most informative layer, see :func:`most_informative`.
+        head: counted from 1; None: all heads combined.
+        combine: the reduction over heads, their mean or their maximum.
     """
 
     layer: int | None = None
@@ -32,16 +32,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """How much each target token took from each source token.
+    """Attention weight of each target token on each source token.
 
     Attributes:
-        matrix_TS: rows sum to 1, or to 0 where the model looked at nothing but what is left out.
-        target: output tokens, one a row; the query of a row is the one that the token was predicted from.
-        source: source tokens, one a column.
-        caption: how it was made, in words.
-        rows: what a row is.
-        columns: what a column is.
-        allowed_TS: where a row was allowed to look; None: everywhere.
+        matrix_TS: each row sums to 1, or to 0 if all its weight was on tokens that are left out.
+        target: output tokens, one per row; a row's query is the one that predicted its token.
+        source: source tokens, one per column.
+        caption: how the matrix was computed, as a sentence.
+        rows: label of the row axis.
+        columns: label of the column axis.
+        allowed_TS: True = the row may attend to the column; None: every row may attend to every column.
     """
 
     matrix_TS: Floats
@@ -63,75 +63,78 @@ def align(
     words: bool = False,
     specials: bool = False,
 ) -> Alignment:
-    """Return one sentence's alignment.
+    """Return the alignment of one sentence.
 
     Args:
         records: of a batch, from ``record``.
-        source: the source's tokens, its end symbol included.
-        target: the output tokens (``target_out``), the end symbol included.
-        index: which sentence of the batch.
-        choice: which layer and heads.
-        words: merge pieces to words: the sum over a word's keys, the mean over its queries.
-        specials: keep special symbols; otherwise they are left out and the rows renormalised.
+        source: the source tokens, including the end symbol.
+        target: the output tokens (``target_out``), including the end symbol.
+        index: position of the sentence in the batch.
+        choice: layer and head.
+        words: merge subwords into words: sum over a word's keys, mean over its queries.
+        specials: keep special symbols; otherwise they are dropped and the rows renormalised.
 
     Raises:
-        UserError: the model has no attention over the source, or no such layer or head.
+        UserError: the model has no cross-attention, or no such layer or head.
     """
     cross = [record for record in records if record.kind == "cross"]
     if not cross:
-        raise UserError("this model has no attention over the source", remedy="There is nothing to align by.")
+        raise UserError(
+            "this model has no attention over the source",
+            remedy="Choose a model with cross-attention to see an alignment.",
+        )
     layers = [one.sentence(index) for one in cross]
-    layer = most_telling(layers) if choice.layer is None else picked("layer", choice.layer, len(layers))
+    layer = most_informative(layers) if choice.layer is None else checked("layer", choice.layer, len(layers))
     matrix = combine(layers[layer - 1], choice)
-    assert matrix.shape == (len(target.pieces), len(source.pieces)), "tokens are not those of the record"
+    assert matrix.shape == (len(target.pieces), len(source.pieces)), "the tokens do not match the record"
     rows, columns = target.pieces, source.pieces
     if words:
         matrix = merge_words(matrix, [token.word for token in rows], [token.word for token in columns])
         rows, columns = target.words, source.words
     if not specials:
-        matrix = without(
+        matrix = drop_tokens(
             matrix,
             np.array([token.special for token in rows]),
             np.array([token.special for token in columns]),
         )
-        rows, columns = _plain(rows), _plain(columns)
+        rows, columns = _without_specials(rows), _without_specials(columns)
     caption = _caption(choice, layer, len(layers), cross[layer - 1].num_heads, words=words, specials=specials)
     return Alignment(matrix, rows, columns, caption)
 
 
-def most_telling(layers: Sequence[Floats]) -> int:
-    """The layer (from 1) whose mean over heads tells most about the source.
+def most_informative(layers: Sequence[Floats]) -> int:
+    """Return the layer (from 1) whose mean over heads has the highest :func:`mutual_information`.
 
-    Measured by :func:`mutual_information`. Low entropy alone would not do: a layer in which every query
-    looks at the end symbol, as is common, has the lowest entropy of all and tells nothing.
+    Entropy would be a poor criterion: a layer in which every query attends to the end symbol, a common
+    pattern, has the lowest entropy of all and carries no information.
 
     Args:
-        layers: the layers' weights, each (H, T, S).
+        layers: each layer's weights, (H, T, S).
     """
     return 1 + int(np.argmax([mutual_information(weights.mean(axis=0)) for weights in layers]))
 
 
 def mutual_information(matrix_TS: Floats) -> float:
-    """How much (nats) a query's place tells about the key's: H(mean of the rows) - mean of H(row)."""
+    """Mutual information of query and key positions in nats: H(mean of the rows) - mean of H(row)."""
     joint = matrix_TS.astype(np.float64)
     return float(_entropy(joint.mean(axis=0)) - _entropy(joint).mean())
 
 
 def combine(heads_HTS: Floats, choice: Choice) -> Floats:
-    """One head, or all of a layer's in one matrix (T, S) whose rows sum to 1."""
+    """Reduce a layer's heads to the chosen head or to their mean or maximum, (T, S); rows sum to 1."""
     if choice.head is not None:
-        chosen: Floats = heads_HTS[picked("head", choice.head, len(heads_HTS)) - 1]
-        return chosen
+        head: Floats = heads_HTS[checked("head", choice.head, len(heads_HTS)) - 1]
+        return head
     return _normalised(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
 
 
 def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Sequence[int]) -> Floats:
-    """The sum over the key pieces of a word, the mean over its query pieces; rows still sum to 1.
+    """Merge subwords into words: sum over a word's keys, mean over its queries. Rows still sum to 1.
 
     Args:
-        matrix_TS: over pieces.
-        target_words: each row's word number, ascending.
-        source_words: each column's word number, ascending.
+        matrix_TS: weights over subwords.
+        target_words: the word number of each row, ascending.
+        source_words: the word number of each column, ascending.
     """
     rows, columns = _starts(target_words), _starts(source_words)
     lengths = np.diff(rows, append=len(target_words)).astype(np.float32)
@@ -139,8 +142,8 @@ def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Se
     return merged / lengths[:, None]
 
 
-def without(matrix_TS: Floats, rows_T: NDArray[np.bool_], columns_S: NDArray[np.bool_]) -> Floats:
-    """Leave rows and columns out; what is left of a row sums to 1 again, or stays 0."""
+def drop_tokens(matrix_TS: Floats, rows_T: NDArray[np.bool_], columns_S: NDArray[np.bool_]) -> Floats:
+    """Drop the rows and columns marked True and renormalise; a row without remaining weight stays 0."""
     return _normalised(matrix_TS[~rows_T][:, ~columns_S])
 
 
@@ -151,24 +154,24 @@ def _normalised(matrix: Floats) -> Floats:
 
 
 def _entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Over the last axis, in nats."""
+    """Entropy over the last axis, in nats."""
     entropy: NDArray[np.float64] = -np.sum(p * np.log(np.where(p > 0, p, 1)), axis=-1)
     return entropy
 
 
 def _starts(words: Sequence[int]) -> NDArray[np.intp]:
-    starts = [place for place, word in enumerate(words) if place == 0 or words[place - 1] != word]
+    starts = [i for i, word in enumerate(words) if i == 0 or words[i - 1] != word]
     return np.array(starts, dtype=np.intp)
 
 
-def _plain(tokens: Sequence[Token]) -> tuple[Token, ...]:
+def _without_specials(tokens: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(token for token in tokens if not token.special)
 
 
-def picked(name: str, number: int, there_are: int) -> int:
-    """Return a number from 1 on, refused with ``UserError`` where there are not so many."""
-    if not 1 <= number <= there_are:
-        raise UserError(f"there is no {name} {number}", remedy=f"Choose one from 1 to {there_are}.")
+def checked(name: str, number: int, count: int) -> int:
+    """Return the number of a layer or head; raise ``UserError`` unless it lies in 1..count."""
+    if not 1 <= number <= count:
+        raise UserError(f"there is no {name} {number}", remedy=f"Choose one from 1 to {count}.")
     return number
 
 
@@ -177,11 +180,11 @@ def _caption(choice: Choice, layer: int, layers: int, heads: int, *, words: bool
         f"Attention over the source, layer {layer} of {layers}" if layers > 1 else "Attention over the source"
     ]
     if choice.layer is None and layers > 1:
-        parts[0] += " (the most telling one)"
+        parts[0] += " (the most informative)"
     if choice.head is not None:
         parts.append(f"head {choice.head} of {heads}")
     elif heads > 1:
         parts.append(f"{choice.combine} of {heads} heads")
-    parts += ["pieces merged to words"] if words else []
-    parts += [] if specials else ["special symbols left out"]
+    parts += ["subwords merged into words"] if words else []
+    parts += [] if specials else ["special symbols omitted"]
     return f"{', '.join(parts)}. {CAUTION}"

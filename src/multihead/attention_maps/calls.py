@@ -1,4 +1,4 @@
-"""Listening to a model's attention modules while it runs."""
+"""Forward hooks that capture the calls of a model's attention modules."""
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -14,15 +14,15 @@ from torch.nn import functional as F
 from multihead.batch import PairBatch, Source
 
 Kind = Literal["encoder self", "decoder self", "cross", "self"]
-"""Who looks at whom: source at source, target at target, target at source; or, in a model that reads but one
-sequence, this at itself."""
+"""Type of attention: encoder self-attention, decoder self-attention or cross-attention of an encoder-decoder;
+"self" in a model with a single sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of an attention module, or several joined along the queries. Axes as in ``multihead.batch``.
+    """One call of an attention module, or several concatenated along the queries.
 
-    ``kind`` is what the module says that it is; None: nothing.
+    Axes as in ``multihead.batch``. ``kind`` is the kind that the module declares, None if it declares none.
     """
 
     module: str
@@ -36,7 +36,7 @@ class Call:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode inside the block; after it every module is in its own mode again."""
+    """Put a model into evaluation mode for a block, then restore the mode of each module."""
     training = [module for module in model.modules() if module.training]
     for module in training:
         module.training = False
@@ -48,50 +48,50 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def listening(model: nn.Module) -> Iterator[list[Call]]:
-    """Note every call of an attention module inside the block, in order; afterwards no hook is left."""
-    made: list[Call] = []
+def capture(model: nn.Module) -> Iterator[list[Call]]:
+    """Capture every attention call inside the block, in order; the hooks are removed at its end."""
+    captured: list[Call] = []
     hooks = [
-        module.register_forward_pre_hook(_noting(name, made), with_kwargs=True)
+        module.register_forward_pre_hook(_capture_hook(name, captured), with_kwargs=True)
         for name, module in model.named_modules()
         if callable(getattr(module, "weights", None))
     ]
     try:
-        yield made
+        yield captured
     finally:
         for hook in hooks:
             hook.remove()
 
 
-def _noting(name: str, made: list[Call]) -> Callable[..., None]:
+def _capture_hook(name: str, captured: list[Call]) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
         q, k, allowed = given["q"], given["k"], given.get("allowed")
         if callable(own := getattr(module, "mask", None)):
-            allowed = own(q, k)  # a module that brings its own layout says what it is
+            allowed = own(q, k)  # a module with a sparse layout of its own declares it here
         weights: Tensor = module.weights(q, k, allowed)  # type: ignore[operator]
         if allowed is not None:
             allowed = allowed.broadcast_to(weights.shape)
-        made.append(Call(name, getattr(module, "kind", None), weights, allowed, q, k, given["v"]))
+        captured.append(Call(name, getattr(module, "kind", None), weights, allowed, q, k, given["v"]))
 
     return hook
 
 
-def wholes(made: Sequence[Call]) -> list[Call]:
-    """Join the calls of a module that took one query at a time; leave the others as they are.
+def join_steps(captured: Sequence[Call]) -> list[Call]:
+    """Concatenate a module's single-query calls, as a step-wise decoder makes them; keep other calls.
 
-    The calls stay in the order in which the modules were first called.
+    Modules stay in the order of their first call.
     """
-    names = list(dict.fromkeys(call.module for call in made))
-    by_module = sorted(made, key=lambda call: names.index(call.module))
+    names = list(dict.fromkeys(call.module for call in captured))
+    by_module = sorted(captured, key=lambda call: names.index(call.module))
     found: list[Call] = []
     for _, group in groupby(by_module, key=lambda call: (call.module, call.weights_BHQK.shape[2] == 1)):
         parts = list(group)
-        found.extend([_joined(parts)] if parts[0].weights_BHQK.shape[2] == 1 else parts)
+        found.extend([_concatenated(parts)] if parts[0].weights_BHQK.shape[2] == 1 else parts)
     return found
 
 
-def _joined(parts: Sequence[Call]) -> Call:
+def _concatenated(parts: Sequence[Call]) -> Call:
     first = parts[0]
     allowed = [part.allowed_BHQK for part in parts if part.allowed_BHQK is not None]
     return Call(
@@ -105,10 +105,10 @@ def _joined(parts: Sequence[Call]) -> Call:
     )
 
 
-def told_apart(batch: PairBatch) -> PairBatch:
-    """Pad a batch so that its shapes tell source from target, and a whole sentence from one step.
+def pad_to_distinct_widths(batch: PairBatch) -> PairBatch:
+    """Pad a batch until the source and target widths differ and both exceed 1.
 
-    Both widths end above 1, and different.
+    The shape of a call then determines its kind, and a full call is never mistaken for a single step.
     """
     source, target = batch.source.ids_BS, batch.target_BT
     if target.shape[1] - 1 < 2:
@@ -119,17 +119,17 @@ def told_apart(batch: PairBatch) -> PairBatch:
 
 
 def kind_by_shape(call: Call, batch: PairBatch) -> Kind:
-    """Tell who looks at whom in a batch that :func:`told_apart` made.
+    """Infer a call's kind from its shape, in a batch from :func:`pad_to_distinct_widths`.
 
     Raises:
-        ValueError: queries or keys are as many as neither side's positions.
+        ValueError: the number of queries or keys matches neither side of the batch.
     """
     S, T = batch.source.ids_BS.shape[1], batch.target_in.shape[1]
     kinds: dict[tuple[int, ...], Kind] = {(S, S): "encoder self", (T, T): "decoder self", (T, S): "cross"}
     Q, K = call.weights_BHQK.shape[2:]
     if (Q, K) not in kinds:
         raise ValueError(
-            f"{call.module} takes {Q} queries and {K} keys where the source has {S} positions "
-            f"and the target {T}; let the module name its kind"
+            f"{call.module} takes {Q} queries and {K} keys, but the source has {S} positions "
+            f"and the target {T}; set the module's attribute `kind`"
         )
     return kinds[Q, K]

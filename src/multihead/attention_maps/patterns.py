@@ -1,4 +1,4 @@
-"""What a head mostly does, in a word."""
+"""Names for common attention patterns of a head: previous token, special symbols and so on."""
 
 from collections.abc import Sequence
 
@@ -7,45 +7,45 @@ from numpy.typing import NDArray
 
 from multihead.attention_maps.record import AttentionRecord
 
-SHARE = 0.5
-"""Of the weight, that a pattern must take to be named."""
+MIN_SHARE = 0.5
+"""Smallest share of a head's weight for which a pattern is named."""
 
 
 def pattern(
     head_QK: NDArray[np.floating], special_K: NDArray[np.bool_], *, same_sequence: bool
 ) -> tuple[str, float]:
-    """Return the pattern that takes at least half of a head's weight, and its share; "" and 0 if none does.
+    """Return the pattern that holds at least half of a head's weight, and its share; ("", 0) if none does.
 
     Args:
-        head_QK: its weights.
-        special_K: which keys are special symbols.
-        same_sequence: whether queries and keys are the same places.
+        head_QK: the head's weights.
+        special_K: True = the key is a special symbol.
+        same_sequence: queries and keys are positions of the same sequence.
     """
     shares = {"special symbols": float(head_QK[:, special_K].sum(axis=1).mean())}
     if same_sequence:
-        # Where there is no special symbol to rest on, heads rest on the first token (Xiao et al. 2024).
+        # Without special symbols the first token is the attention sink (Xiao et al. 2024).
         shares["the first token"] = float(head_QK[:, 0].mean())
-        for name, offset in (("the token itself", 0), ("the token before", -1), ("the token after", 1)):
+        for name, offset in (("the same token", 0), ("the previous token", -1), ("the next token", 1)):
             shares[name] = float(np.diagonal(head_QK, offset).sum() / len(head_QK))
     best = max(shares, key=shares.__getitem__)
-    return (best, shares[best]) if shares[best] >= SHARE else ("", 0.0)
+    return (best, shares[best]) if shares[best] >= MIN_SHARE else ("", 0.0)
 
 
 def entropy(head_QK: NDArray[np.floating]) -> float:
-    """The mean entropy of the rows, in bits."""
+    """Return the mean entropy of the rows, in bits."""
     p = head_QK.astype(np.float64)
     return float(-np.sum(p * np.log2(np.where(p > 0, p, 1)), axis=1).mean())
 
 
-def sharpest(records: Sequence[AttentionRecord], special_K: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return layer and head, from 1, of the sharpest head that has no simple pattern.
+def sharpest_head(records: Sequence[AttentionRecord], special_K: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return layer and head, from 1, of the head with the lowest entropy among those without a pattern.
 
-    A head that looks at the token before it is sharper than any, and says little. Where all heads have a
-    pattern, the sharpest of all.
+    A previous-token head has the lowest entropy of all but shows little. If every head has a pattern, the
+    head with the lowest entropy is returned.
 
     Args:
-        records: of one sequence that looks at itself.
-        special_K: which tokens are special symbols.
+        records: self-attention of one sequence.
+        special_K: True = the token is a special symbol.
     """
 
     def rank(record: AttentionRecord, head: int) -> tuple[bool, float]:

@@ -1,7 +1,7 @@
-"""Recording attention: the chosen output is run once more, and the weights are recomputed as it passes.
+"""Records attention weights by running the chosen output once more, teacher-forced.
 
-Inspection knows only the attention modules. Each has a method ``weights(q, k, allowed)``, the paper's
-equation; whatever kernel its ``forward`` picks, these are the weights that it used.
+Only the interface of attention modules is used: ``weights(q, k, allowed)``, the paper's equation. It gives
+the weights that ``forward`` used, whichever kernel computed them.
 """
 
 import copy
@@ -23,22 +23,22 @@ from multihead.batch import PairBatch
 
 @dataclass(frozen=True, slots=True)
 class AttentionRecord:
-    """What one attention module did with a batch. Axes as in ``multihead.batch``.
+    """Attention weights of one module for a batch. Axes as in ``multihead.batch``.
 
-    Row i of the target side is the query from which output token i (``target_out``) was predicted; as a
-    key, target position i is the token read there (``target_in``).
+    As a query, target position i predicts output token i (``target_out``); as a key, it is the token read
+    there (``target_in``).
 
     Attributes:
-        module: its path in the model, "decoder.layers.0.cross_attention.score".
-        kind: who looks at whom.
-        layer: counted from 1 among the modules of its kind, in the order in which they ran.
-        weights_BHQK: rows sum to 1 over the allowed keys; as long as the longest sentence, no longer.
-        allowed_BHQK: which keys a query was allowed to look at; None: all of them.
-        query_lengths_B: true lengths, special symbols included.
-        key_lengths_B: true lengths, special symbols included.
-        q_BHQd: the queries, if they were to be kept.
-        k_BHKd: the keys, if they were to be kept.
-        v_BHKd: the values, if they were to be kept.
+        module: path in the model, "decoder.layers.0.cross_attention.score".
+        kind: encoder self-, decoder self- or cross-attention, or "self".
+        layer: counted from 1 among the modules of this kind, in the order they ran.
+        weights_BHQK: rows sum to 1 over the allowed keys; trimmed to the longest sentence.
+        allowed_BHQK: True = the query may attend to the key; None: every query may attend to every key.
+        query_lengths_B: lengths without padding, including special symbols.
+        key_lengths_B: lengths without padding, including special symbols.
+        q_BHQd: the queries, if kept.
+        k_BHKd: the keys, if kept.
+        v_BHKd: the values, if kept.
     """
 
     module: str
@@ -54,42 +54,42 @@ class AttentionRecord:
 
     @property
     def num_heads(self) -> int:
-        """H."""
+        """Number of heads, H."""
         return int(self.weights_BHQK.shape[1])
 
     def sentence(self, index: int) -> NDArray[np.float32]:
-        """The weights of one sentence, without any padding, (H, Q, K)."""
+        """Return the weights of one sentence without padding, (H, Q, K)."""
         queries, keys = self.query_lengths_B[index], self.key_lengths_B[index]
         return self.weights_BHQK[index, :, :queries, :keys]
 
 
 def record(model: nn.Module, batch: PairBatch, *, keep_inputs: bool = False) -> list[AttentionRecord]:
-    """Run given pairs through a model, teacher-forced, and record every attention module on the way.
+    """Record the attention of an encoder-decoder on given pairs, teacher-forced.
 
-    Evaluation mode, no gradients, fp32 and eager, whatever the model is used in otherwise; it is left as
-    it was found.
+    The model runs in evaluation mode, in fp32, eagerly and without gradients. Its mode, weights and hooks
+    are left unchanged.
 
-    A module may say what it is by an attribute ``kind``. Otherwise its shapes tell: the batch is padded so
-    that source and target are of different widths. A module that is called once a target position (by a
-    recurrent decoder) gives one record; a module that several layers share gives one a layer.
+    A module may declare its kind by an attribute ``kind``. Otherwise the kind follows from the shapes, for
+    which the batch is padded until source and target differ in width. A module that a recurrent decoder
+    calls once per target position gives one record; a module shared by several layers gives one per layer.
 
     Args:
         model: has ``score(batch)``; its attention modules have ``forward(q, k, v, allowed)`` and
             ``weights(q, k, allowed)``, which returns (B, H, Q, K).
         batch: B pairs, on any device.
-        keep_inputs: keep q, k and v too.
+        keep_inputs: also keep q, k and v.
 
     Returns:
-        The records in the order in which the modules ran; none for a model without attention.
+        The records in the order the modules ran; an empty list for a model without attention.
 
     Raises:
-        ValueError: the shapes do not tell the kind of a module that does not name it.
+        ValueError: a module declares no kind and its shapes match none.
     """
-    batch = calls.told_apart(batch.to(next(model.parameters()).device))
+    batch = calls.pad_to_distinct_widths(batch.to(next(model.parameters()).device))
     source, target = batch.source.lengths_B, batch.target_lengths_B
     layers: defaultdict[Kind, int] = defaultdict(int)
     records = []
-    for call in _heard(model, lambda read: read.score(batch)):
+    for call in _captured(model, lambda read: read.score(batch)):
         kind = call.kind or calls.kind_by_shape(call, batch)
         layers[kind] += 1
         queries = source if kind == "encoder self" else target
@@ -101,28 +101,28 @@ def record(model: nn.Module, batch: PairBatch, *, keep_inputs: bool = False) -> 
 def record_sequence(
     model: nn.Module, run: Callable[[Any], object], length: int, *, keep_inputs: bool = False
 ) -> list[AttentionRecord]:
-    """Run one sequence through a model that reads nothing else, and record every attention module on the way.
+    """Record the self-attention of a model with a single sequence, such as GPT, BERT or ViT.
 
-    As :func:`record`: evaluation mode, no gradients, fp32, eager.
+    As in :func:`record`, the model runs in evaluation mode, in fp32, eagerly and without gradients.
 
     Args:
-        model: its attention modules look from the sequence at itself.
-        run: gives the model, which may be a copy in fp32, the sequence: a batch of one.
-        length: places of the sequence, padding after it not counted.
-        keep_inputs: keep q, k and v too.
+        model: all its attention modules are self-attention.
+        run: feeds the sequence, a batch of one, to the model it is given (which may be an fp32 copy).
+        length: length of the sequence without padding.
+        keep_inputs: also keep q, k and v.
 
     Returns:
-        Records of kind "self", in the order in which the modules ran.
+        Records of kind "self", in the order the modules ran.
     """
     lengths = torch.tensor([length])
     return [
         _record(call, "self", layer, lengths, lengths, keep_inputs)
-        for layer, call in enumerate(_heard(model, run), start=1)
+        for layer, call in enumerate(_captured(model, run), start=1)
     ]
 
 
-def _heard(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
-    """What the attention modules were called with while the model ran."""
+def _captured(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
+    """Run the model and return the calls of its attention modules."""
     if any(p.is_floating_point() and p.dtype != torch.float32 for p in model.parameters()):
         model = copy.deepcopy(model).float()
     device = next(model.parameters()).device
@@ -131,9 +131,9 @@ def _heard(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
         stack.enter_context(torch.autocast(device.type, enabled=False))
         stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(calls.evaluating(model))
-        made = stack.enter_context(calls.listening(model))
+        captured = stack.enter_context(calls.capture(model))
         run(model)
-    return calls.wholes(made)
+    return calls.join_steps(captured)
 
 
 def _record(

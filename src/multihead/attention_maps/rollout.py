@@ -9,16 +9,16 @@ Floats = NDArray[np.float32]
 
 
 def rollout(layers_HNN: Sequence[Floats]) -> list[Floats]:
-    """How much of each first input there is in each place, after every layer.
+    """Return the share of each input position in each position's representation, after every layer.
 
-    A layer is taken for the mean of its heads. Half of what goes on is the residual connection, which lets a
-    place keep what it had: A = 0.5 W + 0.5 I, rows normalised; then the layers are multiplied (eq. 1).
+    A layer's weights W are the mean over its heads. The residual connection contributes the identity:
+    A = 0.5 W + 0.5 I with rows normalised. The matrices of the layers are multiplied (eq. 1).
 
     Args:
-        layers_HNN: each layer's weights, the first one first; (H, N, N), rows sum to 1.
+        layers_HNN: weights of each layer, first layer first; (H, N, N), rows sum to 1.
 
     Returns:
-        For each layer l the product A_l ... A_1, (N, N), rows sum to 1.
+        For each layer l the product A_l ... A_1, (N, N); rows sum to 1.
     """
     after: list[Floats] = []
     for weights_HNN in layers_HNN:

@@ -1,4 +1,4 @@
-"""Tokens of running text, of which no space and no line feed is lost, as they stand beside a picture."""
+"""Token labels for running text that keep every space and line feed."""
 
 import re
 from bisect import bisect_right
@@ -11,12 +11,11 @@ _VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥"})
 
 
 def running_text(tokenizer: Tokenizer, text: str) -> Sentence:
-    """Return the tokens of a text, each as the part of the text that it stands for.
+    """Return the tokens of a text, each labelled with the span of text that it covers.
 
-    The pieces of language models do not say where words start as those of translators do: they may be single
-    characters, or bytes. So a word is what the text itself shows as one; what lies between two words, spaces
-    and punctuation, counts as a word too. Spaces and line feeds that are tokens are made visible. Several
-    tokens of one character (its bytes) are numbered.
+    The subwords of a language model may be characters or bytes and need not mark word starts, so words are
+    found in the text itself. A run of spaces or punctuation between two words counts as a word. Tokens of
+    white space are shown by visible signs. Tokens that share one character (its bytes) are numbered.
     """
     pieces = tokenizer.pieces(text)
     starts = [found.start() for found in _WORD.finditer(text)]
@@ -24,29 +23,25 @@ def running_text(tokenizer: Tokenizer, text: str) -> Sentence:
     tokens: list[Token] = []
     words: list[Token] = []
     last = -1
-    for place, (start, end) in enumerate(spans):
-        # A token of nothing but spaces starts after them.
+    for i, (start, end) in enumerate(spans):
+        # The span of a token that is only spaces starts after them.
         begin = start if start < end else max(0, end - 1)
         number = bisect_right(starts, begin) - 1
         if number != last:
             last = number
             found = _WORD.match(text, starts[number])
             words.append(Token(visible_spaces(found.group() if found else text[begin:end]), len(words)))
-        tokens.append(Token(_shown(text[begin:end], spans, place), len(words) - 1))
+        tokens.append(Token(_label(text[begin:end], spans, i), len(words) - 1))
     return Sentence(tuple(tokens), tuple(words))
 
 
 def visible_spaces(text: str) -> str:
-    """A text of nothing but spaces, with signs for them; any other as it is."""
+    """Replace white space by visible signs in a text that is only white space; return any other unchanged."""
     return text if text.strip() else text.translate(_VISIBLE)
 
 
-def _shown(text: str, spans: list[tuple[int, int]], place: int) -> str:
-    same = [
-        other
-        for other in range(max(0, place - 3), min(len(spans), place + 4))
-        if spans[other] == spans[place]
-    ]
+def _label(text: str, spans: list[tuple[int, int]], i: int) -> str:
+    same = [j for j in range(max(0, i - 3), min(len(spans), i + 4)) if spans[j] == spans[i]]
     if len(same) == 1 or len(text) != 1:
         return visible_spaces(text)
-    return f"{text}{'₁₂₃₄'[min(same.index(place), 3)]}"
+    return f"{text}{'₁₂₃₄'[min(same.index(i), 3)]}"

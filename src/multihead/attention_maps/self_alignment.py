@@ -1,4 +1,4 @@
-"""How the tokens of one sequence look at each other, as one matrix."""
+"""Self-attention of one sequence as an alignment of its tokens with each other."""
 
 from collections.abc import Sequence
 
@@ -8,34 +8,34 @@ from multihead.attention_maps.alignment import (
     CAUTION,
     Alignment,
     Choice,
+    checked,
     combine,
+    drop_tokens,
     merge_words,
-    picked,
-    without,
 )
-from multihead.attention_maps.patterns import sharpest
+from multihead.attention_maps.patterns import sharpest_head
 from multihead.attention_maps.record import AttentionRecord
 from multihead.attention_maps.tokens import Sentence
 from multihead.errors import UserError
 
 SHARPEST = Choice()
-"""The sharpest head without a simple pattern."""
+"""The default choice: the lowest-entropy head without a simple pattern."""
 
 
-def chosen(records: Sequence[AttentionRecord], tokens: Sentence, choice: Choice) -> tuple[int, int]:
-    """Return the layer and the head, from 1 (head 0: all together), that a choice means.
+def resolve(records: Sequence[AttentionRecord], tokens: Sentence, choice: Choice) -> tuple[int, int]:
+    """Return the chosen layer and head, both from 1; head 0 means all heads combined.
 
-    Where neither is named it is the sharpest head without a simple pattern.
+    If neither is given, they are those of :func:`sharpest_head`.
 
     Raises:
-        UserError: no such layer or head; no attention at all.
+        UserError: the model has no attention, or no such layer or head.
     """
     if not records:
-        raise UserError("this model has no attention", remedy="There is nothing to look at.")
+        raise UserError("this model has no attention", remedy="There are no attention weights to show.")
     if choice.layer is None and choice.head is None:
-        return sharpest(records, np.array([token.special for token in tokens.pieces]))
-    layer = 1 if choice.layer is None else picked("layer", choice.layer, len(records))
-    head = 0 if choice.head is None else picked("head", choice.head, records[layer - 1].num_heads)
+        return sharpest_head(records, np.array([token.special for token in tokens.pieces]))
+    layer = 1 if choice.layer is None else checked("layer", choice.layer, len(records))
+    head = 0 if choice.head is None else checked("head", choice.head, records[layer - 1].num_heads)
     return layer, head
 
 
@@ -47,19 +47,19 @@ def align_self(
     words: bool = False,
     specials: bool = False,
 ) -> Alignment:
-    """Return what each token of a sequence takes from each token of the same.
+    """Return the attention of each token of a sequence to every token of the same sequence.
 
     Args:
         records: of one sequence, from ``record_sequence``.
         tokens: the sequence.
-        choice: which layer and head; see :func:`chosen`.
-        words: merge pieces to words: the sum over a word's keys, the mean over its queries.
-        specials: keep special symbols; otherwise they are left out and the rows renormalised.
+        choice: layer and head; see :func:`resolve`.
+        words: merge subwords into words: sum over a word's keys, mean over its queries.
+        specials: keep special symbols; otherwise they are dropped and the rows renormalised.
 
     Raises:
         UserError: no such layer or head.
     """
-    layer, head = chosen(records, tokens, choice)
+    layer, head = resolve(records, tokens, choice)
     record = records[layer - 1]
     matrix = combine(record.sentence(0), Choice(layer, head or None, choice.combine))
     allowed = np.ones_like(matrix, dtype=np.bool_)
@@ -74,13 +74,13 @@ def align_self(
     if not specials:
         special = np.array([token.special for token in shown])
         if not special.all():
-            matrix, allowed = without(matrix, special, special), allowed[~special][:, ~special]
+            matrix, allowed = drop_tokens(matrix, special, special), allowed[~special][:, ~special]
             shown = tuple(token for token in shown if not token.special)
     parts = [f"Self-attention, layer {layer} of {len(records)}"]
     heads = record.num_heads
     if heads > 1:
         parts.append(f"head {head} of {heads}" if head else f"{choice.combine} of {heads} heads")
-    parts += ["pieces merged to words"] if words else []
+    parts += ["subwords merged into words"] if words else []
     return Alignment(
         matrix,
         shown,

@@ -1,4 +1,4 @@
-"""Tokens as they stand beside a picture: what to write, and which word they belong to."""
+"""Token labels for figures, and the words that the tokens form."""
 
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -8,17 +8,17 @@ from itertools import groupby
 from multihead.text.tokenizer import Tokenizer
 
 _MARKS = ("▁", "Ġ", "##")
-"""How pieces say that a word starts, or goes on, with them (Metaspace, byte-level, WordPiece)."""
+"""Markers by which a subword starts or continues a word (Metaspace, byte-level, WordPiece)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece or a whole word.
+    """Label of a subword or a word.
 
     Attributes:
-        text: what to show, without the mark that says whether a word starts here.
-        word: the number of its word in the sentence, from 0; a special symbol is a word of its own.
-        special: whether it is a begin, end or padding symbol.
+        text: the text without the marker of a word start or continuation.
+        word: number of the word in the sentence, from 0; a special symbol is a word of its own.
+        special: True for a begin, end or padding symbol.
     """
 
     text: str
@@ -28,60 +28,58 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One side of a pair: its pieces, one for each position of the model, and the words that they make.
+    """One sequence: its subwords, one per position of the model, and the words that they form.
 
-    Punctuation before and after a word is a word of its own; inside ("forty-two", "don't") it is not.
+    Punctuation before or after a word is a word of its own; inside a word ("forty-two", "don't") it is not.
     """
 
     pieces: tuple[Token, ...]
     words: tuple[Token, ...]
 
 
-def sentence(tokenizer: Tokenizer, ids: Sequence[int], alone: Collection[int] = ()) -> Sentence:
-    """Return piece ids, special symbols where they stand, as tokens to show.
+def sentence(tokenizer: Tokenizer, ids: Sequence[int], standalone: Collection[int] = ()) -> Sentence:
+    """Return the labels of a sequence of subword ids, including its special symbols.
 
     Args:
-        tokenizer: whose pieces they are.
-        ids: the pieces.
-        alone: pieces besides the special symbols that are always words of their own, as a gap is.
+        tokenizer: the tokenizer that produced the ids.
+        ids: the subwords.
+        standalone: subwords that always form a word of their own besides the special symbols, e.g. [MASK].
     """
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
-    alone = {*alone, *tokenizer.symbols.values()}
+    standalone = {*standalone, *tokenizer.symbols.values()}
     pieces: list[Token] = []
     words: list[Token] = []
-    for places in _words(tokenizer, ids, controls.union(alone)):
-        inside = [ids[place] for place in places]
+    for positions in _words(tokenizer, ids, controls.union(standalone)):
+        inside = [ids[i] for i in positions]
         special = inside[0] in controls
-        shown = [_shown(tokenizer.piece(id)) for id in inside]
-        single = special or inside[0] in alone
-        text = shown[0] if single else tokenizer.decode(inside).strip() or shown[0]
-        pieces += [Token(piece, len(words), special) for piece in shown]
+        labels = [_label(tokenizer.piece(id)) for id in inside]
+        single = special or inside[0] in standalone
+        text = labels[0] if single else tokenizer.decode(inside).strip() or labels[0]
+        pieces += [Token(label, len(words), special) for label in labels]
         words.append(Token(text, len(words), special))
     return Sentence(tuple(pieces), tuple(words))
 
 
-def _words(tokenizer: Tokenizer, ids: Sequence[int], alone: set[int]) -> Iterator[list[int]]:
-    """The places of each word's pieces. A word starts where a piece says so; some pieces stand alone."""
+def _words(tokenizer: Tokenizer, ids: Sequence[int], standalone: set[int]) -> Iterator[list[int]]:
+    """Yield the positions of each word's subwords; words start at word-start subwords and standalone ones."""
     numbers: list[int] = []
-    for place, id in enumerate(ids):
-        new = (
-            place == 0 or bool(tokenizer.word_starts[id]) or not alone.isdisjoint(ids[place - 1 : place + 1])
-        )
+    for i, id in enumerate(ids):
+        new = i == 0 or bool(tokenizer.word_starts[id]) or not standalone.isdisjoint(ids[i - 1 : i + 1])
         numbers.append((numbers[-1] if numbers else -1) + new)
     for _, group in groupby(range(len(ids)), key=numbers.__getitem__):
-        places = list(group)
-        yield from _without_punctuation(places, [_shown(tokenizer.piece(ids[place])) for place in places])
+        positions = list(group)
+        yield from _split_punctuation(positions, [_label(tokenizer.piece(ids[i])) for i in positions])
 
 
-def _without_punctuation(places: Sequence[int], shown: Sequence[str]) -> Iterable[list[int]]:
-    """Cut a word into what stands before it, itself, and what stands after it."""
-    marks = [text in _MARKS for text in shown]
-    core = [i for i, text in enumerate(shown) if not marks[i] and not _is_punctuation(text)]
+def _split_punctuation(positions: Sequence[int], labels: Sequence[str]) -> Iterable[list[int]]:
+    """Split a word into leading punctuation, the word itself and trailing punctuation."""
+    marks = [text in _MARKS for text in labels]
+    core = [i for i, text in enumerate(labels) if not marks[i] and not _is_punctuation(text)]
     if not core:
-        return [list(places)]
-    # A mark alone belongs to what follows it.
+        return [list(positions)]
+    # A bare marker belongs to the subword that follows it.
     start = 0 if all(marks[: core[0]]) else core[0]
-    cuts = (places[:start], places[start : core[-1] + 1], places[core[-1] + 1 :])
+    cuts = (positions[:start], positions[start : core[-1] + 1], positions[core[-1] + 1 :])
     return [list(part) for part in cuts if part]
 
 
@@ -89,8 +87,8 @@ def _is_punctuation(text: str) -> bool:
     return all(unicodedata.category(char).startswith("P") for char in text)
 
 
-def _shown(piece: str) -> str:
-    """A piece without its mark; a piece that is nothing but a mark is shown as it is."""
+def _label(piece: str) -> str:
+    """Strip a subword's marker; a subword that is only a marker keeps it."""
     for mark in _MARKS:
         if piece.startswith(mark) and piece != mark:
             return piece.removeprefix(mark)

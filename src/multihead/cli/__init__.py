@@ -1,7 +1,7 @@
-"""The command line: a file in this folder is a command, its first line the command's help.
+"""Command line: one module per command; the first line of its docstring is its line in ``multihead --help``.
 
-Choosing a command needs nothing but the standard library, so that ``multihead --help`` answers at once;
-only the chosen command is imported. Files that begin with an underscore are no commands.
+Dispatch uses the standard library only and imports just the chosen command, so that ``multihead --help`` is
+fast. Modules with a leading underscore are helpers.
 """
 
 import ast
@@ -17,95 +17,125 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from multihead import plugins
 from multihead.errors import UserError
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
-"""Exit codes: as a shell reports SIGINT and SIGPIPE; something that the user can put right."""
+"""Exit codes: those of a shell for SIGINT and SIGPIPE, and that of an error the user can fix."""
 
-NAMES = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EACCES)
-"""What the system says of names that lead nowhere, or where nobody may go."""
+BAD_PATHS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EACCES)
+"""System errors caused by an invalid or inaccessible path."""
 
 USAGE = """\
 usage: multihead COMMAND [options]
 
 {commands}
 
-  multihead COMMAND --help    options of a command
-  multihead --version         version
+  multihead COMMAND --help    show the options of a command
+  multihead --version         show the version
   --debug                     with any command: show the traceback of an error
+  --model.file FILE           with any command: a Python file of your own with a
+                              model, which is executed (docs/extending.md)
 
 New here? `multihead quickstart` trains a translator in a few minutes,
 without a network."""
 
+FILE_OPTION = "--model.file"
+
 OPTIONAL = {"starlette": "serve", "uvicorn": "serve"}
-"""Packages that not every installation has, and the extra that brings them."""
+"""Optional packages, and the extra that installs each."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments name, by default those of this process; return the exit code."""
+    """Run a command and return its exit code.
+
+    Args:
+        arguments: the command line after the program's name; None: that of this process.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    _survive_odd_terminals()
-    # That its cache cannot be written, or is being made, is nothing that a user of ours has to know.
+    _escape_unencodable_output()
+    # Matplotlib's messages about its cache do not concern our users.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
-        code = _dispatch([argument for argument in given if argument != "--debug"])
+        code = _dispatch(_with_files_named([argument for argument in given if argument != "--debug"]))
         sys.stdout.flush()
         return code
     except UserError as error:
         if debug:
             traceback.print_exc()
         else:
-            _tell(error)
+            _print_error(error)
         return BAD_INPUT
     except (MemoryError, RuntimeError) as error:
-        fact = _too_much(error)
+        fact = _exhausted(error)
         if debug or not fact:
             raise
-        _tell(UserError(fact, remedy="Give it less; --debug shows where it was."))
+        _print_error(UserError(fact, remedy="Reduce the input; --debug shows the traceback."))
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # What reads our output has gone (`| head`). Nothing is wrong, and nobody is left to be told.
-        _drop_output()
+        # The reader of our output has closed the pipe, as `| head` does. That is no error.
+        _discard_output()
         return BROKEN_PIPE
     except OSError as error:
-        if not debug and error.errno in NAMES:
-            _tell(UserError(str(error.strerror).lower(), place=str(error.filename), remedy="Check the name."))
+        if not debug and error.errno in BAD_PATHS:
+            fact = str(error.strerror).lower()
+            _print_error(UserError(fact, place=str(error.filename), remedy="Check the path."))
             return BAD_INPUT
         if debug or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
             raise
-        _drop_output()
+        _discard_output()
         place = str(error.filename or "standard output")
-        _tell(UserError(f"cannot be written ({error.strerror})", place=place, remedy="Make room."))
+        fact = f"cannot be written ({error.strerror})"
+        _print_error(UserError(fact, place=place, remedy="Free some disk space."))
         return BAD_INPUT
 
 
-def _too_much(error: MemoryError | RuntimeError) -> str:
-    """Say what there was too much of; nothing: it was another error."""
+def _with_files_named(given: list[str]) -> list[str]:
+    """Register the files that ``--model.file`` names, and return the other arguments.
+
+    Raises:
+        UserError: no file follows, or it cannot be read.
+    """
+    rest: list[str] = []
+    remaining = iter(given)
+    for argument in remaining:
+        option, equals, value = argument.partition("=")
+        if option != FILE_OPTION:
+            rest.append(argument)
+        elif path := value if equals else next(remaining, ""):
+            plugins.name_file(path)
+        else:
+            raise UserError("no file is named", place=FILE_OPTION, remedy=f"{FILE_OPTION} my_model.py")
+    return rest
+
+
+def _exhausted(error: MemoryError | RuntimeError) -> str:
+    """Return the fact of an error about memory or recursion depth; "" for any other error."""
     if isinstance(error, RecursionError):
-        return "too deeply nested"
-    # PyTorch has no class of its own for a CPU's memory.
-    told = str(error)
-    short = isinstance(error, MemoryError) or "can't allocate memory" in told or "out of memory" in told
-    return "there is not enough memory" if short else ""
+        return "the input is too deeply nested"
+    # PyTorch raises a plain RuntimeError when the CPU's memory is exhausted.
+    text = str(error)
+    exhausted = isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text
+    return "there is not enough memory" if exhausted else ""
 
 
-def _drop_output() -> None:
-    """Send what is still to be written nowhere, or Python would fail once more when it flushes at exit."""
+def _discard_output() -> None:
+    """Redirect standard output to the null device, so that Python's flush at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def commands() -> dict[str, str]:
-    """Return what each command does, by its name, without importing any."""
+    """Return the description of each command by name, without importing any."""
     files = sorted(Path(__file__).parent.glob("[!_]*.py"))
     return {file.stem: _first_line(file) for file in files}
 
 
 def _first_line(file: Path) -> str:
     docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
-    assert docstring, f"{file.name} has a docstring"
+    assert docstring, f"{file.name} has no docstring"
     return docstring.split("\n")[0].rstrip(".")
 
 
@@ -128,7 +158,7 @@ def _dispatch(given: list[str]) -> int:
             raise
         remedy = f"pip install 'multihead[{OPTIONAL[error.name]}]'"
         raise UserError(f"{error.name} is not installed", place=f"multihead {name}", remedy=remedy) from error
-    gc.freeze()  # what was imported stays: looking through it again and again took 7 % of a translation
+    gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
     if "torch" in sys.modules:  # a command that computes
         importlib.import_module("multihead.hardware").use_threads()
     return command(rest)
@@ -136,7 +166,7 @@ def _dispatch(given: list[str]) -> int:
 
 def _usage() -> str:
     width = max(map(len, commands())) + 4
-    return USAGE.format(commands="\n".join(f"  {name:{width}}{does}" for name, does in commands().items()))
+    return USAGE.format(commands="\n".join(f"  {name:{width}}{text}" for name, text in commands().items()))
 
 
 def _version() -> str:
@@ -144,13 +174,13 @@ def _version() -> str:
     return version
 
 
-def _tell(error: UserError) -> None:
-    console: Callable[[UserError], None] = importlib.import_module(f"{__name__}._console").tell_error
-    console(error)
+def _print_error(error: UserError) -> None:
+    print_error: Callable[[UserError], None] = importlib.import_module(f"{__name__}._console").print_error
+    print_error(error)
 
 
-def _survive_odd_terminals() -> None:
-    """Let a terminal that cannot show a character show its number, instead of failing."""
+def _escape_unencodable_output() -> None:
+    """Escape characters that the terminal's encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

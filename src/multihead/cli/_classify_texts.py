@@ -1,4 +1,4 @@
-"""`multihead classify` of a run that tells texts apart."""
+"""``multihead classify`` for text classifiers."""
 
 import json
 import sys
@@ -32,9 +32,11 @@ def run(
     """Run the command; the arguments are those of ``multihead classify``."""
     sets = _sets(folder, labelled, tests=tests)
     if bool(sets) + bool(texts) + bool(file) > 1:
-        raise UserError("texts, a file and test sets", remedy="Name one of them.")
+        raise UserError(
+            "texts, a file and test sets exclude each other", remedy="Give only one kind of input."
+        )
     if not sets and not texts and not file and sys.stdin.isatty():
-        raise UserError("what shall be classified?", remedy="Name a text, or a file: -i FILE.")
+        raise UserError("there is nothing to classify", remedy="Give a text, or a file with -i FILE.")
     classifier = TextClassifier.load(folder, device)
     if sets:
         _measure(folder, classifier, sets, json_=json_)
@@ -42,7 +44,7 @@ def run(
     lines = iter(texts) if texts else read_lines(file or "-")
     while chunk := list(islice(lines, CHUNK)):
         for text, guess in zip(chunk, classifier.classify(chunk), strict=True):
-            print(_as_json(text, guess) if json_ else _told(guess, max(1, top)))
+            print(_as_json(text, guess) if json_ else _line(guess, max(1, top)))
         sys.stdout.flush()
     return 0
 
@@ -52,8 +54,8 @@ def _sets(folder: str, labelled: Sequence[str], *, tests: bool) -> dict[str, lis
     if tests:
         data = Run.open(folder).recipe.data
         if not data.tests:
-            remedy = "Name files whose classes are known: --labelled."
-            raise UserError("its recipe names no test sets (data.tests)", place=folder, remedy=remedy)
+            remedy = "Give labelled files with --labelled."
+            raise UserError("the run's recipe has no test sets (data.tests)", place=folder, remedy=remedy)
         sets = {name: [Path(data.dir) / file for file in files] for name, files in data.tests.items()}
     if labelled:
         sets[labelled[0]] = [Path(file) for file in labelled]
@@ -70,11 +72,11 @@ def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]
         )
         found[name] = classifier.measure(examples, labels)
     if json_:
-        told = {
+        results = {
             name: {**as_json(measured.scores, classifier.names), "empty": measured.empty}
             for name, measured in found.items()
         }
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print(json.dumps(results, indent=2, ensure_ascii=False))
         return
     console = _console.output()
     for name, measured in found.items():
@@ -82,12 +84,10 @@ def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]
             f"{folder} on {name}: {measured.scores.count:,} texts", measured.scores, classifier.names, console
         )
         if measured.empty:
-            console.print(
-                f"{measured.empty:,} empty texts left out (the first: {', '.join(measured.places)})"
-            )
+            console.print(f"{measured.empty:,} empty texts skipped (first: {', '.join(measured.places)})")
 
 
-def _told(guess: TextGuess, top: int) -> str:
+def _line(guess: TextGuess, top: int) -> str:
     return "\t".join(f"{name} {100 * p:.1f} %" for name, p in islice(guess.probabilities.items(), top))
 
 

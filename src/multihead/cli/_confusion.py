@@ -1,4 +1,4 @@
-"""How well classes are told apart, as tables on the console or as JSON."""
+"""Classification scores and confusion matrices, as tables or JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +8,12 @@ from rich.table import Table
 
 from multihead.scores.classes import ClassScores
 
-MOST_COLUMNS = 20
-"""A confusion matrix of more classes is not shown."""
+MAX_COLUMNS = 20
+"""Number of classes above which the confusion matrix is not shown."""
 
 
 def as_json(scores: ClassScores, names: Sequence[str]) -> dict[str, Any]:
-    """Return everything measured, for JSON."""
+    """Return all scores and the confusion matrix, ready for JSON."""
     return {
         "count": scores.count,
         "accuracy": scores.accuracy,
@@ -33,11 +33,11 @@ def as_json(scores: ClassScores, names: Sequence[str]) -> dict[str, Any]:
 
 
 def show(heading: str, scores: ClassScores, names: Sequence[str], console: Console) -> None:
-    """Print accuracy, F1, and the confusion matrix: rows are what is shown, columns what it is taken for."""
+    """Print accuracy, F1 and the confusion matrix: rows are true classes, columns predicted ones."""
     console.print(heading)
     console.print(f"  accuracy {100 * scores.accuracy:.2f} %   mean F1 {100 * scores.f1:.2f} %\n")
     table = Table(box=None, padding=(0, 1), header_style="dim")
-    columns = len(names) if len(names) <= MOST_COLUMNS else 0
+    columns = len(names) if len(names) <= MAX_COLUMNS else 0
     for title in ("", "F1", *map(str, range(1, columns + 1))):
         table.add_column(title, justify="left" if not title else "right")
     for number, name in enumerate(names):

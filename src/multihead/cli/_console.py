@@ -1,6 +1,6 @@
-"""Where the command line writes: results to standard output, messages to standard error.
+"""Console output: results go to standard output, messages to standard error.
 
-Coloured and animated only on a terminal, and not where ``NO_COLOR`` or ``CI`` is set.
+Colours and animation are used on terminals only, and never if ``NO_COLOR`` or ``CI`` is set.
 """
 
 import os
@@ -15,8 +15,8 @@ from rich.text import Text
 from multihead.errors import UserError
 from multihead.terminal import escape_unprintable
 
-NOTES = 20
-"""Lines that were cut or not translated that are told one by one; the others are counted."""
+MAX_NOTES = 20
+"""Number of notes on truncated or untranslated lines that are printed; further ones are counted."""
 
 
 def output() -> Console:
@@ -30,20 +30,20 @@ def messages() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    # In CI a log is read, not a terminal. Markup is off: brackets in sentences are brackets.
+    # CI output is a log, not a terminal. Markup is off, so that brackets in sentences stay brackets.
     plain = False if os.environ.get("CI") else None
     return Console(
         stderr=stderr, force_terminal=plain, markup=False, highlight=False, emoji=False, soft_wrap=True
     )
 
 
-def tell_error(error: UserError) -> None:
-    """Print one line about what the user can put right."""
+def print_error(error: UserError) -> None:
+    """Print an error as one line on standard error."""
     messages().print(Text.assemble(("multihead: ", "bold red"), escape_unprintable(str(error))))
 
 
 def program() -> str:
-    """Return how this program is called from a shell, so that what is printed can be pasted."""
+    """Return the shell command of this program, so that printed commands can be pasted."""
     called = Path(sys.argv[0])
     if called.name != "multihead":
         return f"{shlex.quote(sys.executable)} -m multihead"

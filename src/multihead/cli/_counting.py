@@ -1,4 +1,4 @@
-"""A bar on standard error for work that is counted; nothing where there is no terminal."""
+"""Progress bar on standard error for countable work; hidden unless it is a terminal."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +10,8 @@ from multihead.progress import OnCount
 
 
 @contextmanager
-def counted(what: str) -> Iterator[OnCount]:
-    """Show a bar inside the block; the block gets what it has to tell (done, in all)."""
+def counted(description: str) -> Iterator[OnCount]:
+    """Show a progress bar during the block, which gets a callback (done, total)."""
     console = _console.messages()
     with Progress(
         TextColumn("{task.description}", markup=False),
@@ -22,5 +22,5 @@ def counted(what: str) -> Iterator[OnCount]:
         transient=True,
         disable=not console.is_terminal,
     ) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(description, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""What a dry run found, as a table."""
+"""Results of ``multihead train --dry-run`` as a table."""
 
 from rich.console import Console
 from rich.table import Table
@@ -9,7 +9,7 @@ from multihead.workflows.progress_display import format_duration
 
 
 def show(found: DryRun, console: Console) -> None:
-    """Print what a training would be."""
+    """Print size, memory, speed and duration of the training."""
     training = found.recipe.training
     rows = {
         **found.sizes,
@@ -17,11 +17,11 @@ def show(found: DryRun, console: Console) -> None:
         "device": f"{found.device}, {found.dtype}",
         "largest batch": ", ".join(f"{count:,} {name}" for name, count in found.largest_batch.items()),
         "peak memory": f"{found.peak_memory / 2**30:.1f} GiB",
-        "an epoch": f"{found.batches_per_epoch / training.accumulate:,.0f} updates",
-        "in all": f"{training.steps:,} updates, {found.epochs:.1f} epochs",
+        "one epoch": f"{found.batches_per_epoch / training.accumulate:,.0f} updates",
+        "training": f"{training.steps:,} updates, {found.epochs:.1f} epochs",
         "speed": f"{found.tokens_per_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "
-        f"{_short(found.seconds_per_update)} an update",
-        "time": f"about {format_duration(3600 * found.hours)} (validations not counted)",
+        f"{_short(found.seconds_per_update)} per update",
+        "time": f"about {format_duration(3600 * found.hours)}, without validation",
     }
     table = Table.grid(padding=(0, 2))
     for name, value in rows.items():

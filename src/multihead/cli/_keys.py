@@ -1,4 +1,4 @@
-"""The keys of recipes on the command line: ``--section.key value``, and their help."""
+"""Recipe keys on the command line: ``--section.key value``, and their help."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, get_args, get_origin
@@ -11,12 +11,13 @@ from rich.text import Text
 
 from multihead import models
 from multihead.cli import _console
+from multihead.cli._effect import Used
 from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
 from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
 
 Types = Mapping[str, type[Settings]]
-"""The settings class of each section."""
+"""Settings class of each section."""
 
 
 def split(
@@ -26,10 +27,10 @@ def split(
     short: str = "",
     task: str = models.DEFAULT_TASK,
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the other arguments, and the keys with their values as texts; the last of a key counts.
+    """Separate recipe keys from the other arguments; the last value of a repeated key counts.
 
-    An option with a dot in its name is a key. Dashes in it stand for underscores. A key without a value
-    means "true", as is natural for a switch; the recipe refuses it where that is no value.
+    An option with a dot in its name is a key, in which dashes stand for underscores. A key without a value
+    means "true", as for a switch; the recipe rejects it if the key is no switch.
 
     >>> split(["my", "--training.steps", "80", "--training.compile"], sections=["training"])
     (['my'], {'training.steps': '80', 'training.compile': 'true'})
@@ -39,29 +40,29 @@ def split(
     bare = tasks.sections(task)[short].model_fields if short else ()
     rest: list[str] = []
     given: dict[str, str] = {}
-    waiting = iter(enumerate(arguments))
-    for place, argument in waiting:
+    remaining = iter(enumerate(arguments))
+    for position, argument in remaining:
         name, equals, value = argument.partition("=")
         key = _key(name, sections, short, bare)
         if key is None:
             rest.append(argument)
             continue
-        following = arguments[place + 1] if place + 1 < len(arguments) else "--"
+        following = arguments[position + 1] if position + 1 < len(arguments) else "--"
         if not equals and not following.startswith("--"):
-            _, value = next(waiting)
+            _, value = next(remaining)
             equals = "="
         given[key] = value if equals else "true"
     return rest, given
 
 
 def _key(name: str, sections: Sequence[str], short: str, bare: Collection[str]) -> str | None:
-    """Return the dotted key that an option's name means, None if it is another option.
+    """Return the dotted key of an option, None if it is not a recipe key.
 
     Args:
-        name: as it is typed.
-        sections: whose keys are taken.
-        short: the section whose keys need not name it.
-        bare: those keys.
+        name: the option as typed.
+        sections: sections that the command accepts.
+        short: section whose keys may omit its name.
+        bare: keys of that section.
     """
     key = name.removeprefix("--").replace("-", "_")
     if not name.startswith("--") or not sections:
@@ -69,16 +70,19 @@ def _key(name: str, sections: Sequence[str], short: str, bare: Collection[str]) 
     if key in bare:
         return f"{short}.{key}"
     section, dot, _ = key.partition(".")
-    # Elsewhere than in its few sections a command would not look, so a key of another one is no key here.
+    # The command ignores sections other than its own, so their keys must not be accepted.
     return key if dot and (section in sections or section not in SECTION_NAMES) else None
 
 
-def spellings(sections: Sequence[str], *, short: str = "", types: Types | None = None) -> list[str]:
-    """Return all keys as they are typed: ``--training.steps``, or ``--beam-size`` in a short section."""
+def spellings(
+    sections: Sequence[str], *, short: str = "", types: Types | None = None, used: Used | None = None
+) -> list[str]:
+    """Return all keys as typed: ``--training.steps``, or ``--beam-size`` in a short section."""
     return [
         f"--{_spelled(name, key, bare=name == short)}"
         for name, kind in _chosen(sections, types).items()
         for key in kind.model_fields
+        if key in (used or {}).get(name, kind.model_fields)
     ]
 
 
@@ -91,40 +95,51 @@ def _chosen(sections: Sequence[str], types: Types | None) -> Types:
     return {name: types[name] for name in sections if name in types}
 
 
-def show(sections: Sequence[str], *, short: str = "", types: Types | None = None) -> None:
-    """Print every key with its meaning and default, section by section.
+def show(
+    sections: Sequence[str],
+    *,
+    short: str = "",
+    types: Types | None = None,
+    used: Used | None = None,
+) -> None:
+    """Print every key with its description and default, section by section.
 
     Args:
-        sections: which ones.
-        short: a section whose keys are shown without its name.
-        types: the settings class of each section; default: those of the default model.
+        sections: sections to print.
+        short: section whose keys are printed without its name.
+        types: settings class of each section; None: those of the default model.
+        used: keys to print, by section; all keys of a section that is not in it.
     """
     console = _console.output()
-    console.print("\nKeys of a recipe, with what holds where no recipe says anything else:\n")
+    console.print("\nRecipe keys, with their defaults in brackets:\n")
     for name, kind in _chosen(sections, types).items():
         heading = f"{name}: {(kind.__doc__ or '').split(chr(10))[0]}"
         table = Table.grid(padding=(0, 2))
         table.add_column(width=32, no_wrap=True)
         table.add_column()
-        for row in _rows(name, kind, bare=name == short):
+        for row in _rows(name, kind, bare=name == short, used=(used or {}).get(name)):
             table.add_row(*row)
         console.print(Text(heading, style="bold"), soft_wrap=False)
         console.print(Padding(table, (0, 0, 0, 2)), soft_wrap=False)
         console.print()
     if "model" in sections:
-        console.print("Another model has other keys: name its recipe, or --model.kind, with --help.\n")
+        console.print("Other models have other keys: add a recipe or --model.kind to --help.\n")
 
 
-def _rows(section: str, kind: type[Settings], *, bare: bool) -> Iterator[tuple[Text, str]]:
+def _rows(
+    section: str, kind: type[Settings], *, bare: bool, used: Collection[str] | None
+) -> Iterator[tuple[Text, str]]:
     if section == "model":
-        own = kind.__module__.rpartition(".")[2]
-        yield Text("--model.kind"), f"Which model: {', '.join(models.kinds())}. [{own}]"
+        own = models.name_of(kind)
+        yield Text("--model.kind"), f"Model: one of {', '.join(models.kinds())}. [{own}]"
     for key, field in kind.model_fields.items():
+        if used is not None and key not in used:
+            continue
         name = _spelled(section, key, bare=bare)
-        yield Text(f"--{name}"), " ".join([*_meaning(field), f"[{_default(field)}]"])
+        yield Text(f"--{name}"), " ".join([*_description(field), f"[{_default(field)}]"])
 
 
-def _meaning(field: FieldInfo) -> Iterator[str]:
+def _description(field: FieldInfo) -> Iterator[str]:
     yield " ".join((field.description or "").split())
     if get_origin(field.annotation) is Literal:
         yield f"One of {', '.join(map(str, get_args(field.annotation)))}."
@@ -132,7 +147,7 @@ def _meaning(field: FieldInfo) -> Iterator[str]:
 
 def _default(field: FieldInfo) -> str:
     if field.default is PydanticUndefined:
-        return "needed"
+        return "required"
     if isinstance(field.default, str | Mapping | tuple) and not field.default:
         return "none"
     return field.default if isinstance(field.default, str) else spelled(field.default)

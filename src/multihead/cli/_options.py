@@ -1,4 +1,4 @@
-"""Options of a command: typed dataclasses read by tyro, and the keys of recipes beside them."""
+"""Options of a command: a typed dataclass parsed by tyro, plus recipe keys."""
 
 import difflib
 import inspect
@@ -10,6 +10,7 @@ import tyro
 
 from multihead import models, recipe, recipes
 from multihead.cli import _keys
+from multihead.cli._effect import Used, refuse_unused
 from multihead.errors import UserError
 from multihead.settings import tasks
 
@@ -22,23 +23,25 @@ Name = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME",
 Text = Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="")]
 Number = Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")]
 Word = Annotated[str, tyro.conf.arg(metavar="NAME")]
+Encoding = Annotated[str, tyro.conf.arg(metavar="ENCODING")]
 RunFolders = Annotated[
     tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]", help_behavior_hint="")
 ]
 Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
 Device = Annotated[
-    str, tyro.conf.arg(metavar="NAME", help="cuda, mps, cpu, or auto: the first of these that there is.")
+    str,
+    tyro.conf.arg(metavar="DEVICE", help="cuda, mps or cpu; auto takes the first that is available."),
 ]
 
 CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.HelptextFromCommentsOff)
 
 
 def read(kind: type[Options], arguments: Sequence[str]) -> Options:
-    """Return the options of the command in whose file the dataclass ``kind`` stands.
+    """Parse the options of the command whose module defines the dataclass ``kind``.
 
     Raises:
-        UserError: an unknown option (the nearest one is named).
-        SystemExit: help was asked for (0), or a value cannot be read (2).
+        UserError: an unknown option; the message suggests the closest one.
+        SystemExit: after printing help (0), or for an invalid value (2).
     """
     options, _ = read_with_keys(kind, arguments, sections=())
     return options
@@ -52,21 +55,24 @@ def read_with_keys(
     short: str = "",
     task: str = models.DEFAULT_TASK,
     listed: bool = True,
+    used: Used | None = None,
 ) -> tuple[Options, dict[str, str]]:
-    """Return the options, and the keys of a recipe among the arguments (``--training.steps 8000``).
+    """Parse the options, and the recipe keys among the arguments (``--training.steps 8000``).
 
     Args:
-        kind: a dataclass; the docstring below a field is its help.
-        arguments: what follows the command's name.
-        sections: whose keys are taken.
-        short: a section whose keys are also taken without its name and with dashes (``--beam-size 4``).
-        task: what the command is for; other tasks have other keys.
-        listed: whether help lists the keys.
+        kind: a dataclass; the docstring below a field is its help text.
+        arguments: the command line after the command's name.
+        sections: recipe sections whose keys are accepted.
+        short: section whose keys are also accepted without its name and with dashes (``--beam-size 4``).
+        task: task of the command, which determines the keys.
+        listed: list the keys in the help.
+        used: keys that the command uses, by section; all keys of a section that is not in it. Others are
+            refused.
     """
     command = kind.__module__.rpartition(".")[2]
     rest, given = _keys.split(arguments, sections=sections, short=short, task=task)
     if {"-h", "--help"} & set(rest):
-        # Said here, as it stands in the file: tyro would join its lines to paragraphs of any width.
+        # Printed here, because tyro would rewrap its lines.
         print(inspect.cleandoc(sys.modules[kind.__module__].__doc__ or ""), end="\n\n")
     try:
         options, unknown = tyro.cli(
@@ -79,37 +85,39 @@ def read_with_keys(
         )
     except SystemExit as end:
         if not end.code and listed and sections:
-            _keys.show(sections, short=short, types=_meant(rest, given, task))
+            _keys.show(sections, short=short, types=_section_types(rest, given, task), used=used or {})
         raise
     if unknown:
-        types = _meant(rest, given, task)
-        spellings = [*_names(kind), *_keys.spellings(sections, short=short, types=types)]
+        types = _section_types(rest, given, task)
+        spellings = [*_names(kind), *_keys.spellings(sections, short=short, types=types, used=used)]
         raise _unknown(unknown[0].partition("=")[0], spellings, command)
+    if used and given:
+        refuse_unused(command, given, used, _section_types(rest, given, task))
     return options, given
 
 
 def at_least_one(name: str, count: int) -> int:
-    """Return a count. Raises ``UserError`` where it is none."""
+    """Return a count. Raises ``UserError`` if it is below 1."""
     if count < 1:
-        raise UserError(f"--{name} {count}", remedy="Say at least 1.")
+        raise UserError(f"--{name} {count}", remedy="Give at least 1.")
     return count
 
 
-def _meant(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
-    """Return the sections that keys may be of: those of a model or a recipe that is named, or of the task."""
+def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
+    """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
-        return recipe.section_types(given["model.kind"])
+        return recipe.section_types(models.named(given["model.kind"]))
     if task == models.DEFAULT_TASK:
-        return recipe.section_types(_named_kind(rest) or recipe.DEFAULT_KIND)
+        return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
     return tasks.sections(task)
 
 
-def _named_kind(rest: Sequence[str]) -> str | None:
-    """Return the model of the first recipe among the arguments, built-in or a file; None if there is none."""
-    named = next((name for name in rest if name in recipes.names() or name.endswith(".toml")), None)
+def _recipe_kind(rest: Sequence[str]) -> str | None:
+    """Return the model kind of the first recipe among the arguments, built-in or a file; None without one."""
+    name = next((name for name in rest if name in recipes.names() or name.endswith(".toml")), None)
     try:
-        return recipe.load(named).kind if named else None
-    except UserError:  # help is shown all the same; the command itself will tell
+        return recipe.load(name, own=True).kind if name else None
+    except UserError:  # only the help needs it; the command itself reports the error
         return None
 
 
@@ -117,19 +125,19 @@ def _unknown(argument: str, spellings: Sequence[str], command: str) -> UserError
     remedy = f"`multihead {command} --help` lists the options."
     if not argument.startswith("-"):
         if command == "train":
-            remedy = "A corpus of your own is named by --src FILE --tgt FILE."
-        return UserError(f'one argument too many: "{argument}"', remedy=remedy)
-    # `--steps` is most likely the key of that name, in its section.
+            remedy = "To train on your own corpus, use --src FILE --tgt FILE."
+        return UserError(f'unexpected argument "{argument}"', remedy=remedy)
+    # `--steps` most likely means the key of that name in some section.
     ending = f".{argument.lstrip('-').replace('-', '_')}"
-    meant = [spelling for spelling in spellings if spelling.endswith(ending)]
-    meant += difflib.get_close_matches(argument, spellings, n=1, cutoff=0.75)
-    if meant:
-        remedy = f'Did you mean "{meant[0]}"?'
+    matches = [spelling for spelling in spellings if spelling.endswith(ending)]
+    matches += difflib.get_close_matches(argument, spellings, n=1, cutoff=0.75)
+    if matches:
+        remedy = f'Did you mean "{matches[0]}"?'
     return UserError(f'unknown option "{argument}"', remedy=remedy)
 
 
 def _names(kind: type[object]) -> list[str]:
-    """Return the options of a dataclass as they are typed, positional ones left out."""
+    """Return the options of a dataclass as typed, without positional ones."""
     hints = get_type_hints(kind, include_extras=True)
     return [
         f"--{name.replace('_', '-')}"

@@ -1,4 +1,4 @@
-"""How to search: as the run's recipe says, but for what the command line says."""
+"""Search settings of a run, with overrides from the command line."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -13,18 +13,18 @@ from multihead.settings import SearchSettings
 Precision = Annotated[
     hardware.Precision,
     tyro.conf.arg(
-        help="Of matrix products while translating: fp32, bf16, int8 (fastest, a little less exact; on a "
-        "CPU, with the native part), or auto: bf16 where the processor computes in it."
+        help="Precision of matrix products. int8 is fastest and slightly less exact; it needs a CPU and the "
+        "native kernels. auto is bf16 if the hardware supports it, otherwise fp32."
     ),
 ]
-"""An option of what translates."""
+"""The option ``--precision`` of commands that translate."""
 
 
 def search_settings(folder: str, given: Mapping[str, object]) -> SearchSettings:
-    """Return the search settings of a run, changed by dotted keys (``search.beam_size``).
+    """Return the search settings of a run with dotted keys overridden (``search.beam_size``).
 
     Raises:
-        UserError: not a run, not a translator's; an unknown key, a value of the wrong kind or out of range.
+        UserError: not a translator's run folder, an unknown key, or an invalid value.
     """
     run = Run.open(folder).fit_for("translation")
     found: SearchSettings = recipes.load(run.folder / "recipe.toml", given).search

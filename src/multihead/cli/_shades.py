@@ -1,4 +1,4 @@
-"""An alignment as a picture of characters: output rows by source columns, the darker the more attention."""
+"""Alignment as a text heat map: output rows by source columns; darker means more attention."""
 
 from rich.cells import cell_len, set_cell_size
 
@@ -8,11 +8,11 @@ SHADES = " ░▒▓█"
 
 
 def shades(alignment: Alignment, width: int) -> str:
-    """Return an alignment as lines of text.
+    """Return an alignment as a text heat map.
 
     Args:
         alignment: from ``attention_maps.align``.
-        width: columns of the terminal; labels are cut where they do not fit.
+        width: columns of the terminal; labels are truncated to fit.
     """
     targets, sources = ([token.text for token in side] for side in (alignment.target, alignment.source))
     margin = min(max(map(cell_len, targets), default=0), width // 3)

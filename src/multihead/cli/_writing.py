@@ -1,4 +1,4 @@
-"""Lines written: at once to standard output, or to a file that appears when it is complete."""
+"""Line output: streamed to standard output, or written to a file that appears when complete."""
 
 import gzip
 import lzma
@@ -17,15 +17,19 @@ from multihead.run import files
 
 STANDARD = "-"
 Blocks = Iterable[Iterable[str]]
-"""Lines without their ends, in blocks; what has been written of one is soon seen by who reads it."""
+"""Lines without line ends, in blocks; the output is flushed after each block."""
 BLOCK = 4096
 
 
 def write(blocks: Blocks, path: str | None) -> None:
-    """Write lines as UTF-8 to a file, None or "-": to standard output; compressed as the name says.
+    """Write lines in UTF-8, compressed according to the file extension.
+
+    Args:
+        blocks: the lines.
+        path: output file; None or "-": standard output.
 
     Raises:
-        UserError: the file cannot be written. What was there before is untouched.
+        UserError: the file cannot be written; an existing file stays unchanged.
     """
     if path is None or path == STANDARD:
         _write(blocks, sys.stdout.buffer)
@@ -35,22 +39,22 @@ def write(blocks: Blocks, path: str | None) -> None:
         with files.disk_errors_told(place), place.open("wb") as file:
             _write(blocks, file)
     else:
-        # Behind a link, what it leads to is replaced, not the link.
-        goal = Path(os.path.realpath(place))
+        # The target of a link is replaced, not the link.
+        target = Path(os.path.realpath(place))
 
         def write_new(partial: Path) -> None:
             with partial.open("wb") as file, compressing(file, path) as packed:
                 _write(blocks, packed)
 
-        files.write(goal, write_new)
+        files.write(target, write_new)
 
 
 def _replaceable(place: Path) -> bool:
-    """Whether another file can take its place, or it is not there yet: no device, no pipe, nothing open."""
+    """Return True for a regular or missing file, which can be replaced; False for a device or pipe."""
     links: set[Path] = set()
     while place.is_symlink():
         if place in links:
-            raise UserError("a circle of links", place=str(place))
+            raise UserError("circular symbolic links", place=str(place), remedy="Name another file.")
         links.add(place)
         place = place.parent / place.readlink()
         if place.is_relative_to("/proc") or place.is_relative_to("/dev"):
@@ -59,7 +63,7 @@ def _replaceable(place: Path) -> bool:
 
 
 def same_file(one: str, other: str) -> bool:
-    """Whether two names are of one file that is there; standard input and output are none."""
+    """Return True if two paths are the same existing file; never for standard input or output."""
     try:
         return Path(one).samefile(other) and Path(one).is_file()
     except OSError:
@@ -67,7 +71,7 @@ def same_file(one: str, other: str) -> bool:
 
 
 def in_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Return many lines in blocks."""
+    """Group lines into blocks."""
     rest = iter(lines)
     while block := list(islice(rest, BLOCK)):
         yield block
@@ -75,10 +79,10 @@ def in_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 @contextmanager
 def compressing(file: IO[bytes], name: str) -> Iterator[Any]:
-    """Yield what compresses into an open file as its name says (.gz, .xz, .zst), or the file itself."""
+    """Yield a compressor for the file extension (.gz, .xz, .zst), or the file itself for any other."""
     kind = Path(name).suffix.lower()
     if kind == ".gz":
-        # Without the time: the same lines are the same bytes.
+        # Without a timestamp the same lines give the same bytes.
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
             yield packed
     elif kind == ".xz":

@@ -1,4 +1,4 @@
-"""Name the class of pictures or texts, or measure a classifier.
+"""Classify images or texts, or evaluate a classifier.
 
     multihead classify runs/clothes shoe.png shirt.png
     multihead classify runs/reviews "정말 재미있는 영화"
@@ -6,9 +6,9 @@
     multihead classify runs/clothes --tests
     multihead classify runs/clothes --labelled photos/
 
-A folder stands for the pictures in it. Pictures are brought to the size and the
-channels that the model was trained on. Of a file of texts every line is one;
-an empty line gives an empty line.
+A folder stands for all images in it. Images are converted to the size and
+channels that the model was trained on. A text file has one text per line; an
+empty line gives an empty line.
 """
 
 import json
@@ -21,6 +21,7 @@ import tyro
 
 from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
+from multihead.cli._effect import refuse_options
 from multihead.data.pictures.listing import Listing, listed
 from multihead.data.pictures.opening import SUFFIXES
 from multihead.errors import UserError
@@ -29,29 +30,28 @@ from multihead.run import Run
 
 Run_ = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 Pictures = Annotated[
-    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PICTURE|TEXT", help_behavior_hint="")
+    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[IMAGE|TEXT ...]", help_behavior_hint="")
 ]
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     run: Run_
     """Run folder of a classifier."""
     pictures: Pictures = ()
-    """Picture files, or folders of them; or texts."""
+    """Image files or folders, or texts."""
     input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
-    """Texts, one a line, plain or compressed; "-": standard input."""
+    """Text file with one text per line, plain or compressed; "-" is standard input."""
     labelled: _options.Files = ()
-    """Measure on what has known classes. Pictures: a folder of class folders, a CSV file, or two idx files;
-    texts: TSV files."""
+    """Evaluate on labelled data: a folder of class folders, a CSV file or two idx files; texts: TSV files."""
     tests: _options.Flag = False
-    """Measure on the test sets of the run's recipe."""
+    """Evaluate on the test sets of the run's recipe."""
     views: Views = 1
-    """Average over so many views of a picture: 2, its mirror image too; 10, both also moved each way."""
+    """Average over views of an image: 2 adds the mirror image, 10 also shifts both in each direction."""
     top: int = 3
-    """Classes shown for each."""
+    """Number of classes shown per input."""
     json: _options.Flag = False
     """Print JSON."""
     device: _options.Device = "auto"
@@ -61,9 +61,13 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     _options.at_least_one("top", options.top)
+    if options.json:
+        refuse_options(options, ("top",), "on JSON, which has all classes")
+    if options.tests or options.labelled:
+        refuse_options(options, ("top",), "where a classifier is measured")
     if Run.open(options.run).task == "classification":
         if options.views != 1:
-            raise UserError("a text has one view", place="--views")
+            raise UserError("a text has no views", place="--views", remedy="Leave the option out.")
         return _classify_texts.run(
             options.run,
             options.pictures,
@@ -75,11 +79,14 @@ def main(arguments: Sequence[str]) -> int:
             device=options.device,
         )
     if options.input:
-        raise UserError("a file of texts, but the run is a classifier of pictures", place=options.input)
+        raise UserError(
+            "this run classifies images, not texts", place=options.input, remedy="Give image files instead."
+        )
     sets = _sets(options)
     if bool(sets) == bool(options.pictures):
-        remedy = "Name pictures, or say --tests or --labelled."
-        raise UserError("what shall be classified?", place="multihead classify", remedy=remedy)
+        fact = "images and test sets exclude each other" if sets else "there is nothing to classify"
+        remedy = "Give either images, or --tests or --labelled."
+        raise UserError(fact, place="multihead classify", remedy=remedy)
     pictures = [file for name in options.pictures for file in _files(Path(name))]
     classifier = PictureClassifier.load(options.run, options.device)
     if sets:
@@ -94,8 +101,10 @@ def _sets(options: Options) -> dict[str, Listing]:
     if options.tests:
         data = Run.open(options.run).fit_for("pictures").recipe.data
         if not data.tests:
-            remedy = "Name pictures whose classes are known: --labelled."
-            raise UserError("its recipe names no test sets (data.tests)", place=options.run, remedy=remedy)
+            remedy = "Give labelled images with --labelled."
+            raise UserError(
+                "the run's recipe has no test sets (data.tests)", place=options.run, remedy=remedy
+            )
         for name, files in data.tests.items():
             sets[name] = listed(files, Path(data.dir), f"data.tests.{name}")
     if options.labelled:
@@ -108,19 +117,19 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
     if not found:
-        raise UserError("no picture in this folder", place=str(path))
+        raise UserError("this folder has no images", place=str(path), remedy="Name another folder.")
     return found
 
 
 def _measure(classifier: PictureClassifier, sets: dict[str, Listing], options: Options) -> None:
     scores = {name: classifier.measure(pictures, views=options.views) for name, pictures in sets.items()}
     if options.json:
-        told = {name: as_json(found, classifier.names) for name, found in scores.items()}
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        results = {name: as_json(found, classifier.names) for name, found in scores.items()}
+        print(json.dumps(results, indent=2, ensure_ascii=False))
         return
     console = _console.output()
     for name, found in scores.items():
-        show(f"{options.run} on {name}: {found.count:,} pictures", found, classifier.names, console)
+        show(f"{options.run} on {name}: {found.count:,} images", found, classifier.names, console)
 
 
 def _classify(classifier: PictureClassifier, pictures: list[Path], options: Options) -> None:
@@ -129,8 +138,8 @@ def _classify(classifier: PictureClassifier, pictures: list[Path], options: Opti
     for path, guess in zip(pictures, guesses, strict=True):
         found.append({"picture": str(path), "probabilities": guess.probabilities})
         if not options.json:
-            likeliest = list(guess.probabilities.items())[: options.top]
-            # Not by the console, which would make spaces of tabs.
-            print("\t".join([str(path), *(f"{name} {100 * p:.1f} %" for name, p in likeliest)]))
+            top = list(guess.probabilities.items())[: options.top]
+            # Not through the console, which would expand the tabs.
+            print("\t".join([str(path), *(f"{name} {100 * p:.1f} %" for name, p in top)]))
     if options.json:
         print(json.dumps(found, indent=2, ensure_ascii=False))

@@ -1,11 +1,11 @@
-"""Put trained runs side by side in one report.
+"""Compare trained translators in one HTML report.
 
     multihead compare runs/lstm runs/attention runs/transformer -o report.html
     multihead compare runs/a runs/b --src test.de --tgt test.en -o report.html
 
-Scores, curves, sentences, alignments: one page, which needs no network. The
-first run is what the others are compared with (paired bootstrap). Without files
-the test sets of its recipe.
+The report has scores, learning curves, sentences and alignments on one page
+that works offline. Every run is compared with the first one (paired bootstrap).
+The default test sets are those of the first run's recipe.
 """
 
 import json
@@ -19,44 +19,59 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
+from multihead.cli._effect import READING, SEARCH_OF_THE_BEST
 from multihead.errors import UserError
-from multihead.inspect.report import Compared, OnTest, RunFacts, compare_page
+from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
 from multihead.progress import OnProgress
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
+from multihead.workflows.evaluate import named_sources
+from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
+
+USED = {"search": SEARCH_OF_THE_BEST, "data": ("dir", "tests", *READING)}
+"""Keys of a recipe that have an effect here."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides keys of a recipe."""
+    """Options of the command besides recipe keys."""
 
     runs: _options.RunFolders
-    """Run folders; the first is what the others are compared with."""
+    """Run folders; the first is the baseline."""
     src: _options.File = None
-    """Source side of the test set; or a TSV / JSONL file with both sides."""
+    """Source side of the test set, or a TSV / JSONL file with both sides."""
     tgt: _options.File = None
     """Target side of the test set."""
     output: Annotated[str, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = "report.html"
-    """Page to write."""
+    """HTML file to write."""
     json: _options.File = None
-    """Write all numbers as JSON too."""
+    """Also write all numbers to this file, as JSON."""
     device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search", "data"), short="search", used=USED
+    )
     if not options.runs:
-        raise UserError("no run folder is named", remedy="multihead compare RUN RUN -o report.html")
+        raise UserError("no run folder was given", remedy="Usage: multihead compare RUN RUN -o report.html")
     for path in filter(None, (options.output, options.json)):
         files.check_file(path)
     fit = comparable_runs(options.runs)
+    if options.src:
+        refuse_keys(given, ("data.dir", "data.tests"), "on files that --src names")
+    for folder in fit.folders:
+        recipe = recipes.load(Path(folder) / "recipe.toml", given)
+        refuse_other_methods(given, recipe.search.method)
+        refuse_fields(given, recipe.data, named_sources(recipe.data, options.src))
     tests, notes = requested_tests(fit.folders, options.src, options.tgt, given)
-    with _told() as progress:
+    with _progress() as progress:
         compared = compare_runs(
             fit.folders,
             tests,
@@ -79,17 +94,26 @@ def main(arguments: Sequence[str]) -> int:
 
 
 @contextmanager
-def _told() -> Iterator[OnProgress]:
-    """Show a bar inside the block."""
+def _progress() -> Iterator[OnProgress]:
+    """Show a progress bar during the block."""
     with counted("translating") as bar:
-        yield lambda what, done, total: bar(done, total)
+        yield lambda stage, done, total: bar(done, total)
 
 
-def show(runs: Sequence[RunFacts], test: OnTest, console: Console, *, lowercase: bool = False) -> None:
-    """Print the scores on a test set, lower-cased where one of the runs writes no capital letters."""
+def show(
+    runs: Sequence[RunFacts], test: TestSetResults, console: Console, *, lowercase: bool = False
+) -> None:
+    """Print the scores on a test set.
+
+    Args:
+        runs: the runs.
+        test: their results.
+        console: output.
+        lowercase: print lower-cased scores, for runs of which one was trained on lower-cased text.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("run")
-    for name in ("perplexity", "BLEU", "chrF", "against the first"):
+    for name in ("perplexity", "BLEU", "chrF", "BLEU versus the first"):
         table.add_column(name, justify="right", no_wrap=True)
     for i, (run, one) in enumerate(zip(runs, test.runs, strict=True)):
         found = one.lowercase if lowercase else one.cased
@@ -98,7 +122,7 @@ def show(runs: Sequence[RunFacts], test: OnTest, console: Console, *, lowercase:
             format_perplexity(one.perplexity),
             _interval(found["bleu"]),
             _interval(found["chrf"]),
-            _verdict(found["bleu"]) if i else "",
+            _difference(found["bleu"]) if i else "",
         )
     console.print(f"{test.name}: {test.pairs:,} pairs{', lower-cased' if lowercase else ''}")
     console.print(table, soft_wrap=False)
@@ -109,13 +133,11 @@ def _interval(comparison: Comparison) -> str:
     return f"{comparison.system.score:.2f} ± {comparison.system.half_width:.2f}"
 
 
-def _verdict(comparison: Comparison) -> str:
+def _difference(comparison: Comparison) -> str:
     difference = comparison.system.score - comparison.baseline.score
-    return f"{difference:+.2f}, p = {comparison.p_value:.3f}" + (
-        "" if comparison.significant else " (chance?)"
-    )
+    return f"{difference:+.2f}, p = {comparison.p_value:.3f}" + ("" if comparison.significant else " (n.s.)")
 
 
-def _show_notes(compared: Compared) -> None:
+def _show_notes(compared: RunComparison) -> None:
     for note in compared.notes:
         _console.messages().print(note, style="yellow")

@@ -1,13 +1,13 @@
-"""List known corpora, get one, look after the cache.
+"""List and download known corpora, and manage the cache.
 
     multihead data list
     multihead data get multi30k
     multihead data cache
     multihead data cache --clear --older-than 30
 
-Files are checked by their SHA-256; a download that broke off is taken up where
-it stopped. What a training works with is never cleared away; what is cleared is
-made again when it is needed.
+Files are verified by their SHA-256, and interrupted downloads are resumed. The
+cache holds prepared data. Data in use by a training is never cleared; cleared
+data is prepared again when it is needed.
 """
 
 from collections.abc import Sequence
@@ -22,56 +22,66 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.data.cache import Entry, clear, entries
 from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
 from multihead.data.folders import cache_root
 from multihead.errors import UserError
 
+WITHOUT_EFFECT = {
+    "list": ("name", "to", "source", "clear", "older_than", "cache"),
+    "get": ("cache",),
+    "cache": ("name", "to", "source"),
+}
+
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     action: Annotated[Literal["list", "get", "cache"], tyro.conf.Positional]
-    """What to do."""
-    name: _options.Name = None
-    """The corpus to get."""
+    """Action."""
+    name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
+    """Corpus to get."""
     to: _options.Folder = None
-    """Folder to put it in; by default data/NAME, where the built-in recipes look for it."""
+    """Folder for the corpus. (default: data/NAME, as the built-in recipes expect)"""
     source: Annotated[_options.Folder, tyro.conf.arg(name="from")] = None
-    """Take the files from this folder instead of downloading them."""
+    """Copy the files from this folder instead of downloading them."""
     clear: _options.Flag = False
     """Remove prepared data from the cache."""
     older_than: Annotated[int | None, tyro.conf.arg(metavar="DAYS", help_behavior_hint="")] = None
-    """Clear only what was not used for so many days."""
+    """Clear only data that was not used for this number of days."""
     cache: _options.Folder = None
-    """Look at this folder instead of your own cache: the one that data.cache names."""
+    """Cache folder, as in data.cache. (default: the user's cache folder)"""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     console = _console.output()
+    refuse_options(
+        options, WITHOUT_EFFECT[options.action], f"on `multihead data {options.action}`", {"source": "from"}
+    )
     if options.action == "list":
         _list(console)
         return 0
     if options.action == "cache":
         return _cache(options, console)
     if options.clear or options.older_than is not None:
-        raise UserError("only the cache can be cleared", remedy="multihead data cache --clear")
+        raise UserError("only the cache can be cleared", remedy="Usage: multihead data cache --clear")
     if options.name is None:
         raise UserError(
-            "no corpus is named", place="multihead data get", remedy=f"Known are: {', '.join(CORPORA)}."
+            "no corpus was given", place="multihead data get", remedy=f"Choose one of {', '.join(CORPORA)}."
         )
     corpus = corpus_named(options.name)
     folder = Path(options.to or f"data/{corpus.name}")
     with _Transfers(console) as transfers:
         source = Path(options.source) if options.source else None
         get(corpus, folder, source=source, progress=transfers.show)
-    console.print(f"{corpus.name}: {len(corpus.files)} files in {folder}, checksums right")
+    console.print(f"{corpus.name}: {_files(len(corpus.files))} in {folder}, checksums correct")
     if corpus.next_command:
-        console.print(f"then: {corpus.next_command}", soft_wrap=True)
+        console.print(f"next: {corpus.next_command}", soft_wrap=True)
     return 0
 
 
@@ -79,14 +89,14 @@ def _list(console: Console) -> None:
     for corpus in CORPORA.values():
         table = Table.grid(padding=(0, 2))
         size = sum(file.size for file in corpus.files) / 1e6
-        table.add_row("  from", corpus.origin)
+        table.add_row("  origin", corpus.origin)
         table.add_row("  licence", corpus.licence)
-        table.add_row("  size", f"{size:.1f} MB in {len(corpus.files)} files")
+        table.add_row("  size", f"{size:.1f} MB in {_files(len(corpus.files))}")
         table.add_row("  get", "multihead data get " + corpus.name + ("" if corpus.url else " --from FOLDER"))
         if corpus.instructions:
-            table.add_row("  by hand", corpus.instructions)
+            table.add_row("  manually", corpus.instructions)
         if corpus.next_command:
-            table.add_row("  then", corpus.next_command)
+            table.add_row("  next", corpus.next_command)
         console.print(f"{corpus.name}: {corpus.description}")
         console.print(table, soft_wrap=False)
         console.print()
@@ -96,23 +106,25 @@ def _cache(options: Options, console: Console) -> int:
     root = cache_root(options.cache or "")
     if not options.clear:
         if options.older_than is not None:
-            raise UserError("--older-than says what is cleared", remedy="Add --clear.")
+            raise UserError("--older-than works only with --clear", remedy="Add --clear.")
         _show(root, entries(root), console)
         return 0
     if (days := options.older_than or 0) < 0:
-        raise UserError(f"--older-than {days}, but it must be a number of days")
+        raise UserError(f"--older-than {days}", remedy="Give a number of days, at least 0.")
     try:
         removed, kept = clear(root, older_than=days * 86400)
     except OSError as error:
         fact = f"cannot be removed ({error.strerror or error})"
-        raise UserError(fact, place=str(error.filename or root)) from error
+        raise UserError(
+            fact, place=str(error.filename or root), remedy="Check the folder's permissions."
+        ) from error
     console.print(f"{root}: {len(removed)} removed, {_megabytes(removed)} MB; {len(kept)} in use")
     return 0
 
 
 def _show(root: Path, found: Sequence[Entry], console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for heading in ("prepared", "of", "MB", "last used", ""):
+    for heading in ("entry", "kind", "MB", "last used", ""):
         table.add_column(heading, justify="right" if heading == "MB" else "left", no_wrap=True)
     for one in found:
         used = datetime.fromtimestamp(one.used).strftime("%Y-%m-%d %H:%M")
@@ -120,7 +132,11 @@ def _show(root: Path, found: Sequence[Entry], console: Console) -> None:
         table.add_row(name, one.kind, _megabytes([one]), used, "in use" if one.in_use else "")
     if found:
         console.print(table, soft_wrap=False)
-    console.print(f"{root}: {len(found)} in all, {_megabytes(found)} MB")
+    console.print(f"{root}: {len(found)} in total, {_megabytes(found)} MB")
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
 
 
 def _megabytes(found: Sequence[Entry]) -> str:
@@ -128,7 +144,7 @@ def _megabytes(found: Sequence[Entry]) -> str:
 
 
 class _Transfers(Progress):
-    """A bar for the file that is being fetched; nothing where there is no terminal."""
+    """Progress bar of a download; hidden unless standard output is a terminal."""
 
     def __init__(self, console: Console) -> None:
         columns = TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn()
@@ -136,5 +152,5 @@ class _Transfers(Progress):
         self._task = self.add_task("", total=None)
 
     def show(self, name: str, done: int, total: int | None) -> None:
-        """Show how far a file has come."""
+        """Show the progress of a file."""
         self.update(self._task, description=name, completed=done, total=total)

@@ -1,10 +1,11 @@
-"""Check this machine, and how it runs a trained model.
+"""Check the installation, or how this machine runs a trained model.
 
     multihead doctor
     multihead doctor runs/de-en
 
-Without a run: versions, the device, and what is not installed. With one: the
-engine that searches it here, and why the faster ones do not.
+Without a run it prints versions, the device, and missing optional packages.
+With a run it prints the engine that translates with it on this machine, and why
+faster engines are not used.
 """
 
 import platform
@@ -42,24 +43,24 @@ OPTIONAL = {
 class Options:
     """Options of the command."""
 
-    run: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = (
-        None
-    )
-    """Run folder; without one, the machine is checked."""
+    run: Annotated[
+        str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")
+    ] = None
+    """Run folder; without it, the installation is checked."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     table = Table.grid(padding=(0, 2))
-    for name, value in _about(Run.open(options.run)) if options.run else _findings():
+    for name, value in _run_report(Run.open(options.run)) if options.run else _installation_report():
         table.add_row(name, value)
     _console.output().print(table, soft_wrap=False)
     return 0
 
 
-def _about(run: Run) -> Iterator[tuple[str, str]]:
-    """The device, the engine that searches a run's model, and the reasons against the others."""
+def _run_report(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield the device, the engine for the run's model, and the reasons against faster engines."""
     device = hardware.pick_device()
     model = run.load_model(device).eval()
     yield "run", str(run.folder)
@@ -68,7 +69,7 @@ def _about(run: Run) -> Iterator[tuple[str, str]]:
     dtype = hardware.pick_dtype("auto", device)
     yield "precision", str(dtype).removeprefix("torch.")
     if run.task != "translation":
-        yield "engine", f"{OWN_STEPS}: there are engines for translators only"
+        yield "engine", f"{OWN_STEPS}: other engines are for translators only"
         return
     choice = choose(model, device, dtype)
     yield "engine", choice.engine
@@ -78,7 +79,7 @@ def _about(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _export(model: nn.Module) -> str:
-    """Whether CTranslate2 can compute a model."""
+    """Report whether the model can be exported to CTranslate2."""
     try:
         reasons = not_expressible(describe(model, EncoderDecoderSpec))
     except UndescribedError as error:
@@ -86,40 +87,41 @@ def _export(model: nn.Module) -> str:
     return f"not to ctranslate2: {', '.join(reasons)}" if reasons else "to ctranslate2"
 
 
-def _findings() -> Iterator[tuple[str, str]]:
+def _installation_report() -> Iterator[tuple[str, str]]:
+    """Yield versions, hardware, and optional packages."""
     yield "python", platform.python_version()
     for name in PACKAGES:
         yield name, metadata.version(name)
     device = hardware.pick_device()
     yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     if device.type == "cuda":
-        there = find_spec("triton") is not None
-        yield "triton", "compiles the GPU's kernels" if there else "not there: PyTorch's own kernels are used"
+        triton = find_spec("triton") is not None
+        yield "triton", "compiles GPU kernels" if triton else "not installed: PyTorch's own kernels are used"
     yield "cores", f"{usable_cores()} usable"
     fast = hardware.has_fast_bf16(device)
     yield (
         "bf16",
-        "computed by the hardware" if fast else "not in the hardware: fp32 is used",
+        "supported by the hardware" if fast else "not supported by the hardware: fp32 is used",
     )
     yield "training", f"matrix products in {hardware.training_precision('auto', device)}"
     if device.type == "cpu":
-        features = {name for name, there in torch.cpu.get_capabilities().items() if there is True}
+        features = {name for name, supported in torch.cpu.get_capabilities().items() if supported is True}
         known = sorted(features & {"avx2", "avx512_f", "avx512_bf16", "amx_bf16", "sve", "sve_bf16", "bf16"})
-        yield "processor", ", ".join(known) or "no vector units that torch knows of"
+        yield "processor", ", ".join(known) or "no vector instructions known to PyTorch"
         if not fast:
-            yield "hint", "training takes two to six times as long as with bf16 units"
+            yield "hint", "training is two to six times slower than with bf16 instructions"
             if native.level() == "avx2":
-                yield "hint", "`translate --precision int8` is about 1.3 times as fast as in fp32"
+                yield "hint", "`translate --precision int8` is about 1.3 times as fast as fp32"
     yield "native", _native(device)
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     yield "compiler", compiler or "none found: training.compile needs one on a CPU"
     for name, use in OPTIONAL.items():
-        yield name, metadata.version(name) if find_spec(name) else f"not there; for {use}"
+        yield name, metadata.version(name) if find_spec(name) else f"not installed; for {use}"
 
 
 def _native(device: torch.device) -> str:
-    """Which native kernels are in use."""
+    """Report the level of the native kernels."""
     if not native.level():
-        return "not there: plain PyTorch is used; with a C++ compiler at hand, install multihead again"
+        return "not built: PyTorch is used; with a C++ compiler installed, install multihead again"
     use = f"kernels for {native.level()}"
-    return use if device.type == "cpu" else f"{use}, where something runs on the CPU"
+    return use if device.type == "cpu" else f"{use}, for computation on the CPU"

@@ -1,13 +1,13 @@
-"""Draw pictures for a caption, or finish one that was begun.
+"""Generate images for a caption, or complete a partial image.
 
     multihead draw runs/shapes "a large green circle" -n 8 -o grid.png
     multihead draw runs/shapes "a large green circle" --complete half.png
     multihead draw runs/shapes --page page.html
 
-The pictures stand in a grid, the one that fits its caption best first. With
---candidates more are drawn than wanted, and the fittest are kept. The page
-shows captions seen in training and others: the true picture, the same through
-its codes, a drawn one, and the training picture that is nearest to that.
+The images are arranged in a grid, best match with the caption first.
+--candidates N generates N images and keeps the best ones. The page shows
+captions from training and held-out captions, each with the true image, its
+reconstruction from codes, a generated image, and the nearest training image.
 """
 
 import io
@@ -22,37 +22,39 @@ from PIL import Image
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
 from multihead.generation.image_generator import ImageGenerator
 from multihead.run import Run, files
 from multihead.workflows.gallery import gallery
+from multihead.workflows.without_effect import refuse_keys
 
 EDGE = 2
-"""Pixels between two pictures of a grid."""
-LEAST = 8
-"""Captions of each kind on a page."""
+"""Pixels between the images of a grid."""
+MIN_CAPTIONS = 8
+"""Smallest number of captions of each kind on a page."""
 VISIBLE = 128
-"""Width to which small pictures are enlarged."""
+"""Width to which small images are enlarged, in pixels."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides how to draw."""
+    """Options of the command besides sampling settings."""
 
     run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
     """Run folder."""
     caption: Annotated[_options.Name, tyro.conf.arg(metavar="CAPTION")] = None
-    """What the pictures shall show."""
+    """Prompt of the images."""
     number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1
-    """How many pictures."""
+    """Number of images."""
     output: Annotated[str, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = "drawing.png"
-    """Picture file to write."""
+    """Image file to write."""
     complete: _options.File = None
-    """A picture to finish: as much of its upper part as there is is kept, of a square one half."""
+    """Image to complete: its upper part is kept, the upper half of a square image."""
     page: _options.File = None
-    """Write a page of what the model draws beside what it was trained on; -n captions of each kind."""
-    scale: int = 0
-    """Enlarge each pixel so many times; 0: until a picture can be seen."""
+    """Write a page that compares generated images with the training data, with -n captions of each kind."""
+    scale: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Enlarge each pixel N times; 0 enlarges small images to a visible size."""
     device: _options.Device = "auto"
 
 
@@ -63,21 +65,28 @@ def main(arguments: Sequence[str]) -> int:
     )
     if options.run is None or (options.caption is None) == (options.page is None):
         raise UserError(
-            "a run folder and a caption are needed", remedy='multihead draw RUN "..." -o grid.png'
+            "a run folder and a caption are needed", remedy='Usage: multihead draw RUN "..." -o grid.png'
         )
-    if options.number < 1:
-        raise UserError(f"{options.number} pictures", place="--number", remedy="Ask for at least one.")
+    _options.at_least_one("number", options.number)
     if options.scale < 0:
-        raise UserError(f"{options.scale} times as large", place="--scale", remedy="Give 1 or more, or 0.")
+        raise UserError(f"--scale {options.scale}", remedy="Give at least 0.")
+    if options.page is not None:
+        refuse_options(options, ("output", "complete", "scale"), "with --page")
     output = Path(options.output)
     _check_name(output)
     run = Run.open(options.run).fit_for("drawing")
     search = recipes.load(run.folder / "recipe.toml", given).search
-    artist = ImageGenerator.load(options.run, device=options.device)
+    if search.temperature == 0:
+        keys = ("search.top_k", "search.top_p", "search.seed")
+        refuse_keys(given, keys, "at temperature 0, where the most probable code is taken")
+    if options.page is None and search.candidates < options.number:
+        refuse_keys(given, ("search.candidates",), f"below the {options.number} pictures that are wanted")
+    generator = ImageGenerator.load(options.run, device=options.device)
     if options.caption is None:
-        files.write_text(Path(options.page or ""), gallery(run, artist, search, max(options.number, LEAST)))
+        captions = max(options.number, MIN_CAPTIONS)
+        files.write_text(Path(options.page or ""), gallery(run, generator, search, captions))
         return 0
-    drawn = artist.draw(
+    drawn = generator.draw(
         options.caption,
         options.number,
         search,
@@ -85,25 +94,30 @@ def main(arguments: Sequence[str]) -> int:
     )
     sheet = grid([drawing.picture for drawing in drawn], options.scale)
     files.write(output, sheet.save)
-    fits = ", ".join(f"{drawing.fits:.2f}" for drawing in drawn)
-    _console.messages().print(f"{len(drawn)} in {output}; how well they fit: {fits}")
+    similarities = ", ".join(f"{drawing.fits:.2f}" for drawing in drawn)
+    noun = "image" if len(drawn) == 1 else "images"
+    _console.messages().print(
+        f"{len(drawn)} {noun} in {output}; cosine similarity with the caption: {similarities}"
+    )
     return 0
 
 
 def _check_name(output: Path) -> None:
-    """Refuse a name whose ending stands for no kind of file that a picture in colour can be written to."""
+    """Refuse a file extension of a format in which colour images cannot be written."""
     kind = Image.registered_extensions().get(output.suffix.lower(), "")
     try:
-        # Tried out: of the kinds that the library lists some can only be read, and some have no colours.
+        # Only a trial shows it: some of the listed formats are read-only, and some have no colours.
         Image.new("RGB", (VISIBLE, VISIBLE)).save(io.BytesIO(), kind)
     except (KeyError, ValueError, OSError):
         raise UserError(
-            "not a name of a picture file that can be written", place=str(output), remedy="Call it grid.png."
+            "the file extension is not that of a supported image format",
+            place=str(output),
+            remedy="Use .png, as in grid.png.",
         ) from None
 
 
 def grid(pictures: Sequence[Image.Image], scale: int = 0) -> Image.Image:
-    """Return pictures of one size beside and below each other, on grey."""
+    """Arrange images of the same size in a grid on a grey background."""
     width, height = pictures[0].size
     scale = scale or max(1, VISIBLE // width)
     width, height = width * scale, height * scale

@@ -1,4 +1,4 @@
-"""Measure a trained run: BLEU, chrF, perplexity, speed.
+"""Evaluate translators: BLEU, chrF, perplexity and speed.
 
     multihead evaluate runs/de-en
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
@@ -6,16 +6,17 @@
     multihead evaluate runs/one runs/two --ensemble
     multihead evaluate runs/many --to fr
 
-Without files the test sets of the run's recipe. Of two runs it is told whether
-they differ by more than chance (paired bootstrap), or with --ensemble what they
-come to together, as `multihead translate` takes them.
+The default test sets are those of the run's recipe. Two runs are compared, with
+a test of significance (paired bootstrap). --ensemble evaluates all runs as one
+system, as `multihead translate` uses them.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+import tyro
 from rich.console import Console
 
 from multihead import hardware
@@ -23,6 +24,7 @@ from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _options
 from multihead.cli._counting import counted
 from multihead.cli._direction_table import show_directions
+from multihead.cli._effect import READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -35,21 +37,29 @@ from multihead.workflows.evaluate import (
     Way,
     compare,
     evaluate,
+    named_sources,
     perturbed,
     requested_test_sets,
 )
+from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
+
+USED = {
+    "search": SEARCH_OF_THE_BEST,
+    "data": ("dir", "tests", "corpora", "corpus", *READING, "target_language"),
+}
+"""Keys of a recipe that have an effect here."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides keys of a recipe."""
+    """Options of the command besides recipe keys."""
 
     runs: _options.RunFolders
-    """Run folder; or two, to be compared; or the members of an ensemble."""
+    """A run folder, two to compare, or the members of an ensemble."""
     ensemble: _options.Flag = False
-    """Measure all runs together, as one system; the first one's recipe holds."""
+    """Evaluate all runs as one system, with the recipe of the first."""
     src: _options.File = None
-    """Source side of the test set; or a TSV / JSONL file with both sides."""
+    """Source side of the test set, or a TSV / JSONL file with both sides."""
     tgt: _options.File = None
     """Target side of the test set."""
     to: _directions.To = None
@@ -62,19 +72,22 @@ class Options:
     """Allow a direction that was never trained."""
     json: _options.Flag = False
     """Print JSON."""
-    tokenise: _options.Text = None
-    """Also lower-cased BLEU on words cut by these rules, spacy or moses, as published figures are given."""
+    tokenise: Annotated[str | None, tyro.conf.arg(metavar="RULES", help_behavior_hint="")] = None
+    """Also compute lower-cased BLEU on tokens of spacy or moses, as many published results do."""
     perturb: Literal["trim", "omit", "permute", "none"] = "none"
-    """Measure also on sources made worse: the end cut, words left out, words in another order."""
+    """Also evaluate on perturbed sources: trim cuts off the end, omit drops words, permute reorders words."""
     rate: float = 0.2
-    """How much worse, from 0 to 1: the part cut, a word's chance to go, how far a word may move."""
+    """Strength of the perturbation, 0 to 1: share cut off, probability of dropping, or range of moves."""
     device: _options.Device = "auto"
     precision: Precision = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search", "data"), short="search")
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search", "data"), short="search", used=USED
+    )
+    _refuse_without_effect(options, given)
     sets: list[TestSet] = []
     found: dict[str, list[Evaluation]] = {}
     lowercase = False
@@ -82,16 +95,18 @@ def main(arguments: Sequence[str]) -> int:
         run = Run.open(folders[0]).fit_for("translation")
         recipe = recipes.load(run.folder / "recipe.toml", given)
         lowercase |= recipe.data.lowercase
-        way = _way(options)
-        sets = sets or _with_worse(
-            options, requested_test_sets(recipe.data, options.src, options.tgt, way=way)
-        )
-        cut = tokeniser(options.tokenise, recipe.data.target_language or "en") if options.tokenise else None
+        refuse_other_methods(given, recipe.search.method)
+        refuse_fields(given, recipe.data, named_sources(recipe.data, options.src))
+        if not sets:
+            requested = requested_test_sets(recipe.data, options.src, options.tgt, way=_way(options))
+            sets = _with_perturbed(options, requested)
+        language = recipe.data.target_language or "en"
+        tokenise = tokeniser(options.tokenise, language) if options.tokenise else None
         hardware.keep_memory()
         translator = Translator.load(*folders, device=options.device, precision=options.precision)
         with counted(f"translating with {name}") as progress:
             found[name] = [
-                evaluate(translator, test, recipe.search, run=run, tokenise=cut, progress=progress)
+                evaluate(translator, test, recipe.search, run=run, tokenise=tokenise, progress=progress)
                 for test in sets
             ]
     console, comparison = _console.output(), _compared(found, lowercase=lowercase)
@@ -101,27 +116,40 @@ def main(arguments: Sequence[str]) -> int:
         _show(found, console)
         for test, comparisons in comparison.items():
             one, other = found
-            console.print(f"{test}: {other} against {one}{', lower-cased' if lowercase else ''}")
+            console.print(f"{test}: {other} versus {one}{', lower-cased' if lowercase else ''}")
             for metric, compared in comparisons.items():
-                console.print(f"  {metric:6}{_verdict(compared)}")
+                console.print(f"  {metric:6}{_difference(compared)}")
     for evaluation in (evaluation for evaluations in found.values() for evaluation in evaluations):
-        for note in evaluation.notes[: _console.NOTES]:
+        for note in evaluation.notes[: _console.MAX_NOTES]:
             _console.messages().print(note)
-        if more := len(evaluation.notes[_console.NOTES :]):
-            told = f"{evaluation.test_set.name}: {more:,} more lines were cut or not translated"
-            _console.messages().print(told)
+        if more := len(evaluation.notes[_console.MAX_NOTES :]):
+            _console.messages().print(
+                f"{evaluation.test_set.name}: {more:,} more lines were truncated or not translated"
+            )
     return 0
 
 
+def _refuse_without_effect(options: Options, given: Mapping[str, str]) -> None:
+    """Refuse what would be accepted and ignored."""
+    if options.src:
+        refuse_keys(given, ("data.dir", "data.tests"), "on files that --src names")
+    if options.perturb == "none":
+        refuse_options(options, ("rate",), "without --perturb")
+    if not options.tokenise:
+        refuse_keys(given, ("data.target_language",), "without --tokenise")
+
+
 def _systems(options: Options) -> dict[str, Sequence[str]]:
-    """Return what is to be measured: the run folders of each system, by its name."""
+    """Return the run folders of each system to evaluate, by name."""
     if options.ensemble and options.runs:
         return {" + ".join(options.runs): options.runs}
     if not 1 <= len(options.runs) <= 2:
-        remedy = "Name one, or two to be compared, or measure them together: --ensemble."
-        raise UserError(f"{len(options.runs)} runs are named", remedy=remedy)
+        remedy = "Give one, two to compare, or add --ensemble to evaluate all as one system."
+        raise UserError(f"{len(options.runs)} runs were given", remedy=remedy)
     if len({*options.runs}) < len(options.runs):
-        raise UserError("named twice", place=options.runs[0], remedy="Name another run to compare it with.")
+        raise UserError(
+            "the same run was given twice", place=options.runs[0], remedy="Compare it with another run."
+        )
     return {folder: [folder] for folder in options.runs}
 
 
@@ -132,21 +160,23 @@ def _way(options: Options) -> Way | None:
     return Way(options.of, options.to, options.tags, options.zero_shot)
 
 
-def _with_worse(options: Options, sets: list[TestSet]) -> list[TestSet]:
-    """Return the test sets, each followed by itself made worse, if that is asked for."""
+def _with_perturbed(options: Options, sets: list[TestSet]) -> list[TestSet]:
+    """Return the test sets, each followed by its perturbed copy if ``--perturb`` is given."""
     if options.perturb == "none":
         return sets
     if not 0 <= options.rate <= 1:
-        raise UserError(f"--rate {options.rate:g}", remedy="A rate lies between 0 and 1.")
+        raise UserError(f"--rate {options.rate:g}", remedy="Give a number from 0 to 1.")
     return [one for test in sets for one in (test, perturbed(test, options.perturb, options.rate))]
 
 
 def _compared(
     found: Mapping[str, Sequence[Evaluation]], *, lowercase: bool
 ) -> dict[str, Mapping[str, Comparison]]:
-    """Return the comparison on each test set, none where there is but one run.
+    """Return the comparison of two runs on each test set; empty for a single run.
 
-    Where one of the runs writes no capital letters, they are compared without.
+    Args:
+        found: the evaluations of each run.
+        lowercase: compare lower-cased outputs, for runs of which one was trained on lower-cased text.
     """
     if len(found) < 2:
         return {}
@@ -162,8 +192,8 @@ def _json(
         test: {metric: asdict(comparison) for metric, comparison in comparisons.items()}
         for test, comparisons in comparison.items()
     }
-    told = {"runs": runs, "comparison": compared} if compared else next(iter(runs.values()))
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    content = {"runs": runs, "comparison": compared} if compared else next(iter(runs.values()))
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
@@ -177,36 +207,34 @@ def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
 
 
 def _show_losses(run: str, evaluations: Sequence[Evaluation], console: Console) -> None:
-    """Print what BLEU falls to on sources made worse."""
+    """Print the change of BLEU on perturbed sources."""
     by_name = {evaluation.test_set.name: evaluation for evaluation in evaluations}
-    for name, worse in by_name.items():
+    for name, after in by_name.items():
         before = by_name.get(name.rpartition(", ")[0])
         if before:
-            fall = worse.bleu.value - before.bleu.value
-            console.print(
-                f"{run} on {name}: BLEU {before.bleu.value:.2f} -> {worse.bleu.value:.2f} ({fall:+.2f})"
-            )
+            one, other = before.bleu.value, after.bleu.value
+            console.print(f"{run} on {name}: BLEU {one:.2f} -> {other:.2f} ({other - one:+.2f})")
 
 
 def show(run: str, evaluation: Evaluation, console: Console) -> None:
-    """Print what was measured on a test set."""
+    """Print the results on a test set."""
     e = evaluation
     scores = {"BLEU": e.bleu, "BLEU, lower-cased": e.bleu_lowercase, "chrF2": e.chrf}
     if e.bleu_tokenised_lowercase:
-        scores["BLEU, published measure"] = e.bleu_tokenised_lowercase
+        scores["BLEU, tokenised"] = e.bleu_tokenised_lowercase
     others = {
-        "exactly right": f"{100 * e.exact:.2f} %",
-        "perplexity": f"{e.perplexity:.3f} a piece; {e.perplexity_character:.4f} a character",
+        "exact match": f"{100 * e.exact:.2f} %",
+        "perplexity": f"{e.perplexity:.3f} per token; {e.perplexity_character:.4f} per character",
         "speed": f"{e.sentences_per_second:,.1f} sentences/s",
     }
     width = max(map(len, [*scores, *others]))
     console.print(f"{run} on {e.test_set.name}: {len(e.outputs):,} pairs")
     for name, score in scores.items():
         console.print(f"  {name:{width}}  {score.value:.2f}")
-        # On a line of its own, whole however narrow the terminal is: it is there to be quoted.
+        # On a line of its own, so that it can be quoted whatever the width of the terminal.
         console.print(f"    {score.signature}")
-    for name, told in others.items():
-        console.print(f"  {name:{width}}  {told}")
+    for name, value in others.items():
+        console.print(f"  {name:{width}}  {value}")
     if e.contaminated:
         console.print(
             f"  caution: {e.contaminated:,} of these sentences occur in the training data", style="yellow"
@@ -214,9 +242,9 @@ def show(run: str, evaluation: Evaluation, console: Console) -> None:
     console.print()
 
 
-def _verdict(comparison: Comparison) -> str:
+def _difference(comparison: Comparison) -> str:
     one, other = comparison.baseline, comparison.system
-    verdict = "significant" if comparison.significant else "may be chance"
+    verdict = "significant" if comparison.significant else "not significant"
     return (
         f"{other.score - one.score:+.2f}  ({one.score:.2f} ± {one.half_width:.2f} -> "
         f"{other.score:.2f} ± {other.half_width:.2f}; p = {comparison.p_value:.3f}: {verdict})"

@@ -1,74 +1,82 @@
-"""Write a trained run, or its vocabulary, for other programs.
+"""Export a run or its vocabulary to another toolkit.
 
     multihead export runs/de-en --to ctranslate2 -o de-en.ct2
     multihead export runs/de-en --to ctranslate2 -o small --quantization int8
     multihead export runs/de-en --to sentencepiece -o vocabulary
 
-CTranslate2 is a fast runtime in C++ for machines that have no PyTorch: the
-folder holds the model, its vocabulary and the tokenizer. SentencePiece is the
-tokenizer of many toolkits: the folder holds spm.model, which gives our ids.
+CTranslate2 is a fast C++ runtime for machines without PyTorch; its folder
+contains the model, the vocabulary and the tokenizer. SentencePiece is the
+tokenizer of many toolkits; its folder contains spm.model with our token ids.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import tyro
 
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
 from multihead.export import ctranslate2, sentencepiece
 from multihead.run import Run
 
-HOW = """\
+EXAMPLE = """\
 In Python:
   import ctranslate2
   from tokenizers import Tokenizer
-  cut = Tokenizer.from_file("{folder}/{source}")
-  cut.encode_special_tokens = True  # what only looks like a symbol is text
-  pieces = cut.encode("...", add_special_tokens=False).tokens
+  tokenizer = Tokenizer.from_file("{folder}/{source}")
+  tokenizer.encode_special_tokens = True  # input that looks like a symbol is text
+  tokens = tokenizer.encode("...", add_special_tokens=False).tokens
   translator = ctranslate2.Translator("{folder}")
-  found = translator.translate_batch([pieces], beam_size=5)[0].hypotheses[0]"""
+  output = translator.translate_batch([tokens], beam_size=5)[0].hypotheses[0]"""
 
-NORMAL = "Give it text in Unicode's form NFC, lower-cased where the run is: it does neither by itself."
+NORMALISATION = "Its input must be in Unicode NFC, and lower-cased if the run is; SentencePiece does neither."
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     run: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = (
         None
     )
     """Run folder."""
-    to: Annotated[str | None, tyro.conf.arg(metavar="FOR", help_behavior_hint="")] = None
+    to: Annotated[str | None, tyro.conf.arg(metavar="TARGET", help_behavior_hint="")] = None
     """ctranslate2 or sentencepiece."""
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
-    """New folder; it appears when it is complete."""
-    quantization: ctranslate2.Quantization = "float32"
-    """Format of the weights. int8 is a quarter as large, and fast on a CPU."""
+    """New folder, which appears when it is complete."""
+    quantization: Annotated[
+        ctranslate2.Quantization,
+        tyro.conf.arg(
+            metavar="FORMAT",
+            help="Format of the weights in CTranslate2; int8 takes a quarter of the space and is fast on a "
+            f"CPU. One of {', '.join(get_args(ctranslate2.Quantization))}.",
+        ),
+    ] = "float32"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if not options.run or not options.to or not options.output:
-        fact = "no run folder is named" if not options.run else "nothing, or no folder, to export to"
-        raise UserError(fact, remedy="multihead export RUN --to ctranslate2 -o DIR")
+        fact = "no run folder was given" if not options.run else "no target or no output folder was given"
+        raise UserError(fact, remedy="Usage: multihead export RUN --to ctranslate2 -o DIR")
     if options.to not in ("ctranslate2", "sentencepiece"):
-        remedy = "Runs can be exported to ctranslate2, their vocabularies to sentencepiece."
-        raise UserError(f'there is no export to "{options.to}"', place="--to", remedy=remedy)
+        remedy = "Use ctranslate2 for the model or sentencepiece for its vocabulary."
+        raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
     if options.to == "sentencepiece":
+        refuse_options(options, ("quantization",), "on a vocabulary")
         sentencepiece.export(run.fit_for("translation"), folder)
-        console = _console.messages()
-        console.print(f"{folder}: {', '.join(sorted(file.name for file in folder.iterdir()))}\n{NORMAL}")
+        written = ", ".join(sorted(file.name for file in folder.iterdir()))
+        _console.messages().print(f"{folder}: {written}\n{NORMALISATION}")
         return 0
     ctranslate2.export(run, folder, options.quantization)
     size = sum(file.stat().st_size for file in folder.iterdir())
     names = sorted(file.name for file in folder.glob("tokenizer*.json"))
     console = _console.messages()
     console.print(f"{folder}: {options.quantization}, {size / 1e6:.1f} MB")
-    console.print(HOW.format(folder=folder, source=names[0]))
+    console.print(EXAMPLE.format(folder=folder, source=names[0]))
     return 0

@@ -1,9 +1,9 @@
-"""Say what is missing in a text, with a trained BERT.
+"""Predict the masked words of a text with a BERT model.
 
     multihead fill runs/reviews "정말 [MASK] 영화"
     multihead fill runs/reviews "정말 [MASK] 영화" --top 10
 
-Every [MASK] is one piece of the vocabulary.
+Each [MASK] stands for one token of the vocabulary.
 """
 
 import json
@@ -20,14 +20,14 @@ from multihead.generation.mask_filler import MaskFiller
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
     """Run folder."""
     text: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT")] = None
-    """The text, with [MASK] where something is missing."""
+    """Text with one or more [MASK]."""
     top: int = 5
-    """Pieces told for each gap."""
+    """Number of predictions per [MASK]."""
     json: _options.Flag = False
     """Print JSON."""
     device: _options.Device = "auto"
@@ -37,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if options.run is None or options.text is None:
-        missing = "no run folder is named" if options.run is None else "there is no text"
-        raise UserError(missing, remedy='multihead fill RUN "... [MASK] ..."')
+        missing = "no run folder was given" if options.run is None else "no text was given"
+        raise UserError(missing, remedy='Usage: multihead fill RUN "... [MASK] ..."')
     top = _options.at_least_one("top", options.top)
     filled = MaskFiller.load(options.run, options.device).fill(options.text, top)
     if options.json:
@@ -46,6 +46,6 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     print(filled.text)
     for number, guesses in enumerate(filled.gaps, start=1):
-        told = "   ".join(f"{guess.piece} {100 * guess.probability:.1f} %" for guess in guesses)
-        print(f"  gap {number}: {told}" if len(filled.gaps) > 1 else f"  {told}")
+        line = "   ".join(f"{guess.piece} {100 * guess.probability:.1f} %" for guess in guesses)
+        print(f"  [MASK] {number}: {line}" if len(filled.gaps) > 1 else f"  {line}")
     return 0

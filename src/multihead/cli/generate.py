@@ -1,9 +1,9 @@
-"""Write on where a prompt ends, with a trained language model.
+"""Continue a prompt with a language model.
 
     multihead generate runs/shakespeare --prompt "ROMEO:"
     multihead generate runs/shakespeare --prompt "ROMEO:" -n 3 --temperature 0.7
 
-The text appears as it is written; the prompt is repeated before it.
+The output starts with the prompt and is streamed token by token.
 """
 
 import sys
@@ -19,18 +19,21 @@ from multihead.errors import UserError
 from multihead.generation.text_generator import TextGenerator
 from multihead.run import Run
 from multihead.text.lines import STDIN, read_lines
+from multihead.workflows.without_effect import refuse_keys
+
+GREEDY_HAS_NONE = ("search.top_k", "search.top_p", "search.seed")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides how to write."""
+    """Options of the command besides sampling settings."""
 
     run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
     """Run folder."""
-    prompt: str = ""
-    """What the text begins with; "-": standard input."""
+    prompt: Annotated[str, tyro.conf.arg(metavar="TEXT", help_behavior_hint="")] = ""
+    """Beginning of the text; "-" reads standard input. (default: empty)"""
     number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1
-    """How many texts; a line of dashes stands between two."""
+    """Number of texts, separated by a line of dashes."""
     device: _options.Device = "auto"
 
 
@@ -40,15 +43,16 @@ def main(arguments: Sequence[str]) -> int:
         Options, arguments, sections=("search",), short="search", task="language"
     )
     if options.run is None:
-        raise UserError("no run folder is named", remedy='multihead generate RUN --prompt "..."')
-    if options.number < 1:
-        raise UserError(f"{options.number} texts", place="--number", remedy="Ask for at least one.")
+        raise UserError("no run folder was given", remedy='Usage: multihead generate RUN --prompt "..."')
+    _options.at_least_one("number", options.number)
     run = Run.open(options.run).fit_for("language")
     search = recipes.load(run.folder / "recipe.toml", given).search
-    prompt = _typed_in() if options.prompt == STDIN else options.prompt
-    writer = TextGenerator.load(run.folder, device=options.device)
+    if search.temperature == 0:
+        refuse_keys(given, GREEDY_HAS_NONE, "at temperature 0, where the most probable token is taken")
+    prompt = _standard_input() if options.prompt == STDIN else options.prompt
+    generator = TextGenerator.load(run.folder, device=options.device)
     for number in range(options.number):
-        texts = writer.write(prompt, search, number=number)
+        texts = generator.write(prompt, search, number=number)
         _put("\n---\n" if number else "")
         _put(prompt)
         for text in texts:
@@ -57,13 +61,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _typed_in() -> str:
-    """Return standard input, without its last line's end."""
+def _standard_input() -> str:
+    """Return standard input without the end of its last line."""
     try:
         return "\n".join(read_lines(STDIN))
     except UserError as error:
-        # The reader's remedy may name an option that this command does not have.
-        raise UserError(error.fact, place=error.place, remedy="A prompt is plain text in UTF-8.") from None
+        # The original remedy may mention an option that this command does not have.
+        raise UserError(error.fact, place=error.place, remedy="Give plain text in UTF-8.") from None
 
 
 def _put(text: str) -> None:

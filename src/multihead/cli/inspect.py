@@ -1,4 +1,4 @@
-"""Look at what a model attends to: text, picture, translation.
+"""Show a model's attention for a sentence, text, image or caption.
 
     multihead inspect runs/de-en "Ein Hund schläft." -o page.html
     multihead inspect runs/shakespeare "The king said that he"
@@ -6,11 +6,12 @@
     multihead inspect runs/digits eight.png -o page.html
     multihead inspect runs/shapes "a large green circle" -o map.svg
 
-The page shows every layer and head, what goes in, and the numbers of one head;
-of a translator the search too; of a vision transformer the class token's look
-over the picture and attention rollout; of a model that draws, which word each
-place looks at. It needs no network. Without a file a map is drawn in the
-terminal: the darker the more attention.
+The page works offline. It shows every layer and head, the embeddings, and the
+computation of one head step by step. For a translator it also shows the beam
+search, for a vision transformer the attention of the class token and attention
+rollout over the image, and for a text-to-image model the attention of each
+image position to the caption. Without an output file a heat map is printed in
+the terminal; darker means more attention.
 """
 
 from collections.abc import Sequence
@@ -22,48 +23,49 @@ import tyro
 
 from multihead.attention_maps import Choice
 from multihead.cli import _console, _directions, _options
+from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
-from multihead.inspect.page import Asked
-from multihead.inspect.pictures import METADATA
+from multihead.inspect.figures import METADATA
+from multihead.inspect.page import PageOptions
 from multihead.run import files
 from multihead.workflows import tasks
-from multihead.workflows.inspection import InspectionRequest
+from multihead.workflows.inspection import EVERY_CHOICE, Inspection, InspectionRequest
 
 PAGES = (".html", ".htm")
-"""Endings of names of pages."""
+"""File extensions of pages."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
     """Run folder."""
-    what: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT|PICTURE")] = None
-    """What to read: a sentence, a text, a picture's file, a caption."""
+    what: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT|IMAGE")] = None
+    """Input of the model: a sentence, a text, an image file or a caption."""
     target: _options.Text = None
-    """Look at this translation, or this picture for a caption, instead of the model's own."""
+    """Use this translation, or this image for a caption, instead of the model's own output."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
-    """Page to write, .html, or picture to draw, .svg, .png or .pdf. [the terminal]"""
+    """Output file: a page (.html) or a heat map (.svg, .png or .pdf). (default: the terminal)"""
     json: _options.File = None
-    """Write the page's numbers as JSON too."""
+    """Also write the numbers of the page to this file, as JSON."""
     png: _options.File = None
-    """Draw the map as a picture too."""
+    """Also write the heat map to this file."""
     full: _options.Flag = False
-    """Embed all in the page, however large: all tokens and hypotheses, the numbers of all heads."""
+    """Embed everything, whatever the size: all tokens, all hypotheses, the numbers of all heads."""
     layer: _options.Number = None
-    """Layer, from 1; of a translator, of the decoder. [one that tells much]"""
+    """Layer, from 1; for a translator, of the decoder. (default: the most informative)"""
     head: _options.Number = None
-    """Head, from 1. [all together; of a text the sharpest]"""
+    """Head, from 1. (default: all heads combined; for a text, the head with the lowest entropy)"""
     combine: Literal["mean", "max"] = "mean"
-    """How several heads are put together."""
+    """Reduction over heads."""
     words: _options.Flag = False
-    """Merge pieces to words."""
+    """Merge subwords into words."""
     specials: _options.Flag = False
-    """Show special symbols too."""
+    """Show special symbols."""
     to: _directions.To = None
-    """Target language, of a translator of several directions."""
+    """Target language, for a translator of several directions."""
     device: _options.Device = "auto"
 
 
@@ -71,34 +73,50 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if options.run is None or options.what is None:
-        missing = "no run folder is named" if options.run is None else "there is nothing to look at"
-        raise UserError(missing, remedy='multihead inspect RUN "SENTENCE"')
-    _check_places(options)
+        missing = "no run folder was given" if options.run is None else "no input was given"
+        raise UserError(missing, remedy='Usage: multihead inspect RUN "SENTENCE"')
+    _check_paths(options)
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
-    pictures = [path for path in (options.output, options.png) if path and path != page]
+    figures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
-    asked = Asked(options.run, choice, options.words, options.specials, options.full)
-    seen = tasks.inspect(
-        options.run, InspectionRequest(options.what, options.target, options.device, asked, options.to)
+    view = PageOptions(options.run, choice, options.words, options.specials, options.full)
+    inspection = tasks.inspect(
+        options.run, InspectionRequest(options.what, options.target, options.device, view, options.to)
     )
+    _refuse_without_effect(options, inspection, page=bool(page or options.json), figure=bool(figures))
     if page:
-        seen.page().save(page)
+        inspection.page().save(page)
     if options.json:
-        files.write_text(Path(options.json), seen.numbers())
-    for path in pictures:
-        seen.draw(path)
-    if not options.output and not options.json and not pictures:
-        alignment, console = seen.alignment(), _console.output()
+        files.write_text(Path(options.json), inspection.numbers())
+    for path in figures:
+        inspection.draw(path)
+    if not options.output and not options.json and not figures:
+        alignment, console = inspection.alignment(), _console.output()
         console.print(shades(alignment, console.width))
         console.print(alignment.caption, style="dim", soft_wrap=not console.is_terminal)
     return 0
 
 
-def _check_places(options: Options) -> None:
-    """Refuse, before anything is computed, names that do not say what to write, and where nothing can be."""
+def _refuse_without_effect(options: Options, inspection: Inspection, *, page: bool, figure: bool) -> None:
+    """Refuse options on which no output depends."""
+    used: set[str] = set()
+    if page:
+        used |= inspection.on_page
+    if figure:
+        used |= inspection.in_figure
+    if not page and not figure:
+        used |= inspection.in_terminal
+    idle = sorted((EVERY_CHOICE | {"full"}) - used)
+    refuse_options(options, idle, "on what is shown here")
+    if options.head is not None:
+        refuse_options(options, ("combine",), "on a single head")
+
+
+def _check_paths(options: Options) -> None:
+    """Refuse unsupported file extensions and unwritable paths before anything is computed."""
     for path, known in ((options.output, (*PAGES, *METADATA)), (options.png, (*METADATA,))):
         if path and Path(path).suffix.lower() not in known:
-            remedy = f"End it with {', '.join(known[:-1])} or {known[-1]}."
-            raise UserError("the name does not say which kind of file to write", place=path, remedy=remedy)
+            remedy = f"Use {', '.join(known[:-1])} or {known[-1]}."
+            raise UserError("the file extension is not supported", place=path, remedy=remedy)
     for path in filter(None, (options.output, options.png, options.json)):
         files.check_file(path)

@@ -1,12 +1,12 @@
-"""Train a small translator now: number words, in minutes.
+"""Train a small translator of number words in a few minutes.
 
     multihead quickstart
     multihead quickstart --pair ko-en
 
-Needs no network and no files: it makes its own corpus (zweiundvierzig is
-forty-two), holds out numbers that training never sees, and then goes the
-ordinary way: cleaning, subwords, training, evaluation. The keys of a recipe are
-options here too (`multihead train --help` lists them).
+It needs neither a network nor files. It generates its own corpus
+(zweiundvierzig is forty-two), holds out numbers for the test, and then runs all
+the usual steps: cleaning, subwords, training, evaluation. Recipe keys are
+accepted as options (`multihead train --help` lists them).
 """
 
 import shlex
@@ -17,40 +17,53 @@ from typing import Literal
 
 from rich.console import Console
 
+from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
-from multihead.cli._ending import ending
 from multihead.cli._shades import shades
+from multihead.cli.train import summary
+from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.inspect import heatmap, inspect_sentence, terminal_curves
+from multihead.inspect import heatmap, terminal_curves
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 from multihead.text import numbers
+from multihead.workflows.compare import alignment
+from multihead.workflows.equal_size import settings_of_equal_size
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
+from multihead.workflows.without_effect import refuse_idle, refuse_keys
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {
     "de-en": ("zweiundvierzig", "forty-two"),
     "ko-en": ("사십이", "forty-two"),
 }
-"""For the attention map."""
+"""Word and translation shown in the attention map."""
 SAMPLES = len(numbers.SAMPLES)
+
+
+OWN_CORPUS = (
+    *("data.source", "data.target", "data.valid_source", "data.valid_target", "data.tests"),
+    *("data.source_language", "data.target_language"),
+    *("data.format", "data.source_field", "data.target_field", "data.encoding"),
+)
+"""Keys of a corpus, which the quickstart makes itself."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides keys of a recipe."""
+    """Options of the command besides recipe keys."""
 
     pair: Pair = "de-en"
-    """From German or from Korean to English."""
+    """German or Korean to English."""
     run: _options.Folder = None
-    """Run folder; by default runs/quickstart-PAIR."""
+    """Run folder. (default: runs/quickstart-PAIR)"""
     steps: _options.Number = None
-    """Updates of the weights, if not as many as the recipe says."""
+    """Number of updates. (default: that of the recipe)"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -60,23 +73,24 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(options.run or f"runs/{recipe.name}")
     console = _console.output()
     numbers.write_files(numbers.make(options.pair, recipe.training.seed), Path(recipe.data.dir))
-    console.print(f"a corpus of number words: {recipe.data.dir}")
-    with ProgressDisplay(console) as watcher:
-        outcome = train(recipe, folder, watcher)
-    console.print(ending(outcome, watcher.began, f"quickstart {shlex.join(arguments)}"))
+    console.print(f"corpus of number words: {recipe.data.dir}")
+    with ProgressDisplay(console) as display:
+        outcome = train(recipe, folder, display)
+    console.print(summary(outcome, display.began, f"quickstart {shlex.join(arguments)}"))
     if outcome.how == "interrupted":
         return INTERRUPTED
     translator = Translator.load(folder, device=recipe.training.device)
-    with counted("translating numbers never seen in training") as progress:
+    with counted("translating held-out numbers") as progress:
         evaluation = evaluate(translator, test_sets(recipe.data)[0], recipe.search, progress=progress)
     _show_results(evaluation, console)
-    _show_pictures(translator, EXAMPLE[options.pair], folder, console)
-    _show_next(evaluation, folder, console)
+    attends = _show_attention(translator, EXAMPLE[options.pair], folder, console)
+    _show_curves(folder, console)
+    _show_next(evaluation, folder, console, attends=attends)
     return 0
 
 
 def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
-    """Return the recipe `quickstart`, of this pair of languages."""
+    """Return the recipe `quickstart` for a language pair."""
     source, target = options.pair.split("-")
     files: dict[str, object] = {
         f"data.{key}": (f"{part}.{language}",)
@@ -92,38 +106,60 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
         "data.target_language": target,
     }
     steps = {"training.steps": options.steps} if options.steps is not None else {}
-    return recipes.load("quickstart", {**overrides, **steps, **given})
+    refuse_keys(given, OWN_CORPUS, "in the quickstart, which makes its own corpus")
+    if options.steps is not None:
+        refuse_keys(given, ("training.steps",), "beside --steps")
+    kind = models.named(given.get("model.kind", recipes.DEFAULT_KIND))
+    if models.task(kind) != "translation":
+        raise UserError(
+            f'the quickstart trains a translator, and "{plugins.shown(kind)}" '
+            f"is for {tasks.work(models.task(kind))}",
+            place="--model.kind",
+            remedy="Leave it out, or choose another model.",
+        )
+    sizes = settings_of_equal_size(recipes.load("quickstart"), kind)
+    recipe = recipes.load("quickstart", {**overrides, **steps, **sizes, **given})
+    refuse_idle(given, recipe)
+    return recipe
 
 
 def _show_results(evaluation: Evaluation, console: Console) -> None:
     right = sum(map(str.__eq__, evaluation.outputs, evaluation.test_set.references))
     console.print(
-        f"\n{right:,} of {len(evaluation.outputs):,} numbers that training never saw are exactly right "
+        f"\n{right:,} of {len(evaluation.outputs):,} held-out numbers are translated correctly "
         f"({100 * evaluation.exact:.1f} %), for example:"
     )
     sources, references = evaluation.test_set.sources, evaluation.test_set.references
-    for source, output, wanted in zip(sources[:SAMPLES], evaluation.outputs, references, strict=False):
-        console.print(f"  {source}\n    {output if output == wanted else f'{output} (should be: {wanted})'}")
+    for source, output, reference in zip(sources[:SAMPLES], evaluation.outputs, references, strict=False):
+        correction = "" if output == reference else f" (should be: {reference})"
+        console.print(f"  {source}\n    {output}{correction}")
 
 
-def _show_pictures(translator: Translator, example: tuple[str, str], folder: Path, console: Console) -> None:
-    word, wanted = example
-    # After a few steps a model may write nothing; then it is shown how it reads what it should write.
-    output = translator.translate([word])[0].text.strip() or wanted
-    alignment = inspect_sentence(translator, word, output)
-    heatmap(alignment, folder / "attention.svg")
-    console.print(
-        f"\nwhat the model looks at while it translates {word} as {output} ({folder / 'attention.svg'}):\n"
-    )
-    console.print(shades(alignment, console.width))
+def _show_attention(translator: Translator, example: tuple[str, str], folder: Path, console: Console) -> bool:
+    """Draw an alignment by attention; return whether the model has attention to the source."""
+    word, reference = example
+    # A model trained for a few steps may give an empty output; then the reference is aligned instead.
+    output = translator.translate([word])[0].text.strip() or reference
+    found = alignment(translator, word, output, words=False)
+    if found is None:
+        console.print("\nThis model has no attention over the source to show.")
+        return False
+    heatmap(found, folder / "attention.svg")
+    console.print(f"\nattention from {output} to {word} ({folder / 'attention.svg'}):\n")
+    console.print(shades(found, console.width))
+    return True
+
+
+def _show_curves(folder: Path, console: Console) -> None:
     if curves := terminal_curves(Run.open(folder).metrics(), console.width):
-        console.print(f"\nhow it learned ({folder / 'curves.svg'}):\n\n{curves}")
+        console.print(f"\nlearning curves ({folder / 'curves.svg'}):\n\n{curves}")
 
 
-def _show_next(evaluation: Evaluation, folder: Path, console: Console) -> None:
+def _show_next(evaluation: Evaluation, folder: Path, console: Console, *, attends: bool) -> None:
     program, run = _console.program(), shlex.quote(str(folder))
     number = shlex.quote(min(evaluation.test_set.sources[SAMPLES:], key=len))
     console.print("\nTry next:")
     console.print(f"  echo {number} | {program} translate {run}")
-    console.print(f"  {program} inspect {run} {number}")
+    if attends:
+        console.print(f"  {program} inspect {run} {number}")
     console.print(f"  {program} evaluate {run}")

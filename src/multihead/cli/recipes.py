@@ -1,4 +1,4 @@
-"""List the built-in recipes, or show one with every setting."""
+"""List the built-in recipes, or print one with all its settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from multihead.cli import _console, _options
 
 HEADINGS = {
     "transformer": "Translation: Transformers",
-    "seq2seq": "Translation: what came before",
-    "rnn_attention": "Translation: what came before",
-    "conv_s2s": "Translation: what came before",
-    "gpt": "Text that is written on: GPT",
-    "bert": "Text that is read: BERT",
-    "bert_classifier": "Text that is read: BERT",
-    "vit": "Pictures that are told apart: ViT",
-    "dalle": "Pictures from words: DALL-E",
+    "seq2seq": "Translation: recurrent and convolutional models",
+    "rnn_attention": "Translation: recurrent and convolutional models",
+    "conv_s2s": "Translation: recurrent and convolutional models",
+    "gpt": "Text generation: GPT",
+    "bert": "Text understanding: BERT",
+    "bert_classifier": "Text understanding: BERT",
+    "vit": "Image classification: ViT",
+    "dalle": "Text to image: DALL-E",
 }
-"""What stands above the recipes of a kind of model."""
+"""Heading of the recipes of each model kind."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
-    """A recipe to show in full: as TOML, ready to be saved and changed."""
+    """Recipe to print in full, as TOML that can be saved and changed."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -47,16 +47,16 @@ def main(arguments: Sequence[str]) -> int:
             table.add_row(f"  {name}", text)
         console.print(table, soft_wrap=False)
         console.print()
-    told = (
-        "`multihead recipes NAME` shows one in full, `multihead train NAME` trains it. A translator of your "
-        "own needs none: `multihead train --src FILE --tgt FILE`."
+    hint = (
+        "`multihead recipes NAME` prints a recipe, `multihead train NAME` trains it. A translator for your "
+        "own corpus needs no recipe: `multihead train --src FILE --tgt FILE`."
     )
-    console.print(told, soft_wrap=False)
+    console.print(hint, soft_wrap=False)
     return 0
 
 
 def _grouped(described: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the descriptions by what their models are for; a model that no heading knows comes last."""
+    """Group the descriptions by heading; models without a heading come last, under their own name."""
     groups: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS.values()}
     for name, text in described.items():
         kind = recipes.model(name)

@@ -1,11 +1,10 @@
-"""Tell how likely given translations are.
-
-Prints the log-probability of each pair, one a line.
+"""Print the log-probability of given translations.
 
     multihead score runs/de-en --src test.de --tgt test.en > scores.txt
 
-Natural logarithm, of the whole target with its end symbol. A pair that is too
-long for the model gets "nan".
+Each line of the output is the natural logarithm of the probability of one
+target sentence, including its end symbol. A pair that is too long for the model
+gets "nan".
 """
 
 import math
@@ -18,45 +17,54 @@ import tyro
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
+from multihead.cli._effect import READING
 from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.generation import PairScore, Translator
 from multihead.run import Run
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
+from multihead.workflows.without_effect import refuse_fields, refuse_keys
 
 CHUNK = 4096
-"""Pairs scored together."""
+"""Number of pairs scored together."""
+
+
+USED = {"data": READING}
+"""Keys of a recipe that have an effect here."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     runs: _options.RunFolders
-    """Run folder(s); several are an ensemble."""
+    """Run folder(s); several form an ensemble."""
     src: _options.Files = ()
-    """File(s) of the source side; or TSV / JSONL files with both sides."""
+    """File(s) of the source side, or TSV / JSONL files with both sides."""
     tgt: _options.Files = ()
-    """File(s) of the target side, line by line with the source."""
+    """File(s) of the target side, aligned with the source line by line."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
-    """Where the numbers go; the file appears when it is complete. [standard output]"""
+    """Output file, which appears when it is complete. (default: standard output)"""
     per_token: _options.Flag = False
-    """Divide by the number of target pieces, the end symbol included."""
-    encoding: _options.Text = None
-    """Text encoding of the files. [as the run's]"""
+    """Divide by the number of target tokens, including the end symbol."""
+    encoding: Annotated[str | None, tyro.conf.arg(metavar="ENCODING", help_behavior_hint="")] = None
+    """Text encoding of the files. (default: that of the run)"""
     device: _options.Device = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("data",))
+    options, given = _options.read_with_keys(Options, arguments, sections=("data",), used=USED)
     if not options.runs or not options.src:
-        remedy = "multihead score RUN --src FILE --tgt FILE"
-        raise UserError("no pairs to score" if options.runs else "no run folder is named", remedy=remedy)
+        fact = "no files to score were given" if options.runs else "no run folder was given"
+        raise UserError(fact, remedy="Usage: multihead score RUN --src FILE --tgt FILE")
     run = Run.open(options.runs[0]).fit_for("translation")
-    as_told = {**given, **({} if options.encoding is None else {"data.encoding": options.encoding})}
-    data = recipes.load(run.folder / "recipe.toml", as_told).data
+    if options.encoding is not None:
+        refuse_keys(given, ("data.encoding",), "beside --encoding")
+    overrides = {**given, **({} if options.encoding is None else {"data.encoding": options.encoding})}
+    data = recipes.load(run.folder / "recipe.toml", overrides).data
+    refuse_fields(given, data, options.src)
     translator = Translator.load(*options.runs, device=options.device)
     total = Total()
     write(_blocks(translator, total, options, data), options.output)
@@ -66,14 +74,14 @@ def main(arguments: Sequence[str]) -> int:
 
 @dataclass
 class Total:
-    """Sums over the pairs that were scored."""
+    """Sums over the scored pairs."""
 
     pairs: int = 0
     tokens: int = 0
     log_probability: float = 0.0
 
     def add(self, score: PairScore) -> None:
-        """Count a pair, if it was scored."""
+        """Add a pair unless it was not scored."""
         if score.note is None:
             self.pairs += 1
             self.tokens += len(score.token_log_probabilities)
@@ -83,10 +91,10 @@ class Total:
         if not self.tokens:
             return "no pair was scored"
         perplexity = math.exp(min(700.0, -self.log_probability / self.tokens))
-        told = f"{perplexity:.3f}" if perplexity < 1e9 else f"{perplexity:.3g}"
+        shown = f"{perplexity:.3f}" if perplexity < 1e9 else f"{perplexity:.3g}"
         return (
-            f"{self.pairs:,} pairs, {self.tokens:,} pieces, log-probability {self.log_probability:.2f}, "
-            f"perplexity {told} a piece"
+            f"{self.pairs:,} pairs, {self.tokens:,} tokens, log-probability {self.log_probability:.2f}, "
+            f"perplexity {shown} per token"
         )
 
 
@@ -97,13 +105,13 @@ def _blocks(
     number = 0
     while chunk := list(islice(pairs, CHUNK)):
         scores = translator.score(chunk)
-        for place, score in enumerate(scores, start=number + 1):
+        for pair, score in enumerate(scores, start=number + 1):
             if score.note is None and not math.isfinite(score.log_probability):
-                fact = f"pair {place:,}: the model's log-probability is {score.log_probability}"
-                raise UserError(fact, remedy="Its weights are damaged, or its training diverged.")
+                fact = f"pair {pair:,}: the model's log-probability is {score.log_probability}"
+                raise UserError(fact, remedy="The training diverged or the weights are damaged; train again.")
             total.add(score)
             if score.note:
-                _console.messages().print(f"pair {place:,}: {score.note}")
+                _console.messages().print(f"pair {pair:,}: {score.note}")
         yield [_spelled(score, per_token=options.per_token) for score in scores]
         number += len(chunk)
 

@@ -1,14 +1,14 @@
-"""Translate over HTTP: a page, and an interface for programs.
+"""Serve translators over HTTP: a web page and an API.
 
     multihead serve runs/de-en
     multihead serve runs/de-en runs/en-de --port 8000
     curl -d "q=Guten Tag." http://127.0.0.1:8000/translate
 
-The page is at the address that is printed. Programs ask as they ask
-LibreTranslate: POST /translate with q, source, target; GET /languages. Requests
-that come together are translated together. Ctrl-C ends it when what waits is
-answered. Who can reach the address can use it: only this machine, unless --host
-says otherwise.
+The web page is at the printed address. The API is compatible with
+LibreTranslate: POST /translate with q, source and target; GET /languages.
+Concurrent requests are translated in one batch. Ctrl-C stops the server after
+it has answered pending requests. There is no authentication: by default only
+this machine can connect; --host opens the server to others.
 """
 
 import contextlib
@@ -16,16 +16,19 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+import tyro
 import uvicorn
 
 from multihead import hardware
 from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
+from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
 from multihead.generation import Translation, Translator
-from multihead.inspect.page import Asked
+from multihead.inspect.page import PageOptions
 from multihead.run import Run
 from multihead.serve.app import application
 from multihead.serve.batching import Batcher, Translate
@@ -33,81 +36,90 @@ from multihead.serve.service import Direction, Service
 from multihead.settings import SearchSettings
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
+from multihead.workflows.without_effect import refuse_other_methods
 
 GRACE = 30
-"""Seconds that requests have to end after Ctrl-C."""
+"""Seconds for pending requests after Ctrl-C."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides how to search."""
+    """Options of the command besides search settings."""
 
     runs: _options.RunFolders
-    """Run folder(s), one for each pair of languages."""
-    host: _options.Word = "127.0.0.1"
-    """Address to listen on; 0.0.0.0: all of this machine."""
-    port: int = 8000
-    """Port to listen on; 0: any that is free."""
-    max_chars: int = 20_000
-    """Characters in one request at most."""
+    """Run folder(s), one per language pair."""
+    host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 accepts connections on all interfaces."""
+    port: Annotated[int, tyro.conf.arg(metavar="N")] = 8000
+    """Port to listen on; 0 chooses a free port."""
+    max_chars: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
+    """Largest number of characters per request."""
     origin: _options.Text = None
-    """A web site whose pages may ask from a browser, such as https://example.org; "*": all. [none]"""
+    """Web origin, such as https://example.org, whose pages may send requests; "*" is any. (default: none)"""
     device: _options.Device = "auto"
     precision: Precision = "auto"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
+    options, given = _options.read_with_keys(
+        Options, arguments, sections=("search",), short="search", used={"search": SEARCH_OF_THE_BEST}
+    )
     if not options.runs:
-        raise UserError("no run folder is named", remedy="multihead serve RUN")
-    if options.max_chars < 1:
-        raise UserError(f"--max-chars {options.max_chars}", remedy="At least one.")
+        raise UserError("no run folder was given", remedy="Usage: multihead serve RUN")
+    _options.at_least_one("max-chars", options.max_chars)
     console = _console.output()
-    with contextlib.ExitStack() as closing:
-        listening = closing.enter_context(_listening(options.host, options.port))
+    with contextlib.ExitStack() as stack:
+        server_socket = stack.enter_context(_listen(options.host, options.port))
         hardware.keep_memory()
-        opened = [closing.enter_context(_directions(run, options, given)) for run in options.runs]
+        opened = [stack.enter_context(_directions(run, options, given)) for run in options.runs]
         service = Service([direction for directions in opened for direction in directions])
         for one in service.directions:
             console.print(f"{one.source} to {one.target}: {one.name}")
-        host, port = listening.getsockname()[:2]
+        host, port = server_socket.getsockname()[:2]
         console.print(f"http://{f'[{host}]' if ':' in host else host}:{port}", soft_wrap=True)
-        app = application(service, _look(options.device), most_chars=options.max_chars, origin=options.origin)
+        app = application(
+            service,
+            _sentence_inspector(options.device),
+            max_chars=options.max_chars,
+            origin=options.origin,
+        )
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
         )
-        # It has answered what waited, and then raises what it was ended by: an end as it should be.
+        # After a graceful shutdown uvicorn raises the signal again; that is the regular end.
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(config).run(sockets=[server_socket])
     return 0
 
 
 @contextlib.contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens; bound before any model is loaded, so that a port in use is told at once."""
+def _listen(host: str, port: int) -> Iterator[socket.socket]:
+    """Bind the server's socket; this precedes loading models, so that a port in use is reported at once."""
     if not 0 <= port <= 65_535:
-        raise UserError(f"--port {port}", remedy="A port is a number from 0 to 65,535.")
+        raise UserError(f"--port {port}", remedy="Give a number from 0 to 65,535.")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.create_server((host, port), family=family)
+        server_socket = socket.create_server((host, port), family=family)
     except OSError as error:
-        fact = f"cannot be listened on ({error.strerror or error})"
-        raise UserError(fact, place=f"{host}:{port}", remedy="Name another --host or --port.") from error
-    with listening:
-        yield listening
+        fact = f"cannot listen on this address ({error.strerror or error})"
+        raise UserError(fact, place=f"{host}:{port}", remedy="Choose another --host or --port.") from error
+    with server_socket:
+        yield server_socket
 
 
 @contextlib.contextmanager
 def _directions(folder: str, options: Options, given: Mapping[str, str]) -> Iterator[list[Direction]]:
     run = Run.open(folder).fit_for("translation")
     settings = search_settings(folder, given)
+    # A request for alternatives is a beam search, whatever the method is.
+    refuse_other_methods(given, settings.method, methods=("sample",))
     translator = Translator.load(folder, device=options.device, precision=options.precision)
     data = run.recipe.data
     ways = {(data.source_language or "source", data.target_language or "target"): translator}
     if translator.directions is not None:
         ways = {pair: translator.toward(pair[1], pair[0]) for pair in translator.directions.trained}
-    # Once before anybody waits for it: what is laid out anew for search is laid out then.
+    # A first translation prepares the engine, so that the first request is as fast as the others.
     next(iter(ways.values())).translate(["a"], settings)
     with contextlib.ExitStack() as closing:
         free = threading.Lock()
@@ -127,9 +139,9 @@ def _alone(free: threading.Lock, translate: Translate) -> Translate:
     return translated
 
 
-def _look(device: str) -> Callable[[str, str], str]:
-    def look(run: str, sentence: str) -> str:
-        asked = Asked(run, Choice(), words=False, specials=False, full=False)
-        return tasks.inspect(run, InspectionRequest(sentence, None, device, asked)).page().html
+def _sentence_inspector(device: str) -> Callable[[str, str], str]:
+    def inspect(run: str, sentence: str) -> str:
+        view = PageOptions(run, Choice(), words=False, specials=False, full=False)
+        return tasks.inspect(run, InspectionRequest(sentence, None, device, view)).page().html
 
-    return look
+    return inspect

@@ -1,13 +1,12 @@
-"""Divide a corpus into parts to train, validate and test on.
+"""Split a corpus into training, validation and test sets.
 
     multihead split --src corpus.de --tgt corpus.en --to data/own
     multihead split --src pairs.tsv --source-field 2 --target-field 1 --to own
 
 Pairs that share a sentence on either side, directly or through other pairs,
-stay together, so that no test sentence was seen in training. Writes train.de
-and train.en, named as the files read are or as --source-language and
---target-language say, else train.source and train.target; valid and test
-likewise.
+go to the same set, so that no test sentence occurs in training. The files are
+train.de, train.en and so on. Their extensions are --source-language and
+--target-language, or those of the input files, or .source and .target.
 """
 
 import shlex
@@ -29,38 +28,38 @@ from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs
 from multihead.text.lines import STDIN, file_kind
 
-MOST = 1000
-"""Pairs of a part that is not told how many, at most."""
+DEFAULT_PAIRS = 1000
+"""Default size of the validation and test sets; less for a small corpus."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     src: _options.Files = ()
-    """File(s) of the source side; or TSV / JSONL files with both sides."""
+    """File(s) of the source side, or TSV / JSONL files with both sides."""
     tgt: _options.Files = ()
-    """File(s) of the target side, line by line with the source."""
+    """File(s) of the target side, aligned with the source line by line."""
     format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
-    """How files are read; "auto" goes by the name (.tsv, .jsonl; lines otherwise)."""
+    """Format of the files; auto decides by the extension (.tsv, .jsonl, otherwise lines)."""
     source_field: _options.Text = None
-    """TSV column (its number, or its name in a heading line) or JSONL key of the source. [1, "source"]"""
+    """TSV column (number or header name) or JSONL key of the source. (default: 1, "source")"""
     target_field: _options.Text = None
-    """The same of the target. [2, "target"]"""
-    encoding: _options.Word = "utf-8"
+    """TSV column or JSONL key of the target. (default: 2, "target")"""
+    encoding: _options.Encoding = "utf-8"
     """Text encoding of the files."""
     to: _options.Folder = None
     """Folder for the six files."""
     source_language: _options.Text = None
-    """Ending of the source side's files, e.g. de. [that of --src, else source]"""
+    """Extension of the source files, such as de. (default: that of --src, or source)"""
     target_language: _options.Text = None
-    """Ending of the target side's files, e.g. en. [that of --tgt, else target]"""
+    """Extension of the target files, such as en. (default: that of --tgt, or target)"""
     valid: _options.Number = None
-    """Pairs to validate on. [1,000, of a small corpus a twentieth]"""
+    """Size of the validation set in pairs. (default: 1,000, or 5 % of a small corpus)"""
     test: _options.Number = None
-    """Pairs to test on. [1,000, of a small corpus a twentieth]"""
+    """Size of the test set in pairs. (default: 1,000, or 5 % of a small corpus)"""
     seed: int = 1
-    """Chooses the pairs."""
+    """Random seed of the choice of pairs."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,14 +70,14 @@ def main(arguments: Sequence[str]) -> int:
     for source, target in _pairs(options):
         sources.append(sentence_hash(source))
         targets.append(sentence_hash(target))
-    usual = min(MOST, len(sources) // 20)
-    valid, test = (usual if count is None else count for count in (options.valid, options.test))
+    default = min(DEFAULT_PAIRS, len(sources) // 20)
+    valid, test = (default if count is None else count for count in (options.valid, options.test))
     if valid + test >= len(sources):
-        fact = f"{len(sources):,} pairs leave none to train on"
-        raise UserError(fact, place=options.src[0], remedy="Ask for smaller parts: --valid and --test.")
+        fact = f"{len(sources):,} pairs leave none for training"
+        raise UserError(fact, place=options.src[0], remedy="Reduce --valid and --test.")
     if not valid or not test:
-        fact = f"{len(sources):,} pairs leave none to validate on, or none to test on"
-        raise UserError(fact, place=options.src[0], remedy="Say how many: --valid 5 --test 5.")
+        fact = f"{len(sources):,} pairs leave none for validation or none for testing"
+        raise UserError(fact, place=options.src[0], remedy="Give the sizes: --valid 5 --test 5.")
     groups = connected_groups(as_hashes(sources), as_hashes(targets))
     parts = split(groups, valid=valid, test=test, seed=options.seed)
     _create(folder)
@@ -92,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {names[0]} and {names[1]}")
     first, second = _endings(options)
     console.print(
-        f"to train on them: multihead train --data.dir {shlex.quote(str(folder))}"
+        f"to train on it: multihead train --data.dir {shlex.quote(str(folder))}"
         f" --src train.{first} --tgt train.{second} --valid-src valid.{first} --valid-tgt valid.{second}",
         soft_wrap=True,
     )
@@ -100,36 +99,36 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _checked(options: Options) -> str:
-    """Return the folder to write to, once all that can be wrong without reading a file is not."""
+    """Check the options without reading a file, and return the output folder."""
     if not options.src or not options.to:
-        fact = "no folder for the parts is named" if options.src else "no corpus is named"
-        raise UserError(fact, remedy="multihead split --src FILE --tgt FILE --to FOLDER")
+        fact = "no output folder was given" if options.src else "no corpus was given"
+        raise UserError(fact, remedy="Usage: multihead split --src FILE --tgt FILE --to FOLDER")
     if STDIN in (*options.src, *options.tgt):
-        fact = "a split reads the corpus more than once, and standard input only once"
+        fact = "the corpus is read several times, which standard input does not allow"
         raise UserError(fact, remedy="Save it to a file.")
     if min(options.valid or 0, options.test or 0) < 0:
-        raise UserError("a part cannot have fewer than 0 pairs", remedy="Check --valid and --test.")
+        raise UserError("a set cannot have a negative size", remedy="Check --valid and --test.")
     first, second = endings = _endings(options)
     if first == second or not all(ending.isalnum() for ending in endings):
-        fact = f"files cannot end in {first!r} and {second!r}"
-        raise UserError(fact, remedy="Give two different names of letters and digits, as de and en.")
+        fact = f"the file extensions cannot be {first!r} and {second!r}"
+        raise UserError(fact, remedy="Give two different ones of letters and digits, such as de and en.")
     files = [Path(options.to, f"{part}.{ending}") for part in PARTS for ending in endings]
     parts = {file.resolve() for file in files}
     if own := next((file for file in (*options.src, *options.tgt) if Path(file).resolve() in parts), None):
-        fact = "a part of the corpus would take its place"
-        raise UserError(fact, place=own, remedy="Name another folder: --to.")
-    if there := next((file for file in files if file.exists()), None):
-        # Of two splits in one folder, sentences of the first one's test would be trained on.
-        remedy = "Name another folder: --to, or remove what is there."
-        raise UserError("there is a split in this folder already", place=str(there), remedy=remedy)
+        fact = "the split would overwrite this input file"
+        raise UserError(fact, place=own, remedy="Name another folder with --to.")
+    if existing := next((file for file in files if file.exists()), None):
+        # Mixing two splits in a folder could put test sentences of the first into training.
+        remedy = "Name another folder with --to, or remove the files."
+        raise UserError("the folder already contains a split", place=str(existing), remedy=remedy)
     return options.to
 
 
 def _endings(options: Options) -> tuple[str, str]:
-    """Return what the files of each side end in: what was said, else as the files read, else the side."""
+    """Return the extensions of both sides: from the options, from the input files, or the default ones."""
     read = [file_kind(files[0]).removeprefix(".") if files else "" for files in (options.src, options.tgt)]
-    told = all(ending.isalnum() for ending in read) and read[0] != read[1]
-    source, target = read if told else ("source", "target")
+    usable = all(ending.isalnum() for ending in read) and read[0] != read[1]
+    source, target = read if usable else ("source", "target")
     return options.source_language or source, options.target_language or target
 
 
@@ -148,5 +147,7 @@ def _create(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"cannot be made ({error.strerror or error})", place=str(folder), remedy="Name another --to."
+            f"the folder cannot be created ({error.strerror or error})",
+            place=str(folder),
+            remedy="Name another one with --to.",
         ) from error

@@ -1,11 +1,11 @@
-"""Train models side by side, and compare them in one table.
+"""Train a series of models and compare them in one table.
 
     multihead sweep ladder --data.dir data/multi30k
     multihead sweep my.toml --jobs 2
 
-A sweep is a TOML file: a recipe, and a list or a grid of what is changed.
-Without a name the built-in ones are listed. The same command goes on where it
-was cut off.
+A sweep is a TOML file with a recipe and a list or grid of changes to it.
+Without a name the command lists the built-in sweeps. The same command resumes
+an interrupted sweep.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.table import Table
 
 from multihead.cli import INTERRUPTED, _console, _options
-from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES
 from multihead.recipes import sweeps
 from multihead.run.files import write_text
@@ -29,14 +28,14 @@ FAILED = 1
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides keys of a recipe, which hold for all members."""
+    """Options of the command besides recipe keys, which apply to all members of the sweep."""
 
     sweep: Annotated[_options.Name, tyro.conf.arg(metavar="[SWEEP]")] = None
-    """A built-in sweep or a TOML file."""
+    """Built-in sweep or TOML file."""
     folder: _options.Folder = None
-    """Where the runs and the table are put; by default runs/SWEEP."""
+    """Folder for the runs and the table. (default: runs/SWEEP)"""
     jobs: int = 1
-    """Trainings at a time; they share the cores."""
+    """Number of concurrent trainings, which share the cores."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,12 +45,11 @@ def main(arguments: Sequence[str]) -> int:
     if options.sweep is None:
         _list(console)
         return 0
-    if options.jobs < 1:
-        raise UserError(f"--jobs {options.jobs}", remedy="At least one at a time.")
+    _options.at_least_one("jobs", options.jobs)
     sweep = read(options.sweep, given)
     folder = Path(options.folder or f"runs/{sweep.name}")
     console.print(f"{sweep.name}: {len(sweep.members)} trainings in {folder}")
-    rows = run_sweep(sweep, folder, _Telling(sweep, folder, console), jobs=options.jobs)
+    rows = run_sweep(sweep, folder, _Reporter(sweep, folder, console), jobs=options.jobs)
     _write(sweep, rows, folder)
     _show(sweep, rows, console)
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
@@ -72,18 +70,18 @@ def _write(sweep: Sweep, rows: Sequence[Row], folder: Path) -> None:
     write_text(folder / "table.html", to_html(sweep, rows))
 
 
-class _Telling:
-    """Prints a line and writes the table anew whenever a member begins or ends."""
+class _Reporter:
+    """Prints a line and updates the table whenever a member starts or ends."""
 
     def __init__(self, sweep: Sweep, folder: Path, console: Console) -> None:
         self.sweep, self.folder, self.console = sweep, folder, console
 
     def on_change(self, row: Row, rows: Sequence[Row]) -> None:
         _write(self.sweep, rows, self.folder)
-        told = f": {row.error}" if row.error else ""
+        detail = f": {row.error}" if row.error else ""
         if row.state == "done":
-            told = f" in {row.result['minutes']:.1f} minutes of training"
-        self.console.print(f"{row.member.name}: {row.state}{told}")
+            detail = f", {row.result['minutes']:.1f} minutes of training"
+        self.console.print(f"{row.member.name}: {row.state}{detail}")
 
 
 def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
@@ -106,8 +104,8 @@ def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
         )
     console.print()
     if shown:
-        told = f" (not shown here: {', '.join(others)})" if others else ""
-        console.print(f"{shown[0].test or 'validation set'}{told}")
+        rest = f" (not shown here: {', '.join(others)})" if others else ""
+        console.print(f"{shown[0].test or 'validation set'}{rest}")
     console.print(table, soft_wrap=False)
     for sentence in agreement(sweep, rows):
         console.print(sentence)

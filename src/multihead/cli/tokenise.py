@@ -1,11 +1,11 @@
-"""Cut text into words as spaCy or Moses do.
+"""Tokenise text by the rules of spaCy or Moses.
 
     multihead tokenise --rules spacy --language de train.de.gz -o spacy/train.de
     gunzip -c train.de.gz | multihead tokenise --rules moses --language de
 
-Writes a line for each line, one space between words. A training on such text
-takes the words as they stand with tokenizer.kind = "spaced", for figures in a
-publisher's own setting. Rules only, no model is loaded; needs
+Writes one line per input line, with a space between tokens. To train on these
+tokens, set tokenizer.kind = "spaced"; this reproduces the setting of published
+results. Only the rules are used, no model. Needs an extra:
 pip install 'multihead[published]'.
 """
 
@@ -24,17 +24,17 @@ from multihead.text.published import tokeniser
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the command."""
 
     file: Annotated[_options.Name, tyro.conf.arg(metavar="[FILE]")] = None
-    """Text, plain or compressed; standard input if none is named."""
+    """Text file, plain or compressed. (default: standard input)"""
     rules: Literal["spacy", "moses"] = "spacy"
-    """Whose rules."""
-    language: _options.Word = ""
-    """Language of the text, e.g. de."""
+    """Tokenisation rules."""
+    language: Annotated[str, tyro.conf.arg(metavar="CODE", help_behavior_hint="(required)")] = ""
+    """Language of the text, such as de."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write; standard output if none is named."""
-    encoding: _options.Word = "utf-8"
+    """Output file. (default: standard output)"""
+    encoding: _options.Encoding = "utf-8"
     """Text encoding of the input."""
 
 
@@ -42,8 +42,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if not options.language:
-        raise UserError("the language is not named", remedy="Say --language de, or which it is.")
-    cut = tokeniser(options.rules, options.language)
+        raise UserError("no language was given", remedy="Add --language CODE, such as --language de.")
+    tokenise = tokeniser(options.rules, options.language)
     lines = read_lines(options.file or STDIN, options.encoding)
-    write((cut(block) for block in in_blocks(lines)), options.output)
+    write((tokenise(block) for block in in_blocks(lines)), options.output)
     return 0

@@ -1,10 +1,10 @@
-"""Train a model by a recipe, or on your own corpus.
+"""Train a model from a recipe or on your own corpus.
 
     multihead train multi30k-de-en --data.dir data/multi30k
     multihead train --src train.de --tgt train.en
     multihead train --corpora corpora.toml
 
-The same command on the same run folder goes on where it was cut off.
+The same command resumes an interrupted training.
 """
 
 import shlex
@@ -15,14 +15,15 @@ from typing import Annotated
 
 import tyro
 
+from multihead import plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
-from multihead.cli._ending import ending
 from multihead.recipe import SECTION_NAMES
 from multihead.run import Run
 from multihead.settings import tasks
+from multihead.training import Outcome
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.progress_display import ProgressDisplay, format_duration, format_metrics
 from multihead.workflows.resolve_corpora import chosen_of_corpora, named_corpora, several
 from multihead.workflows.resolve_recipe import chosen
 from multihead.workflows.train import default_folder, train
@@ -30,14 +31,14 @@ from multihead.workflows.train import default_folder, train
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said besides the keys of a recipe."""
+    """Options of the command besides recipe keys."""
 
     recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
-    """A built-in recipe (`multihead recipes`) or a TOML file. Without it settings suit the corpus's size."""
+    """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
     src: _options.Files = ()
     """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""
     tgt: _options.Files = ()
-    """Training file(s), target side, line by line with the source."""
+    """Training file(s), target side, aligned with the source line by line."""
     corpora: _options.File = None
     """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
     corpus: Annotated[
@@ -46,15 +47,15 @@ class Options:
     ] = ()
     """The same without a file: de-en=train.de,train.en fr-en=train.fr,train.en."""
     valid_src: _options.Files = ()
-    """Validation file(s), source side. Without them a part of the training data is held out."""
+    """Validation file(s), source side. (default: part of the training data is held out)"""
     valid_tgt: _options.Files = ()
     """Validation file(s), target side."""
     run: _options.Folder = None
-    """Run folder; by default runs/RECIPE-HASH. A run that is there already is gone on with."""
+    """Run folder; an existing run is resumed. (default: runs/RECIPE-HASH)"""
     init: _options.Folder = None
-    """Begin with the weights and the vocabulary of this run (fine-tuning)."""
+    """Run folder whose weights and vocabulary to start from (fine-tuning)."""
     dry_run: _options.Flag = False
-    """Read the data, try the largest batch, estimate the time; train nothing."""
+    """Read the data, try the largest batch and estimate memory and time, without training."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,24 +72,48 @@ def main(arguments: Sequence[str]) -> int:
     choose = chosen_of_corpora if several(settings) else chosen
     recipe = choose(options.recipe, files, settings, run=run, init=init)
     console = _console.output()
-    with ProgressDisplay(console) as watcher:
+    with ProgressDisplay(console) as display:
         if options.dry_run:
-            found = dry_run(recipe, watcher, init=init)
+            found = dry_run(recipe, display, init=init)
         else:
             folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
-            outcome = train(recipe, folder, watcher, init=init)
+            outcome = train(recipe, folder, display, init=init)
     if options.dry_run:
         show(found, console)
         return 0
-    console.print(ending(outcome, watcher.began, f"train {shlex.join(arguments)}"))
+    # A file that the command does not name was named by --model.file.
+    named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
+    console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.how == "interrupted":
         return INTERRUPTED
-    command = tasks.use(recipe.task).format(run=shlex.quote(str(folder)))
-    several_targets = {to for _, to in Run.open(folder).directions}
-    languages = f" --to {'|'.join(sorted(several_targets))}" if len(several_targets) > 1 else ""
-    console.print(f"to use it: {_console.program()} {command}{languages}")
+    if command := tasks.use(recipe.task):
+        use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
+        targets = sorted({to for _, to in Run.open(folder).directions})
+        language = f" --to {'|'.join(targets)}" if len(targets) > 1 else ""
+        console.print(f"to use it: {_console.program()} {use}{language}")
     if init and recipe.task == "translation" and recipe.data.tests:
-        console.print("\nthe old test sets, before and after:\n")
+        console.print("\ntest sets before and after fine-tuning:\n")
         return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
     return 0
+
+
+def summary(outcome: Outcome, start: int, command: str) -> str:
+    """Return a summary of a training that has ended, with the command that resumes it if interrupted.
+
+    Args:
+        outcome: of the training.
+        start: step after which this process started.
+        command: the command line after ``multihead``.
+    """
+    progress = outcome.progress
+    if outcome.how == "interrupted":
+        resume = f"{_console.program()} {command}"
+        return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
+    reason = f" ({progress.stopped})" if progress.stopped else ""
+    nothing = "nothing left to do: " if start == progress.step else ""
+    spent = format_duration(progress.seconds)
+    return (
+        f"{nothing}finished after {progress.step:,} steps{reason}, {spent} of training\n"
+        f"{outcome.chosen} weights: {format_metrics(outcome.metrics or {})}"
+    )

@@ -1,6 +1,6 @@
 """Attention of a laid-out layer: in float32 on a CPU, by fused kernels on a GPU.
 
-Keys and values have G heads, queries H; H / G query heads share each.
+Queries have H heads, keys and values G; H / G query heads share each key/value head.
 """
 
 import math
@@ -28,18 +28,18 @@ class Attention(Protocol):
     """softmax(QK^T * scale + bias) V on some device."""
 
     def query_factor(self, scale: float, d_k: int) -> float:
-        """The factor that belongs into W^Q, given the factor of q . k in the equation."""
+        """The factor to fold into W^Q, given the equation's factor of q . k."""
         ...
 
     def heads(self, x_NQe: Tensor, heads: int) -> Tensor:
-        """(N, Q, heads * d) to (N, heads, Q, d), as :meth:`__call__` and caches take it."""
+        """Split into heads, (N, Q, heads * d) to (N, heads, Q, d), in the layout of caches."""
         ...
 
     def __call__(self, q_NHQd: Tensor, keys: Keys, bias: Tensor | None) -> Tensor:
-        """The heads side by side, (N, Q, H * d_v), in the format of matrix products.
+        """Attend; the concatenated heads, (N, Q, H * d_v), in the format of matrix products.
 
         Args:
-            q_NHQd: queries, times the query factor.
+            q_NHQd: queries, multiplied by the query factor.
             keys: keys and values.
             bias: 0 or -infinity, broadcastable to (N, 1, Q, K); None: 0.
         """
@@ -47,7 +47,7 @@ class Attention(Protocol):
 
 
 class Float32Attention:
-    """Two products and a softmax in float32: a CPU's batched products of such sizes, 2 to 5 times bf16's.
+    """Two products and a softmax in float32: at these sizes, 2 to 5 times as fast as bf16 on a CPU.
 
     Args:
         dtype: of the matrix products before and after.
@@ -57,7 +57,7 @@ class Float32Attention:
         self._dtype = dtype
 
     def query_factor(self, scale: float, d_k: int) -> float:
-        """See :class:`Attention`: queries come scaled, so that scores are plain products."""
+        """See :class:`Attention`: queries are scaled in advance, so scores are plain products."""
         return scale
 
     def heads(self, x_NQe: Tensor, heads: int) -> Tensor:
@@ -69,17 +69,17 @@ class Float32Attention:
     def __call__(self, q_NHQd: Tensor, keys: Keys, bias: Tensor | None) -> Tensor:
         """See :class:`Attention`."""
         (N, H, Q, _), G = q_NHQd.shape, keys.k.shape[1]
-        # To a shared head, the queries of its group are just more queries.
+        # The query heads of a group are just more queries of their shared head.
         scores = q_NHQd.view(N, G, H // G * Q, -1) @ keys.k.mT
         if bias is not None:
             scores.view(N, G, H // G, Q, -1).add_(bias[:, :, None])
         heads_NHQd = (scores.softmax(-1) @ keys.v).view(N, H, Q, -1)
-        beside = torch.empty(N, Q, H, heads_NHQd.shape[3], dtype=self._dtype)
-        return beside.copy_(heads_NHQd.transpose(1, 2)).flatten(2)
+        concatenated = torch.empty(N, Q, H, heads_NHQd.shape[3], dtype=self._dtype)
+        return concatenated.copy_(heads_NHQd.transpose(1, 2)).flatten(2)
 
 
 class FusedAttention:
-    """One kernel: Triton's for few queries, or PyTorch's ``scaled_dot_product_attention`` (GPU)."""
+    """One fused kernel: Triton's for few queries, else PyTorch's ``scaled_dot_product_attention`` (GPU)."""
 
     def query_factor(self, scale: float, d_k: int) -> float:
         """See :class:`Attention`: the kernels divide by sqrt(d_k)."""

@@ -1,6 +1,6 @@
-"""The engine that searches a model: the first that accepts its description and proves itself on an example.
+"""Choice of a model's search engine: the first that accepts its description and proves itself on an example.
 
-Every other model is searched by its own steps, with the reason in the log and in ``multihead doctor RUN``.
+If none does, search uses the model's own steps; the log and ``multihead doctor RUN`` give the reason.
 """
 
 import logging
@@ -23,17 +23,17 @@ from multihead.search.stepper import Stepper
 
 LOG = logging.getLogger(__name__)
 OWN_STEPS = "the model's own steps"
-"""The name of what searches a model that no engine accepts."""
+"""Name of the fallback for a model that no engine accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A way of searching a model fast.
+    """A fast implementation of a model's search steps.
 
     Attributes:
         name: as ``multihead doctor`` prints it.
-        device: the type of device that it runs on.
-        declines: (description, dtype of matrix products) -> the reason against it; None: it accepts.
+        device: the device type that it runs on.
+        declines: (description, dtype of matrix products) -> the reason for declining; None: it accepts.
         lay_out: (model, description, dtype) -> the stepper.
     """
 
@@ -63,17 +63,17 @@ ENGINES = (
         lambda model, spec, dtype: GraphTransformer(cast(Any, model), spec, dtype),
     ),
 )
-"""In the order in which they are tried."""
+"""All engines, in the order of preference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The engine of a model.
+    """The engine chosen for a model.
 
     Attributes:
-        stepper: what search steps.
-        engine: its name, or ``OWN_STEPS``.
-        declined: the reason of each engine of this device that was tried before, by its name.
+        stepper: the stepper that search uses.
+        engine: name of the engine, or ``OWN_STEPS``.
+        declined: the reasons of the engines of this device that declined, by name.
         refuted: those of them whose example differed from the model's own steps.
     """
 
@@ -90,13 +90,13 @@ def choose(
     dtype: torch.dtype,
     refuted: Mapping[str, str] | None = None,
 ) -> Choice:
-    """Lay a model out, as its weights are now, for the first engine that accepts it.
+    """Lay out a model's current weights for the first engine that accepts it.
 
     Args:
         model: has steps of its own (``search.Stepper``).
-        device: where it is.
+        device: the model's device.
         dtype: of matrix products.
-        refuted: the engines that an earlier proof with this model refuted, and how; None: prove anew.
+        refuted: engines that an earlier proof with this model refuted, and the reasons; None: prove again.
     """
     own = cast(Stepper[Any], model)
     declined: dict[str, str] = {}
@@ -109,7 +109,7 @@ def choose(
     for engine in engines:
         reason = engine.declines(spec, dtype) or (refuted or {}).get(engine.name)
         if reason is None and refuted is None:
-            # In float32, so that a difference is the engine's and not the format's.
+            # In float32, so that rounding cannot explain a difference.
             proved = engine.lay_out(model, spec, torch.float32)
             reason = disagreement(model, proved, device, tokens=spec.smallest_vocabulary)
             if reason is not None:
@@ -122,11 +122,11 @@ def choose(
 
 
 class LatestStepper:
-    """A model's stepper by the engine that suits it, laid out anew when the weights change.
+    """A model's stepper by the chosen engine, laid out again whenever the weights change.
 
     Args:
         model: has steps of its own (``search.Stepper``).
-        device: where it is.
+        device: the model's device.
         dtype: of matrix products.
 
     Raises:
@@ -140,10 +140,10 @@ class LatestStepper:
         self._made_of: object = None
         self._level = ""
         if dtype == torch.int8 and (device.type != "cpu" or not native.level()):
-            raise _no_int8("it needs a CPU, and the native part of the installation")
+            raise _no_int8("it needs a CPU and the native part of the installation")
 
     def stepper(self) -> Stepper[Any]:
-        """Return the stepper of the weights as they are now.
+        """Return the stepper of the current weights.
 
         Raises:
             UserError: int8 for a model that the native kernels decline.
@@ -151,10 +151,10 @@ class LatestStepper:
         return self.choice().stepper
 
     def choice(self) -> Choice:
-        """Return the engine of the weights as they are now; see :meth:`stepper`."""
+        """Return the engine of the current weights; raises as :meth:`stepper`."""
         level, weights = native.level(), [(each.data_ptr(), each._version) for each in self._parameters]
         if self._made is None or (level, weights) != self._made_of:
-            # A proof holds for other weights of the same layers.
+            # A proof stays valid when only the weights change.
             refuted = self._made.refuted if self._made is not None and self._level == level else None
             self._made = choose(self._model, self._device, self._dtype, refuted)
             self._made_of, self._level = (level, weights), level

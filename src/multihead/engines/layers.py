@@ -1,10 +1,9 @@
 """The Transformer's layers laid out for search (Vaswani et al. 2017, sec. 3.1 and 3.2).
 
-The same equations as ``nn.layers``, which are the oracle in the tests, with less work around the products:
-matrices are cast once and not in every step, W^Q, W^K and W^V are one product, the scale of the scores stands
-in W^Q, and a beam is never reordered, because a sentence's hypotheses share one memory of their tokens, of
-which each sees its own ancestors. The memory grows (``engines.shared_cache``) or is of fixed size
-(``engines.cuda.cache``).
+The same equations as ``nn.layers`` (the oracle in the tests), with less work around the products. Matrices
+are cast once, not in every step. W^Q, W^K and W^V are one product. The scale of the scores is folded into
+W^Q. A beam is never reordered: a sentence's hypotheses share one key/value memory, and a mask selects each
+one's ancestors. The memory grows (``engines.shared_cache``) or has a fixed size (``engines.cuda.cache``).
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +43,7 @@ def declines(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:
 
 
 def declines_attention(spec: EncoderDecoderSpec) -> str | None:
-    """Return which attention of a model no engine computes; None: none."""
+    """Return the property of a model's attention that no engine supports; None: all are supported."""
     if spec.window:
         return f"self-attention is restricted to a window of {spec.window}"
     for attention in spec.attentions:
@@ -56,7 +55,7 @@ def declines_attention(spec: EncoderDecoderSpec) -> str | None:
 
 
 class OwnCache(Protocol):
-    """A layer's keys and values, as a step writes and reads them."""
+    """A layer's key/value cache, as a step writes and reads it."""
 
     @property
     def source(self) -> Keys:
@@ -65,11 +64,11 @@ class OwnCache(Protocol):
 
     @property
     def source_bias(self) -> Tensor | None:
-        """0 or -infinity for each source position, broadcastable to (N, 1, K, S); None: all are real."""
+        """0, or -infinity at padding, broadcastable to (N, 1, K, S); None: no padding."""
         ...
 
     def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
-        """Add one position of each sentence's K hypotheses; return all that a step may attend to."""
+        """Append a position of each sentence's K hypotheses; return all keys and values of the target."""
         ...
 
 
@@ -94,7 +93,7 @@ class _SelfAttention:
         self._sizes = [len(part.weight) for part in (spec.w_q, spec.w_k, spec.w_v)]
 
     def __call__(self, x: Tensor, memory: Callable[[Tensor, Tensor], Keys], bias: Tensor | None) -> Tensor:
-        """x attends to the memory, which is given x's own keys and values first; same shape as x."""
+        """Attend from x to the memory, after adding x's keys and values to it; same shape as x."""
         q, k, v = torch.split(self._w_qkv(x), self._sizes, dim=-1)
         heads = self._attention.heads
         keys = memory(heads(k, self._kv_heads), heads(v, self._kv_heads))
@@ -116,7 +115,7 @@ class _CrossAttention:
         return Keys(*(self._attention.heads(part, self._kv_heads) for part in parts))
 
     def __call__(self, x: Tensor, source: Keys, bias: Tensor | None) -> Tensor:
-        """x attends to the source; same shape as x."""
+        """Attend from x to the source; same shape as x."""
         q = self._attention.heads(self._w_q(x), self._heads)
         return self._w_o(self._attention(q, source, bias))
 
@@ -139,14 +138,14 @@ class LaidOutEncoderLayer:
         self._around_attention, self._around_feed_forward = map(_Around, spec.residuals)
 
     def __call__(self, x_BNd: Tensor, lengths_B: Tensor) -> Tensor:
-        """(B, N, d_model) to the same; ``lengths_B``: how many positions are real."""
+        """Apply the layer; (B, N, d_model) to the same; ``lengths_B``: true lengths."""
         bias = source_bias(lengths_B, x_BNd.shape[1])
         x_BNd = self._around_attention(x_BNd, lambda y: self._self_attention(y, Keys, bias))
         return self._around_feed_forward(x_BNd, self._feed_forward)
 
 
 class LaidOutDecoderLayer:
-    """A decoder layer that takes one step of every hypothesis."""
+    """A decoder layer for one step of every hypothesis."""
 
     def __init__(self, spec: DecoderLayerSpec, attention: Attention, dtype: torch.dtype) -> None:
         self._self_attention = _SelfAttention(spec.self_attention, attention, dtype)
@@ -163,8 +162,8 @@ class LaidOutDecoderLayer:
 
         Args:
             x_NKd: the layer's input.
-            cache: this layer's.
-            bias: 0 or -infinity for each slot written so far, these included, (N, 1, K, slots); None: 0.
+            cache: this layer's cache.
+            bias: 0 or -infinity for each slot, the new ones included, (N, 1, K, slots); None: 0.
         """
         x_NKd = self._around_self(x_NKd, lambda y: self._self_attention(y, cache.append, bias))
         x_NKd = self._around_cross(x_NKd, lambda y: self._cross_attention(y, cache.source, cache.source_bias))
@@ -172,28 +171,28 @@ class LaidOutDecoderLayer:
 
 
 class StepDecoder(Protocol):
-    """A decoder with its output layer that takes steps; each kind has caches of its own."""
+    """A decoder with its output layer, for single steps; each implementation has its own caches."""
 
     def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> Sequence[Cache]:
         """The caches before the first step, with the source's keys and values."""
         ...
 
     def step(self, x_NKd: Tensor, caches: Sequence[Any], bias_NKS: Tensor | None) -> object:
-        """One position of each sentence's K hypotheses through all layers."""
+        """Compute one position of each sentence's K hypotheses in all layers."""
         ...
 
     def logits(self, x_NKd: Tensor, caches: Sequence[Any], bias_NKS: Tensor | None) -> Tensor:
-        """The same, and the scores of each hypothesis's next token, (N * K, V)."""
+        """Take a step and return the logits of each hypothesis's next token, (N * K, V)."""
         ...
 
 
 class LaidOutDecoder:
-    """A stack of decoder layers, its final norm and the output layer, for taking steps only.
+    """A stack of decoder layers, its final norm and the output layer, for single steps.
 
     Args:
         stack: the layers.
         output: the output layer.
-        attention: softmax(QK^T) V of the device.
+        attention: the device's attention.
         dtype: of matrix products.
     """
 
@@ -206,17 +205,17 @@ class LaidOutDecoder:
         self.device = output.weight.device
 
     def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list[SharedCache]:
-        """The caches before the first step, one a layer; ``lengths_N``: real positions of the sources."""
+        """The caches before the first step, one per layer; ``lengths_N``: true lengths of the sources."""
         bias = source_bias(lengths_N, memory_NSd.shape[1])
         return [SharedCache(layer.source_keys(memory_NSd), bias) for layer in self.layers]
 
     def step(self, x_NKd: Tensor, caches: Sequence[OwnCache], bias_NKS: Tensor | None) -> Tensor:
-        """One position of each sentence's K hypotheses, through all layers: (N, K, d_model) to the same.
+        """Compute one position of each sentence's K hypotheses in all layers; (N, K, d_model) to the same.
 
         Args:
             x_NKd: the decoder's input.
-            caches: one a layer.
-            bias_NKS: 0 or -infinity for each slot written so far, these included, (N, K, slots); None: 0.
+            caches: one per layer.
+            bias_NKS: 0 or -infinity for each slot, the new ones included, (N, K, slots); None: 0.
         """
         bias = None if bias_NKS is None else bias_NKS[:, None]
         for layer, cache in zip(self.layers, caches, strict=True):
@@ -224,7 +223,7 @@ class LaidOutDecoder:
         return x_NKd
 
     def logits(self, x_NKd: Tensor, caches: Sequence[OwnCache], bias_NKS: Tensor | None) -> Tensor:
-        """The same, and the scores of each hypothesis's next token, (N * K, V)."""
+        """Take a step and return the logits of each hypothesis's next token, (N * K, V)."""
         x_NKd = self.step(x_NKd, caches, bias_NKS)
         if self._norm is not None:
             x_NKd = ops.layer_norm(x_NKd, self._norm)

@@ -12,14 +12,14 @@ from multihead.nn.modules import LayerNorm
 
 @dataclass(frozen=True, slots=True)
 class ConstantLinear:
-    """x W^T + b of one layer, or of several that read the same x."""
+    """x W^T + b of one layer, or of several stacked layers that read the same x."""
 
     weight: Tensor
     bias: Tensor | None
 
     @classmethod
     def of(cls, dtype: torch.dtype, *parts: LinearSpec, first: float = 1.0) -> "ConstantLinear":
-        """Stack layers of one input, with the output of the first multiplied by a factor.
+        """Stack layers of one input, and multiply the first one's output by a factor.
 
         Args:
             dtype: of the matrices.
@@ -30,12 +30,12 @@ class ConstantLinear:
         return cls(weight.to(dtype), None if bias is None else bias.to(dtype))
 
     def __call__(self, x: Tensor) -> Tensor:
-        """(..., d) to (..., e)."""
+        """Apply the layer; (..., d) to (..., e)."""
         return F.linear(x, self.weight, self.bias)
 
 
 def stacked(*parts: LinearSpec, first: float = 1.0) -> tuple[Tensor, Tensor | None]:
-    """The weights of layers one below the other, and their biases; the first layer times a factor."""
+    """The layers' weights and biases stacked, the first layer's multiplied by a factor."""
     factors = [first, *(1.0 for _ in parts[1:])]
     weight = torch.cat([part.weight.detach() * factor for part, factor in zip(parts, factors, strict=True)])
     if all(part.bias is None for part in parts):
@@ -47,7 +47,8 @@ def stacked(*parts: LinearSpec, first: float = 1.0) -> tuple[Tensor, Tensor | No
 def keys_of_every_head(attention: AttentionSpec) -> tuple[LinearSpec, LinearSpec]:
     """W^K and W^V with the rows of a shared key/value head repeated for each query head of its group.
 
-    Exact, for an engine that does not share heads; its keys and values take as much memory as without groups.
+    For an engine without grouped-query attention. The result is exact, and its keys and values take as much
+    memory as without groups.
     """
     group = attention.heads // attention.kv_heads
 
@@ -64,7 +65,7 @@ def keys_of_every_head(attention: AttentionSpec) -> tuple[LinearSpec, LinearSpec
 
 
 def constant_norm(spec: NormSpec) -> LayerNorm:
-    """A layer norm with a copy of these weights, without gradients."""
+    """Return a layer norm with a copy of these weights, without gradients."""
     norm = LayerNorm(len(spec.weight)).to(spec.weight.device).requires_grad_(False)
     norm.weight.copy_(spec.weight)
     norm.bias.copy_(spec.bias)

@@ -1,7 +1,7 @@
 """The proof of an engine: a small example, computed by the engine and by the model's own steps.
 
-A description cannot say what a class does that was edited in place. So an engine that accepts a description
-is compared with the model's own steps, in float32, before it is used.
+A description cannot reveal that its class was edited in place. So an engine that accepts a description is
+compared with the model's own steps, in float32, before it is used.
 """
 
 from typing import Any, cast
@@ -13,44 +13,44 @@ from multihead.batch import Source
 from multihead.search.stepper import Stepper
 
 LENGTHS = (3, 2)
-"""Source tokens of the example's sentences: one of them is padded."""
+"""Source lengths of the example's sentences; the second is padded."""
 PARENTS = ((0, 0, 1, 1), (1, 0, 3, 2))
-"""After each step but the last: the rows that the beam keeps, so that caches are reordered."""
+"""Rows that the beam selects after each step but the last, so that caches are reordered."""
 TOLERANCE = 1e-3
-"""Of log-probabilities, relative to their spread; float32 alone is off by some millionths."""
+"""Tolerance of log-probabilities, relative to their range; rounding in float32 causes about 1e-6."""
 
 
 def disagreement(model: nn.Module, engine: Stepper[Any], device: torch.device, *, tokens: int) -> str | None:
-    """Return how an engine differs from a model's own steps on an example; None: it does not.
+    """Return the difference between an engine and the model's own steps on an example; None: they agree.
 
     Args:
         model: has steps of its own.
         engine: laid out in float32.
-        device: where both are.
+        device: the device of both.
         tokens: size of the smaller vocabulary.
     """
     own, training = cast(Stepper[Any], model), model.training
     model.eval()
     try:
         with torch.inference_mode(), torch.autocast(device.type, enabled=False):
-            wanted = _log_probabilities(own, device, tokens)
-            found = _log_probabilities(engine, device, tokens)
+            expected = _log_probabilities(own, device, tokens)
+            actual = _log_probabilities(engine, device, tokens)
     except (ValueError, RuntimeError, IndexError) as error:
-        return f"the example that proves it ends in an error: {error}"
+        return f"its proof ends in an error: {error}"
     finally:
         model.train(training)
-    if not bool(wanted.isfinite().all()):
-        return None  # diverged weights: search reports them with the step, whichever engine runs
-    spread = (wanted.amax() - wanted.amin()).clamp(min=1.0)
-    off = float((wanted - found).abs().amax() / spread)
-    if off <= TOLERANCE:
+    if not bool(expected.isfinite().all()):
+        return None  # diverged weights: search reports them with the step, by any engine
+    spread = (expected.amax() - expected.amin()).clamp(min=1.0)
+    error_size = float((expected - actual).abs().amax() / spread)
+    if error_size <= TOLERANCE:
         return None
-    fact = f"its log-probabilities differ from the model's own steps by {off:.1e} of their spread"
-    return f"{fact}: the layers compute something that their description does not say"
+    fact = f"its log-probabilities differ from the model's own steps by {error_size:.1e} of their range"
+    return f"{fact}: the layers compute something that their description does not mention"
 
 
 def _log_probabilities(stepper: Stepper[Any], device: torch.device, tokens: int) -> Tensor:
-    """Log-probabilities of every next token in all steps, (rows of all steps, V)."""
+    """Log-probabilities of the next token in all steps, (rows of all steps, V)."""
 
     def numbers(*values: int) -> Tensor:
         return torch.tensor(values, device=device) % tokens

@@ -1,4 +1,4 @@
-"""Keys and values that a sentence's hypotheses share; the search state records each hypothesis's slots."""
+"""Key/value cache shared by a sentence's hypotheses; the search state records each hypothesis's slots."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,19 +9,19 @@ from torch import Tensor
 
 from multihead.engines.attention import Keys
 
-LOOK = 8
-"""Steps between two checks whether slots can be dropped: a check costs a little, dropping more."""
+CHECK_EVERY = 8
+"""Steps between checks for unused slots: a check is cheap, compaction is not."""
 
 
 class Cache(Protocol):
-    """A layer's cache, as the state sees it."""
+    """A layer's cache, as the search state uses it."""
 
     slots: int
-    """Slots written for each sentence."""
+    """Number of slots written for each sentence."""
 
     @property
     def sentences(self) -> int:
-        """N: how many sentences are still searched."""
+        """N, the number of sentences still searched."""
         ...
 
     def keep(self, sentences: Tensor) -> None:
@@ -34,13 +34,13 @@ class Cache(Protocol):
 
 
 class SharedCache:
-    """One decoder layer's keys and values: the source's, and every slot that a hypothesis has written.
+    """One decoder layer's key/value cache: the source, and a slot for every token that a hypothesis wrote.
 
-    A slot stays where it was written. The state records each hypothesis's slots.
+    Slots never move. The state records each hypothesis's slots.
 
     Args:
-        source: of the encoder's output.
-        source_bias: 0 or -infinity for each source position, (N, 1, 1, S); None: all are real.
+        source: keys and values of the encoder's output.
+        source_bias: 0, or -infinity at padding, (N, 1, 1, S); None: no padding.
     """
 
     def __init__(self, source: Keys, source_bias: Tensor | None) -> None:
@@ -50,11 +50,11 @@ class SharedCache:
 
     @property
     def sentences(self) -> int:
-        """N: how many sentences are still searched."""
+        """N, the number of sentences still searched."""
         return len(self.source.k)
 
     def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
-        """Add a slot for each of a sentence's K hypotheses; return all keys and values so far."""
+        """Append a slot for each of a sentence's K hypotheses; return all keys and values."""
         start, self.slots = self.slots, self.slots + k_NGKd.shape[2]
         if self._buffers is None or self.slots > self._buffers[0].shape[2]:
             self._buffers = self._longer(k_NGKd, v_NGKd, start)
@@ -97,14 +97,14 @@ class SharedCache:
 
 @dataclass(frozen=True, slots=True)
 class SharedState:
-    """A decoder's caches and each hypothesis's slots (``search.State``). The caches are written in place.
+    """A decoder's caches and each hypothesis's slots (``search.State``). The caches are modified in place.
 
     Attributes:
-        caches: one a layer.
-        rows: K, hypotheses of each sentence.
-        columns: how many tokens each hypothesis has written, empty places before shorter prefixes counted.
-        bias: 0 where a slot is of the hypothesis's own past, else -infinity, (N, K, slots); None: all are.
-        shift_N: how many empty columns stand before each sentence's prefix; None: nowhere any.
+        caches: one per layer.
+        rows: K, the number of hypotheses of each sentence.
+        columns: the number of columns written, left padding of prefixes included.
+        bias: 0 if a slot is the hypothesis's ancestor, else -infinity, (N, K, slots); None: all are.
+        shift_N: left padding of each sentence's prefix; None: none.
     """
 
     caches: Sequence[Cache]
@@ -115,11 +115,11 @@ class SharedState:
 
     @property
     def sentences(self) -> int:
-        """N: how many sentences are still searched."""
+        """N, the number of sentences still searched."""
         return self.caches[0].sentences
 
     def stepped(self) -> "SharedState":
-        """With one more slot for each hypothesis, which only it sees."""
+        """Return the state with a new slot for each hypothesis, visible to it alone."""
         N, K, slots = self.sentences, self.rows, self.caches[0].slots
         bias = self.bias
         if K > 1 or bias is not None:
@@ -129,7 +129,7 @@ class SharedState:
         return SharedState(self.caches, K, self.columns + 1, bias, self.shift_N)
 
     def select(self, rows: Tensor) -> "SharedState":
-        """See ``search.State``: only the record of slots changes, keys and values stay where they are."""
+        """See ``search.State``: only the record of slots changes; keys and values do not move."""
         each = len(rows) // self.sentences
         if self.bias is None:
             return replace(self, rows=each)
@@ -146,9 +146,9 @@ class SharedState:
         return replace(self, bias=bias, shift_N=shift_N)
 
     def _compacted(self, bias: Tensor) -> Tensor:
-        """Drop slots that are nobody's past any more, where that makes the memory much smaller."""
-        # Hypotheses soon have the same ancestors, so most slots come to be nobody's.
-        slots_NM = None if self.columns % LOOK else slots_in_use(bias)
+        """Drop slots that no hypothesis uses, if that saves at least half of the memory."""
+        # Hypotheses soon share most ancestors, so most slots fall out of use.
+        slots_NM = None if self.columns % CHECK_EVERY else slots_in_use(bias)
         if slots_NM is None:
             return bias
         for cache in self.caches:
@@ -157,7 +157,7 @@ class SharedState:
 
 
 def slots_in_use(bias_NKS: Tensor) -> Tensor | None:
-    """The slots that some hypothesis sees, in order, (N, M), M the most of any sentence; None: keep all."""
+    """Slots that some hypothesis uses, in order, (N, M), M the most of any sentence; None: keep all slots."""
     used_NS = (bias_NKS == 0).any(1)
     most = int(used_NS.sum(1).max())
     if 2 * most > bias_NKS.shape[2]:
@@ -166,8 +166,8 @@ def slots_in_use(bias_NKS: Tensor) -> Tensor | None:
 
 
 def source_bias(lengths_N: Tensor, width: int) -> Tensor | None:
-    """0 for each real position of the sources, -infinity behind them, (N, 1, 1, S); None: all are real."""
-    absent_NS = torch.arange(width) >= lengths_N[:, None]
-    if not bool(absent_NS.any()):
+    """0 at real positions of the sources, -infinity at padding, (N, 1, 1, S); None: no padding."""
+    padding_NS = torch.arange(width) >= lengths_N[:, None]
+    if not bool(padding_NS.any()):
         return None
-    return torch.zeros(absent_NS.shape).masked_fill_(absent_NS, -torch.inf)[:, None, None]
+    return torch.zeros(padding_NS.shape).masked_fill_(padding_NS, -torch.inf)[:, None, None]

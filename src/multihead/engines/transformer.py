@@ -1,4 +1,4 @@
-"""An encoder-decoder laid out for search on a CPU: by the native kernels, or in PyTorch."""
+"""An encoder-decoder laid out for search on a CPU, by native kernels or in PyTorch."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -10,7 +10,7 @@ from torch import Tensor
 from multihead.batch import Source
 from multihead.engines.attention import Float32Attention
 from multihead.engines.layers import LaidOutDecoder, LaidOutEncoderLayer, StepDecoder
-from multihead.engines.native.beam import WIDEST, Ended, NotFiniteError, beam
+from multihead.engines.native.beam import MAX_BEAM, Ended, NotFiniteError, beam
 from multihead.engines.native.layers import NativeDecoder, NativeEncoderLayer
 from multihead.engines.parts import constant_norm, scaled_embedding
 from multihead.engines.shared_cache import SharedState
@@ -23,20 +23,20 @@ from multihead.search.request import BeamRequest
 
 
 class LaidOutTransformer:
-    """A stepper (``search.Stepper``) with the weights that a model has now.
+    """A stepper (``search.Stepper``) with a copy of a model's current weights.
 
     Args:
-        spec: the model's description, which ``engines.layers`` or ``engines.native`` accepts.
+        spec: the model's description, accepted by ``engines.layers`` or ``engines.native``.
         dtype: of matrix products.
-        native: whether the native kernels compute its layers.
+        native: compute the layers by native kernels.
     """
 
     def __init__(self, spec: EncoderDecoderSpec, dtype: torch.dtype, *, native: bool) -> None:
         self._native = native
-        # Native kernels pass float32 from layer to layer, whatever they multiply.
-        looked_up = torch.float32 if native else dtype
-        self._source, self._source_positions = scaled_embedding(spec.source, looked_up), spec.source_positions
-        self._target, self._target_positions = scaled_embedding(spec.target, looked_up), spec.target_positions
+        # Native kernels pass float32 from layer to layer, in every precision of the products.
+        format_ = torch.float32 if native else dtype
+        self._source, self._source_positions = scaled_embedding(spec.source, format_), spec.source_positions
+        self._target, self._target_positions = scaled_embedding(spec.target, format_), spec.target_positions
         if spec.source.weight is spec.target.weight and spec.source.scale == spec.target.scale:
             self._source = self._target
         self._encoder_norm = None if spec.encoder.norm is None else constant_norm(spec.encoder.norm)
@@ -55,31 +55,31 @@ class LaidOutTransformer:
         with self._as_laid_out():
             ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
             caches = self._decoder.begin(self._read(source), source.lengths_B)
-            # Where sentences begin in different columns, a bias is needed from the first on.
+            # If sentences begin in different columns, every step needs a bias.
             bias = None if shift_B is None else torch.zeros(len(prefixes), 1, 0, dtype=torch.float32)
             state = SharedState(caches, 1, 0, bias, shift_B)
             for column, ids_B in enumerate(ids_BQ.T):
                 x_NKd, state = self._embedded(ids_B, state)
                 self._decoder.step(x_NKd, state.caches, state.bias)
                 if shift_B is not None and state.bias is not None:
-                    # An empty column before a prefix attends to itself only, and nothing attends to it.
+                    # A padding column attends to itself only, and nothing attends to it.
                     state.bias[:, 0, column].masked_fill_(column < shift_B, -torch.inf)
             return state
 
     def step(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
-        """Append one token to every hypothesis; logits of the next, (R, V)."""
+        """Append a token to every hypothesis; return the next one's logits, (R, V)."""
         with self._as_laid_out():
             x_NKd, state = self._embedded(tokens_R, state)
             return self._decoder.logits(x_NKd, state.caches, state.bias), state
 
     def beam(self, source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
-        """A whole beam search by the native kernel (``search.request.Searcher``).
+        """Run a whole beam search by the native kernel (``search.request.Searcher``).
 
         Raises:
             UserError: the model's scores are not finite.
-            ValueError: more tokens than the model has learned positions for.
+            ValueError: an output exceeds the learned positions.
         """
-        if not isinstance(self._decoder, NativeDecoder) or request.beam_size > WIDEST:
+        if not isinstance(self._decoder, NativeDecoder) or request.beam_size > MAX_BEAM:
             return None
         (cache,) = self._decoder.begin(self._read(source), source.lengths_B)
         encodings = self._target_positions.encodings
@@ -90,7 +90,7 @@ class LaidOutTransformer:
         return [best([_hypothesis(one, request.alpha) for one in ended], request.n_best) for ended in found]
 
     def _as_laid_out(self) -> AbstractContextManager[object]:
-        # Native kernels ignore autocast, and a context costs as much as some of them.
+        # Native kernels ignore autocast, and entering a context costs as much as some kernels.
         return nullcontext() if self._native else torch.autocast("cpu", enabled=False)
 
     def _read(self, source: Source) -> Tensor:
@@ -101,7 +101,7 @@ class LaidOutTransformer:
         return x_BSd if self._encoder_norm is None else ops.layer_norm(x_BSd, self._encoder_norm)
 
     def _embedded(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
-        """The decoder's input, (N, K, d_model), and the state with a slot for it."""
+        """The decoder's input, (N, K, d_model), and the state with new slots for it."""
         column, state = state.columns, state.stepped()
         shift_R = None if state.shift_N is None else state.shift_N.repeat_interleave(state.rows)
         x_R1d = F.embedding(tokens_R, self._target)[:, None]
@@ -110,10 +110,10 @@ class LaidOutTransformer:
 
 
 def _positioned(x_BNd: Tensor, positions: PositionsSpec, start: int, shift_B: Tensor | None) -> Tensor:
-    """Add the encodings of positions start, start + 1, ..., where row b began ``shift_B[b]`` columns later.
+    """Add the encodings of positions start, start + 1, ...; row b is shifted by ``shift_B[b]`` columns.
 
     Raises:
-        ValueError: a position is beyond those that were learned.
+        ValueError: a position is beyond the learned ones.
     """
     end = start + x_BNd.shape[1]
     furthest = end if shift_B is None else end - int(shift_B.min())
@@ -121,11 +121,11 @@ def _positioned(x_BNd: Tensor, positions: PositionsSpec, start: int, shift_B: Te
     if table is None:
         return x_BNd
     if furthest > len(table):
-        raise ValueError(f"position {furthest} is beyond the {len(table)} that were learned")
+        raise ValueError(f"position {furthest} is beyond the {len(table)} learned positions")
     if shift_B is None:
         return x_BNd + table[start:end].to(x_BNd.dtype)
-    places = torch.arange(start, end) - shift_B[:, None]
-    return x_BNd + table[places.clamp_min(0)].to(x_BNd.dtype)
+    rows = torch.arange(start, end) - shift_B[:, None]
+    return x_BNd + table[rows.clamp_min(0)].to(x_BNd.dtype)
 
 
 def _hypothesis(ended: Ended, alpha: float) -> Hypothesis:

@@ -1,1 +1,1 @@
-"""A trained run for other runtimes: a runtime is one file, and its name is ``--to`` on the command line."""
+"""Export of trained runs: one module per target, named as the values of ``multihead export --to``."""

@@ -1,9 +1,9 @@
-"""A Transformer for CTranslate2 (github.com/OpenNMT/CTranslate2), a runtime in C++ with int8 products.
+"""Export of Transformers to CTranslate2 (github.com/OpenNMT/CTranslate2), a C++ runtime with int8 inference.
 
-What it computes is its ``TransformerSpec``: the paper's model (Vaswani et al. 2017), post- or pre-norm, ReLU,
-GELU or SiLU, any table of positions. Whatever else a run can be is refused rather than approximated.
+Its ``TransformerSpec`` covers the paper's model (Vaswani et al. 2017) with post- or pre-norm, ReLU, GELU or
+SiLU, and any table of positional encodings. Other models are refused, never approximated.
 
-Needs an extra: ``pip install 'multihead[export]'``.
+Needs the extra ``pip install 'multihead[export]'``.
 """
 
 import shutil
@@ -41,36 +41,38 @@ from multihead.text.tokenizer import Tokenizer
 Quantization = Literal[
     "float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16"
 ]
-"""The format of matrices; a second one is that of everything else (int8: whichever suits the machine)."""
+"""Format of the matrices. A second part, as in int8_float16, is that of everything else; with plain int8
+CTranslate2 chooses it for the machine."""
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH"}
-"""Ours by its names."""
+"""CTranslate2's names of our activations."""
 SENTENCES, LENGTH = 5, 3
-"""The example that :func:`verify` scores."""
+"""Number and length of the random sentences that :func:`verify` scores."""
 TOLERANCE = 0.01
-"""Of a sentence's log-probability; float32 in two libraries differs by less than a thousandth."""
+"""Largest difference in a sentence's log-probability; float32 rounding accounts for less than 0.001."""
 POSITIONS = DEFAULT_LIMIT + 256
-"""Rows of the table of positions where the model has no limit: our longest line, and room for its output."""
+"""Rows of the table of positional encodings if the model has no limit: the longest line, and room for its
+output."""
 
 
 def export(run: Run, folder: Path, quantization: Quantization = "float32") -> None:
-    """Write a run's model, vocabulary and tokenizer to a folder that CTranslate2 reads.
+    """Write a run's model, vocabularies and tokenizers to a folder for CTranslate2.
 
-    Before anything is written, CTranslate2 scores a few sentences in float32, and must agree with the model.
+    First CTranslate2 scores a few sentences in float32; the scores must agree with the model's.
 
     Args:
         run: a trained Transformer.
         folder: new or empty; it appears when it is complete.
-        quantization: the format in which weights are stored and products computed.
+        quantization: format in which weights are stored and products computed.
 
     Raises:
-        UserError: CTranslate2 is not installed or cannot compute this model; its scores differ from the
-            model's; the folder is in use.
+        UserError: CTranslate2 is not installed or cannot express this model; its scores differ from the
+            model's; the folder is not empty.
     """
     refuse_used(folder)
     model, place, tokenizers = run.load_model().eval(), str(run.folder), run.tokenizers()
 
-    def whole(format: str | None) -> Any:
+    def complete_spec(format: str | None) -> Any:
         spec = specification(model, place=place)
         source, target = ([one.piece(number) for number in range(one.vocab_size)] for one in tokenizers)
         spec.register_source_vocabulary(source)
@@ -83,8 +85,8 @@ def export(run: Run, folder: Path, quantization: Quantization = "float32") -> No
         spec.optimize(quantization=format)
         return spec
 
-    verify(model, whole(None), tokenizers, place=place)
-    spec = whole(None if quantization == "float32" else quantization)
+    verify(model, complete_spec(None), tokenizers, place=place)
+    spec = complete_spec(None if quantization == "float32" else quantization)
 
     def fill(partial: Path) -> None:
         spec.save(str(partial))
@@ -99,19 +101,19 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
 
     Args:
         model: the model.
-        place: named in errors.
+        place: for error messages.
 
     Raises:
-        UserError: CTranslate2 is not installed; it cannot compute this model.
+        UserError: CTranslate2 is not installed or cannot express this model.
     """
     specs = _library()
     try:
         described = describe(model, EncoderDecoderSpec)
     except UndescribedError as error:
-        fact = f"CTranslate2 cannot compute this model: {error}"
+        fact = f"CTranslate2 cannot express this model: {error}"
         raise UserError(fact, place=place, remedy="Translate with `multihead translate`.") from None
     if reasons := not_expressible(described):
-        fact = f"CTranslate2 cannot compute this Transformer: {', '.join(reasons)}"
+        fact = f"CTranslate2 cannot express this Transformer: {', '.join(reasons)}"
         raise UserError(fact, place=place, remedy="Translate with `multihead translate`.")
     first: EncoderLayerSpec = described.encoder.layers[0]
     spec = specs.TransformerSpec.from_config(
@@ -145,7 +147,7 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
 
 
 def not_expressible(described: EncoderDecoderSpec) -> list[str]:
-    """Return the properties of a model that CTranslate2's Transformer has no word for; none: it has."""
+    """Return the properties of a model that CTranslate2 cannot express; empty if it can express all."""
     faults = []
     if described.window:
         faults.append(f"window = {described.window}")
@@ -157,9 +159,9 @@ def not_expressible(described: EncoderDecoderSpec) -> list[str]:
     if len(kinds) > 1 or (kinds == {"pre"}) != (len(norms) == 2):
         faults.append("pre- and post-norm are mixed")
     if len({norm.epsilon for norm in (*norms, *(residual.norm for residual in residuals))}) > 1:
-        faults.append("layer norms have different epsilons")
+        faults.append("layer norms differ in epsilon")
     if len({attention.heads for attention in described.attentions}) > 1:
-        faults.append("attentions have different numbers of heads")
+        faults.append("attention layers differ in their number of heads")
     activations = {layer.feed_forward.activation for layer in described.layers}
     if len(activations) > 1 or not activations <= ACTIVATIONS.keys():
         faults.append(f"activation = {', '.join(sorted(activations))}")
@@ -173,23 +175,23 @@ def _faults_of(attention: AttentionSpec) -> list[str]:
         f"d_k = {attention.d_k}": attention.d_k * attention.heads != d_model,
         f"d_v = {attention.d_v}": attention.d_v != attention.d_k,
         f"score = {score.kind}": score.kind != "dot",
-        "scores that are not scaled": score.kind == "dot" and not score.scaled,
+        "unscaled scores": score.kind == "dot" and not score.scaled,
         "rotary positions": attention.rotary is not None,
     }
     return [name for name, fault in faults.items() if fault]
 
 
 def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, place: str = "model") -> None:
-    """Score a few random sentences with CTranslate2 and with the model.
+    """Check that CTranslate2 and the model give the same scores to a few random sentences.
 
     Args:
         model: in evaluation mode.
-        spec: of the model, in float32, complete.
+        spec: complete specification of the model, in float32.
         tokenizers: of the source and of the target.
-        place: named in errors.
+        place: for error messages.
 
     Raises:
-        UserError: their log-probabilities differ by more than ``TOLERANCE``.
+        UserError: the log-probabilities differ by more than ``TOLERANCE``.
     """
     random = torch.Generator().manual_seed(1)
     words, targets = (_random_sentences(one, random) for one in tokenizers)
@@ -213,9 +215,9 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
     off = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
     if not off <= TOLERANCE:
         raise UserError(
-            f"CTranslate2 computes another model: log-probabilities of sentences differ by {off:.3f}",
+            f"CTranslate2 computes a different model: log-probabilities of sentences differ by {off:.3f}",
             place=place,
-            remedy="A layer does something that its description does not say: describe it (ARCHITECTURE.md).",
+            remedy="A layer computes something that its description omits; complete it (ARCHITECTURE.md).",
         )
 
 
@@ -227,12 +229,12 @@ def _random_sentences(tokenizer: Tokenizer, random: torch.Generator) -> list[lis
 
 
 def _library() -> Any:
-    # Imported by name, because it is an optional dependency.
+    # An optional dependency, so imported by name.
     try:
         specs: Any = import_module("ctranslate2.specs")
     except ImportError as error:
         raise UserError(
-            f"ctranslate2 is not installed ({error})", remedy="pip install 'multihead[export]'"
+            f"ctranslate2 is not installed ({error})", remedy="Run: pip install 'multihead[export]'"
         ) from error
     return specs
 
@@ -249,7 +251,7 @@ def _positions(positions: PositionsSpec, width: int) -> npt.NDArray[np.float32]:
 
 
 def _linear(to: Any, *parts: LinearSpec) -> None:
-    """One product for several layers of one input."""
+    """Write linear layers of the same input as one stacked layer."""
     weight, bias = stacked(*parts)
     to.weight = _array(weight)
     to.bias = _array(weight.new_zeros(len(weight)) if bias is None else bias)

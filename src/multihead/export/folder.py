@@ -1,4 +1,4 @@
-"""A folder that is there as a whole or not at all."""
+"""Atomic creation of a folder: it appears complete or not at all."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +9,10 @@ from multihead.run import files
 
 
 def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:
-    """Make a folder with what ``fill`` writes into the one it is given.
+    """Create a folder atomically from the files that ``fill`` writes into a temporary folder.
 
     Raises:
-        UserError: the folder is in use, or the disk refuses.
+        UserError: the folder is not empty, or it cannot be written.
     """
     refuse_used(folder)
     with files.disk_errors_told(folder):
@@ -28,6 +28,6 @@ def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:
 
 
 def refuse_used(folder: Path) -> None:
-    """Raise ``UserError`` if there is something in the folder."""
+    """Raise ``UserError`` unless the folder is missing or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError("not an empty folder", place=str(folder), remedy="Name a new one.")
+        raise UserError("not an empty folder", place=str(folder), remedy="Name a new folder.")

@@ -1,4 +1,4 @@
-"""A run's vocabulary as SentencePiece (github.com/google/sentencepiece) reads it, with the same ids."""
+"""Export of vocabularies to SentencePiece (github.com/google/sentencepiece), with the same ids."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ JOINT, SIDES = "spm.model", ("source.spm.model", "target.spm.model")
 
 
 def export(run: Run, folder: Path) -> None:
-    """Write one model for both sides, or one for each where they differ.
+    """Write one SentencePiece model for a joint vocabulary, or one per side.
 
     Args:
-        run: a translator's.
+        run: a translator.
         folder: new or empty; it appears when it is complete.
 
     Raises:
-        UserError: a vocabulary that is not BPE with byte pieces, as trained here; the folder is in use.
+        UserError: a vocabulary is not BPE with byte fallback; the folder is not empty.
     """
     source, target = run.tokenizers()
     named = {JOINT: source} if source is target else dict(zip(SIDES, (source, target), strict=True))

@@ -1,4 +1,4 @@
-"""Pictures of what a run has learned: what it attends to, how it learned."""
+"""Figures and pages of a run: its attention, its learning curves, reports and comparisons."""
 
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.heatmap import heatmap

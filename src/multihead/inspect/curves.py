@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from multihead.inspect import pictures
-from multihead.inspect.pictures import BLUE, FAINT, GREEN, ORANGE
+from multihead.inspect import figures
+from multihead.inspect.figures import BLUE, FAINT, GREEN, ORANGE
 
 Event = Mapping[str, Any]
 Points = list[tuple[int, float]]
@@ -21,14 +21,14 @@ Points = list[tuple[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A number that changes while a model learns.
+    """One metric of a learning curve.
 
     Attributes:
-        event: the kind of event that tells it, "update" or "validation".
-        keys: its name there; the first that occurs.
-        label: its name here.
+        event: kind of event that logs it, "update" or "validation".
+        keys: its possible names in the event; the first that occurs is used.
+        label: its name in the legend.
         colour: of the line.
-        best: which value to mark.
+        best: value to mark, "lowest", "highest" or "" for none.
     """
 
     event: str
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Lines that share a scale."""
+    """Metrics that share an axis."""
 
     title: str
     lines: tuple[Line, ...]
@@ -51,7 +51,7 @@ PANELS = (
     Panel(
         "loss (nats)",
         (
-            # Label smoothing is left out of both, so that they can be compared.
+            # Neither includes label smoothing, so the two are comparable.
             Line("update", ("nll", "loss"), "training", BLUE),
             Line("validation", ("loss",), "validation", ORANGE, best="lowest"),
         ),
@@ -69,42 +69,44 @@ PANELS = (
 
 
 def points(events: Iterable[Event], line: Line) -> Points:
-    """Return a line's points in the order of the updates; what is no finite number is left out."""
+    """Return the finite values of a metric, in the order of the updates."""
     mine = [event for event in events if event.get("event") == line.event]
     key = next((key for key in line.keys if any(key in event for event in mine)), line.keys[0])
-    told = [(int(event["step"]), event.get(key)) for event in mine]
-    return sorted((step, float(value)) for step, value in told if value is not None and math.isfinite(value))
+    logged = [(int(event["step"]), event.get(key)) for event in mine]
+    return sorted(
+        (step, float(value)) for step, value in logged if value is not None and math.isfinite(value)
+    )
 
 
 def draw_curves(events: Iterable[Event], path: str | Path) -> None:
-    """Draw a run's learning curves; the same file for the same events.
+    """Draw the learning curves of a run. The same events give the same file, byte for byte.
 
-    There is a panel for each of loss, validation scores and learning rate that the events tell anything of.
+    Loss, validation scores and learning rate have a panel each if the events contain them.
 
     Args:
         events: from ``Run.metrics``.
-        path: where to; ends with .svg, .png or .pdf.
+        path: output file, ending in .svg, .png or .pdf.
 
     Raises:
-        UserError: another ending, or the file cannot be written.
+        UserError: another file extension, or the file cannot be written.
     """
     known = list(events)
     drawn = [(panel, [points(known, line) for line in panel.lines]) for panel in PANELS]
     drawn = [(panel, lines) for panel, lines in drawn if any(lines)]
     last = max((step for _, lines in drawn for line in lines for step, _ in line), default=1)
-    with pictures.look():
+    with figures.style():
         figure = Figure(
             figsize=(3.6 * max(len(drawn), 1), 2.7),
             facecolor="white",
             layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12),
         )
-        for place, (panel, lines) in enumerate(drawn, start=1):
-            axes = figure.add_subplot(1, len(drawn), place)
+        for position, (panel, lines) in enumerate(drawn, start=1):
+            axes = figure.add_subplot(1, len(drawn), position)
             axes.set_xlim(0, 1.02 * last)
             _draw(axes, panel, lines)
         if not drawn:
-            figure.text(0.5, 0.5, "nothing learned yet", ha="center", color=FAINT)
-        pictures.save(figure, path)
+            figure.text(0.5, 0.5, "no metrics yet", ha="center", color=FAINT)
+        figures.save(figure, path)
 
 
 def _draw(axes: Axes, panel: Panel, lines: Sequence[Points]) -> None:
@@ -119,7 +121,7 @@ def _draw(axes: Axes, panel: Panel, lines: Sequence[Points]) -> None:
     for line, known in zip(panel.lines, lines, strict=True):
         if known:
             steps, values = zip(*known, strict=True)
-            # A single point is no line.
+            # A line through a single point would be invisible.
             axes.plot(
                 steps, values, color=line.colour, label=line.label, marker="o" if len(known) == 1 else ""
             )
@@ -128,13 +130,13 @@ def _draw(axes: Axes, panel: Panel, lines: Sequence[Points]) -> None:
     if panel.from_zero:
         axes.set_ylim(bottom=0)
     else:
-        axes.margins(y=0.15)  # room for a number below the lowest point
+        axes.margins(y=0.15)  # room for the label below the lowest point
     if any(line.label for line in panel.lines):
         axes.legend(fontsize=8, labelcolor="linecolor", handlelength=1.2)
 
 
 def _mark(axes: Axes, line: Line, known: Points, others: Sequence[Points]) -> None:
-    """Write the best value where no line goes: above a peak, below a valley unless another line is there."""
+    """Label the best value clear of the lines: above a maximum, below a minimum unless a line runs there."""
     step, value = (min if line.best == "lowest" else max)(known, key=lambda point: point[1])
     nearest = [min(other, key=lambda point: abs(point[0] - step))[1] for other in others if other]
     below = line.best == "lowest" and all(other > value for other in nearest)

@@ -1,4 +1,4 @@
-"""Which installed fonts can show a text."""
+"""Choice of installed fonts that cover the characters of a text."""
 
 from functools import cache
 
@@ -6,18 +6,18 @@ from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
 FIRST = "DejaVu Sans"
-"""Ships with the plotting library: Latin, Greek, Cyrillic, Hebrew, Arabic, Georgian, Armenian."""
+"""Shipped with Matplotlib; covers Latin, Greek, Cyrillic, Hebrew, Arabic, Georgian and Armenian."""
 
 _UNFIT = ("last resort", "color", "emoji", "stix", "cm", "mono", "serif", "symbol")
-"""Parts of names of fonts that show boxes, bitmaps or formulas, or look out of place beside the first."""
+"""Name parts of fonts that draw boxes, bitmaps or formulas, or clash with the first font."""
 
 
 def families(text: str) -> tuple[list[str], str]:
-    """Choose installed font families for a text.
+    """Choose installed font families that cover a text.
 
     Returns:
-        The families, to be tried in this order for each character; and the characters that none of them
-        has, sorted.
+        The families in the order to try for each character, and the characters that none of them covers,
+        sorted.
     """
     chosen = [FIRST]
     missing = {char for char in text if char.isprintable() and not char.isspace() and not _has(FIRST, char)}
@@ -32,7 +32,7 @@ def families(text: str) -> tuple[list[str], str]:
 
 @cache
 def _candidates() -> tuple[str, ...]:
-    """Every other family with an upright face that may stand beside the first, sans-serif ones in front."""
+    """Return every other usable family with an upright regular face, sans-serif families first."""
     names = {
         entry.name
         for entry in font_manager.fontManager.ttflist

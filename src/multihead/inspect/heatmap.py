@@ -1,4 +1,4 @@
-"""An alignment as a heat map: output rows by source columns (Bahdanau et al. 2015, figure 3)."""
+"""Heat map of an alignment, output rows by source columns (Bahdanau et al. 2015, figure 3)."""
 
 import math
 import textwrap
@@ -15,56 +15,56 @@ from matplotlib.figure import Figure
 from multihead.attention_maps import Alignment, Token
 from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
-from multihead.inspect import pictures
-from multihead.inspect.pictures import FAINT, SEQUENTIAL, visible
+from multihead.inspect import figures
+from multihead.inspect.figures import FAINT, SEQUENTIAL, visible
 
 _LARGE, _SMALL, _PAGE, _LIMIT = 0.42, 0.2, 10.0, 36.0
-"""Inches: cells are large until they fill a page, then smaller; then the page grows, up to a limit."""
-_MOST_SHAPES = 4000
-"""Cells above which they are drawn as one bitmap in SVG and PDF."""
+"""Inches. Cells shrink from large to small to fit a page; then the figure grows up to a limit."""
+_MAX_SHAPES = 4000
+"""Number of cells above which SVG and PDF hold one bitmap instead of a shape per cell."""
 
 NOT_ALLOWED = "#e3e6ea"
-"""Where a query may not look: grey, which is not the same as a weight of 0."""
+"""Grey of masked cells, distinct from a weight of 0."""
 
 _BAR: dict[str, Any] = {"color": FAINT, "linewidth": 1.2, "clip_on": False, "solid_capstyle": "butt"}
-"""The line beside the pieces of a word that holds them together."""
+"""Style of the line that groups the subwords of a word."""
 
 
 def heatmap(alignment: Alignment, path: str | Path) -> None:
-    """Draw an alignment.
+    """Draw an alignment as a heat map.
 
     Args:
         alignment: from ``attention_maps.align``.
-        path: where to; ends with .svg, .png or .pdf.
+        path: output file, ending in .svg, .png or .pdf.
 
     Raises:
-        UserError: another ending, no tokens, or the file cannot be written.
+        UserError: another file extension, no tokens, or the file cannot be written.
     """
     if not alignment.matrix_TS.size:
         raise UserError("there are no tokens to draw", place=str(path), remedy="Give a sentence with words.")
     text = alignment.caption + "".join(token.text for token in (*alignment.target, *alignment.source))
-    with pictures.look(text, text_as_text=True):
-        pictures.save(_figure(alignment), path, text=text, tight=True)
+    with figures.style(text, text_as_text=True):
+        figures.save(_figure(alignment), path, text=text, tight=True)
 
 
 def _figure(alignment: Alignment) -> Figure:
-    """The cells fill the figure; all else stands outside and is taken in when it is saved."""
+    """Return a figure filled by the cells; labels lie outside and are included by a tight bounding box."""
     rows, columns = alignment.matrix_TS.shape
     longer = max(rows, columns)
     cell = min(_LARGE, max(_SMALL, _PAGE / longer), _LIMIT / longer)
     figure = Figure(figsize=(columns * cell, rows * cell), facecolor="white")
     axes = figure.add_axes((0, 0, 1, 1))
-    # The scale ends at the next tenth above the largest weight, and is shown: blurred heads stay legible.
+    # The colour scale ends at the next tenth above the largest weight, so that diffuse heads stay legible.
     top = math.ceil(10 * float(alignment.matrix_TS.max()) - 1e-4) / 10
-    may_not = np.ma.nomask if alignment.allowed_TS is None else ~alignment.allowed_TS
+    masked = np.ma.nomask if alignment.allowed_TS is None else ~alignment.allowed_TS
     mesh = axes.pcolormesh(
-        np.ma.masked_array(alignment.matrix_TS, may_not),
+        np.ma.masked_array(alignment.matrix_TS, masked),
         cmap=SEQUENTIAL.with_extremes(bad=NOT_ALLOWED),
         vmin=0,
         vmax=top or 1,
         edgecolors="white",
         linewidth=4 * cell if cell >= _SMALL else 0,
-        rasterized=rows * columns > _MOST_SHAPES,
+        rasterized=rows * columns > _MAX_SHAPES,
     )
     axes.invert_yaxis()
     axes.grid(visible=False)
@@ -80,19 +80,17 @@ def _label(axes: Axes, alignment: Alignment, cell: float) -> None:
     size = min(12.0, 34 * cell)
     axes.xaxis.set_ticks_position("top")
     axes.xaxis.set_label_position("top")
-    # A token may hold a "$", which is no formula.
+    # A "$" in a token does not start a formula.
     plain: dict[str, Any] = {"fontsize": size, "parse_math": False, "rotation_mode": "anchor"}
     axes.set_xticks(
-        [place + 0.5 for place in range(len(source))],
+        [i + 0.5 for i in range(len(source))],
         [visible(token.text) for token in source],
         rotation=45,
         ha="left",
         va="center",
         **plain,
     )
-    axes.set_yticks(
-        [place + 0.5 for place in range(len(target))], [visible(token.text) for token in target], **plain
-    )
+    axes.set_yticks([i + 0.5 for i in range(len(target))], [visible(token.text) for token in target], **plain)
     axes.tick_params(length=0, pad=5 + 4 * cell)
     axes.set_xlabel(alignment.columns, labelpad=8, fontsize=9)
     axes.set_ylabel(alignment.rows, labelpad=8, fontsize=9)
@@ -104,9 +102,9 @@ def _label(axes: Axes, alignment: Alignment, cell: float) -> None:
 
 
 def _split_words(tokens: Sequence[Token]) -> list[tuple[int, int]]:
-    """From where to where there is a word of several pieces."""
-    groups = [list(places) for _, places in groupby(range(len(tokens)), key=lambda place: tokens[place].word)]
-    return [(places[0], places[-1] + 1) for places in groups if len(places) > 1]
+    """Return start and end of each word of several subwords."""
+    groups = [list(positions) for _, positions in groupby(range(len(tokens)), key=lambda i: tokens[i].word)]
+    return [(positions[0], positions[-1] + 1) for positions in groups if len(positions) > 1]
 
 
 def _scale(figure: Figure, mesh: QuadMesh, width: float, height: float) -> None:
@@ -136,7 +134,7 @@ def _caption(axes: Axes, caption: str, width: float) -> None:
 
 
 def _balanced(text: str, letters: int) -> list[str]:
-    """Lines of at most so many letters, about equally long."""
+    """Wrap a text into the fewest lines of at most this many letters, of about equal length."""
     needed = len(textwrap.wrap(text, letters))
     width = next(width for width in range(1, letters + 1) if len(textwrap.wrap(text, width)) == needed)
     return textwrap.wrap(text, width)

@@ -1,4 +1,4 @@
-"""Attention over a picture, drawn: where a light is, the model looked."""
+"""Figures of attention maps drawn over an image."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,38 +10,38 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from multihead.data.pictures.opening import Pixels, as_picture
-from multihead.inspect import pictures
-from multihead.inspect.pictures import FAINT, RULE, visible
+from multihead.inspect import figures
+from multihead.inspect.figures import FAINT, RULE, visible
 
 WIDTH = 1.15
-"""Inches of one small picture."""
+"""Width of a panel in inches."""
 OPACITY = 0.7
-"""Of the light over the picture."""
+"""Opacity of the map over the image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A small picture: what is drawn over it, (rows, columns), None: nothing; and what stands above."""
+    """One copy of the image with its title and the map over it, (rows, columns); None: no map."""
 
     title: str
     values_rc: NDArray[np.float32] | None
 
 
 def overlays(pixels_Chw: Pixels, rows: Sequence[Sequence[Panel]], caption: str, path: str | Path) -> None:
-    """Draw rows of the same picture with different maps over it, each on a scale of its own.
+    """Draw rows of panels of the same image under different maps, each map with its own scale.
 
     Args:
-        pixels_Chw: the picture.
-        rows: of small pictures.
-        caption: stands below.
-        path: where to; ends with .svg, .png or .pdf.
+        pixels_Chw: the image.
+        rows: of panels.
+        caption: text below the panels.
+        path: output file, ending in .svg, .png or .pdf.
 
     Raises:
-        UserError: another ending; the file cannot be written.
+        UserError: another file extension, or the file cannot be written.
     """
     text = caption + "".join(panel.title for row in rows for panel in row)
     columns = max(map(len, rows))
-    with pictures.look(text, text_as_text=True):
+    with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(columns * WIDTH, len(rows) * (WIDTH + 0.2)), facecolor="white")
         axes = figure.subplots(len(rows), columns, squeeze=False)
         figure.subplots_adjust(0, 0, 1, 1, wspace=0.06, hspace=0.2)
@@ -61,7 +61,7 @@ def overlays(pixels_Chw: Pixels, rows: Sequence[Sequence[Panel]], caption: str, 
             color=FAINT,
             linespacing=1.5,
         )
-        pictures.save(figure, path, text=text, tight=True)
+        figures.save(figure, path, text=text, tight=True)
 
 
 def _draw(axes: Axes, pixels_Chw: Pixels, panel: Panel) -> None:
@@ -81,5 +81,5 @@ def _draw(axes: Axes, pixels_Chw: Pixels, panel: Panel) -> None:
         )
     axes.set(xticks=[], yticks=[])
     axes.grid(visible=False)
-    axes.spines[:].set(visible=True, color=RULE, linewidth=0.6)  # a white picture has no edge of its own
+    axes.spines[:].set(visible=True, color=RULE, linewidth=0.6)  # a white image needs a visible edge
     axes.set_title(visible(panel.title), fontsize=8, pad=3, parse_math=False)

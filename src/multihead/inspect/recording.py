@@ -1,4 +1,4 @@
-"""One sentence, translated, and recorded on the way."""
+"""Translation of one sentence with recorded attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,16 @@ from multihead.generation import Translator
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A pair, and everything that the model's attention did with it.
+    """A sentence, its translation, and the attention recorded on the way.
 
     Attributes:
-        text: what was read.
-        output: what was written.
-        source: the source's tokens, its end symbol included: what encoder and cross-attention look at.
-        read: the target's tokens as the decoder reads them, from the begin symbol: its keys.
-        target: the target's tokens as it says them, to the end symbol: its queries.
-        records: a batch of one sentence, special symbols included, queries, keys and values kept.
+        text: the source sentence.
+        output: the translation.
+        source: source tokens with the end symbol: the keys of encoder self- and cross-attention.
+        read: target tokens as the decoder reads them, from the begin symbol: the keys of decoder
+            self-attention.
+        target: target tokens as the decoder predicts them, to the end symbol: its queries.
+        records: of a batch of one sentence, including special symbols, with queries, keys and values.
     """
 
     text: str
@@ -32,45 +33,45 @@ class Recording:
 
 
 def record_sentence(translator: Translator, text: str, target: str | None = None) -> Recording:
-    """Translate a sentence, or take a given translation, and record the model's attention.
+    """Translate a sentence, or take a given translation, and record the attention.
 
     Args:
-        translator: of one run.
-        text: what to translate.
-        target: a translation to look at in place of the model's own.
+        translator: of a single run.
+        text: the source sentence.
+        target: a translation to use in place of the model's own.
 
     Raises:
-        UserError: an ensemble; no words; more of them than the model can take.
+        UserError: the translator is an ensemble; the sentence is empty or too long for the model.
     """
     check(translator, text, target)
     if target is not None:
         return record_output(translator, text, translator.target_tokenizer.encode(target), target)
     found = translator.translate([text])[0]
     if not found.hypotheses:
-        raise UserError(found.note or "nothing was translated", place="sentence")
+        raise UserError(found.note or "the translation is empty", place="sentence")
     return record_output(translator, text, found.hypotheses[0].tokens, found.text)
 
 
 def check(translator: Translator, text: str, target: str | None) -> None:
-    """Refuse what cannot be recorded, with the errors of :func:`record_sentence`."""
+    """Raise the errors of :func:`record_sentence` before anything is computed."""
     if len(translator.models) > 1:
-        raise UserError("attention is looked at in one model at a time", remedy="Name one run.")
+        raise UserError("the attention of an ensemble cannot be shown", remedy="Name a single run.")
     source = translator.source_tokenizer.encode(text)
     if not source:
-        raise UserError("there is no word to look at", place="sentence", remedy="Give a sentence.")
-    said = [] if target is None else translator.target_tokenizer.encode(target)
-    if fact := translator.too_long(source, said):
+        raise UserError("the sentence has no words", place="sentence", remedy="Give a sentence.")
+    output = [] if target is None else translator.target_tokenizer.encode(target)
+    if fact := translator.too_long(source, output):
         raise UserError(fact, place="sentence", remedy="Give a shorter one.")
 
 
 def record_output(translator: Translator, text: str, ids: Sequence[int], output: str) -> Recording:
-    """Record the model's attention while it writes given pieces.
+    """Record the attention of a given output, teacher-forced.
 
     Args:
-        translator: of one run.
-        text: what is read.
-        ids: the output's pieces, without begin and end symbol.
-        output: what they say.
+        translator: of a single run.
+        text: the source sentence.
+        ids: the output's subwords without begin and end symbol.
+        output: the output's text.
     """
     read, write = translator.source_tokenizer, translator.target_tokenizer
     source_ids = read.encode(text)
@@ -96,21 +97,20 @@ def inspect_sentence(
     words: bool = False,
     specials: bool = False,
 ) -> Alignment:
-    """Return how a sentence and its translation are aligned by attention.
+    """Return the attention alignment of a sentence and its translation.
 
     Args:
-        translator: of one run.
-        text: what to translate.
-        target: a translation to look at in place of the model's own.
-        layer: counted from 1; None: the one that tells most about the source.
-        head: counted from 1; None: all of them.
-        combine: how several heads are put together.
-        words: merge pieces to words.
-        specials: show the end symbols too.
+        translator: of a single run.
+        text: the source sentence.
+        target: a translation to use in place of the model's own.
+        layer: counted from 1; None: the most informative layer.
+        head: counted from 1; None: all heads combined.
+        combine: the reduction over heads.
+        words: merge subwords into words.
+        specials: keep the end symbols.
 
     Raises:
-        UserError: as :func:`record_sentence`; a model without attention over the source; no such layer
-            or head.
+        UserError: as :func:`record_sentence`; or the model has no cross-attention, or no such layer or head.
     """
     one = record_sentence(translator, text, target)
     choice = Choice(layer, head, combine)

@@ -1,4 +1,4 @@
-"""Learning curves for a terminal: one line of blocks each."""
+"""Learning curves for the terminal, one line of block characters each."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -9,9 +9,9 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def terminal_curves(events: Iterable[Event], width: int = 80) -> str:
-    """Return a run's loss and validation scores as plain text, a line each, e.g.
+    """Return the loss and validation scores of a run as text, one line each.
 
-    ``validation loss   5.62 █▆▄▃▂▂▁▁▁▁ 0.031``
+    For example ``validation loss   5.62 █▆▄▃▂▂▁▁▁▁ 0.031``.
 
     Args:
         events: from ``Run.metrics``.
@@ -32,9 +32,9 @@ def _row(name: str, values: Sequence[float], width: int) -> str:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """Return at most ``width`` blocks for the values, means of neighbours if need be: lowest ▁, highest █."""
+    """Return at most ``width`` blocks from ▁ (lowest) to █ (highest); neighbouring values are averaged."""
     count = min(len(values), max(width, 1))
-    edges = [place * len(values) // count for place in range(count + 1)]
+    edges = [i * len(values) // count for i in range(count + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, high = min(means), max(means)
     scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0

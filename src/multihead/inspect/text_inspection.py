@@ -1,4 +1,4 @@
-"""One text, read by a model that reads nothing else: tokens, attention, and what the model says of it."""
+"""Attention of GPT and BERT models over one text, with their predictions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,160 +19,170 @@ from multihead.generation.text_generator import REPLACEMENT_CHARACTER, TextGener
 from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
-GUESSES = 8
-"""How many of the likeliest answers are told."""
+TOP_K = 8
+"""Number of predictions that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
-class Guesses:
-    """What a model says: answers to one question with their probabilities, the likeliest first."""
-
-    question: str
-    answers: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A sequence that was read, and everything that attention did with it.
+class Predictions:
+    """Top-k predictions of a model.
 
     Attributes:
-        text: what was given.
-        tokens: one for each place of the model, special symbols included.
-        records: of kind "self"; queries, keys and values kept.
-        guesses: what the model says of it.
-        embedding: the model's, of the tokenizer's pieces.
-        ids: the pieces whose embeddings are looked at.
-        left_out: what of the text the model did not read.
+        target: what is predicted: "next token", "class", "[MASK] 2".
+        probabilities: by prediction, in descending order.
+    """
+
+    target: str
+    probabilities: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TextInspection:
+    """A text, the attention of a model over it, and the model's predictions.
+
+    Attributes:
+        text: the input.
+        tokens: one per position of the model, including special symbols.
+        records: of kind "self", with queries, keys and values.
+        predictions: next token, masked tokens or class.
+        embedding: the model's token embedding.
+        ids: tokens whose nearest neighbours in the embedding are shown.
+        omitted: parts of the text that the model did not read, as phrases.
     """
 
     text: str
     tokens: Sentence
     records: tuple[AttentionRecord, ...]
-    guesses: tuple[Guesses, ...]
+    predictions: tuple[Predictions, ...]
     embedding: nn.Module
     ids: tuple[int, ...]
-    left_out: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
 
-def read_text(writer: TextGenerator, text: str) -> Reading:
-    """Let a language model read a text, and say what would follow.
+def inspect_text(generator: TextGenerator, text: str) -> TextInspection:
+    """Record the attention of a language model over a text, and its predictions for the next token.
 
     Args:
-        writer: the model; its tokens look back only.
-        text: at most as long as its context.
+        generator: a causal language model.
+        text: at most as long as the model's context.
 
     Raises:
-        UserError: no text; unknown characters; longer than the context.
+        UserError: the text is empty, has unknown characters or is longer than the context.
     """
     _check(text)
-    ids, tokenizer = writer.encoded(text), writer.tokenizer
-    said: list[Tensor] = []
+    ids, tokenizer = generator.encoded(text), generator.tokenizer
+    outputs: list[Tensor] = []
 
     def run(model: Any) -> None:
-        hidden_1Td = model.hidden(torch.tensor([ids], device=writer.device))
-        said.append(model.embedding.logits(hidden_1Td[0, -1]).float())
+        hidden_1Td = model.hidden(torch.tensor([ids], device=generator.device))
+        outputs.append(model.embedding.logits(hidden_1Td[0, -1]).float())
 
-    records = record_sequence(writer.model, run, len(ids), keep_inputs=True)
-    logits_V = said[0][: tokenizer.vocab_size]
-    silent = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id} - {tokenizer.eos_id}
-    logits_V[list(silent)] = -torch.inf
-    best = logits_V.softmax(-1).topk(min(GUESSES, tokenizer.vocab_size - len(silent)))
-    answers = {
-        _written(tokenizer, token): p
+    records = record_sequence(generator.model, run, len(ids), keep_inputs=True)
+    logits_V = outputs[0][: tokenizer.vocab_size]
+    never_generated = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id} - {tokenizer.eos_id}
+    logits_V[list(never_generated)] = -torch.inf
+    best = logits_V.softmax(-1).topk(min(TOP_K, tokenizer.vocab_size - len(never_generated)))
+    probabilities = {
+        _token_label(tokenizer, token): p
         for token, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     }
-    return Reading(
+    return TextInspection(
         text,
         running_text(tokenizer, text),
         tuple(records),
-        (Guesses("goes on with", answers),),
-        writer.model.get_submodule("embedding"),
+        (Predictions("next token", probabilities),),
+        generator.model.get_submodule("embedding"),
         tuple(ids),
     )
 
 
-def read_gaps(filler: MaskFiller, text: str) -> Reading:
-    """Let a model that fills gaps read a text, and say what stands in its gaps, if it has any.
+def inspect_masked_text(filler: MaskFiller, text: str) -> TextInspection:
+    """Record the attention of a masked language model over a text, and its predictions for each [MASK].
 
     Args:
         filler: the model.
-        text: with "[MASK]" where something is missing, or without.
+        text: with or without "[MASK]".
 
     Raises:
-        UserError: no text; longer than the model can read.
+        UserError: the text is empty or too long for the model.
     """
     _check(text)
-    tokenizer, gap = filler.tokenizer, mask_id(filler.tokenizer)
-    gaps = MASK in text
-    ids = encode_masked(tokenizer, text) if gaps else tokenizer.encode(text)
+    tokenizer, mask = filler.tokenizer, mask_id(filler.tokenizer)
+    has_masks = MASK in text
+    ids = encode_masked(tokenizer, text) if has_masks else tokenizer.encode(text)
     limit = int(filler.model.limit)  # type: ignore[arg-type]
     if len(ids) > limit - 2:
-        fact = f"{len(ids):,} pieces are more than the model can read ({limit - 2:,})"
-        raise UserError(fact, place="text", remedy="Leave out a part of it.")
-    found = filler.fill(text, GUESSES).gaps if gaps else []
-    guesses = [
-        Guesses(
+        fact = f"the text has {len(ids):,} tokens, and the model takes at most {limit - 2:,}"
+        raise UserError(fact, place="text", remedy="Shorten it.")
+    found = filler.fill(text, TOP_K).gaps if has_masks else []
+    predictions = [
+        Predictions(
             MASK if len(found) == 1 else f"{MASK} {number}", {guess.piece: guess.probability for guess in one}
         )
         for number, one in enumerate(found, start=1)
     ]
-    alone = () if gap is None else (gap,)
-    return _encoded(filler.model, tokenizer, text, ids, alone, tuple(guesses), filler.device)
+    standalone = () if mask is None else (mask,)
+    return _encoder_inspection(
+        filler.model, tokenizer, text, ids, standalone, tuple(predictions), filler.device
+    )
 
 
-def read_class(classifier: TextClassifier, text: str) -> Reading:
-    """Let a classifier read a text, and say its class.
+def inspect_classification(classifier: TextClassifier, text: str) -> TextInspection:
+    """Record the attention of a text classifier over a text, and the predicted classes.
 
     Args:
         classifier: the model.
-        text: what is longer than the model reads is cut off, as when it classifies.
+        text: truncated to the model's length, as in classification.
 
     Raises:
-        UserError: no text.
+        UserError: the text is empty.
     """
     _check(text)
-    tokenizer, most = classifier.tokenizer, classifier.max_length - 2
-    whole = tokenizer.encode(text)
-    left_out = (
-        f"the text after its first {most:,} of {len(whole):,} tokens, for the model reads no more",
-    ) * (len(whole) > most)
-    named = Guesses(
-        "is taken for", dict(islice(classifier.classify([text])[0].probabilities.items(), GUESSES))
-    )
-    return _encoded(
-        classifier.model, tokenizer, text, whole[:most], (), (named,), classifier.device, left_out
+    tokenizer, limit = classifier.tokenizer, classifier.max_length - 2
+    ids = tokenizer.encode(text)
+    omitted = (f"the text after its first {limit:,} of {len(ids):,} tokens, the limit of the model",)
+    classes = Predictions("class", dict(islice(classifier.classify([text])[0].probabilities.items(), TOP_K)))
+    return _encoder_inspection(
+        classifier.model,
+        tokenizer,
+        text,
+        ids[:limit],
+        (),
+        (classes,),
+        classifier.device,
+        omitted if len(ids) > limit else (),
     )
 
 
-def _encoded(
+def _encoder_inspection(
     model: nn.Module,
     tokenizer: Tokenizer,
     text: str,
     ids: list[int],
-    alone: tuple[int, ...],
-    guesses: tuple[Guesses, ...],
+    standalone: tuple[int, ...],
+    predictions: tuple[Predictions, ...],
     device: torch.device,
-    left_out: tuple[str, ...] = (),
-) -> Reading:
-    """What an encoder between [CLS] and [SEP] does with pieces."""
+    omitted: tuple[str, ...] = (),
+) -> TextInspection:
+    """Record an encoder's attention over tokens between [CLS] and [SEP]."""
     if not ids:
-        raise UserError("there is no word to look at", place="text", remedy="Give a text.")
-    read = as_input([(np.array(ids), None)], tokenizer).to(device)
-    records = record_sequence(model, lambda one: one(read), len(ids) + 2, keep_inputs=True)
-    tokens = sentence(tokenizer, [tokenizer.bos_id, *ids, tokenizer.eos_id], alone)
+        raise UserError("the text has no words", place="text", remedy="Give a text.")
+    batch = as_input([(np.array(ids), None)], tokenizer).to(device)
+    records = record_sequence(model, lambda one: one(batch), len(ids) + 2, keep_inputs=True)
+    tokens = sentence(tokenizer, [tokenizer.bos_id, *ids, tokenizer.eos_id], standalone)
     embedding = model.get_submodule("encoder.embedding")
-    return Reading(text, tokens, tuple(records), guesses, embedding, tuple(ids), left_out)
+    return TextInspection(text, tokens, tuple(records), predictions, embedding, tuple(ids), omitted)
 
 
 def _check(text: str) -> None:
     if not text:
-        raise UserError("there is no text to look at", place="text", remedy="Give a text.")
+        raise UserError("the text is empty", place="text", remedy="Give a text.")
 
 
-def _written(tokenizer: Tokenizer, token: int) -> str:
-    """A piece of running text as it is written, spaces before it made visible.
+def _token_label(tokenizer: Tokenizer, token: int) -> str:
+    """Return a token of running text as it is written, with leading spaces made visible.
 
-    The end symbol, and bytes that are no character by themselves, stand as the vocabulary writes them.
+    The end symbol, and bytes that form no character by themselves, keep their vocabulary entry.
     """
     text = tokenizer.decode([token])
     if token == tokenizer.eos_id or not text or REPLACEMENT_CHARACTER in text:

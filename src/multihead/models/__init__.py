@@ -1,41 +1,120 @@
-"""Models: a paper is one file, or one folder when it has stages; its name here is its name in a recipe.
+"""Models: one file per paper, or a folder if it has stages. The file's name is the model's kind in a recipe.
 
-A model's module offers ``Settings`` (what can be set, a ``multihead.settings.Settings``) and ``Model``
-(an ``nn.Module`` made from them); and ``TASK``, what it is trained for (``multihead.settings.tasks``), where
-that is not translation. Nothing is imported until it is asked for.
+A model's module defines ``Settings`` (a ``multihead.settings.Settings``) and ``Model``, an ``nn.Module`` made
+from them; unless it translates, also ``TASK``, its task (``multihead.settings.tasks``). A model from outside
+the package is the same module: an entry point of the group ``multihead.models``, or a Python file that the
+user names (``multihead.plugins``); its ``TASK`` may be the path of a Python file, relative to its folder.
+Modules are imported on first use.
 """
 
 import difflib
 import importlib
 import pkgutil
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 
+from multihead import plugins
 from multihead.errors import UserError
 
 DEFAULT_TASK = "translation"
 """The task of a model whose module has no ``TASK``."""
 
+GROUP = "multihead.models"
+"""Entry points of installed packages."""
+
+
+def built_in() -> list[str]:
+    """Return the names of the models of this package, in alphabetical order, without importing any."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
 
 def kinds() -> list[str]:
-    """Return the names of all models, in alphabetical order, without importing any of them."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    """Return the names of all models, installed ones included, in alphabetical order; none is imported."""
+    own = built_in()
+    return sorted([*own, *plugins.installed(GROUP, own)])
+
+
+def named(kind: str, beside: Path = Path()) -> str:
+    """Return the name of a model that the user asks for; of a Python file's path its record.
+
+    Args:
+        kind: from the command line, or from a recipe that the user names.
+        beside: the folder that a relative path starts from.
+
+    Raises:
+        UserError: a file that cannot be read.
+    """
+    return plugins.name_file(kind, beside) if plugins.is_path(kind) else kind
+
+
+def in_use(kind: str) -> str:
+    """Return the name of the model that is loaded for a name: the record of a changed file is another one.
+
+    Raises:
+        UserError: see :func:`load`.
+    """
+    return plugins.in_use(kind) if plugins.is_record(kind) else kind
 
 
 def load(kind: str) -> ModuleType:
     """Return the module of a model.
 
     Raises:
-        UserError: there is no model of this name.
+        UserError: there is no model of this name; a file that the user has not named; code that fails.
     """
-    known = kinds()
-    if kind not in known:
-        near = difflib.get_close_matches(kind, known, n=1)
-        remedy = f'Did you mean "{near[0]}"?' if near else f"Known models: {', '.join(known)}."
-        raise UserError(f'there is no model "{kind}"', remedy=remedy)
-    return importlib.import_module(f"{__name__}.{kind}")
+    if kind in built_in():
+        return importlib.import_module(f"{__name__}.{kind}")
+    if plugins.is_record(kind):
+        return _complete(plugins.load_file(kind), kind)
+    if entry := plugins.installed(GROUP, built_in()).get(kind):
+        return _complete(plugins.load_installed(entry), kind)
+    if plugins.is_path(kind):
+        raise UserError(
+            f'"{kind}" is a Python file, which is executed only where you name it yourself',
+            remedy="Name it on the command line, --model.kind FILE, or in a recipe of your own.",
+        )
+    near = difflib.get_close_matches(kind, kinds(), n=1)
+    remedy = f'Did you mean "{near[0]}"?' if near else f"Known models: {', '.join(kinds())}."
+    raise UserError(f'there is no model "{kind}"', remedy=f"{remedy} A file of your own ends in .py.")
+
+
+def _complete(module: ModuleType, kind: str) -> ModuleType:
+    for name in ("Settings", "Model"):
+        if not isinstance(getattr(module, name, None), type):
+            remedy = "A model's module has Settings and Model, see docs/extending.md."
+            raise UserError(f"it has no class {name}", place=_place(module, kind), remedy=remedy)
+    return module
+
+
+def _place(module: ModuleType, kind: str) -> str:
+    return str(module.__file__ or kind)
+
+
+@cache
+def _task_file(kind: str, path: str, folder: Path) -> str:
+    """Return the record of the task's file that a model's code names: the user named the model's."""
+    return plugins.name_file(path, folder)
 
 
 def task(kind: str) -> str:
     """Return the task of a model, one of ``settings.tasks``. Raises as ``load`` does."""
-    found: str = getattr(load(kind), "TASK", DEFAULT_TASK)
+    module = load(kind)
+    found: object = getattr(module, "TASK", DEFAULT_TASK)
+    if not isinstance(found, str):
+        place = _place(module, kind)
+        raise UserError("TASK is not a text", place=place, remedy='Write TASK = "translation".')
+    if plugins.is_path(found):
+        return _task_file(in_use(kind), found, Path(_place(module, kind)).parent)
     return found
+
+
+def distribution(kind: str) -> dict[str, str]:
+    """Return name and version of the installed package that a model comes from, none for any other."""
+    return {} if kind in built_in() else dict(plugins.distributions(GROUP, kind))
+
+
+def name_of(settings: type) -> str:
+    """Return the name of the model whose ``Settings`` this class is, for a message."""
+    own = settings.__module__
+    return plugins.file_of(own) or own.removeprefix(f"{__name__}.").partition(".")[0]

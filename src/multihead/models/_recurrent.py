@@ -1,4 +1,4 @@
-"""What the recurrent models share: their cell, and training on their own words now and then."""
+"""Settings of recurrent models, and their training by teacher forcing or scheduled sampling."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from multihead.batch import PairBatch
 from multihead.models._stepwise import Stepwise
 from multihead.models._vocabularies import Vocabularies
-from multihead.nn.scheduled_sampling import right_token_chance, sampled_unroll
+from multihead.nn.scheduled_sampling import sampled_unroll, true_token_probability
 
 
 class RecurrentSettings(Vocabularies):
@@ -19,21 +19,22 @@ class RecurrentSettings(Vocabularies):
     dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout of embeddings, between layers and before the output layer (Zaremba et al. 2014)."""
     teacher_forcing: float = Field(1.0, ge=0, le=1)
-    """Chance that the decoder reads the right word in training, not its own guess (Bengio et al. 2015)."""
+    """Probability that the decoder reads the true token in training, else its own prediction (Bengio et al.
+    2015)."""
     teacher_forcing_steps: NonNegativeInt = 0
-    """Updates in which that chance falls from 1, linearly; 0: it is the same all the time."""
+    """Updates over which teacher_forcing decays linearly from 1 to its value; 0: it is constant."""
 
 
 class Recurrent(Stepwise):
-    """A recurrent model from text to text."""
+    """A recurrent text-to-text model."""
 
     settings: RecurrentSettings
 
     def hidden_in_training(self, batch: PairBatch, step: int) -> Tensor:
-        """Teacher forcing, or scheduled sampling, (B, T - 1, d); validation is always teacher-forced."""
+        """See ``Stepwise``; with scheduled sampling in training, and teacher forcing in validation."""
         s = self.settings
-        chance = right_token_chance(step, s.teacher_forcing, s.teacher_forcing_steps)
-        if not self.training or chance == 1:
+        epsilon = true_token_probability(step, s.teacher_forcing, s.teacher_forcing_steps)
+        if not self.training or epsilon == 1:
             return self.hidden(batch.source, batch.target_in)
         state = self.encode(batch.source)
-        return sampled_unroll(self.read, self.output.logits, batch.target_in, state, chance)
+        return sampled_unroll(self.read, self.output.logits, batch.target_in, state, epsilon)

@@ -1,4 +1,4 @@
-"""What all models share whose decoder carries a state from token to token (``nn.row_state``)."""
+"""Base class of models whose decoder carries a state from token to token (``nn.row_state``)."""
 
 from collections.abc import Sequence
 
@@ -13,21 +13,21 @@ from multihead.nn.teacher_forcing import next_token_loss, target_log_probabiliti
 
 
 class Stepwise(nn.Module):
-    """A model from text to text. A subclass has ``encode``, ``read`` and ``hidden``; the rest follows."""
+    """A text-to-text model. A subclass defines ``encode``, ``read`` and ``hidden``; the rest follows."""
 
     settings: Vocabularies
     output: TokenEmbedding
 
     def encode(self, source: Source) -> RowState:
-        """Read the source; return the decoder's state before the first token, one row a sentence."""
+        """Read the source; return the decoder's initial state, one row per sentence."""
         raise NotImplementedError
 
     def read(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:
-        """Read a token a row; return what the output layer reads, (R, d), and the new state."""
+        """Read a token per row; return the output layer's input, (R, d), and the new state."""
         raise NotImplementedError
 
     def hidden(self, source: Source, target_BT: Tensor) -> Tensor:
-        """What the output layer reads at every position of given targets, (B, T, d)."""
+        """The output layer's input at every position of given targets, (B, T, d)."""
         raise NotImplementedError
 
     def forward(self, source: Source, target_BT: Tensor) -> Tensor:
@@ -35,24 +35,24 @@ class Stepwise(nn.Module):
 
         Args:
             source: B sentences.
-            target_BT: target ids beginning with the begin symbol, padded on the right. A position sees
-                only what stands before it, so padding on the right needs no mask.
+            target_BT: target ids beginning with the begin symbol, padded on the right. No position depends on
+                later ones, so the padding needs no mask.
         """
         return self.output.logits(self.hidden(source, target_BT))
 
     # --- training and scoring -------------------------------------------------------------------
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
-        """Smoothed cross-entropy a target token; negative log-likelihood and accuracy as metrics."""
+        """Smoothed cross-entropy per target token; negative log-likelihood and accuracy as metrics."""
         hidden_BTd = self.hidden_in_training(batch, step)
         return next_token_loss(hidden_BTd, self.output.weight, batch, self.settings.label_smoothing)
 
     def hidden_in_training(self, batch: PairBatch, step: int) -> Tensor:
-        """What the output layer reads for the loss of some step, (B, T - 1, d); teacher forcing."""
+        """The output layer's input for a step's loss, (B, T - 1, d), by teacher forcing."""
         return self.hidden(batch.source, batch.target_in)
 
     def score(self, batch: PairBatch) -> Tensor:
-        """Log-probability of each target token, (B, T - 1); 0 where there is padding."""
+        """Log-probability of each target token, (B, T - 1); 0 at padding."""
         return target_log_probabilities(self(batch.source, batch.target_in), batch)
 
     # --- search ---------------------------------------------------------------------------------
@@ -64,6 +64,6 @@ class Stepwise(nn.Module):
         )
 
     def step(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:
-        """Append one token to every hypothesis; logits of the next, (R, V) (``search.Stepper``)."""
+        """Append a token to every hypothesis; return the next one's logits, (R, V) (``search.Stepper``)."""
         hidden_Rd, state = self.read(tokens_R, state)
         return self.output.logits(hidden_Rd), state

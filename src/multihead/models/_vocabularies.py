@@ -1,4 +1,4 @@
-"""What every model from text to text has: two vocabularies, and embeddings that may share their matrices."""
+"""Vocabularies and embeddings of text-to-text models, with optional weight tying."""
 
 from typing import Literal
 
@@ -9,23 +9,23 @@ from multihead.nn import TokenEmbedding
 
 
 class Vocabularies(settings.Settings):
-    """Settings of a model from text to text."""
+    """Settings of a text-to-text model."""
 
     source_vocab: PositiveInt = 37_000
-    """Size of the source vocabulary; taken from the tokenizer."""
+    """Size of the source vocabulary; set by the tokenizer."""
     target_vocab: PositiveInt = 37_000
-    """Size of the target vocabulary; taken from the tokenizer."""
+    """Size of the target vocabulary; set by the tokenizer."""
     label_smoothing: float = Field(0.0, ge=0, lt=1)
-    """epsilon_ls (Szegedy et al. 2016, sec. 7)."""
+    """Label smoothing, epsilon_ls (Szegedy et al. 2016, sec. 7)."""
     tied: Literal["all", "decoder", "none"] = "none"
-    """One matrix for both embeddings and the output layer (Press and Wolf 2017); for the decoder's two;
-    for none."""
+    """Weight tying (Press and Wolf 2017): one matrix for both embeddings and the output layer (all), for the
+    target embedding and the output layer (decoder), or for none."""
 
     @model_validator(mode="after")
     def _one_vocabulary(self) -> "Vocabularies":
         if self.tied == "all" and self.source_vocab != self.target_vocab:
             raise ValueError(
-                f'tied = "all" needs one vocabulary, not {self.source_vocab} and {self.target_vocab} pieces; '
+                f'tied = "all" needs one vocabulary, not two of {self.source_vocab} and {self.target_vocab}; '
                 'set tokenizer.joint = true, or tied = "decoder"'
             )
         return self
@@ -34,12 +34,12 @@ class Vocabularies(settings.Settings):
 def embeddings(
     s: Vocabularies, d_embedding: int, *, d_output: int | None = None, size: float = 1.0
 ) -> tuple[TokenEmbedding, TokenEmbedding, TokenEmbedding]:
-    """Return the source's embedding, the target's, and the output layer, as far as wished the same one.
+    """Return the source embedding, the target embedding, and the output layer, tied as the settings say.
 
     Args:
         s: the model's settings.
         d_embedding: width of the embeddings.
-        d_output: width of what the output layer reads where it is not tied; default d_embedding.
+        d_output: width of an untied output layer's input; default d_embedding.
         size: see ``TokenEmbedding``.
     """
     target = TokenEmbedding(s.target_vocab, d_embedding, size=size)

@@ -1,4 +1,4 @@
-"""BERT: an encoder that fills gaps, and tells whether two texts belong together (Devlin et al. 2019)."""
+"""BERT: an encoder for masked language modelling and next sentence prediction (Devlin et al. 2019)."""
 
 from typing import Literal
 
@@ -28,28 +28,28 @@ SEGMENTS = 2
 
 
 class Settings(settings.Settings):
-    """What makes a BERT; the defaults are the paper's BERT-base (sec. 3)."""
+    """Settings of BERT; the defaults are BERT-base (sec. 3)."""
 
     vocab_size: PositiveInt = 30_522
-    """Size of the vocabulary; taken from the tokenizer."""
+    """Size of the vocabulary; set by the tokenizer."""
     max_positions: PositiveInt = 512
-    """The longest input, special pieces included."""
+    """Maximum length of the input, special tokens included."""
     d_model: PositiveInt = 768
-    """Width of embeddings and of the residual stream, H of the paper."""
+    """Width of embeddings and of the residual stream, H in the paper."""
     num_layers: PositiveInt = 12
-    """Layers, L of the paper."""
+    """Number of layers, L in the paper."""
     num_heads: PositiveInt = 12
-    """Attention heads, A of the paper."""
+    """Number of attention heads, A in the paper."""
     d_ff: NonNegativeInt = 0
     """Inner width of the feed-forward networks; 0: 4 d_model."""
     dropout: float = Field(0.1, ge=0, lt=1)
-    """Dropout of every sublayer's output, of the embeddings, and before the classes."""
+    """Dropout of every sublayer's output, of the embeddings, and before the classifier."""
     attention_dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout of attention weights."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
-    """Of the feed-forward networks."""
+    """Activation of the feed-forward networks."""
     norm_epsilon: PositiveFloat = 1e-5
-    """What layer norms add to a variance; 1e-12 in the authors' code."""
+    """Epsilon added to the variance in layer norms (the authors' code: 1e-12)."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -59,7 +59,7 @@ class Settings(settings.Settings):
 
 
 class BERTEncoder(nn.Module):
-    """Embeddings of pieces, segments and positions, and layers of self-attention (sec. 3, figure 2)."""
+    """Token, segment and position embeddings, then layers of self-attention (sec. 3, figure 2)."""
 
     def __init__(self, s: Settings) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class BERTEncoder(nn.Module):
             residual=PostNorm,
             dropout=s.dropout,
         )
-        # A factor of 1: the matrix is small from the start, and the output layer's too.
+        # A factor of 1: the matrix is initialised small, and is the output layer's too.
         self.embedding = TokenEmbedding(s.vocab_size, s.d_model, size=s.d_model**-0.5)
         self.segments = TokenEmbedding(SEGMENTS, s.d_model, size=s.d_model**-0.5)
         self.positions = LearnedPositions(s.max_positions, s.d_model)
@@ -84,20 +84,20 @@ class BERTEncoder(nn.Module):
         set_epsilon(self, s.norm_epsilon)
 
     def forward(self, read: Input) -> Tensor:
-        """What has become of each piece, (B, N, d_model)."""
+        """The contextual embedding of each token, (B, N, d_model)."""
         x_BNd = self.positions(self.embedding(read.ids_BN) + self.segments(read.segments_BN))
         x_BNd = self.dropout(self.norm(x_BNd))
         hidden_BNd: Tensor = self.stack(x_BNd, masks.padding(read.lengths_B, read.ids_BN.shape[1]))
         return hidden_BNd
 
     def pooled(self, hidden_BNd: Tensor) -> Tensor:
-        """What stands for the whole input: tanh of a projection of [CLS], (B, d_model)."""
+        """The pooled output: tanh of a projection of [CLS], (B, d_model)."""
         whole: Tensor = self.pool(hidden_BNd[:, 0])
         return whole.tanh()
 
 
 class BERT(nn.Module):
-    """Maps texts with gaps to logits of what is missing, and of whether the second follows on the first."""
+    """Maps masked texts to logits of the masked tokens, and of whether the second text follows the first."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -113,29 +113,29 @@ class BERT(nn.Module):
 
     @property
     def limit(self) -> int:
-        """The longest input, special pieces included."""
+        """Maximum length of the input, special tokens included."""
         return self.settings.max_positions
 
     def forward(self, read: Input) -> tuple[Tensor, Tensor]:
-        """Logits of every piece, (B, N, V), and of "does not follow, follows", (B, 2)."""
+        """Logits of every token, (B, N, V), and of next sentence prediction (no, yes), (B, 2)."""
         hidden_BNd = self.encoder(read)
-        return self.guesses(hidden_BNd), self.follows(self.encoder.pooled(hidden_BNd))
+        return self.token_logits(hidden_BNd), self.follows(self.encoder.pooled(hidden_BNd))
 
-    def guesses(self, hidden: Tensor) -> Tensor:
-        """Logits of the pieces at some places, (..., d_model) to (..., V): a layer, then the embeddings."""
+    def token_logits(self, hidden: Tensor) -> Tensor:
+        """Logits of tokens, (..., d_model) to (..., V): a hidden layer, then the embeddings."""
         transformed = self.transform_norm(self.activation(self.transform(hidden)))
         return self.encoder.embedding.logits(transformed) + self.output_bias
 
     def loss(self, batch: MaskedBatch, step: int) -> Loss:
-        """Cross-entropy of what is missing and of what follows (sec. 3.1); how often both are right."""
+        """Masked language modelling and next sentence losses (sec. 3.1); both accuracies as metrics."""
         hidden_BNd = self.encoder(batch.input)
-        logits_MV = self.guesses(hidden_BNd.flatten(0, 1)[batch.places_M])
+        logits_MV = self.token_logits(hidden_BNd.flatten(0, 1)[batch.places_M])
         loss, _, correct = smoothed_cross_entropy(logits_MV, batch.answers_M, 0.0)
         terms = {"loss": Term(1.0, loss, per="masked"), "accuracy": Term(0.0, correct, per="masked")}
         if batch.pairs:
-            asked_B = batch.follows_B >= 0
-            logits_P2 = self.follows(self.encoder.pooled(hidden_BNd))[asked_B]
-            loss, _, correct = smoothed_cross_entropy(logits_P2, batch.follows_B[asked_B], 0.0)
+            is_pair_B = batch.follows_B >= 0
+            logits_P2 = self.follows(self.encoder.pooled(hidden_BNd))[is_pair_B]
+            loss, _, correct = smoothed_cross_entropy(logits_P2, batch.follows_B[is_pair_B], 0.0)
             terms["next_loss"] = Term(1.0, loss, per="pairs")
             terms["next_accuracy"] = Term(0.0, correct, per="pairs")
         return terms

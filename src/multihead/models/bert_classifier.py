@@ -1,4 +1,4 @@
-"""BERT with classes on top, for fine-tuning (Devlin et al. 2019, sec. 4.1): one more matrix over [CLS]."""
+"""BERT with a linear classifier over [CLS], for fine-tuning (Devlin et al. 2019, sec. 4.1)."""
 
 from collections.abc import Mapping
 
@@ -16,12 +16,12 @@ TASK = "classification"
 
 
 class Settings(bert.Settings):
-    """What makes a BERT that tells classes apart; sizes are those of the BERT that is begun with."""
+    """Settings of a BERT classifier; sizes are those of the pretrained BERT."""
 
     classes: PositiveInt = 2
-    """How many classes; taken from the data."""
+    """Number of classes; set by the data."""
     class_names: tuple[str, ...] = ()
-    """What they are called; taken from the data."""
+    """Names of the classes; set by the data."""
 
 
 class BERTClassifier(nn.Module):
@@ -37,7 +37,7 @@ class BERTClassifier(nn.Module):
 
     @property
     def limit(self) -> int:
-        """The longest input, special pieces included."""
+        """Maximum length of the input, special tokens included."""
         return self.settings.max_positions
 
     def forward(self, read: Input) -> Tensor:
@@ -46,12 +46,12 @@ class BERTClassifier(nn.Module):
         return logits_BK
 
     def loss(self, batch: LabelledBatch, step: int) -> Loss:
-        """Cross-entropy a text; how often the likeliest class is the right one."""
+        """Cross-entropy per text; accuracy as a metric."""
         loss, _, correct = smoothed_cross_entropy(self(batch.input), batch.labels_B, 0.0)
         return {"loss": Term(1.0, loss, per="texts"), "accuracy": Term(0.0, correct, per="texts")}
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return what is taken of another model's weights: the encoder's, and the classes' where they fit."""
+        """Return the reusable weights of a pretrained model: the encoder, and the classifier if it fits."""
         own = self.state_dict()
         taken = {name: weight for name, weight in trained.items() if name.startswith("encoder.")}
         if all(name in trained and trained[name].shape == own[name].shape for name in OUTPUT):
@@ -59,7 +59,7 @@ class BERTClassifier(nn.Module):
         return taken
 
     def depths(self) -> dict[str, int]:
-        """Return how many layers lie above each parameter, for layer-wise rates; of the classes 0."""
+        """Return the number of layers above each parameter, for layer-wise rates; 0 for the classifier."""
         count = self.settings.num_layers
         depths = {}
         for name, _ in self.named_parameters():

@@ -1,7 +1,7 @@
 """GPT: a Transformer decoder without an encoder (Radford et al. 2018, 2019; Brown et al. 2020).
 
-Pre-norm, GELU, learned positions, one matrix for embeddings and output layer. Without positions it is the
-model of Irie et al. 2019: a causal model can tell positions by itself.
+Pre-norm, GELU, learned positions, tied embeddings and output layer. Without positions it is the model of Irie
+et al. 2019: a causal model can infer positions from its mask.
 """
 
 from collections.abc import Sequence
@@ -33,22 +33,22 @@ from multihead.nn.uncompiled import uncompiled
 
 TASK = "language"
 STD = 0.02
-"""Standard deviation that all matrices start with (Radford et al. 2018, sec. 4.1)."""
+"""Initial standard deviation of all matrices (Radford et al. 2018, sec. 4.1)."""
 
 
 class Settings(settings.Settings):
-    """What makes a GPT; the defaults are GPT-2's smallest (Radford et al. 2019, Table 2)."""
+    """Settings of a GPT; the defaults are the smallest GPT-2 (Radford et al. 2019, Table 2)."""
 
     vocab_size: PositiveInt = 50_257
-    """Size of the vocabulary; taken from the tokenizer."""
+    """Size of the vocabulary; set by the tokenizer."""
     context: PositiveInt = 1024
-    """Tokens that the model sees at once, n_ctx of the papers."""
+    """Context length in tokens, n_ctx in the papers."""
     d_model: PositiveInt = 768
     """Width of embeddings and of the residual stream."""
     num_layers: PositiveInt = 12
-    """Layers."""
+    """Number of layers."""
     num_heads: PositiveInt = 12
-    """Attention heads."""
+    """Number of attention heads."""
     d_k: NonNegativeInt = 0
     """Width of a head; 0: d_model / num_heads."""
     d_ff: NonNegativeInt = 0
@@ -58,9 +58,9 @@ class Settings(settings.Settings):
     attention_dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout of attention weights."""
     positions: Literal["learned", "none"] = "learned"
-    """Learned positions, or none at all (Irie et al. 2019); then a text may be longer than the context."""
+    """Learned positions, or none (Irie et al. 2019); without positions, texts may exceed the context."""
     activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
-    """Of the feed-forward networks; the published models compute GELU by its approximation."""
+    """Activation of the feed-forward networks; the published models use the tanh approximation of GELU."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -76,7 +76,7 @@ class GPT(nn.Module):
     """Maps token ids to logits of the next token."""
 
     capturable = True
-    """Its loss is a fixed sequence of kernels for a shape of batch (``training.cuda_graphs``)."""
+    """The loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class GPT(nn.Module):
         )
         initialise(self, "normal")
         with torch.no_grad():
-            # N sublayers add to the residual stream: each begins 1 / sqrt(N) as large (GPT-2, sec. 2.3).
+            # N sublayers add to the residual stream, so each is scaled by 1 / sqrt(N) (GPT-2, sec. 2.3).
             for name, weight in self.stack.named_parameters():
                 if name.endswith(("w_o.weight", "w_2.weight")):
                     weight.mul_((2 * s.num_layers) ** -0.5)
@@ -104,32 +104,32 @@ class GPT(nn.Module):
 
     @property
     def context(self) -> int:
-        """How many tokens it sees at once."""
+        """Context length in tokens."""
         return self.settings.context
 
     @property
     def slides(self) -> bool:
-        """Whether a text may go on past the context: each token then looks at the last ``context`` ones."""
+        """True if a text may exceed the context: each token then attends to the last ``context`` tokens."""
         return self.settings.positions == "none"
 
     def forward(self, ids_BT: Tensor) -> Tensor:
-        """Logits of the token after each token, (B, T, V); T at most the context, unless the model slides."""
+        """Logits of the token after each token, (B, T, V); T is at most the context, unless it slides."""
         return self.embedding.logits(self.hidden(ids_BT))
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
-        """What the output layer reads, (B, T, d_model)."""
+        """The output layer's input, (B, T, d_model)."""
         length = ids_BT.shape[1]
         allowed = (
             masks.causal(length, ids_BT.device)
             if length <= self.context
-            else masks.looking_back(length, self.context - 1, ids_BT.device)
+            else masks.causal_window(length, self.context - 1, ids_BT.device)
         )
         x_BTd = self.dropout(self.positions(self.embedding(ids_BT)))
         hidden_BTd: Tensor = self.stack(x_BTd, allowed)
         return hidden_BTd
 
     def loss(self, batch: TextBatch, step: int) -> Loss:
-        """Negative log-likelihood a token, and how often the likeliest token is the right one."""
+        """Negative log-likelihood per token; accuracy as a metric."""
         hidden_Nd = self.hidden(batch.text_in).flatten(0, 1)
         loss, correct = _sums(hidden_Nd, self.embedding.weight, batch.text_out.flatten())
         return {"loss": Term(1.0, loss, per="tokens"), "accuracy": Term(0.0, correct, per="tokens")}
@@ -137,7 +137,7 @@ class GPT(nn.Module):
     # --- search -----------------------------------------------------------------------------------
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> DecoderState:
-        """Read all of each prefix but its last token (``search.Stepper``). Of the source nothing is read."""
+        """Read all of each prefix but its last token (``search.Stepper``); the source is ignored."""
         ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
         nothing = source.ids_BS.new_zeros((len(prefixes), 1, 1, 0), dtype=torch.bool)
         reach = self.context - 1 if self.slides else None
@@ -147,21 +147,21 @@ class GPT(nn.Module):
         return state
 
     def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Append one token to every row; logits of the next, (R, V) (``search.Stepper``)."""
-        state = state.recent()
+        """Append a token to every row; return the next one's logits, (R, V) (``search.Stepper``)."""
+        state = state.trimmed()
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.embedding.logits(hidden_R1d[:, 0]), state
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
-        shift_R, allowed = state.before(ids_RQ)
+        shift_R, allowed = state.shift_and_mask(ids_RQ)
         x_RQd = self.positions(self.embedding(ids_RQ), state.length, shift_R)
         return self.stack.step(x_RQd, state.caches, allowed)
 
 
-# Not compiled: the kernel is one already.
+# Not compiled: the kernel is fused already.
 @uncompiled
 def _sums(hidden_Nd: Tensor, weight_Vd: Tensor, targets_N: Tensor) -> tuple[Tensor, Tensor]:
-    """The negative log-likelihood, and how many first guesses are right."""
+    """The negative log-likelihood and the correct top-1 predictions, summed."""
     loss, _, correct = linear_cross_entropy(hidden_Nd, weight_Vd, targets_N, 0.0)
     return loss, correct
 

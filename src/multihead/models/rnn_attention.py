@@ -1,7 +1,7 @@
 """Sequence to sequence with attention (Bahdanau, Cho and Bengio 2015; scores of Luong et al. 2015).
 
-A recurrent encoder reads the source in both directions and keeps a state for every word; before each word
-that it writes, the decoder looks over all of them.
+A bidirectional recurrent encoder keeps a state for every source token. The decoder attends to all of them
+before each token that it writes.
 """
 
 from typing import Literal
@@ -23,33 +23,33 @@ from multihead.nn.row_state import RowState
 
 
 class Settings(RecurrentSettings):
-    """What makes it; the defaults are those of RNNsearch (Bahdanau et al. 2015, appendix A.2.3)."""
+    """Settings of the attentional RNN; the defaults are RNNsearch (Bahdanau et al. 2015, appendix A.2.3)."""
 
     cell: Literal["lstm", "gru"] = "gru"
-    """Kind of recurrent layer: the paper's gated unit (Cho et al. 2014), or LSTM."""
+    """Kind of recurrent layer: GRU as in the paper (Cho et al. 2014), or LSTM."""
     d_embedding: PositiveInt = 620
-    """Width of the word embeddings, and of what the output layer reads."""
+    """Width of the word embeddings, and of the output layer's input."""
     d_hidden: PositiveInt = 1000
     """Width of a decoder layer's state."""
     d_encoder: NonNegativeInt = 0
     """Width of an encoder layer's state, in each direction; 0: d_hidden, or half of it for the dot score,
-    which compares states of equal width."""
+    which needs equal widths."""
     d_alignment: NonNegativeInt = 0
-    """Width in which the additive and concat scores compare; 0: d_hidden."""
+    """Hidden width of the additive and concat scores; 0: d_hidden."""
     num_layers: PositiveInt = 1
-    """Layers of the encoder, and of the decoder."""
+    """Number of encoder layers, and of decoder layers."""
     score: Literal["additive", "dot", "general", "concat"] = "additive"
-    """How a decoder's state and a source position are compared: additive (Bahdanau et al. 2015); dot, general
-    or concat (Luong et al. 2015, sec. 3.1)."""
+    """Attention score: additive (Bahdanau et al. 2015), or dot, general or concat (Luong et al. 2015, sec.
+    3.1)."""
     input_feeding: bool = False
-    """The decoder also reads what it made of its last look (Luong et al. 2015, sec. 3.3)."""
+    """Input feeding: the decoder also reads its previous attentional state (Luong et al. 2015, sec. 3.3)."""
 
     @model_validator(mode="after")
     def _comparable(self) -> "Settings":
         if self.score == "dot" and 2 * self.encoder_width != self.d_hidden:
             raise ValueError(
-                f'score = "dot" compares states of d_hidden {self.d_hidden} with the encoder\'s two '
-                f"directions of {self.encoder_width} each; together these must be equally wide"
+                f'score = "dot" needs equal widths, but d_hidden is {self.d_hidden} and the encoder\'s two '
+                f"directions have {self.encoder_width} each"
             )
         return self
 
@@ -60,7 +60,7 @@ class Settings(RecurrentSettings):
 
 
 class RnnAttention(Recurrent):
-    """p(y_i | y_1, ..., y_i-1, x) = g(y_i-1, s_i, c_i), c_i what a look at the source gave (eq. 4)."""
+    """p(y_i | y_1, ..., y_i-1, x) = g(y_i-1, s_i, c_i), with the context vector c_i (eq. 4)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -80,16 +80,16 @@ class RnnAttention(Recurrent):
             input_feeding=s.input_feeding,
             dropout=s.dropout,
         )
-        # W_s of appendix A.2.2, for every tensor of the state.
+        # W_s of appendix A.2.2, one for each tensor of the state.
         self.w_s = nn.ModuleList(nn.Linear(d_h, s.d_hidden) for _ in range(layers.state_size))
         initialise(self, "xavier")
         self.source_embedding, self.target_embedding, self.output = embeddings(s, s.d_embedding)
         self.dropout = Dropout(s.dropout)
 
     def encode(self, source: Source) -> RowState:
-        """Read the source; the decoder begins with s_0 = tanh(W_s [last forward h; last backward h]).
+        """Read the source; the decoder's initial state is s_0 = tanh(W_s [last forward h; last backward h]).
 
-        (A.2.2, where W_s reads the backward one alone.)
+        In A.2.2, W_s reads the backward h alone.
         """
         embedded_BSd = self.dropout(self.source_embedding(source.ids_BS))
         h_BSd, last = self.encoder(embedded_BSd, source.lengths_B)
@@ -103,7 +103,7 @@ class RnnAttention(Recurrent):
         return self._read(self._embedded(tokens_R), state)
 
     def hidden(self, source: Source, target_BT: Tensor) -> Tensor:
-        """See ``Stepwise``; one position after the other, because where to look depends on the last state."""
+        """See ``Stepwise``; sequentially, because attention depends on the previous state."""
         state, hiddens = self.encode(source), []
         for embedded_Bd in self._embedded(target_BT).unbind(1):
             hidden_Bd, state = self._read(embedded_Bd, state)

@@ -42,7 +42,7 @@ from multihead.nn.positions import NoPositions
 from multihead.nn.residual import ResidualKind
 from multihead.nn.rotary import RotaryPositions
 from multihead.nn.score_functions import AdditiveScore, DotScore
-from multihead.nn.teacher_forcing import agreeing_loss, next_token_loss, target_log_probabilities
+from multihead.nn.teacher_forcing import next_token_loss, r_drop_loss, target_log_probabilities
 
 RESIDUALS: dict[str, ResidualKind] = {
     "post": PostNorm,
@@ -53,21 +53,21 @@ RESIDUALS: dict[str, ResidualKind] = {
 
 
 class Settings(Vocabularies):
-    """What makes a Transformer; the defaults are the paper's base model (Table 3)."""
+    """Settings of the Transformer; the defaults are the paper's base model (Table 3)."""
 
     d_model: PositiveInt = 512
     """Width of embeddings and of the residual stream."""
     d_ff: PositiveInt = 2048
     """Inner width of the feed-forward networks."""
     num_layers: PositiveInt = 6
-    """Layers of the encoder, and of the decoder."""
+    """Number of encoder layers, and of decoder layers."""
     decoder_layers: NonNegativeInt = 0
-    """Layers of the decoder where they differ; 0: num_layers."""
+    """Number of decoder layers if it differs; 0: num_layers."""
     num_heads: PositiveInt = 8
-    """Attention heads, h of the paper."""
+    """Number of attention heads, h in the paper."""
     num_kv_heads: NonNegativeInt = 0
-    """Heads of keys and values, a divisor of num_heads: query heads share them in groups (Ainslie et al.
-    2023); 0: as many as num_heads."""
+    """Number of key/value heads, a divisor of num_heads: query heads share them in groups (grouped-query
+    attention, Ainslie et al. 2023); 0: num_heads."""
     d_k: NonNegativeInt = 0
     """Width of a head's queries and keys; 0: d_model / num_heads."""
     d_v: NonNegativeInt = 0
@@ -79,38 +79,39 @@ class Settings(Vocabularies):
     activation_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout inside the feed-forward networks (the paper: none)."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """epsilon_ls (sec. 5.4)."""
+    """Label smoothing, epsilon_ls (sec. 5.4)."""
     r_drop: float = Field(0.0, ge=0)
-    """How much two passes under different dropout shall agree in training (alpha of R-Drop, Liang et al.
-    2021); for little data, try 5; an update takes twice as long; 0: one pass."""
+    """R-Drop (Liang et al. 2021): weight alpha of the KL divergence between two passes under different
+    dropout. For little data, try 5. An update takes twice as long; 0: off."""
     score: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
-    """How queries and keys are compared: as published, without 1 / sqrt(d_k), or v . tanh(q + k) (Bahdanau et
-    al. 2015)."""
+    """Attention score: scaled dot product as published, unscaled dot product, or additive, v . tanh(q + k)
+    (Bahdanau et al. 2015)."""
     residual: bool = True
-    """Residual connections (sec. 3.1); without them norm is "post"."""
+    """Residual connections (sec. 3.1); false needs norm = "post"."""
     norm: Literal["post", "pre", "batch", "none"] = "post"
-    """Layer norm after the residual connection, as published, or before the sublayer; batch norm after it; or
-    no norm at all."""
+    """Normalisation: layer norm after the residual connection as published (post), layer norm before the
+    sublayer (pre), batch norm after the residual connection (batch), or none."""
     activation: Literal["relu", "gelu", "silu"] = "relu"
-    """Of the feed-forward networks."""
+    """Activation of the feed-forward networks."""
     positions: Literal["sinusoidal", "sinusoidal_concatenated", "learned", "rotary", "none"] = "sinusoidal"
-    """Positional encoding: interleaved as in the paper, halves as in the authors' code, learned, rotary (Su
-    et al. 2021: turns queries and keys of self-attention), none."""
+    """Positional encoding: sinusoidal and interleaved as in the paper, sinusoidal and concatenated as in the
+    authors' code, learned, rotary (Su et al. 2021), or none."""
     max_positions: PositiveInt = 512
-    """How many positions are learned (positions = "learned")."""
+    """Number of learned positions (positions = "learned")."""
     tied: Literal["all", "decoder", "none"] = "all"
-    """One matrix for both embeddings and the output layer (sec. 3.4); for the decoder's two; for none."""
+    """Weight tying (sec. 3.4): one matrix for both embeddings and the output layer (all), for the target
+    embedding and the output layer (decoder), or for none."""
     output_bias: bool = False
-    """A bias in the output layer (the paper: none; Marian has one)."""
+    """Bias in the output layer (the paper: none; Marian: yes)."""
     window: NonNegativeInt = 0
-    """Restricted self-attention (sec. 4, Table 1): a position attends only to the r around it, itself in the
-    middle, so r is odd; 0: to all. A mask: it changes the model and saves no time."""
+    """Restricted self-attention (sec. 4, Table 1): a position attends only to the r positions centred on it,
+    r odd; 0: unrestricted. Implemented as a mask: it changes the model and saves no time."""
     initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
-    """How matrices begin."""
+    """Initialisation of matrices: Glorot and Bengio 2010, LeCun et al. 1998, or N(0, 0.02^2)."""
 
     @property
     def head_width(self) -> int:
-        """d_k, also where it follows from d_model and num_heads."""
+        """d_k, derived from d_model and num_heads unless it is set."""
         return self.d_k or self.d_model // self.num_heads
 
     @model_validator(mode="after")
@@ -125,18 +126,18 @@ class Settings(Vocabularies):
                 f"num_heads {self.num_heads} is not a multiple of num_kv_heads {self.num_kv_heads}"
             )
         if self.positions == "rotary" and self.head_width % 2:
-            raise ValueError('positions = "rotary" turns pairs, and the width of a head, d_k, is odd')
+            raise ValueError('positions = "rotary" rotates pairs, but the width of a head, d_k, is odd')
         if self.window and self.window % 2 == 0:
-            raise ValueError(f"window {self.window} is even: no position stands in its middle")
+            raise ValueError(f"window {self.window} is even; it must be odd")
         if not self.residual and self.norm != "post":
-            raise ValueError(f'residual = false goes with norm = "post", not "{self.norm}"')
+            raise ValueError(f'residual = false needs norm = "post", not "{self.norm}"')
         if self.attention_dropout and self.score != "scaled_dot":
-            raise ValueError(f'attention_dropout goes with score = "scaled_dot", not "{self.score}"')
+            raise ValueError(f'attention_dropout needs score = "scaled_dot", not "{self.score}"')
         return self
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder (figure 1). Maps source and target ids to logits of the next target token."""
+    """Maps source and target ids to logits of the next target token, by encoder and decoder (figure 1)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -185,7 +186,7 @@ class Transformer(nn.Module):
 
     @property
     def limit(self) -> int | None:
-        """The longest sequence that the model can read or write, its end symbol included; None: any."""
+        """Maximum length of a source or target sequence, its end symbol included; None: no limit."""
         s = self.settings
         return s.max_positions if s.positions == "learned" else None
 
@@ -194,45 +195,45 @@ class Transformer(nn.Module):
 
         Args:
             source_BS: source ids, padded on the right.
-            target_BT: target ids beginning with the begin symbol, padded on the right. A position sees
-                only what stands before it, so padding on the right needs no mask.
+            target_BT: target ids beginning with the begin symbol, padded on the right. No position depends on
+                later ones, so the padding needs no mask.
             source_lengths_B: the source's true lengths; None: no padding.
         """
         return self.output.logits(self.hidden(source_BS, target_BT, source_lengths_B), self.output_bias)
 
     def hidden(self, source_BS: Tensor, target_BT: Tensor, source_lengths_B: Tensor | None = None) -> Tensor:
-        """The decoder's output before the output layer, (B, T, d_model); arguments as :meth:`forward`."""
+        """The output layer's input, (B, T, d_model); arguments as of :meth:`forward`."""
         source_allowed = None
         if source_lengths_B is not None:
             source_allowed = masks.padding(source_lengths_B, source_BS.shape[1])
         memory_BSd = self.encode(source_BS, source_allowed)
         x_BTd = self.dropout(self.target_positions(self.target_embedding(target_BT)))
-        allowed = self._nearby(target_BT, masks.causal(target_BT.shape[1], target_BT.device))
+        allowed = self._windowed(target_BT, masks.causal(target_BT.shape[1], target_BT.device))
         hidden_BTd: Tensor = self.decoder(x_BTd, memory_BSd, allowed, source_allowed)
         return hidden_BTd
 
     def encode(self, source_BS: Tensor, allowed: Tensor | None) -> Tensor:
         """The encoder's output, (B, S, d_model)."""
         x_BSd = self.dropout(self.source_positions(self.source_embedding(source_BS)))
-        memory_BSd: Tensor = self.encoder(x_BSd, self._nearby(source_BS, allowed))
+        memory_BSd: Tensor = self.encoder(x_BSd, self._windowed(source_BS, allowed))
         return memory_BSd
 
-    def _nearby(self, ids_BN: Tensor, allowed: Tensor | None) -> Tensor | None:
-        """What self-attention may look at, given what is allowed besides."""
+    def _windowed(self, ids_BN: Tensor, allowed: Tensor | None) -> Tensor | None:
+        """The mask of self-attention: ``allowed``, restricted to the window."""
         if not self.settings.window:
             return allowed
-        nearby = masks.window(ids_BN.shape[1], self.settings.window, ids_BN.device)
-        return nearby if allowed is None else nearby & allowed
+        window = masks.window(ids_BN.shape[1], self.settings.window, ids_BN.device)
+        return window if allowed is None else window & allowed
 
     # --- training and scoring -------------------------------------------------------------------
 
     @property
     def capturable(self) -> bool:
-        """Whether the loss is a fixed sequence of kernels for a shape of batch (``training.cuda_graphs``)."""
+        """True if the loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
         return not self.settings.r_drop
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
-        """Smoothed cross-entropy a target token, or R-Drop; log-likelihood and accuracy as metrics."""
+        """Smoothed cross-entropy per target token, or R-Drop; log-likelihood and accuracy as metrics."""
         s, weight, bias = self.settings, self.output.weight, self.output_bias
 
         def hidden() -> Tensor:
@@ -240,11 +241,11 @@ class Transformer(nn.Module):
 
         if s.r_drop and self.training:
             both_BT2d = torch.stack([hidden(), hidden()], dim=2)
-            return agreeing_loss(both_BT2d, weight, batch, s.label_smoothing, s.r_drop, bias)
+            return r_drop_loss(both_BT2d, weight, batch, s.label_smoothing, s.r_drop, bias)
         return next_token_loss(hidden(), weight, batch, s.label_smoothing, bias)
 
     def score(self, batch: PairBatch) -> Tensor:
-        """Log-probability of each target token, (B, T - 1); 0 where there is padding."""
+        """Log-probability of each target token, (B, T - 1); 0 at padding."""
         logits_BTV = self(batch.source.ids_BS, batch.target_in, batch.source.lengths_B)
         return target_log_probabilities(logits_BTV, batch)
 
@@ -276,12 +277,12 @@ class Transformer(nn.Module):
         return state
 
     def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Append one token to every hypothesis; logits of the next, (R, V) (``search.Stepper``)."""
+        """Append a token to every hypothesis; return the next one's logits, (R, V) (``search.Stepper``)."""
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.output.logits(hidden_R1d[:, 0], self.output_bias), state
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
-        shift_R, allowed = state.before(ids_RQ)
+        shift_R, allowed = state.shift_and_mask(ids_RQ)
         x_RQd = self.target_positions(self.target_embedding(ids_RQ), state.length, shift_R)
         return self.decoder.step(x_RQd, state.caches, allowed, state.source_allowed)
 

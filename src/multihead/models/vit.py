@@ -19,53 +19,55 @@ from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions, resized
 from multihead.nn.soft_labels import soft_label_loss
-from multihead.nn.stochastic_depth import StochasticPreNorm, deepen
+from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
 TASK = "pictures"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
 
 
 class Settings(settings.Settings):
-    """What makes a vision transformer; the defaults are the paper's ViT-B/16."""
+    """Settings of the Vision Transformer; the defaults are ViT-B/16."""
 
     picture_size: PositiveInt = 224
-    """Height and width of the pictures, in pixels; taken from the data."""
+    """Height and width of the pictures, in pixels; set by the data."""
     channels: Literal[1, 3] = 3
-    """1 for grey pictures, 3 for coloured ones; taken from the data."""
+    """1 for greyscale pictures, 3 for colour; set by the data."""
     classes: PositiveInt = 1000
-    """How many classes there are; taken from the data."""
+    """Number of classes; set by the data."""
     class_names: tuple[str, ...] = ()
-    """Their names; taken from the data."""
+    """Names of the classes; set by the data."""
     patch_size: PositiveInt = 16
     """Height and width of a patch, in pixels."""
     stem: Literal["linear", "convolutional"] = "linear"
-    """How a patch becomes a vector: one matrix (eq. 1), or a few convolutions (the hybrid of sec. 3.1; Xiao
-    et al. 2021), which learn from fewer pictures; then patch_size is a power of 2."""
+    """Patch embedding: a linear projection (eq. 1), or a few convolutions (the hybrid of sec. 3.1; Xiao et
+    al. 2021), which learn from fewer pictures and need a patch_size that is a power of 2."""
     stem_width: PositiveInt = 16
-    """Channels of the first convolution (stem = "convolutional"); they double where the picture halves."""
+    """Channels of the first convolution (stem = "convolutional"), doubled wherever the picture is halved."""
     d_model: PositiveInt = 768
-    """Width of embeddings and of the residual stream, D of the paper."""
+    """Width of embeddings and of the residual stream, D in the paper."""
     d_ff: PositiveInt = 3072
     """Inner width of the feed-forward networks (the paper's "MLP size")."""
     num_layers: PositiveInt = 12
-    """Layers of the encoder."""
+    """Number of layers."""
     num_heads: PositiveInt = 12
-    """Attention heads."""
+    """Number of attention heads."""
     pooling: Literal["class", "mean"] = "class"
-    """What the classifier reads: a token of its own (eq. 4), or the mean over the patches (app. D.3)."""
+    """Input of the classifier: a class token (eq. 4), or the mean over the patches (app. D.3)."""
     dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout of every sublayer's output, inside the feed-forward networks, and of patches plus positions."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout of attention weights."""
     stochastic_depth: float = Field(0.0, ge=0, lt=1)
-    """Chance that the last layer's sublayers are left out; rises linearly from 0 (Huang et al. 2016)."""
+    """Stochastic depth (Huang et al. 2016): drop probability of the last layer's sublayers, rising linearly
+    from 0 at the first."""
     label_smoothing: float = Field(0.0, ge=0, lt=1)
-    """epsilon of label smoothing (Szegedy et al. 2016, sec. 7)."""
+    """Label smoothing, epsilon (Szegedy et al. 2016, sec. 7)."""
     norm_epsilon: PositiveFloat = 1e-6
-    """What layer norms add to a variance; the default is that of the authors' code
+    """Epsilon added to the variance in layer norms; the default is that of the authors' code
     (github.com/google-research/vision_transformer)."""
     initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
-    """How matrices begin. The classifier begins with zeros."""
+    """Initialisation of matrices: Glorot and Bengio 2010, LeCun et al. 1998, or N(0, 0.02^2). The classifier
+    starts from zeros."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -83,15 +85,15 @@ class Settings(settings.Settings):
 
     @property
     def grid(self) -> int:
-        """How many patches stand side by side."""
+        """Number of rows, and of columns, of patches."""
         return self.picture_size // self.patch_size
 
 
 class VisionTransformer(nn.Module):
-    """Patches, positions, a pre-norm encoder, and a linear classifier (figure 1). Maps pictures to logits."""
+    """Maps pictures to logits of classes: patches, pre-norm encoder, linear classifier (figure 1)."""
 
     capturable = True
-    """Its loss is a fixed sequence of kernels for a shape of batch (``training.cuda_graphs``)."""
+    """The loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -104,7 +106,7 @@ class VisionTransformer(nn.Module):
             residual=StochasticPreNorm,
             dropout=s.dropout,
         )
-        deepen(self.encoder, s.stochastic_depth)
+        set_drop_probabilities(self.encoder, s.stochastic_depth)
         initialise(self, s.initialisation)
         if s.stem == "linear":
             self.patches: nn.Module = LinearPatches(s.patch_size, s.channels, s.d_model)
@@ -112,7 +114,7 @@ class VisionTransformer(nn.Module):
             self.patches = ConvolutionalPatches(s.patch_size, s.channels, s.d_model, s.stem_width)
         initialise(self.patches, "lecun")
         self.positions = PatchPositions(s.grid, s.grid, s.d_model)
-        # The class token's position vector is learned with it: two summands that are always added are one.
+        # The class token includes its position vector: two vectors that are always added are one.
         self.class_token = nn.Parameter(torch.zeros(s.d_model)) if s.pooling == "class" else None
         self.dropout = Dropout(s.dropout)
         self.classifier = nn.Linear(s.d_model, s.classes)
@@ -124,16 +126,16 @@ class VisionTransformer(nn.Module):
         """Logits of the classes, (B, classes).
 
         Args:
-            pixels_BChw: from 0 (black) to 1, of any size that is a multiple of ``patch_size``; where it is
-                not ``picture_size``, positions are interpolated.
+            pixels_BChw: from 0 (black) to 1; height and width are multiples of ``patch_size``. Positions are
+                interpolated unless both are ``picture_size``.
         """
         logits_BK: Tensor = self.classifier(self.read(pixels_BChw))
         return logits_BK
 
     def read(self, pixels_BChw: Tensor) -> Tensor:
-        """What the classifier reads, (B, d_model): the class token's or the mean patch's output."""
+        """The classifier's input, (B, d_model): the class token's output, or the mean over the patches'."""
         rows, columns = (size // self.settings.patch_size for size in pixels_BChw.shape[2:])
-        # As published, pixels are brought from 0..1 to -1..1.
+        # As published, pixels are rescaled from 0..1 to -1..1.
         x_BPd = self.positions(self.patches(2 * pixels_BChw - 1), rows, columns)
         if self.class_token is not None:
             token_B1d = self.class_token.to(x_BPd.dtype).expand(len(x_BPd), 1, -1)
@@ -142,13 +144,14 @@ class VisionTransformer(nn.Module):
         return read_BPd[:, 0] if self.class_token is not None else read_BPd.mean(dim=1)
 
     def loss(self, batch: PictureBatch, step: int) -> Loss:
-        """Cross-entropy a picture; negative log-likelihood and accuracy as metrics."""
+        """Cross-entropy per picture; negative log-likelihood and accuracy as metrics."""
         return soft_label_loss(self(batch.pixels_BChw), batch, self.settings.label_smoothing)
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return what is taken of another model's weights for fine-tuning (sec. 3.2).
+        """Return the reusable weights of a pretrained model, for fine-tuning (sec. 3.2).
 
-        The classifier only where it has as many classes; positions are interpolated to this model's pictures.
+        The classifier is reused if the number of classes agrees. Positions are interpolated to this model's
+        pictures.
         """
         own = self.state_dict()
         fits = all(trained[name].shape == own[name].shape for name in CLASSIFIER if name in trained)

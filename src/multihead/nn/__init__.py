@@ -1,6 +1,6 @@
-"""The parts of attention models, usable alone: tensors in, tensors out.
+"""The building blocks of attention models, each usable alone: tensors in, tensors out.
 
-Shapes are named by suffixes, see ``multihead.batch``. Masks have one polarity: True = may attend.
+Suffixes name shapes (legend in ``multihead.batch``). Masks have one polarity: True = may attend.
 """
 
 from multihead.nn.attention import DotProductAttention, attention

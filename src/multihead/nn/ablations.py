@@ -1,4 +1,4 @@
-"""The residual connection with a part taken away or exchanged, to see what the part is there for."""
+"""Ablations: residual connections with one part removed or replaced, to show what that part contributes."""
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ class NoNorm(nn.Module):
     """x + Dropout(Sublayer(x)): the residual stream grows from layer to layer."""
 
     ends_normalised = True
-    """No norm at the end of the stack either."""
+    """The stack gets no final norm either."""
 
     def __init__(self, d_model: int, dropout: float) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class NoNorm(nn.Module):
 
 
 class NoResidual(nn.Module):
-    """LayerNorm(Dropout(Sublayer(x))): what a sublayer leaves out is gone."""
+    """LayerNorm(Dropout(Sublayer(x))): whatever a sublayer drops is lost to the layers above."""
 
     ends_normalised = True
 
@@ -39,10 +39,10 @@ class NoResidual(nn.Module):
 
 
 class PostBatchNorm(nn.Module):
-    """BatchNorm(x + Dropout(Sublayer(x))) (Ioffe and Szegedy 2015): each unit by its mean over the batch.
+    """BatchNorm(x + Dropout(Sublayer(x))) (Ioffe and Szegedy 2015): statistics per unit, over the batch.
 
-    In training a position is normalised by the others of the batch, later ones and padding included, which
-    is what layer norm avoids; afterwards by running means.
+    In training a position is normalised by all positions of the batch, later ones and padding included. Layer
+    norm avoids this. Evaluation uses the running statistics.
     """
 
     ends_normalised = True

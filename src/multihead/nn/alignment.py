@@ -1,7 +1,7 @@
-"""Alignment models: which source positions a decoder looks at, given its state s and the source's states h.
+"""Alignment models: attention of a recurrent decoder's state s over the encoder's states h.
 
 Four scores: ``additive`` (Bahdanau et al. 2015, appendix A.1.2), ``dot``, ``general`` and ``concat`` (Luong
-et al. 2015, sec. 3.1). What depends on the source alone is computed once a sentence, by ``keys``.
+et al. 2015, sec. 3.1). ``keys`` computes the part that depends on the source alone, once per sentence.
 """
 
 import torch.nn.functional as F
@@ -11,12 +11,12 @@ from multihead.nn.score_functions import AdditiveScore, DotScore, ScoreFunction
 
 
 class AlignmentModel(nn.Module):
-    """c = sum_j alpha_j h_j, alpha = softmax_j score(s, h_j): the context of each state s.
+    """c = sum_j alpha_j h_j, alpha = softmax_j score(s, h_j): the context vector of each state s.
 
     Args:
         d_s: width of the decoder's states.
-        d_h: width of the source's states.
-        d: width in which the two are compared, where the score has one.
+        d_h: width of the encoder's states.
+        d: hidden width of the score, if it has one.
     """
 
     def __init__(self, d_s: int, d_h: int, d: int) -> None:
@@ -27,21 +27,21 @@ class AlignmentModel(nn.Module):
         return DotScore()
 
     def query(self, s_BQd: Tensor) -> Tensor:
-        """What of the states s the score compares, (B, Q, d)."""
+        """The queries of states s, (B, Q, d)."""
         return s_BQd
 
     def keys(self, h_BSd: Tensor) -> Tensor:
-        """What of the source's states h the score compares, (B, S, d)."""
+        """The keys of the encoder's states h, (B, S, d)."""
         return h_BSd
 
     def forward(self, s_BQd: Tensor, keys_BSd: Tensor, h_BSd: Tensor, allowed: Tensor | None) -> Tensor:
-        """The contexts, (B, Q, d_h).
+        """The context vectors, (B, Q, d_h).
 
         Args:
             s_BQd: Q states of the decoder for each sentence.
             keys_BSd: ``keys(h)``.
-            h_BSd: the source's states.
-            allowed: which of them may be looked at, broadcastable to (B, 1, Q, S); None: all.
+            h_BSd: the encoder's states, used as values.
+            allowed: True = may attend, broadcastable to (B, 1, Q, S); None: everything.
         """
         context_B1Qd: Tensor = self.score(
             self.query(s_BQd)[:, None], keys_BSd[:, None], h_BSd[:, None], allowed
@@ -53,17 +53,17 @@ class Dot(AlignmentModel):
     """score(s, h) = s . h (Luong et al. 2015, sec. 3.1, dot).
 
     Raises:
-        ValueError: s and h are not equally wide.
+        ValueError: s and h differ in width.
     """
 
     def __init__(self, d_s: int, d_h: int, d: int) -> None:
         super().__init__(d_s, d_h, d)
         if d_s != d_h:
-            raise ValueError(f"a dot score needs equal widths, not {d_s} and {d_h}")
+            raise ValueError(f"the dot score needs equal widths, not {d_s} and {d_h}")
 
 
 class General(AlignmentModel):
-    """score(s, h) = s . W_a h (Luong et al. 2015, sec. 3.1, general); W_a is applied to s, once a step."""
+    """score(s, h) = s . W_a h (Luong et al. 2015, sec. 3.1, general); W_a is applied to s, once per step."""
 
     def __init__(self, d_s: int, d_h: int, d: int) -> None:
         super().__init__(d_s, d_h, d)
@@ -100,8 +100,8 @@ class Additive(AlignmentModel):
 class Concat(AlignmentModel):
     """score(s, h) = v_a . tanh(W_a [s; h]) (Luong et al. 2015, sec. 3.1, concat).
 
-    W_a [s; h] is a sum of two products, one with each half of W_a: the additive score, with one matrix that
-    is initialised as one.
+    W_a [s; h] is the sum of two products, one with each half of W_a. This is the additive score, except that
+    both halves are initialised as one matrix.
     """
 
     def __init__(self, d_s: int, d_h: int, d: int) -> None:
@@ -113,11 +113,11 @@ class Concat(AlignmentModel):
         return AdditiveScore(d)
 
     def query(self, s_BQd: Tensor) -> Tensor:
-        """The left part of W_a, times s, (B, Q, d)."""
+        """The left half of W_a, times s, (B, Q, d)."""
         return F.linear(s_BQd, self.w_a.weight[:, : self.d_s])
 
     def keys(self, h_BSd: Tensor) -> Tensor:
-        """The right part of W_a, times h, (B, S, d)."""
+        """The right half of W_a, times h, (B, S, d)."""
         return F.linear(h_BSd, self.w_a.weight[:, self.d_s :])
 
 
@@ -127,4 +127,4 @@ ALIGNMENTS: dict[str, type[AlignmentModel]] = {
     "general": General,
     "concat": Concat,
 }
-"""By the names that the papers give the scores."""
+"""The alignment models, by the papers' names of their scores."""

@@ -10,17 +10,17 @@ from multihead.nn.ops import masked_softmax
 
 
 def attention_weights(q_BHQd: Tensor, k_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
-    """softmax(QK^T / sqrt(d_k)): how much each query takes from each key; (B, H, Q, K), rows sum to 1."""
+    """softmax(QK^T / sqrt(d_k)): each query's weights over the keys; (B, H, Q, K), rows sum to 1."""
     return masked_softmax(q_BHQd @ k_BHKd.mT / math.sqrt(q_BHQd.shape[-1]), allowed)
 
 
 def attention(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
-    """softmax(QK^T / sqrt(d_k)) V, equation 1 as it stands in the paper; the oracle of every fast path.
+    """softmax(QK^T / sqrt(d_k)) V: equation 1 as published, and the oracle of every fast path.
 
     Args:
         q_BHQd: queries.
         k_BHKd: keys, as wide as the queries.
-        v_BHKd: values, of any width d_v.
+        v_BHKd: values, d_v wide.
         allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
 
     Returns:
@@ -30,10 +30,10 @@ def attention(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | 
 
 
 class DotProductAttention(nn.Module):
-    """Equation 1 with dropout on the weights, by the fastest kernel for what it is given.
+    """Equation 1 with dropout on the weights, computed by the fastest kernel that accepts the inputs.
 
-    Inspection finds modules by their ``weights`` method and recomputes from the recorded q and k what
-    ``forward`` used; nothing is kept here.
+    The module stores no weights. Inspection finds modules by their ``weights`` method and recomputes the
+    weights from recorded q and k.
     """
 
     def __init__(self, dropout: float = 0.0) -> None:

@@ -1,12 +1,11 @@
-"""A recurrent decoder that looks at the source before each word (Bahdanau et al. 2015, sec. 3.1, A.2.2).
+"""A recurrent decoder with attention over the source (Bahdanau et al. 2015, sec. 3.1, A.2.2).
 
-    alpha_i = softmax(score(s_i-1, h)),  c_i = sum_j alpha_ij h_j     energies from the previous state
-    s_i = f(s_i-1, [E y_i-1; c_i])                                    the context joined to the input
-    t_i = tanh(W_t [s_i; c_i; E y_i-1])                               ... and to the output layer
+    alpha_i = softmax(score(s_i-1, h)),  c_i = sum_j alpha_ij h_j     attention from the previous state
+    s_i = f(s_i-1, [E y_i-1; c_i])                                    the context joins the input
+    t_i = tanh(W_t [s_i; c_i; E y_i-1])                               ... and the output layer's input
 
-With input feeding (Luong et al. 2015, sec. 3.3) f reads t_i-1 too, so that it knows where it looked before.
-The paper's output layer (A.2.2) reads s_i-1, and takes the larger of each two units (maxout); this one reads
-s_i and has a tanh, as Luong's.
+With input feeding (Luong et al. 2015, sec. 3.3), f also reads t_i-1, which informs it of past alignments.
+The output layer follows Luong: it reads s_i through a tanh. Bahdanau's (A.2.2) reads s_i-1 through a maxout.
 """
 
 import torch
@@ -17,18 +16,18 @@ from multihead.nn.modules import Dropout
 from multihead.nn.recurrent import RecurrentStack, State
 
 Memory = tuple[Tensor, Tensor, Tensor]
-"""What a decoder looks at: keys (N, S, d); values h, (N, S, d_h); which positions are real, (N, 1, 1, S)."""
+"""The source that a decoder attends to: keys (N, S, d), values h (N, S, d_h), padding mask (N, 1, 1, S)."""
 
 
 class AttentiveDecoder(nn.Module):
-    """Reads one token after the other and writes t_i, what the output layer reads.
+    """Reads one token at a time and returns t_i, the output layer's input.
 
     Args:
         layers: f; they read E y, c and, with input feeding, t.
-        alignment: compares s and h.
+        alignment: scores h against s.
         d_embedding: width of E y, and of t.
         d_h: width of h.
-        input_feeding: whether t_i-1 is read.
+        input_feeding: whether f reads t_i-1.
         dropout: of t.
     """
 
@@ -48,11 +47,11 @@ class AttentiveDecoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def memory(self, h_BSd: Tensor, allowed: Tensor) -> Memory:
-        """What the decoder looks at, given the source's states and which are real, (B, 1, 1, S)."""
+        """The memory of the encoder's states; ``allowed`` is their padding mask, (B, 1, 1, S)."""
         return self.alignment.keys(h_BSd), h_BSd, allowed
 
     def begin(self, layers_state: State) -> State:
-        """The state before the first token, given that of the recurrent layers."""
+        """The decoder's initial state, from the initial state of its recurrent layers."""
         if not self.input_feeding:
             return layers_state
         s_Bd = self.layers.top(layers_state)
@@ -62,14 +61,14 @@ class AttentiveDecoder(nn.Module):
         """Read a token; return t, (R, d_embedding), and the new state.
 
         Args:
-            embedded_Rd: E y of R hypotheses, equally many of each of the memory's N sentences, in order.
-            state: from ``begin`` or the call before.
+            embedded_Rd: E y of R hypotheses, the same number for each of N sentences, ordered by sentence.
+            state: from ``begin`` or the previous call.
             memory: of the N sentences.
         """
         size = self.layers.state_size
         before, fed = state[:size], state[size:]
         s_Rd = self.layers.top(before)
-        # A sentence's hypotheses share its keys: to the source they are just more queries.
+        # A sentence's hypotheses share its keys: they are just more queries.
         s_NQd = s_Rd.view(len(memory[0]), -1, s_Rd.shape[1])
         context_Rd = self.alignment(s_NQd, *memory).flatten(0, 1)
         s_Rd, after = self.layers.step(torch.cat([embedded_Rd, context_Rd, *fed], dim=1), before)

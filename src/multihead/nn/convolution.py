@@ -8,17 +8,17 @@ from torch.nn.utils.parametrizations import weight_norm
 from multihead.nn.modules import Dropout
 
 SQRT_HALF = 0.5**0.5
-"""Keeps the variance of a sum of two things what theirs is (Gehring et al. 2017, sec. 3.4)."""
+"""Scales a sum of two terms so that it keeps their variance (Gehring et al. 2017, sec. 3.4)."""
 
 
 def linear(d_in: int, d_out: int, *, gain: float = 1.0, dropout: float = 0.0, normalised: bool) -> nn.Linear:
-    """A linear layer drawn from N(0, gain (1 - dropout) / d_in), biases 0 (Gehring et al. 2017, sec. 3.5).
+    """Return a linear layer drawn from N(0, gain (1 - dropout) / d_in), biases 0 (Gehring et al. 2017, 3.5).
 
     Args:
         d_in: width of the input.
         d_out: width of the output.
         gain: 4 before a gated linear unit, which quarters the variance.
-        dropout: of its input.
+        dropout: dropout of its input.
         normalised: weight normalisation, w = g v / |v| (Salimans and Kingma 2016).
     """
     layer = nn.Linear(d_in, d_out)
@@ -30,13 +30,13 @@ def linear(d_in: int, d_out: int, *, gain: float = 1.0, dropout: float = 0.0, no
 class GatedConvolution(nn.Module):
     """GLU(W [x_i-a; ...; x_i+b] + bias), GLU([A; B]) = A * sigmoid(B) (Gehring et al. 2017, sec. 3.2).
 
-    A convolution is written as a product with the neighbourhoods of all positions, the same for whole
-    sequences and for a single step.
+    The convolution is one matrix product over the windows of all positions, so whole sequences and single
+    steps share the code.
 
     Args:
         d: width of input and output.
-        kernel_size: positions in a neighbourhood.
-        dropout: of the input.
+        kernel_size: positions in a window.
+        dropout: dropout of the input.
         normalised: weight normalisation.
     """
 
@@ -47,15 +47,15 @@ class GatedConvolution(nn.Module):
         self.w = linear(kernel_size * d, 2 * d, gain=4, dropout=dropout, normalised=normalised)
 
     def forward(self, x_BNd: Tensor) -> Tensor:
-        """Each position with as many neighbours on either side, zeros beyond the ends; (B, N, d)."""
+        """Convolve with a centred window, zero-padded at both ends; (B, N, d)."""
         side = self.kernel_size // 2
         return self._convolve(F.pad(self.dropout(x_BNd), (0, 0, side, side)))
 
     def after(self, past_BKd: Tensor, x_BNd: Tensor) -> tuple[Tensor, Tensor]:
-        """Each position with those before it; (B, N, d), and the past that the next call needs.
+        """Convolve causally; return (B, N, d), and the past that the next call needs.
 
         Args:
-            past_BKd: the kernel_size - 1 inputs before, from the last call; zeros at the beginning.
+            past_BKd: the kernel_size - 1 previous inputs, from the last call; zeros at the beginning.
             x_BNd: the new inputs.
         """
         x_BMd = torch.cat([past_BKd, self.dropout(x_BNd)], dim=1)
@@ -63,5 +63,5 @@ class GatedConvolution(nn.Module):
 
     def _convolve(self, x_BMd: Tensor) -> Tensor:
         # (B, N, d, kernel_size) to (B, N, kernel_size * d)
-        neighbourhoods = x_BMd.unfold(1, self.kernel_size, 1).transpose(2, 3).flatten(2)
-        return F.glu(self.w(neighbourhoods))
+        windows = x_BMd.unfold(1, self.kernel_size, 1).transpose(2, 3).flatten(2)
+        return F.glu(self.w(windows))

@@ -1,4 +1,4 @@
-"""Cached decoding: the keys and values that a decoder keeps between steps, and its state in search."""
+"""Cached decoding: key/value caches, and a decoder's state in search."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from torch import Tensor
 
 
 class LayerCache:
-    """One decoder layer's keys and values: the source's, once a sentence; the target's, once a hypothesis.
+    """One decoder layer's key/value cache: source entries per sentence, target entries per hypothesis.
 
-    The target's lie in a buffer with room to grow, so that a step writes one column and copies nothing.
+    The target's buffer grows by doubling, so a step writes one column and rarely copies.
 
     Args:
         source_keys: (N, H, S, d_k).
@@ -21,53 +21,53 @@ class LayerCache:
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
         self.length = 0
-        self._forgotten = 0
+        self._evicted = 0
 
     @property
     def position(self) -> int:
-        """The position of the next target token: of those kept, and of those forgotten before them."""
-        return self._forgotten + self.length
+        """The position of the next target token, evicted columns included."""
+        return self._evicted + self.length
 
     @property
     def sentences(self) -> int:
-        """N: how many sentences are still searched."""
+        """N, the number of sentences still searched."""
         return self.source_keys.shape[0]
 
     @property
     def rows(self) -> int:
-        """R: how many hypotheses there are; before the first step, one a sentence."""
+        """R, the number of hypotheses; one per sentence before the first step."""
         return self.sentences if self._keys is None else self._keys.shape[0]
 
     def append(self, k_RHQd: Tensor, v_RHQd: Tensor) -> tuple[Tensor, Tensor]:
-        """Add Q positions; return all so far, (R, H, length, d_k) and (R, H, length, d_v)."""
+        """Append Q positions; return all keys and values, (R, H, length, d_k) and (R, H, length, d_v)."""
         start, self.length = self.length, self.length + k_RHQd.shape[2]
         self._keys = _written(self._keys, k_RHQd, start)
         self._values = _written(self._values, v_RHQd, start)
         return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
     def last(self, columns: int) -> "LayerCache":
-        """Only the last so many positions of the target; the others' memory is given back."""
+        """Keep only the last ``columns`` target positions and free the memory of the others."""
         new = LayerCache(self.source_keys, self.source_values)
         kept = slice(max(0, self.length - columns), self.length)
         new.length = kept.stop - kept.start
-        new._forgotten = self._forgotten + kept.start
+        new._evicted = self._evicted + kept.start
         if self._keys is not None and self._values is not None:
             new._keys, new._values = self._keys[:, :, kept].clone(), self._values[:, :, kept].clone()
         return new
 
     def select(self, rows: Tensor) -> "LayerCache":
-        """The hypotheses ``rows``, in that order."""
+        """Keep the hypotheses ``rows``, in that order."""
         return self._with(self.source_keys, self.source_values, rows)
 
     def keep(self, sentences: Tensor, rows: Tensor) -> "LayerCache":
-        """Only these sentences, and their hypotheses ``rows``."""
+        """Keep only these sentences, and their hypotheses ``rows``."""
         return self._with(
             self.source_keys.index_select(0, sentences), self.source_values.index_select(0, sentences), rows
         )
 
     def _with(self, source_keys: Tensor, source_values: Tensor, rows: Tensor) -> "LayerCache":
         new = LayerCache(source_keys, source_values)
-        new.length, new._forgotten = self.length, self._forgotten
+        new.length, new._evicted = self.length, self._evicted
         if self._keys is not None and self._values is not None:
             new._keys = self._keys.index_select(0, rows)
             new._values = self._values.index_select(0, rows)
@@ -75,7 +75,7 @@ class LayerCache:
 
 
 def _written(buffer: Tensor | None, new_RHQd: Tensor, start: int) -> Tensor:
-    """The buffer with ``new`` at ``start``; twice as long if it was full."""
+    """Write ``new`` at ``start``, into a buffer twice as long if it was full; return the buffer."""
     rows, heads, added, width = new_RHQd.shape
     if buffer is None or start + added > buffer.shape[2]:
         room = max(32, 2 * (start + added))
@@ -88,9 +88,9 @@ def _written(buffer: Tensor | None, new_RHQd: Tensor, start: int) -> Tensor:
 
 
 def left_padded(prefixes: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor | None]:
-    """Sequences set flush right: ids (B, longest), padded with 0, and how far each was shifted, (B,).
+    """Pad sequences on the left with 0: ids (B, longest), and each one's padding, (B,).
 
-    So all hypotheses write their next token in the same column. The shift is None where nothing was shifted.
+    All hypotheses then write their next token to the same column. The padding is None if all lengths agree.
     """
     longest = max(map(len, prefixes))
     ids_BQ = torch.tensor(
@@ -101,13 +101,13 @@ def left_padded(prefixes: Sequence[Sequence[int]], device: torch.device) -> tupl
 
 
 class DecoderState:
-    """Every layer's cache, and what the steps to come may look at.
+    """Every layer's cache, and the masks of the steps to come.
 
     Args:
-        caches: one a layer.
-        source_allowed: which source positions are real, (N, 1, 1, S).
-        shift_N: how many empty columns stand before each sentence's prefix, see :func:`left_padded`.
-        reach: how many columns back a position may look (restricted self-attention); None: to the first.
+        caches: one per layer.
+        source_allowed: the source's padding mask, (N, 1, 1, S).
+        shift_N: left padding of each sentence's prefix, see :func:`left_padded`; None: none.
+        reach: a position attends at most this many columns back (restricted self-attention); None: no limit.
     """
 
     def __init__(
@@ -123,13 +123,14 @@ class DecoderState:
 
     @property
     def length(self) -> int:
-        """How many columns have been written."""
+        """The number of columns written."""
         return self.caches[0].length
 
-    def before(self, ids_RQ: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """For Q columns about to be written: each row's shift, (R,), and the mask of their self-attention.
+    def shift_and_mask(self, ids_RQ: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Each row's shift, (R,), and the self-attention mask of the next Q columns.
 
-        The mask is (R or 1, 1, Q, length + Q); both are None where there is nothing to tell.
+        The mask is (R or 1, 1, Q, length + Q). The shift is None without padding; the mask is None if every
+        column may be attended to.
         """
         (rows, added), start = ids_RQ.shape, self.length
         if self.shift_N is None and added == 1 and self.reach is None:
@@ -142,12 +143,12 @@ class DecoderState:
         if self.shift_N is None:
             return None, allowed_QK[None, None]
         shift_R = self.shift_N.repeat_interleave(rows // len(self.shift_N))
-        # An empty column may look at itself, so that no query is without a key; nobody looks at it.
+        # A padding column attends to itself, so that every query has a key; no other column attends to it.
         real_RQK = (columns_K >= shift_R[:, None, None]) | (columns_K == queries_Q)
         return shift_R, (allowed_QK & real_RQK)[:, None]
 
-    def recent(self) -> "DecoderState":
-        """The same state without the columns that no later step will look at, if they have become many."""
+    def trimmed(self) -> "DecoderState":
+        """The state without columns that are out of reach, once they outnumber the others."""
         if self.reach is None or self.shift_N is not None or self.length <= 2 * self.reach + 1:
             return self
         caches = tuple(cache.last(self.reach) for cache in self.caches)

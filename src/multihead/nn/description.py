@@ -1,8 +1,8 @@
 """Descriptions of layers: everything that an engine or an export may rely on, weights included.
 
-A module describes itself by a method ``describe``. An engine accepts a description or declines it with a
-reason; it never asks for a class. Only a class's own method counts, so that a subclass with another
-computation and no description of its own is never mistaken for its parent.
+A module describes itself in a method ``describe``. An engine accepts a description or declines it with a
+reason; it never checks a class. Only a class's own method counts: a subclass that computes something else and
+does not describe itself is never mistaken for its parent.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ S = TypeVar("S")
 
 
 class UndescribedError(Exception):
-    """A module that has no description, with the reason in one line."""
+    """A module has no description; the message is the reason, in one line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class AttentionSpec:
     """Multi-head attention; H / G query heads share each of the G key/value heads.
 
     Raises:
-        UndescribedError: a matrix whose shape is not the one that the numbers say.
+        UndescribedError: a matrix's shape contradicts the numbers of heads and their widths.
     """
 
     heads: int
@@ -141,7 +141,7 @@ class DecoderLayerSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackSpec:
-    """Layers, one on the other, and the norm at their end (None: none)."""
+    """A stack of layers, and its final norm (None: none)."""
 
     layers: tuple[Any, ...]
     norm: NormSpec | None
@@ -157,12 +157,12 @@ class EmbeddingSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositionsSpec:
-    """A vector added at each position.
+    """Positional encodings that are added to the embeddings.
 
     Attributes:
         kind: "sinusoidal", "sinusoidal_concatenated", "learned" or "none".
         encodings: ``encodings(n)`` returns at least the first n rows, (any, d); None: nothing is added.
-        weight: the learned rows.
+        weight: the learned encodings; None unless they are learned.
     """
 
     kind: Literal["sinusoidal", "sinusoidal_concatenated", "learned", "none"]
@@ -182,7 +182,7 @@ class EncoderDecoderSpec:
         encoder: its layers, each an ``EncoderLayerSpec``.
         decoder: its layers, each a ``DecoderLayerSpec``.
         output: the output layer.
-        window: self-attention is restricted to so many positions around each; 0: not restricted.
+        window: width of the window of restricted self-attention; 0: unrestricted.
     """
 
     source: EmbeddingSpec
@@ -216,18 +216,18 @@ def describe(module: nn.Module, kind: type[S]) -> S:
 
     Args:
         module: a part of a model, or a model.
-        kind: the description that is wanted.
+        kind: the expected class of description.
 
     Raises:
-        UndescribedError: the module has none: its class inherits one or has none, a hook or another
-            ``forward`` was put on it, it has a parameter that the description does not mention, or the
-            description is of another kind.
+        UndescribedError: the module's class has no ``describe`` of its own, the module has a hook, a replaced
+            ``forward`` or a parameter that the description does not mention, or the description is of another
+            kind.
     """
     name = type(module).__name__
     method = vars(type(module)).get("describe")
     if method is None:
         inherited = hasattr(type(module), "describe")
-        why = "inherits a description and gives none of its own" if inherited else "does not describe itself"
+        why = "inherits a description and has none of its own" if inherited else "does not describe itself"
         raise UndescribedError(f"{name} {why}")
     _refuse_changed(module)
     found = method(module)
@@ -256,7 +256,7 @@ def norm(module: nn.Module) -> NormSpec | None:
     """Return the description of a layer norm; None for ``nn.Identity``.
 
     Raises:
-        UndescribedError: it is another class or normalises more than the last axis, has no bias, or a hook.
+        UndescribedError: it is of another class, normalises several axes, lacks a parameter, or has a hook.
     """
     _refuse_changed(module)
     if type(module) is nn.Identity:
@@ -272,8 +272,8 @@ def norm(module: nn.Module) -> NormSpec | None:
 def _refuse_changed(module: nn.Module) -> None:
     hooked = module._forward_hooks or module._forward_pre_hooks
     if hooked or "forward" in vars(module):
-        what = "a hook" if hooked else "another forward"
-        raise UndescribedError(f"{type(module).__name__} was given {what}")
+        change = "a hook" if hooked else "a replaced forward"
+        raise UndescribedError(f"{type(module).__name__} has {change}")
 
 
 def _tensors(spec: object) -> Iterator[Tensor]:

@@ -1,4 +1,4 @@
-"""Token embeddings, times sqrt(d_model) (Vaswani et al. 2017, sec. 3.4)."""
+"""Token embeddings, scaled by sqrt(d_model) (Vaswani et al. 2017, sec. 3.4)."""
 
 import math
 
@@ -10,14 +10,14 @@ from multihead.nn.ops import lookup
 
 
 class TokenEmbedding(nn.Embedding):
-    """Embeddings drawn from N(0, 1 / d_model), times sqrt(d_model), so that they start at unit size.
+    """Embeddings drawn from N(0, 1 / d_model) and scaled by sqrt(d_model), so that they have unit variance.
 
-    The same matrix can serve as the output layer's (tied weights, sec. 3.4; Press and Wolf 2017).
+    The matrix can also serve as the output layer (tied weights, sec. 3.4; Press and Wolf 2017).
 
     Args:
         vocab_size: V.
         d_model: their width.
-        size: another standard deviation to start at; the output layer's stays what it is.
+        size: initial standard deviation of the embeddings; the matrix itself keeps 1 / sqrt(d_model).
     """
 
     def __init__(self, vocab_size: int, d_model: int, *, size: float = 1.0) -> None:
@@ -27,8 +27,8 @@ class TokenEmbedding(nn.Embedding):
 
     def forward(self, ids: Tensor) -> Tensor:
         """(..., N) ids to (..., N, d_model)."""
-        # Under autocast the residual stream is in the product's format from the start: converting it to
-        # and fro around every product would cost more than the products of a small model.
+        # Under autocast the residual stream has the products' format from the start: converting it around
+        # every product would cost more than a small model's products.
         return lookup(self.weight, ids, self.scale)
 
     def logits(self, x: Tensor, bias_V: Tensor | None = None) -> Tensor:

@@ -14,7 +14,7 @@ from multihead.nn.ops import relu
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": relu,
     "gelu": F.gelu,
-    # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), as GPT was published.
+    # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), as in the published GPT.
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
     # x sigmoid(x) (Elfwing et al. 2018, eq. 5), also called swish.
     "silu": F.silu,
@@ -22,13 +22,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """max(0, x W_1 + b_1) W_2 + b_2, the same at every position (eq. 2); or another function for the ReLU.
+    """max(0, x W_1 + b_1) W_2 + b_2 at every position (eq. 2), or with another activation.
 
     Args:
         d_model: width of input and output.
-        d_ff: width in between.
-        activation: "relu" (the paper), "gelu", "gelu_tanh", its approximation, or "silu".
-        dropout: chance that an inner unit is dropped (the paper: 0).
+        d_ff: inner width.
+        activation: "relu" (the paper), "gelu", "gelu_tanh" (an approximation of GELU), or "silu".
+        dropout: probability of dropping an inner unit (the paper: 0).
     """
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0) -> None:
@@ -51,9 +51,9 @@ class FeedForward(nn.Module):
         """The description that engines and exports read.
 
         Raises:
-            UndescribedError: the activation is none of ``ACTIVATIONS``, or a part has been exchanged.
+            UndescribedError: the activation is not in ``ACTIVATIONS``, or dropout has been replaced.
         """
         names = [name for name, function in ACTIVATIONS.items() if function is self.activation]
         if not names or type(self.dropout) is not Dropout:
-            raise UndescribedError("a feed-forward network with an activation or dropout of its own")
+            raise UndescribedError("a feed-forward network with a custom activation or dropout")
         return FeedForwardSpec(names[0], description.linear(self.w_1), description.linear(self.w_2))

@@ -1,6 +1,6 @@
-"""softmax(QK^T / sqrt(d_k)) V where each picture token looks at the text and at a few picture tokens.
+"""softmax(QK^T / sqrt(d_k)) V where each picture token attends to the text and to few picture tokens.
 
-Those few are gathered: of n picture tokens that look at m each, n * m scores are computed and not n * n.
+The keys of those few are gathered: n picture tokens with m keys each cost n * m scores instead of n * n.
 """
 
 import math
@@ -18,8 +18,8 @@ def attend(q_BHNd: Tensor, k_BHNd: Tensor, v_BHNd: Tensor, text: int, places_nm:
         q_BHNd: queries of ``text`` tokens and then N - text picture tokens.
         k_BHNd: their keys.
         v_BHNd: their values.
-        text: how many tokens of text; they look back at text only.
-        places_nm: by picture token, n >= N - text of them: which picture tokens it looks at, -1 for none.
+        text: number of text tokens; they attend causally, to text only.
+        places_nm: for each of n >= N - text picture tokens, the picture tokens it attends to; -1: unused.
     """
     causal = torch.ones(text, text, dtype=torch.bool, device=q_BHNd.device).tril()
     k_text, v_text = k_BHNd[:, :, :text], v_BHNd[:, :, :text]

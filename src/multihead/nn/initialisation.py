@@ -1,4 +1,4 @@
-"""How matrices begin."""
+"""Initialisation of weight matrices."""
 
 from collections.abc import Callable
 
@@ -9,13 +9,13 @@ METHODS: dict[str, Callable[[Tensor], Tensor]] = {
     "xavier": nn.init.xavier_uniform_,
     # LeCun et al. 1998, sec. 4.6: variance 1 / fan_in.
     "lecun": lambda weight: nn.init.normal_(weight, std=weight.shape[1] ** -0.5),
-    # Radford et al. 2018: one small width for all.
+    # Radford et al. 2018: one small standard deviation for all.
     "normal": lambda weight: nn.init.normal_(weight, std=0.02),
 }
 
 
 def initialise(module: nn.Module, method: str) -> None:
-    """Fill every linear layer inside ``module``: matrices by the method, biases with 0."""
+    """Initialise every linear layer inside ``module``: weights by the method, biases to 0."""
     for part in module.modules():
         if isinstance(part, nn.Linear):
             METHODS[method](part.weight)

@@ -1,7 +1,6 @@
-"""The layers of the encoder and of the decoder, and their stacks (Vaswani et al. 2017, sec. 3.1, figure 1).
+"""Encoder and decoder layers, and their stacks (Vaswani et al. 2017, sec. 3.1, figure 1).
 
-A layer is put together from its parts: attention, feed-forward network and residual connection (pre- or
-post-norm) are passed, not chosen by a flag.
+A layer receives its parts: attention, feed-forward network, and residual connection (pre- or post-norm).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,11 +24,11 @@ from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.residual import PostNorm, ResidualKind
 
 Residual = Callable[[], nn.Module]
-"""Makes the residual connection of one sublayer, ``residual(x, sublayer)``."""
+"""Factory of one sublayer's residual connection, ``residual(x, sublayer)``."""
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each with its residual connection (figure 1, left)."""
+    """Self-attention, then feed-forward, each inside a residual connection (figure 1, left)."""
 
     def __init__(
         self, self_attention: MultiHeadAttention, feed_forward: FeedForward, residual: Residual
@@ -40,7 +39,7 @@ class EncoderLayer(nn.Module):
         self.around_attention, self.around_feed_forward = residual(), residual()
 
     def forward(self, x_BNd: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """(B, N, d_model) to the same; ``allowed`` broadcastable to (B, H, N, N)."""
+        """Apply the layer; (B, N, d_model) to the same; ``allowed`` broadcastable to (B, H, N, N)."""
         x_BNd = self.around_attention(x_BNd, lambda y: self.self_attention(y, y, allowed))
         out: Tensor = self.around_feed_forward(x_BNd, self.feed_forward)
         return out
@@ -55,10 +54,10 @@ class EncoderLayer(nn.Module):
         )
 
 
-def look_back(
+def cached_self_attention(
     attention: MultiHeadAttention, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None
 ) -> Tensor:
-    """Self-attention of R rows' next Q positions, (R, Q, d_model); the cache takes their keys and values."""
+    """Self-attention of the next Q positions of R rows, (R, Q, d_model); their keys and values are cached."""
     start = cache.position
     k, v = cache.append(*attention.keys_values(x_RQd, start))
     return attention.attend(attention.queries(x_RQd, start), k, v, allowed)
@@ -87,13 +86,13 @@ class DecoderLayer(nn.Module):
         allowed: Tensor | None = None,
         memory_allowed: Tensor | None = None,
     ) -> Tensor:
-        """Whole sequences at once, as in training.
+        """Apply the layer to whole sequences, as in training; (B, T, d_model).
 
         Args:
             x_BTd: the target side, (B, T, d_model).
             memory_BSd: the encoder's output, (B, S, d_model).
-            allowed: which target positions may attend to which, broadcastable to (B, H, T, T).
-            memory_allowed: which source positions may be attended to, broadcastable to (B, H, T, S).
+            allowed: mask of self-attention, broadcastable to (B, H, T, T).
+            memory_allowed: mask of cross-attention, broadcastable to (B, H, T, S).
         """
         x_BTd = self.around_self(x_BTd, lambda y: self.self_attention(y, y, allowed))
         x_BTd = self.around_cross(x_BTd, lambda y: self.cross_attention(y, memory_BSd, memory_allowed))
@@ -105,23 +104,25 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:
         """The next Q positions of R hypotheses; their keys and values are appended to the cache.
 
-        The same computation as :meth:`forward`, with what was computed before taken from the cache.
+        Computes the same as :meth:`forward`, with earlier keys and values from the cache.
         """
 
-        def look_at_source(y: Tensor) -> Tensor:
-            # A sentence's hypotheses share its keys: to the source they are just more queries.
+        def attend_to_source(y: Tensor) -> Tensor:
+            # A sentence's hypotheses share its keys: they are just more queries.
             y_NQd = y.reshape(cache.sentences, -1, y.shape[-1])
             q = self.cross_attention.queries(y_NQd)
-            seen = self.cross_attention.attend(q, cache.source_keys, cache.source_values, memory_allowed)
-            return seen.reshape(y.shape)
+            out = self.cross_attention.attend(q, cache.source_keys, cache.source_values, memory_allowed)
+            return out.reshape(y.shape)
 
-        x_RQd = self.around_self(x_RQd, lambda y: look_back(self.self_attention, y, cache, allowed))
-        x_RQd = self.around_cross(x_RQd, look_at_source)
+        x_RQd = self.around_self(
+            x_RQd, lambda y: cached_self_attention(self.self_attention, y, cache, allowed)
+        )
+        x_RQd = self.around_cross(x_RQd, attend_to_source)
         out: Tensor = self.around_feed_forward(x_RQd, self.feed_forward)
         return out
 
     def begin(self, memory_BSd: Tensor) -> LayerCache:
-        """The cache before the first step: the source's keys and values, nothing of the target's."""
+        """The cache before the first step: the source's keys and values, no target positions."""
         return LayerCache(*self.cross_attention.keys_values(memory_BSd))
 
     def describe(self) -> DecoderLayerSpec:
@@ -141,15 +142,15 @@ def _final_norm(d_model: int, residual: ResidualKind) -> nn.Module:
 
 
 class TransformerEncoder(nn.Module):
-    """num_layers encoder layers, one on the other.
+    """A stack of num_layers encoder layers.
 
     Args:
-        num_layers: N of the paper.
+        num_layers: N in the paper.
         d_model: width of the residual stream.
-        attention: makes a layer's attention.
-        feed_forward: makes a layer's feed-forward network.
+        attention: factory of a layer's attention.
+        feed_forward: factory of a layer's feed-forward network.
         residual: ``PostNorm`` (as published), ``PreNorm``, or one of ``nn.ablations``.
-        dropout: of the residual connections.
+        dropout: dropout inside the residual connections.
     """
 
     def __init__(
@@ -170,7 +171,7 @@ class TransformerEncoder(nn.Module):
         self.norm = _final_norm(d_model, residual)
 
     def forward(self, x_BNd: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """(B, N, d_model) to the same; ``allowed`` broadcastable to (B, H, N, N)."""
+        """Apply all layers; (B, N, d_model) to the same; ``allowed`` broadcastable to (B, H, N, N)."""
         for layer in self.layers:
             x_BNd = layer(x_BNd, allowed)
         out: Tensor = self.norm(x_BNd)
@@ -183,9 +184,9 @@ class TransformerEncoder(nn.Module):
 
 
 class TransformerDecoder(nn.Module):
-    """num_layers decoder layers, one on the other; arguments as :class:`TransformerEncoder`.
+    """A stack of num_layers decoder layers; arguments as of :class:`TransformerEncoder`.
 
-    ``cross_attention`` makes a layer's attention over the source; default ``attention``.
+    ``cross_attention`` is the factory of a layer's attention over the source; default ``attention``.
     """
 
     def __init__(
@@ -218,7 +219,7 @@ class TransformerDecoder(nn.Module):
         allowed: Tensor | None = None,
         memory_allowed: Tensor | None = None,
     ) -> Tensor:
-        """Whole sequences at once; arguments as :meth:`DecoderLayer.forward`."""
+        """Apply all layers to whole sequences; arguments as of :meth:`DecoderLayer.forward`."""
         for layer in self.layers:
             x_BTd = layer(x_BTd, memory_BSd, allowed, memory_allowed)
         out: Tensor = self.norm(x_BTd)
@@ -235,7 +236,7 @@ class TransformerDecoder(nn.Module):
         allowed: Tensor | None,
         memory_allowed: Tensor | None,
     ) -> Tensor:
-        """The next Q positions of R hypotheses; arguments as :meth:`DecoderLayer.step`."""
+        """The next Q positions of R hypotheses; arguments as of :meth:`DecoderLayer.step`."""
         for layer, cache in zip(self._decoder_layers(), caches, strict=True):
             x_RQd = layer.step(x_RQd, cache, allowed, memory_allowed)
         out: Tensor = self.norm(x_RQd)

@@ -1,7 +1,7 @@
-"""A loss is a sum and a count: the sum comes from the model, the count from the batch.
+"""Losses as sums and counts: the sum comes from the model, the count from the batch.
 
-Because the counts are known before the forward pass, every micro-batch and every rank divides by the
-same global count, and gradient accumulation and data parallelism are exact.
+Counts are known before the forward pass. So every micro-batch and every rank divides by the same global
+count, and gradient accumulation and data parallelism are exact.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One named part of a loss.
+    """One term of a loss.
 
     Attributes:
-        weight: its factor in what is minimised; 0 makes it a metric.
-        sum: a scalar, summed over the batch; carries gradients if the weight is not 0.
-        per: which of ``batch.counts`` it is divided by, e.g. "tokens".
+        weight: its factor in the objective; 0 makes it a metric.
+        sum: a scalar, summed over the batch; carries gradients unless the weight is 0.
+        per: the key of ``batch.counts`` that divides it, e.g. "tokens".
     """
 
     weight: float
@@ -31,7 +31,7 @@ Loss = Mapping[str, Term]
 
 
 def objective(loss: Loss, totals: Mapping[str, int | Tensor]) -> Tensor:
-    """Return what is minimised: the weighted sums, each over its total count, a scalar."""
+    """Return the training objective: the weighted sums, each divided by its total count; a scalar."""
     parts = [term.weight * term.sum / totals[term.per] for term in loss.values() if term.weight]
     return torch.stack(parts).sum()
 
@@ -43,7 +43,7 @@ def smoothed_cross_entropy(
 
     Returns:
         Three scalars, summed over N: the smoothed loss (with gradients), the negative log-likelihood,
-        and the number of targets that have the highest logit, alone or with others.
+        and the number of correct top-1 predictions, ties included.
     """
     log_p_NV = F.log_softmax(logits_NV.float(), dim=-1)
     nll = -log_p_NV.gather(1, targets_N[:, None]).sum()

@@ -1,6 +1,6 @@
-"""Who may attend to whom. One polarity: True = may attend. Made once a forward pass.
+"""Attention masks, True = may attend, made once per forward pass.
 
-A mask has shape (B or 1, 1, Q or 1, K) and combines with ``&``. Every query must be left at least one key.
+A mask has shape (B or 1, 1, Q or 1, K). Masks combine with ``&``. Every query needs at least one key.
 """
 
 import torch
@@ -13,19 +13,19 @@ def padding(lengths_B: Tensor, length: int) -> Tensor:
 
 
 def causal(length: int, device: torch.device | None = None) -> Tensor:
-    """Allow each position itself and what came before it (Vaswani et al. 2017, sec. 3.2.3); (1, 1, N, N)."""
+    """Allow each position itself and earlier ones (Vaswani et al. 2017, sec. 3.2.3); (1, 1, N, N)."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
 
 
-def looking_back(length: int, reach: int, device: torch.device | None = None) -> Tensor:
-    """Allow each position itself and the ``reach`` before it; (1, 1, N, N)."""
+def causal_window(length: int, reach: int, device: torch.device | None = None) -> Tensor:
+    """Allow each position itself and the ``reach`` positions before it; (1, 1, N, N)."""
     places_N = torch.arange(length, device=device)
     back_NN = places_N[:, None] - places_N
     return ((back_NN >= 0) & (back_NN <= reach))[None, None]
 
 
 def window(length: int, r: int, device: torch.device | None = None) -> Tensor:
-    """Allow each position the r around it, itself in the middle, r odd; (1, 1, N, N).
+    """Allow each position the r positions centred on it, r odd; (1, 1, N, N).
 
     Restricted self-attention (Vaswani et al. 2017, sec. 4, Table 1).
     """

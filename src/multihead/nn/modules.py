@@ -8,7 +8,7 @@ from multihead.nn import ops
 class Linear(nn.Linear):
     """x W^T + b."""
 
-    linear_spec = True  # ``description.linear`` reads it; a subclass must say so itself
+    linear_spec = True  # ``description.linear`` reads it; not inherited: a subclass must set its own
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) to (..., e)."""
@@ -16,11 +16,11 @@ class Linear(nn.Linear):
 
 
 def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[Tensor, ...]:
-    """Every layer's x W^T + b, or max(0, x W^T + b), as one product where that is faster.
+    """x W^T + b, or max(0, x W^T + b), of several layers, as one product where that is faster.
 
     Args:
         x: (..., d).
-        layers: the layers that read x; each gives (..., e) of its own.
+        layers: layers that read x; each returns (..., e), with its own e.
         with_relu: whether ReLU follows.
     """
     # Another class of layer, or one with a hook, is called as a module.
@@ -38,7 +38,7 @@ class LayerNorm(nn.LayerNorm):
         d_model: width of the axis.
     """
 
-    layer_norm_spec = True  # ``description.norm`` reads it; a subclass must say so itself
+    layer_norm_spec = True  # ``description.norm`` reads it; not inherited: a subclass must set its own
 
     def __init__(self, d_model: int) -> None:
         super().__init__(d_model)
@@ -56,21 +56,21 @@ def set_epsilon(module: nn.Module, epsilon: float) -> None:
 
 
 class Dropout(nn.Module):
-    """Dropout (Srivastava et al. 2014): zero each element with chance p in training, scale the others up."""
+    """Dropout in training: zero elements with probability p, rescale the rest (Srivastava et al. 2014)."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p
 
     @property
-    def chance(self) -> float:
-        """The chance now: 0 outside training."""
+    def active_p(self) -> float:
+        """The probability in force: p in training, else 0."""
         return self.p if self.training else 0.0
 
     def forward(self, x: Tensor) -> Tensor:
         """Same shape as x."""
-        return ops.dropout(x, self.chance)
+        return ops.dropout(x, self.active_p)
 
     def extra_repr(self) -> str:
-        """The chance, as ``repr`` shows it."""
+        """The probability, as ``repr`` shows it."""
         return f"p={self.p}"

@@ -19,10 +19,10 @@ class MultiHeadAttention(nn.Module):
             (grouped-query attention, Ainslie et al. 2023; 1: multi-query attention, Shazeer 2019); default h.
         d_k: width of a head's queries and keys; default d_model / h.
         d_v: width of a head's values; default d_k.
-        dropout: chance that an attention weight is dropped (the paper: 0).
-        score: the attention of one head; default scaled dot-product. Must offer
-            ``forward(q, k, v, allowed)`` and ``weights(q, k, allowed)``.
-        rotary: turns queries and keys by their positions; None: it does not.
+        dropout: probability of dropping an attention weight (the paper: 0).
+        score: the attention of one head; default scaled dot-product. It has ``forward(q, k, v, allowed)`` and
+            ``weights(q, k, allowed)``.
+        rotary: rotates queries and keys by their positions; None: no rotation.
 
     Raises:
         ValueError: d_model is not a multiple of num_heads and no d_k is given, or num_heads is not a multiple
@@ -57,32 +57,32 @@ class MultiHeadAttention(nn.Module):
         self.rotary = rotary
 
     def forward(self, x_BQd: Tensor, memory_BKd: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """Every x attends to the memory (for self-attention the same tensor); (B, Q, d_model).
+        """Attend from x to the memory (the same tensor for self-attention); (B, Q, d_model).
 
         Args:
-            x_BQd: the queries' source, (B, Q, d_model).
-            memory_BKd: the keys' and values' source, (B, K, d_model).
+            x_BQd: input of the queries, (B, Q, d_model).
+            memory_BKd: input of the keys and values, (B, K, d_model).
             allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
         """
         if memory_BKd is x_BQd:
             q, k, v = all_linear(x_BQd, self.w_q, self.w_k, self.w_v)
-            q_BHQd, k_BGKd = self._turned(self._heads(q, self.num_heads), self._heads(k, self.num_kv_heads))
+            q_BHQd, k_BGKd = self._rotated(self._heads(q, self.num_heads), self._heads(k, self.num_kv_heads))
             return self.attend(q_BHQd, k_BGKd, self._heads(v, self.num_kv_heads), allowed)
         return self.attend(self.queries(x_BQd), *self.keys_values(memory_BKd), allowed)
 
     def queries(self, x_BQd: Tensor, start: int = 0) -> Tensor:
-        """The heads' queries, (B, H, Q, d_k), the first of them at position ``start``."""
-        (q_BHQd,) = self._turned(self._heads(self.w_q(x_BQd), self.num_heads), start=start)
+        """The heads' queries, (B, H, Q, d_k), from position ``start`` on."""
+        (q_BHQd,) = self._rotated(self._heads(self.w_q(x_BQd), self.num_heads), start=start)
         return q_BHQd
 
     def keys_values(self, memory_BKd: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
-        """The heads' keys (B, G, K, d_k) and values (B, G, K, d_v), which a decoder may keep."""
+        """The heads' keys (B, G, K, d_k) and values (B, G, K, d_v), from position ``start`` on."""
         k, v = (self._heads(y, self.num_kv_heads) for y in all_linear(memory_BKd, self.w_k, self.w_v))
-        (k_BGKd,) = self._turned(k, start=start)
+        (k_BGKd,) = self._rotated(k, start=start)
         return k_BGKd, v
 
     def attend(self, q_BHQd: Tensor, k_BGKd: Tensor, v_BGKd: Tensor, allowed: Tensor | None) -> Tensor:
-        """Attend, put the heads side by side and mix them with W^O; (B, Q, d_model)."""
+        """Attend in every head, concatenate the heads, and project by W^O; (B, Q, d_model)."""
         group = self.num_heads // self.num_kv_heads
         if group > 1:
             k_BGKd, v_BGKd = k_BGKd.repeat_interleave(group, dim=1), v_BGKd.repeat_interleave(group, dim=1)
@@ -105,13 +105,13 @@ class MultiHeadAttention(nn.Module):
             rotary=None if self.rotary is None else describe(self.rotary, RotarySpec),
         )
 
-    def _turned(self, *heads_BHNd: Tensor, start: int = 0) -> tuple[Tensor, ...]:
-        """Queries or keys, turned by their positions if these are rotary."""
+    def _rotated(self, *heads_BHNd: Tensor, start: int = 0) -> tuple[Tensor, ...]:
+        """Queries or keys, rotated if positions are rotary."""
         if self.rotary is None:
             return heads_BHNd
         return tuple(self.rotary(x_BHNd, start) for x_BHNd in heads_BHNd)
 
     def _heads(self, x_BNe: Tensor, heads: int) -> Tensor:
-        """(B, N, heads * d) to (B, heads, N, d)."""
+        """Split into heads: (B, N, heads * d) to (B, heads, N, d)."""
         B, N, _ = x_BNe.shape
         return x_BNe.view(B, N, heads, -1).transpose(1, 2)

@@ -1,7 +1,7 @@
-"""The operations of attention models: each is its equation in PyTorch and one line that hands it to a kernel.
+"""The operations of attention models: each is its equation in PyTorch and one line that calls a kernel.
 
-With ``native.use("")`` on a CPU every operation is the equation that stands here. The kernels of
-``nn.kernels`` compute the same functions faster; each is tested against these equations.
+The kernels of ``nn.kernels`` compute the same functions faster; each is tested against its equation here.
+``native.use("")`` switches the native kernels off: every operation on a CPU is then its equation.
 """
 
 import math
@@ -27,14 +27,14 @@ Layer = tuple[Tensor, Tensor | None]
 
 
 def accelerated(x: Tensor) -> bool:
-    """Whether kernels exist where x is: native ones on a CPU, Triton's and PyTorch's fused ones elsewhere."""
+    """Return whether x's device has kernels: native ones on a CPU, Triton's or PyTorch's on a GPU."""
     return native.ON or x.device.type != "cpu"
 
 
 def masked_softmax(scores_BHQK: Tensor, allowed: Tensor | None = None) -> Tensor:
     """Softmax over the allowed keys; the others get 0. Same shape as the scores."""
     if allowed is not None:
-        # The smallest finite number and not -inf: a row without any allowed key must not become NaN.
+        # The smallest finite number instead of -inf: a row without any allowed key must not become NaN.
         scores_BHQK = scores_BHQK.masked_fill(~allowed, torch.finfo(scores_BHQK.dtype).min)
     return scores_BHQK.softmax(dim=-1)
 
@@ -47,21 +47,21 @@ def attention(
     Args:
         q_BHQd: queries.
         k_BHKd: keys, as wide as the queries.
-        v_BHKd: values, of any width d_v.
+        v_BHKd: values, d_v wide.
         allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
-        dropout: chance that a weight is dropped.
+        dropout: probability of dropping a weight.
     """
     fused = _fused_attention(q_BHQd, k_BHKd, v_BHKd, allowed, dropout) if accelerated(q_BHQd) else None
     if fused is not None:
         return fused
-    # Scaling the queries touches d_k numbers a query, scaling the scores would touch K.
+    # Scaling the queries costs d_k multiplications per query; scaling the scores would cost K.
     scores_BHQK = (q_BHQd * (1 / math.sqrt(q_BHQd.shape[-1]))) @ k_BHKd.mT
     return _dropout(masked_softmax(scores_BHQK, allowed), dropout) @ v_BHKd
 
 
 def _fused_attention(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, p: float) -> Tensor | None:
     if q.device.type == "cpu":
-        # Not PyTorch's: for sentences its masked path on a CPU is several times slower than two products.
+        # PyTorch's masked attention on a CPU is several times slower than two products, for sentences.
         suits = short_attention.suits(q, k, v, allowed)
         return short_attention.attend(q, k, v, allowed, p) if suits else None
     triton = None if p else kernel("nn.kernels.triton_attention", q, k, v)
@@ -86,7 +86,7 @@ def _linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor | None) -> Tensor:
 
 
 def _has_fast_products(x: Tensor) -> bool:
-    """Whether one product of several layers pays: in int8 by native kernels, in bf16 by oneDNN."""
+    """Return whether stacking layers can pay off: in int8 by native kernels, in bf16 by oneDNN."""
     return native.ON or x.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")
 
 
@@ -96,17 +96,17 @@ def relu(x: Tensor) -> Tensor:
 
 
 def dropout(x: Tensor, p: float) -> Tensor:
-    """x * m / (1 - p) with m ~ Bernoulli(1 - p) (Srivastava et al. 2014); x itself where p is 0.
+    """x * m / (1 - p) with m ~ Bernoulli(1 - p) (Srivastava et al. 2014); x itself if p is 0.
 
-    On a CPU p is rounded to a multiple of 1/256: drawing a number for each element would cost more than a
-    small layer's arithmetic.
+    On a CPU, p is rounded to a multiple of 1/256, so that one random byte decides an element: drawing whole
+    numbers would cost more than a small layer's arithmetic.
     """
     if not p:
         return x
     return byte_dropout.byte_dropout(x, p) if x.device.type == "cpu" else torch.dropout(x, p, train=True)
 
 
-_dropout = dropout  # where an argument has its name
+_dropout = dropout  # for functions with an argument of that name
 
 
 def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
@@ -132,10 +132,10 @@ def residual_sum(x: Tensor, y: Tensor, p: float) -> Tensor:
 
 
 def lookup(weight_Vd: Tensor, ids: Tensor, scale: float) -> Tensor:
-    """scale * weight[ids], (..., d), in autocast's format where that is on (Vaswani et al. 2017, sec. 3.4).
+    """scale * weight[ids], (..., d), in autocast's format if that is on (Vaswani et al. 2017, sec. 3.4).
 
     Raises:
-        IndexError: an id is none of the V.
+        IndexError: an id is out of range.
     """
     device = weight_Vd.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight_Vd.dtype

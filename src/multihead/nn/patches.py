@@ -1,6 +1,6 @@
-"""Pictures as sequences of patches (Dosovitskiy et al. 2021, sec. 3.1).
+"""Patch embeddings: pictures as sequences of patches (Dosovitskiy et al. 2021, sec. 3.1).
 
-Letters besides the package's legend: C channels, h and w a picture's height and width, P patches.
+Suffixes beside the package's legend: C channels, h and w a picture's height and width, P patches.
 """
 
 import torch
@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 
 def patches_of(pixels_BChw: Tensor, size: int) -> Tensor:
-    """Cut pictures into squares, row by row; (B, P, C * size * size), channels first within a patch.
+    """Cut pictures into square patches, row by row; (B, P, C * size * size), channels first within a patch.
 
     Raises:
-        ValueError: height or width is no multiple of the patches' size.
+        ValueError: height or width is not a multiple of the patch size.
     """
     B, C, height, width = pixels_BChw.shape
     if height % size or width % size:
@@ -23,12 +23,12 @@ def patches_of(pixels_BChw: Tensor, size: int) -> Tensor:
 
 
 class LinearPatches(nn.Module):
-    """x_p E: every patch by itself, through one matrix (eq. 1).
+    """x_p E: a linear projection of each patch (eq. 1).
 
     Args:
-        size: of a patch, in pixels.
+        size: height and width of a patch, in pixels.
         channels: C.
-        d_model: width of what comes out.
+        d_model: width of the output.
     """
 
     def __init__(self, size: int, channels: int, d_model: int) -> None:
@@ -37,33 +37,33 @@ class LinearPatches(nn.Module):
         self.project = nn.Linear(channels * size * size, d_model)
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
-        """(B, C, h, w) to (B, P, d_model)."""
+        """Embed the patches; (B, C, h, w) to (B, P, d_model)."""
         embedded_BPd: Tensor = self.project(patches_of(pixels_BChw, self.size))
         return embedded_BPd
 
 
 class ConvolutionalPatches(nn.Module):
-    """Patches from the feature map of a few convolutions: the hybrid of section 3.1.
+    """A convolutional stem: patches of the feature map of a few convolutions (the hybrid of section 3.1).
 
-    Convolutions of 3 x 3, each with batch norm and ReLU, of which log2(size) halve the picture, and one of
-    1 x 1 at the end: with them a vision transformer learns from far fewer pictures (Xiao et al. 2021, "Early
-    convolutions help transformers see better", sec. 4).
+    3 x 3 convolutions, each with batch norm and ReLU, of which log2(size) have stride 2; then one of 1 x 1. A
+    vision transformer learns from far fewer pictures with them (Xiao et al. 2021, "Early convolutions help
+    transformers see better", sec. 4).
 
     Args:
-        size: of a patch, in pixels; a power of 2.
+        size: height and width of a patch, in pixels; a power of 2.
         channels: C.
-        d_model: width of what comes out.
-        width: channels of the first convolution; they double where the picture halves.
+        d_model: width of the output.
+        width: channels of the first convolution; doubled wherever the picture is halved.
 
     Raises:
-        ValueError: size is no power of 2.
+        ValueError: size is not a power of 2.
     """
 
     def __init__(self, size: int, channels: int, d_model: int, width: int) -> None:
         super().__init__()
         halvings = size.bit_length() - 1
         if size != 1 << halvings:
-            raise ValueError(f"convolutions halve a picture again and again; {size} is no power of 2")
+            raise ValueError(f"the patch size of a convolutional stem must be a power of 2, not {size}")
         parts: list[nn.Module] = _convolution(channels, width, stride=1)
         for number in range(halvings):
             parts += _convolution(width << number, width << number + 1, stride=2)
@@ -73,7 +73,7 @@ class ConvolutionalPatches(nn.Module):
         self.project = nn.Linear(width << halvings, d_model)
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
-        """(B, C, h, w) to (B, P, d_model)."""
+        """Embed the patches; (B, C, h, w) to (B, P, d_model)."""
         features_BCrc = self.convolutions(pixels_BChw.contiguous(memory_format=torch.channels_last))
         embedded_BPd: Tensor = self.project(features_BCrc.flatten(2).mT)
         return embedded_BPd
@@ -86,12 +86,12 @@ def _convolution(channels: int, out: int, stride: int) -> list[nn.Module]:
 
 
 class PatchPositions(nn.Module):
-    """Add a learned vector to each patch (eq. 1); for pictures of another size they are resized.
+    """Add a learned position vector to each patch (eq. 1), interpolated for pictures of another size.
 
     Args:
-        rows: patches below each other in the pictures that the vectors are learned from.
-        columns: patches side by side.
-        d_model: their width.
+        rows: rows of patches in the training pictures.
+        columns: columns of patches in the training pictures.
+        d_model: width of the vectors.
     """
 
     def __init__(self, rows: int, columns: int, d_model: int) -> None:
@@ -100,7 +100,7 @@ class PatchPositions(nn.Module):
         self.weight = nn.Parameter(torch.randn(rows * columns, d_model) * 0.02)
 
     def forward(self, x_BPd: Tensor, rows: int, columns: int) -> Tensor:
-        """Same shape as x, whose P patches are ``rows * columns``."""
+        """Add the vectors to x, whose P patches are ``rows * columns``; same shape."""
         table_Pd: Tensor = self.weight
         if (rows, columns) != (self.rows, self.columns):
             table_Pd = resized(table_Pd, (self.rows, self.columns), (rows, columns))
@@ -108,13 +108,13 @@ class PatchPositions(nn.Module):
 
 
 def resized(table_Pd: Tensor, old: tuple[int, int], new: tuple[int, int]) -> Tensor:
-    """Interpolate position vectors, as if they were a picture, to another grid of patches (sec. 3.2).
+    """Interpolate position vectors to another grid of patches, bicubically (sec. 3.2).
 
     Args:
-        table_Pd: one vector a patch, row by row.
-        old: (rows, columns) of the grid.
-        new: those wanted.
+        table_Pd: one vector per patch, row by row.
+        old: (rows, columns) of their grid.
+        new: (rows, columns) of the new grid.
     """
     grid_1drc = table_Pd.reshape(*old, -1).permute(2, 0, 1)[None]
-    wanted = F.interpolate(grid_1drc.float(), size=new, mode="bicubic", align_corners=False)
-    return wanted[0].permute(1, 2, 0).reshape(new[0] * new[1], -1).to(table_Pd.dtype)
+    interpolated = F.interpolate(grid_1drc.float(), size=new, mode="bicubic", align_corners=False)
+    return interpolated[0].permute(1, 2, 0).reshape(new[0] * new[1], -1).to(table_Pd.dtype)

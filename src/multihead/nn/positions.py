@@ -1,4 +1,4 @@
-"""Where a token stands: positional encodings (Vaswani et al. 2017, sec. 3.5)."""
+"""Positional encodings (Vaswani et al. 2017, sec. 3.5)."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ from multihead.nn.description import PositionsSpec
 def sinusoids(length: int, d_model: int, *, interleaved: bool = True) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i+1) = cos(...); (length, d_model).
 
-    Interleaved as in the paper; otherwise all sines, then all cosines, with the wavelengths spread over
+    Interleaved as in the paper. Otherwise all sines precede all cosines, with the wavelengths spread over
     d_model / 2 - 1 steps, as in the authors' code (tensor2tensor, ``get_timing_signal_1d``).
     """
     half = (d_model + 1) // 2
@@ -24,7 +24,7 @@ def sinusoids(length: int, d_model: int, *, interleaved: bool = True) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """Add the sinusoids of section 3.5; any length, nothing to learn."""
+    """Add the sinusoids of section 3.5: fixed, for sequences of any length."""
 
     def __init__(self, d_model: int, *, interleaved: bool = True) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class SinusoidalPositions(nn.Module):
         """The encodings of positions 0, 1, ..., at least up to ``end``, (any, d_model)."""
         if end > len(self.table):
             longer = sinusoids(2 * end, self.d_model, interleaved=self.interleaved)
-            # Kernels that were recorded (``training.cuda_graphs``) go on reading the old one.
+            # Recorded CUDA graphs (``training.cuda_graphs``) still read the old table.
             self._outgrown.append(self.table)
             self.table = longer.to(self.table)
         return self.table
@@ -58,7 +58,7 @@ class LearnedPositions(nn.Module):
     """Add a learned vector for each position (Table 3, row E; Gehring et al. 2017).
 
     Args:
-        limit: how many positions there are.
+        limit: number of positions.
         d_model: their width.
     """
 
@@ -76,11 +76,11 @@ class LearnedPositions(nn.Module):
         end = start + x_BNd.shape[1]
         furthest = end if shift_B is None else end - int(shift_B.min())
         if furthest > self.limit:
-            raise ValueError(f"position {furthest} is beyond the {self.limit} that were learned")
+            raise ValueError(f"position {furthest} is beyond the {self.limit} learned positions")
         return x_BNd + _rows(self.weight, start, end, shift_B).to(x_BNd.dtype)
 
     def encodings(self, end: int) -> Tensor:
-        """The vectors added at positions 0, 1, ..., all that were learned, (limit, d_model)."""
+        """All learned vectors, (limit, d_model)."""
         return self.weight
 
     def describe(self) -> PositionsSpec:
@@ -89,14 +89,14 @@ class LearnedPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Add nothing: a causal model can tell positions by itself (Irie et al. 2019)."""
+    """Add nothing: a causal model can infer positions from its mask (Irie et al. 2019)."""
 
     def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
         """Return x."""
         return x_BNd
 
     def encodings(self, end: int) -> None:
-        """Nothing is added at any position."""
+        """Return None: no position has an encoding."""
 
     def describe(self) -> PositionsSpec:
         """The description that engines and exports read."""
@@ -104,8 +104,8 @@ class NoPositions(nn.Module):
 
 
 def _rows(table: Tensor, start: int, end: int, shift_B: Tensor | None) -> Tensor:
-    """Rows start..end, (N, d); or, where sentence b began ``shift_B[b]`` places later, (B, N, d)."""
+    """Rows start to end, (N, d); with sentence b shifted right by ``shift_B[b]`` positions, (B, N, d)."""
     if shift_B is None:
         return table[start:end]
-    places = torch.arange(start, end, device=table.device) - shift_B[:, None]
-    return table[places.clamp_min(0)]
+    positions = torch.arange(start, end, device=table.device) - shift_B[:, None]
+    return table[positions.clamp_min(0)]

@@ -1,9 +1,9 @@
-"""Stacks of LSTM and GRU layers, for whole sequences and step by step with the same weights.
+"""Stacks of LSTM and GRU layers that read whole sequences, or one step at a time, with the same weights.
 
-LSTM (Hochreiter and Schmidhuber 1997; with forget gate, Gers et al. 2000), as PyTorch writes it:
+LSTM (Hochreiter and Schmidhuber 1997; with forget gate, Gers et al. 2000), as in PyTorch:
     i, f, o = sigmoid(W x + U h + b) each, g = tanh(W_g x + U_g h + b_g)
     c' = f * c + i * g,  h' = o * tanh(c')
-GRU (Cho et al. 2014), as PyTorch writes it, r behind the product (the paper has U_n (r * h)):
+GRU (Cho et al. 2014), as in PyTorch, with r applied after the product (the paper has U_n (r * h)):
     r, z = sigmoid(W x + U h + b) each, n = tanh(W_n x + b_n + r * (U_n h + b'_n))
     h' = (1 - z) * n + z * h
 """
@@ -18,29 +18,28 @@ from multihead.nn.modules import Dropout
 
 Cell = Literal["lstm", "gru"]
 State = tuple[Tensor, ...]
-"""What the layers remember, the lowest first, each (B, d): h and c of an LSTM layer, h of a GRU layer."""
+"""The layers' states, lowest layer first, each (B, d): h and c of an LSTM layer, h of a GRU layer."""
 
 PARTS = {"lstm": 2, "gru": 1}
-"""Tensors that a layer's state consists of."""
-
+"""Number of tensors in a layer's state."""
 
 WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-"""PyTorch's names of a layer's weights, in the order in which its cells take them."""
+"""PyTorch's names of a layer's weights, in the order that its cells expect."""
 
 
 class RecurrentStack(nn.Module):
-    """num_layers recurrent layers, one on the other, with dropout in between (Zaremba et al. 2014).
+    """A stack of num_layers recurrent layers, with dropout in between (Zaremba et al. 2014).
 
-    Recurrent matrices begin orthogonal, gate by gate (Bahdanau et al. 2015, appendix B.1; Saxe et al.
-    2014), the others by Glorot and Bengio's rule; biases with 0, an LSTM's forget gate open (Jozefowicz et
-    al. 2015).
+    Recurrent matrices are initialised orthogonally, gate by gate (Bahdanau et al. 2015, appendix B.1; Saxe et
+    al. 2014), the others by Glorot and Bengio's rule. Biases are 0, except 1 for an LSTM's forget gate
+    (Jozefowicz et al. 2015).
 
     Args:
         cell: "lstm" or "gru".
         d_in: width of the input.
-        d_hidden: width of a layer's state, of each direction.
-        num_layers: how many.
-        dropout: of every layer's input but the lowest's.
+        d_hidden: width of a layer's state, in each direction.
+        num_layers: number of layers.
+        dropout: dropout of the input of every layer but the lowest.
     """
 
     def __init__(
@@ -55,19 +54,19 @@ class RecurrentStack(nn.Module):
 
     @property
     def state_size(self) -> int:
-        """Tensors in the stack's state."""
+        """Number of tensors in the stack's state."""
         return PARTS[self.cell] * len(self.layers)
 
     def forward(
         self, x_BNd: Tensor, lengths_B: Tensor | None = None, state: State | None = None
     ) -> tuple[Tensor, State]:
-        """Read whole sequences; return the top layer's states, (B, N, d_out), and the last of every layer.
+        """Read whole sequences; return the top layer's outputs, (B, N, d_out), and every layer's last state.
 
         Args:
             x_BNd: the input, padded on the right.
-            lengths_B: true lengths: the last states are those after the last real position, and the output
-                is 0 beyond; None: every position is real.
-            state: what to begin with; None: zeros.
+            lengths_B: true lengths: the last states are those after the last real position, and outputs
+                beyond it are 0; None: no padding.
+            state: the initial state; None: zeros.
         """
         packed = None if lengths_B is None else _packed(x_BNd, lengths_B)
         out: Tensor | PackedSequence = x_BNd if packed is None else packed
@@ -83,7 +82,7 @@ class RecurrentStack(nn.Module):
         return out, tuple(finals)
 
     def step(self, x_Bd: Tensor, state: State) -> tuple[Tensor, State]:
-        """Read one more position; return the top layer's h, (B, d_out), and the new state of every layer."""
+        """Read one position; return the top layer's h, (B, d_out), and the new state."""
         new: list[Tensor] = []
         for number, (layer, before) in enumerate(zip(self._layers(), self._by_layer(state), strict=True)):
             if number:
@@ -117,10 +116,10 @@ class RecurrentStack(nn.Module):
 
 
 class BidirectionalStack(nn.Module):
-    """num_layers pairs of recurrent layers, one that reads forward and one that reads backward.
+    """A stack of num_layers bidirectional recurrent layers (Bahdanau et al. 2015, sec. 3.2).
 
-    The upper pairs read what both below have made of each position (Bahdanau et al. 2015, sec. 3.2).
-    Arguments as :class:`RecurrentStack`; the output is 2 d_hidden wide, [forward; backward].
+    Each layer reads the concatenated outputs of both directions below it. Arguments as of
+    :class:`RecurrentStack`; the output is 2 d_hidden wide, [forward; backward].
     """
 
     def __init__(
@@ -135,31 +134,31 @@ class BidirectionalStack(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x_BNd: Tensor, lengths_B: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Return the top pair's states, (B, N, d_out), and the last h of both directions of every pair.
+        """Return the top layer's outputs, (B, N, d_out), and the last h of both directions of every layer.
 
-        Sentences are turned round within their lengths and read forward, padding last. Packing them would
-        spare the padding, but costs more than it spares in batches of similar lengths.
+        The backward direction reads each sentence reversed within its length, padding last. Packed sequences
+        would skip the padding, but cost more than they save in batches of similar lengths.
 
         Args:
             x_BNd: the input, padded on the right.
-            lengths_B: true lengths; what the output holds beyond them means nothing.
+            lengths_B: true lengths; outputs beyond them are undefined.
         """
-        places_N = torch.arange(x_BNd.shape[1], device=x_BNd.device)
-        mirrored_BN = lengths_B[:, None] - 1 - places_N
-        mirrored_BN1 = torch.where(mirrored_BN >= 0, mirrored_BN, places_N)[:, :, None]
+        positions_N = torch.arange(x_BNd.shape[1], device=x_BNd.device)
+        mirrored_BN = lengths_B[:, None] - 1 - positions_N
+        mirrored_BN1 = torch.where(mirrored_BN >= 0, mirrored_BN, positions_N)[:, :, None]
         last_B = torch.arange(len(x_BNd), device=x_BNd.device), lengths_B - 1
 
-        def turned(y_BNd: Tensor) -> Tensor:
+        def mirrored(y_BNd: Tensor) -> Tensor:
             return y_BNd.gather(1, mirrored_BN1.expand(-1, -1, y_BNd.shape[2]))
 
         finals: list[Tensor] = []
         for number, (forwards, backwards) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if number:
                 x_BNd = self.dropout(x_BNd)
-            there_BNd, _ = forwards(x_BNd)
-            back_BNd, _ = backwards(turned(x_BNd))
-            finals.append(torch.cat([there_BNd[last_B], back_BNd[last_B]], dim=1))
-            x_BNd = torch.cat([there_BNd, turned(back_BNd)], dim=2)
+            forward_BNd, _ = forwards(x_BNd)
+            backward_BNd, _ = backwards(mirrored(x_BNd))
+            finals.append(torch.cat([forward_BNd[last_B], backward_BNd[last_B]], dim=1))
+            x_BNd = torch.cat([forward_BNd, mirrored(backward_BNd)], dim=2)
         return x_BNd, tuple(finals)
 
 
@@ -174,7 +173,7 @@ def _packed(x_BNd: Tensor, lengths_B: Tensor) -> PackedSequence:
 
 
 def _with_axis(state: tuple[Tensor, ...]) -> Tensor | tuple[Tensor, ...]:
-    """As PyTorch's layers want it: a leading axis of layers times directions."""
+    """The state with the leading axis that PyTorch's layers expect, layers times directions."""
     parts = tuple(part[None].contiguous() for part in state)
     return parts if len(parts) > 1 else parts[0]
 

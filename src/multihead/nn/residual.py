@@ -14,15 +14,15 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class ResidualKind(Protocol):
-    """A class of residual connections."""
+    """The class of a residual connection."""
 
     @property
     def ends_normalised(self) -> bool:
-        """Whether a stack of them needs no norm at its end."""
+        """True if a stack needs no final norm."""
         ...
 
     def __call__(self, d_model: int, dropout: float) -> nn.Module:
-        """Make one; ``forward(x, sublayer)``."""
+        """Make a residual connection, ``forward(x, sublayer)``."""
         ...
 
 
@@ -40,7 +40,7 @@ class PostNorm(nn.Module):
         """Same shape as x."""
         if ops.accelerated(x):
             x, read = fan_out(x)
-            return ops.residual_norm(x, sublayer(read), self.norm, self.dropout.chance)
+            return ops.residual_norm(x, sublayer(read), self.norm, self.dropout.active_p)
         out: Tensor = self.norm(x + self.dropout(sublayer(x)))
         return out
 
@@ -52,7 +52,7 @@ class PostNorm(nn.Module):
 class PreNorm(nn.Module):
     """x + Dropout(Sublayer(LayerNorm(x))): trains deep stacks without warm-up (Xiong et al. 2020).
 
-    The stack needs one more norm at its end.
+    The stack needs a final norm.
     """
 
     ends_normalised = False
@@ -66,7 +66,7 @@ class PreNorm(nn.Module):
         """Same shape as x."""
         if ops.accelerated(x):
             x, read = fan_out(x)
-            return ops.residual_sum(x, sublayer(self.norm(read)), self.dropout.chance)
+            return ops.residual_sum(x, sublayer(self.norm(read)), self.dropout.active_p)
         out: Tensor = x + self.dropout(sublayer(self.norm(x)))
         return out
 
@@ -78,5 +78,5 @@ class PreNorm(nn.Module):
 def _described(kind: Literal["post", "pre"], norm: nn.Module, dropout: nn.Module) -> ResidualSpec:
     found = description.norm(norm)
     if found is None or type(dropout) is not Dropout:
-        raise UndescribedError("a residual connection without a norm, or with a dropout of its own")
+        raise UndescribedError("a residual connection without a norm, or with a custom dropout")
     return ResidualSpec(kind, found)

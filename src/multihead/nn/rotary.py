@@ -1,4 +1,4 @@
-"""Rotary positions: queries and keys turned by an angle that grows with their position (Su et al. 2021)."""
+"""Rotary positions: rotate queries and keys by an angle proportional to their position (Su et al. 2021)."""
 
 import torch
 from torch import Tensor, nn
@@ -7,10 +7,10 @@ from multihead.nn.description import RotarySpec
 
 
 class RotaryPositions(nn.Module):
-    """Turn each pair (x_2i, x_2i+1) of a head by m theta_i, theta_i = base^(-2i / d) (eq. 15 and 34).
+    """Rotate each pair (x_2i, x_2i+1) at position m by m theta_i, theta_i = base^(-2i / d) (eq. 15 and 34).
 
-    A score then depends on the two contents and on their distance, not on where they stand. Nothing is
-    learned, and nothing is added to the values.
+    A score then depends on positions only through their difference. Nothing is learned, and values are not
+    rotated.
 
     Args:
         d_k: width of a head's queries and keys, even.
@@ -23,11 +23,11 @@ class RotaryPositions(nn.Module):
     def __init__(self, d_k: int, base: float = 10_000.0) -> None:
         super().__init__()
         if d_k % 2:
-            raise ValueError(f"rotary positions turn pairs, and d_k {d_k} is odd")
+            raise ValueError(f"rotary positions rotate pairs, and d_k {d_k} is odd")
         self.d_k, self.base = d_k, base
 
     def forward(self, x_BHNd: Tensor, start: int = 0) -> Tensor:
-        """Turn queries or keys at positions start, start + 1, ...; same shape."""
+        """Rotate queries or keys at positions start, start + 1, ...; same shape."""
         N, device = x_BHNd.shape[2], x_BHNd.device
         pairs_p = torch.arange(0, self.d_k, 2, device=device, dtype=torch.float64)
         positions_N = torch.arange(start, start + N, device=device, dtype=torch.float64)

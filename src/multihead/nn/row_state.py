@@ -1,4 +1,4 @@
-"""The state of a decoder that remembers a fixed number of tensors, as search sees it (``search.State``)."""
+"""Search state of a decoder with a fixed number of state tensors (``search.State``)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,10 +9,10 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class RowState:
-    """What was read of the source, and what each hypothesis has made of it.
+    """The encoded source, shared by a sentence's hypotheses, and each hypothesis's own state.
 
     Attributes:
-        sentences: N, how many sentences are still searched.
+        sentences: N, the number of sentences still searched.
         source: tensors that a sentence's hypotheses share, each (N, ...).
         own: tensors of the hypotheses, each (R, ...).
     """
@@ -38,17 +38,17 @@ Advance = Callable[[Tensor, RowState], RowState]
 
 
 def read_prefixes(advance: Advance, state: RowState, prefixes: Sequence[Sequence[int]]) -> RowState:
-    """Read all of each prefix but its last token; the prefixes may be of different lengths.
+    """Read all of each prefix but its last token; prefixes may differ in length.
 
     Args:
-        advance: reads one token a row.
-        state: before the first token, one row a sentence.
-        prefixes: one a sentence.
+        advance: reads one token per row.
+        state: the state before the first token, one row per sentence.
+        prefixes: one per sentence.
     """
     device = state.own[0].device
-    for place in range(max(map(len, prefixes)) - 1):
-        reads = [place < len(prefix) - 1 for prefix in prefixes]
-        tokens = [prefix[place] if more else 0 for prefix, more in zip(prefixes, reads, strict=True)]
+    for position in range(max(map(len, prefixes)) - 1):
+        reads = [position < len(prefix) - 1 for prefix in prefixes]
+        tokens = [prefix[position] if more else 0 for prefix, more in zip(prefixes, reads, strict=True)]
         after = advance(torch.tensor(tokens, device=device), state)
         reads_B = torch.tensor(reads, device=device)
         own = tuple(

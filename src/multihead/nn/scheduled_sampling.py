@@ -1,7 +1,7 @@
-"""Scheduled sampling: in training a decoder sometimes reads its own word (Bengio et al. 2015).
+"""Scheduled sampling: in training, a decoder sometimes reads its own prediction (Bengio et al. 2015).
 
-At each step and for each sentence a coin decides whether the decoder reads the right token, with chance
-epsilon, or the one that it holds for the likeliest. epsilon falls linearly (sec. 2.4).
+At each step of each sentence, the decoder reads the true token with probability epsilon, else its own most
+probable token. epsilon decays linearly (sec. 2.4).
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from torch import Tensor
 from multihead.nn.row_state import RowState
 
 
-def right_token_chance(step: int, final: float, decay_steps: int) -> float:
+def true_token_probability(step: int, final: float, decay_steps: int) -> float:
     """epsilon: 1 at step 0, ``final`` from ``decay_steps`` on, linear in between (sec. 2.4)."""
     if step >= decay_steps:
         return final
@@ -22,30 +22,29 @@ def right_token_chance(step: int, final: float, decay_steps: int) -> float:
 def sampled_unroll(
     read: Callable[[Tensor, RowState], tuple[Tensor, RowState]],
     logits: Callable[[Tensor], Tensor],
-    right_BT: Tensor,
+    target_BT: Tensor,
     state: RowState,
-    chance: float,
+    epsilon: float,
 ) -> Tensor:
-    """Unroll a decoder over its own words and the right ones; what the output layer reads, (B, T, d).
+    """Unroll a decoder over a mixture of true and predicted tokens; return its hidden states, (B, T, d).
 
-    The coins come from torch's generator, so they follow from what it was seeded with. No gradient passes
-    through the choice of a word.
+    Random numbers come from torch's seeded generator. No gradient passes through the choice of a token.
 
     Args:
-        read: reads one token a sentence; returns what the output layer reads, (B, d), and the new state.
+        read: reads one token per sentence; returns the output layer's input, (B, d), and the new state.
         logits: the output layer.
-        right_BT: the right tokens, the begin symbol first, which is always read.
-        state: before the first.
-        chance: epsilon.
+        target_BT: the true tokens, beginning with the begin symbol, which is always read.
+        state: the state before the first token.
+        epsilon: probability of reading the true token.
     """
     hiddens: list[Tensor] = []
-    read_B = right_BT[:, 0]
-    for right_B in right_BT.unbind(1):
+    read_B = target_BT[:, 0]
+    for target_B in target_BT.unbind(1):
         if hiddens:
-            is_right_B = torch.rand(right_B.shape, device=right_B.device) < chance
+            reads_true_B = torch.rand(target_B.shape, device=target_B.device) < epsilon
             with torch.no_grad():
-                own_B = logits(hiddens[-1]).argmax(-1)
-            read_B = torch.where(is_right_B, right_B, own_B)
+                predicted_B = logits(hiddens[-1]).argmax(-1)
+            read_B = torch.where(reads_true_B, target_B, predicted_B)
         hidden_Bd, state = read(read_B, state)
         hiddens.append(hidden_Bd)
     return torch.stack(hiddens, dim=1)

@@ -1,8 +1,8 @@
-"""Score functions: how well a query matches a key. The softmax over the keys is the attention.
+"""Score functions: the compatibility of a query with a key. Softmax over the keys gives the weights.
 
-They work on queries and keys that have been projected already, because a decoder projects the source once
-and then asks it at every step (Bahdanau et al. 2015, appendix A.1.2); the projections of each paper are in
-``multihead.nn.alignment``. In ``MultiHeadAttention(score=...)`` the projections are those of the heads.
+Queries and keys arrive projected, because a decoder projects the source once and attends to it at every step
+(Bahdanau et al. 2015, appendix A.1.2). ``multihead.nn.alignment`` has the projections of each paper;
+``MultiHeadAttention(score=...)`` uses those of its heads.
 """
 
 import torch
@@ -14,10 +14,10 @@ from multihead.nn.kernels.additive_score import additive_scores
 
 
 class ScoreFunction(nn.Module):
-    """softmax(score(q, k)) V; a subclass has the score. Inspection finds it by its ``weights``."""
+    """softmax(score(q, k)) V; a subclass defines ``scores``. Inspection finds it by its ``weights``."""
 
     def scores(self, q_BHQd: Tensor, k_BHKd: Tensor) -> Tensor:
-        """How well each query matches each key, (B, H, Q, K)."""
+        """The score of each query with each key, (B, H, Q, K)."""
         raise NotImplementedError
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
@@ -25,7 +25,7 @@ class ScoreFunction(nn.Module):
         return ops.masked_softmax(self.scores(q, k), allowed)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """The mean of the values under the weights, (B, H, Q, d_v).
+        """The weighted mean of the values, (B, H, Q, d_v).
 
         Args:
             q: queries, (B, H, Q, d).
@@ -37,14 +37,14 @@ class ScoreFunction(nn.Module):
 
 
 class DotScore(ScoreFunction):
-    """score(q, k) = q . k, not scaled (Luong et al. 2015, sec. 3.1; Gehring et al. 2017, eq. 1)."""
+    """score(q, k) = q . k, unscaled (Luong et al. 2015, sec. 3.1; Gehring et al. 2017, eq. 1)."""
 
     def scores(self, q_BHQd: Tensor, k_BHKd: Tensor) -> Tensor:
         """See :class:`ScoreFunction`."""
         return q_BHQd @ k_BHKd.mT
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """See :class:`ScoreFunction`. Queries sqrt(d) times as large undo the scale of the kernels."""
+        """See :class:`ScoreFunction`. Queries are multiplied by sqrt(d) to undo the kernels' scale."""
         return ops.attention(q * q.shape[-1] ** 0.5, k, v, allowed)
 
     def describe(self) -> ScoreSpec:
@@ -53,7 +53,7 @@ class DotScore(ScoreFunction):
 
 
 class AdditiveScore(ScoreFunction):
-    """score(q, k) = v . tanh(q + k) (Bahdanau et al. 2015, appendix A.1.2), v learned, d wide."""
+    """score(q, k) = v . tanh(q + k) (Bahdanau et al. 2015, appendix A.1.2), with a learned v of width d."""
 
     def __init__(self, d: int) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Who looks at whom in text and then a picture, row by row (Ramesh et al. 2021, app. B.1, fig. 11).
+"""Sparse attention over a text followed by a picture, row by row (Ramesh et al. 2021, app. B.1, fig. 11).
 
-Text looks at itself, causally; a picture's token at all text and, of the picture, at what the layout says.
+Text tokens attend causally to text. A picture token attends to all text and to a layout's picture tokens.
 """
 
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from torch import Tensor, nn
 from multihead.nn import gathered_attention, ops
 from multihead.nn.attention import attention_weights
 
-WORTHWHILE = 24
-"""Gathering keys pays where a token looks at less than this part of the picture (measured on a CPU: of 1,024
-tokens, 33 gathered take 0.7 times as long as all of them masked, and 61 take 1.5 times as long)."""
+GATHER_RATIO = 24
+"""Gathering keys pays if a token attends to at most 1 / GATHER_RATIO of the picture. On a CPU, with 1,024
+tokens, gathering 33 keys takes 0.7 times as long as masking all of them; gathering 61 takes 1.5 times."""
 
 Kind = Literal["full", "row", "column", "convolution"]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A sequence of ``text`` tokens and a grid of ``rows * columns``, and how one layer attends in it.
+    """The attention pattern of one layer over ``text`` tokens and a grid of ``rows * columns`` tokens.
 
     Attributes:
-        kind: "row": the token above and all since then (``columns + 1`` tokens, itself included); "column":
-            those above in the same column; "convolution": those of a square around it that came before, with
-            wraparound at the edges, as in the figure; "full": all before.
+        kind: "row": the last ``columns + 1`` tokens, from the one above on; "column": the tokens above in the
+            same column; "convolution": the earlier tokens of a square around it, wrapping around at the edges
+            as in the figure; "full": all earlier tokens. A token always attends to itself.
         kernel: height and width of that square, odd.
     """
 
@@ -38,7 +38,7 @@ class Layout:
 
     @property
     def length(self) -> int:
-        """Tokens in all."""
+        """Total number of tokens."""
         return self.text + self.rows * self.columns
 
     def mask(self) -> Tensor:
@@ -48,7 +48,7 @@ class Layout:
         return allowed
 
     def places(self) -> Tensor:
-        """The picture tokens that each picture token looks at, (n, most); -1 where it looks at fewer."""
+        """The picture tokens that each picture token attends to, (n, most), padded with -1."""
         grid_nn = self._grid()
         most = int(grid_nn.sum(dim=1).max())
         order = torch.where(grid_nn, torch.arange(len(grid_nn)), -1).sort(dim=1, descending=True).values
@@ -72,18 +72,18 @@ class Layout:
 
 
 class SparseAttention(nn.Module):
-    """Scaled dot-product attention in a layout; computes only what the layout allows.
+    """Scaled dot-product attention restricted to a layout.
 
-    The queries are always the last of the keys: all of them in training, one in a cached step.
+    The queries are the last positions of the keys: all of them in training, one in a cached step.
     """
 
     def __init__(self, layout: Layout) -> None:
         super().__init__()
         self.layout = layout
         self.allowed: Tensor
-        self.looked_at: Tensor
+        self.attended: Tensor
         self.register_buffer("allowed", layout.mask(), persistent=False)
-        self.register_buffer("looked_at", layout.places(), persistent=False)
+        self.register_buffer("attended", layout.places(), persistent=False)
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
         """The paper's equation with the layout's dense mask; see ``nn.attention.attention_weights``."""
@@ -92,11 +92,11 @@ class SparseAttention(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """As ``nn.attention.attention``; the mask is the layout's own."""
         whole = q.shape[2] == k.shape[2] > self.layout.text
-        if whole and WORTHWHILE * self.looked_at.shape[1] <= self.layout.rows * self.layout.columns:
-            return gathered_attention.attend(q, k, v, self.layout.text, self.looked_at)
+        if whole and GATHER_RATIO * self.attended.shape[1] <= self.layout.rows * self.layout.columns:
+            return gathered_attention.attend(q, k, v, self.layout.text, self.attended)
         return ops.attention(q, k, v, self.mask(q, k))
 
     def mask(self, q: Tensor, k: Tensor) -> Tensor:
-        """What the layout lets the queries look at, True = may attend, (Q, K)."""
+        """The layout's mask of these queries, True = may attend, (Q, K)."""
         queries, keys = q.shape[2], k.shape[2]
         return self.allowed[keys - queries : keys, :keys]

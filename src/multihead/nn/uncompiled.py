@@ -1,7 +1,7 @@
-"""Functions that torch.compile is to leave as they are.
+"""Functions that torch.compile must not compile.
 
-``torch.compiler.disable`` as a decorator loads the compiler, a second at every start of every command, for
-the few trainings that compile anything. So they are only noted here, and disabled before something is.
+As a decorator, ``torch.compiler.disable`` imports the compiler and adds a second to the start of every
+command. So functions are only registered here, and disabled before something is compiled.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ import torch
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_noted: list[list[Callable[..., Any]]] = []
+_registered: list[list[Callable[..., Any]]] = []
 
 
 def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function (a decorator), called as it is also inside what is compiled."""
+    """Decorator: exclude a function from compilation."""
     held: list[Callable[P, T]] = [function]
-    _noted.append(held)
+    _registered.append(held)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -29,7 +29,7 @@ def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def leave_out_uncompiled() -> None:
-    """Tell the compiler of them; before anything is compiled."""
-    while _noted:
-        held = _noted.pop()
+    """Disable compilation of the registered functions; call it before anything is compiled."""
+    while _registered:
+        held = _registered.pop()
         held[0] = torch.compiler.disable(held[0])  # type: ignore[no-untyped-call]

@@ -55,6 +55,28 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             'tokenizer.joint = false and model.tied = "all": two vocabularies cannot share one matrix',
             remedy='Set model.tied to "decoder" (or "none"), or tokenizer.joint to true.',
         )
+    tokenizer = recipe.tokenizer
+    kind, trained = getattr(tokenizer, "kind", "bpe"), not getattr(tokenizer, "file", "")
+    if getattr(tokenizer, "dropout", 0) and kind != "bpe" and trained:
+        raise UserError(
+            f'tokenizer.dropout leaves out merges of BPE, and tokenizer.kind is "{kind}"',
+            place="tokenizer.dropout",
+            remedy='Set tokenizer.dropout to 0, or tokenizer.kind to "bpe".',
+        )
+    training = recipe.training
+    final = getattr(training, "final", "")
+    if final == "ema" and not training.ema:
+        raise UserError(
+            'training.final = "ema", but training.ema is 0: there is no moving average',
+            place="training.final",
+            remedy="Set training.ema, such as 0.999.",
+        )
+    if final == "average" and training.average == 1:
+        raise UserError(
+            'training.final = "average", but training.average is 1: nothing is averaged',
+            place="training.final",
+            remedy='Raise training.average, or set training.final to "last".',
+        )
     search: Any = getattr(recipe, "search", None)
     if getattr(search, "method", "") == "beam" and search.n_best > search.beam_size:
         raise UserError(
@@ -90,17 +112,19 @@ def _contradiction(section: str, fact: str, given: Given) -> UserError:
     return UserError(f"[{section}] {fact}", place=max(named)[1] if named else None)
 
 
-def _models_with_key(key: str, own: str) -> list[str]:
-    """Return the models of the same task as ``own`` that have this key."""
-    same_task = (kind for kind in models.kinds() if models.task(kind) == models.task(own))
-    return [kind for kind in same_task if key in models.load(kind).Settings.model_fields]
+def _models_with_key(key: str, own: type[Settings]) -> list[str]:
+    """Return the package's models of the same task that have this key; none for a model from outside."""
+    modules = {kind: models.load(kind) for kind in models.built_in()}
+    task = next((models.task(kind) for kind, module in modules.items() if module.Settings is own), None)
+    same_task = {kind: module for kind, module in modules.items() if models.task(kind) == task}
+    return [kind for kind, module in same_task.items() if key in module.Settings.model_fields]
 
 
 def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserError:
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
-    own = types["model"].__module__.removeprefix(f"{models.__name__}.").partition(".")[0]
-    if section == "model" and (others := _models_with_key(key, own)):
+    own = models.name_of(types["model"])
+    if section == "model" and (others := _models_with_key(key, types["model"])):
         return UserError(
             f'the model "{own}" has no key "{key}", which belongs to {" and ".join(others)}',
             place=layer.where(section, key),

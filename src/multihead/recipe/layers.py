@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead import disk, recipes
+from multihead import disk, models, plugins, recipes
 from multihead.errors import UserError
 from multihead.recipe.sections import SECTION_NAMES
 
 LINES_SEARCHED = 1000
 """Errors name the line in files of up to this many lines, because the search takes quadratic time."""
 CHARACTERS_SEARCHED = 50_000
+RUNS_MODEL = "model.json"
+"""A file that every run folder has."""
 MAX_CHAIN = 30
 """Maximum number of recipes that extend each other."""
 
@@ -26,12 +28,35 @@ class Layer:
         values: ``{section: {key: value}}``.
         text: contents of the file.
         typed_in: True for the command line.
+        own: True for a recipe that the user names, whose Python files may be executed.
     """
 
     place: str
     values: Mapping[str, Mapping[str, object]]
     text: str = field(default="", repr=False)
     typed_in: bool = False
+    own: bool = False
+
+    def kind(self) -> object:
+        """Return the model that it names; of a Python file's path the file's record (``plugins``).
+
+        Raises:
+            UserError: a file that cannot be read, or one that is named where none may be.
+        """
+        kind = self.values.get("model", {}).get("kind")
+        if not isinstance(kind, str) or not plugins.is_path(kind):
+            return kind
+        place = self.where("model", "kind")
+        if not self.typed_in and not self.own:
+            raise UserError(
+                f'"{kind}" is a Python file, which is executed only where you name it yourself',
+                place=place,
+                remedy="Name it on the command line, --model.kind FILE, or in a recipe of your own.",
+            )
+        try:
+            return models.named(kind, Path() if self.typed_in else Path(self.place).parent)
+        except UserError as error:
+            raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 
     def where(self, *keys: str) -> str:
         """Return the place of a key in errors: ``my.toml:12``, or ``--training.steps``."""
@@ -64,19 +89,23 @@ class Origin:
     layers: tuple[Layer, ...]
 
 
-def read(name_or_path: str | Path) -> Origin:
+def read(name_or_path: str | Path, *, own: bool = False) -> Origin:
     """Read a built-in recipe or a TOML file, and the recipes it extends.
+
+    Args:
+        name_or_path: which.
+        own: whether the user named it as a recipe; then Python files that it names may be executed.
 
     Raises:
         UserError: no such recipe, invalid TOML, or circular ``extends``.
     """
     place = _find(str(name_or_path), beside=Path())
-    return _extended(_text(place), place, seen=())
+    return _extended(_text(place), place, seen=(), own=own)
 
 
 def parse(text: str, place: str) -> Origin:
     """Read a recipe from its text; errors name ``place``."""
-    return _extended(text, Path(place), seen=())
+    return _extended(text, Path(place), seen=(), own=False)
 
 
 def _find(name: str, *, beside: Path) -> Path:
@@ -105,7 +134,7 @@ def _text(path: Path) -> str:
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
 
 
-def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
+def _extended(text: str, path: Path, seen: tuple[Path, ...], *, own: bool) -> Origin:
     try:
         document = tomllib.loads(text)
     except RecursionError:
@@ -117,7 +146,8 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
         raise UserError("a number with too many digits", place=str(path)) from None
     name = document.pop("name", path.stem)
     base = document.pop("extends", None)
-    layer = Layer(str(path), document, text)
+    # A run folder may come from anybody: its recipe is not the user's, whoever names or extends it.
+    layer = Layer(str(path), document, text, own=own and not (path.parent / RUNS_MODEL).exists())
     for key, value in (("name", name), ("extends", base)):
         if value is not None and not (isinstance(value, str) and value):
             raise UserError(f"{key} must be a string", place=layer.where(key))
@@ -135,4 +165,4 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...]) -> Origin:
         raise UserError("this recipe extends itself", place=layer.where("extends"))
     if len(trail) > MAX_CHAIN:
         raise UserError(f"more than {MAX_CHAIN} recipes extend each other", place=layer.where("extends"))
-    return Origin(name, (*_extended(below, place, trail).layers, layer))
+    return Origin(name, (*_extended(below, place, trail, own=own).layers, layer))

@@ -19,18 +19,22 @@ Merged = dict[str, dict[str, tuple[Any, Layer]]]
 """``{section: {key: (value, layer it comes from)}}``"""
 
 
-def load(name_or_path: str | Path, overrides: Mapping[str, object] | None = None) -> Recipe[Settings]:
+def load(
+    name_or_path: str | Path, overrides: Mapping[str, object] | None = None, *, own: bool = False
+) -> Recipe[Settings]:
     """Load a recipe by name or from a file.
 
     Args:
         name_or_path: the name of a built-in recipe, or a TOML file.
         overrides: values that override the recipe's, by dotted key (``{"training.steps": 8000}``). Strings
             are parsed as on the command line.
+        own: True for a recipe that the user names. Only then a Python file that it names as its model is
+            executed, and not where the recipe lies in a run folder.
 
     Raises:
         UserError: no such recipe, an unknown section or key, or a value of the wrong type or out of range.
     """
-    return _resolve(layers.read(name_or_path), overrides or {})
+    return _resolve(layers.read(name_or_path, own=own), overrides or {})
 
 
 def from_toml(
@@ -69,7 +73,7 @@ def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings
         raise UserError(f"name = {spelled(name)}, but it must be a valid folder name")
     merged = _merge([*origin.layers, _command_line(typed_in)])
     kind, layer = merged["model"].pop("kind", (DEFAULT_KIND, origin.layers[-1]))
-    types = section_types(_kind(kind, layer))
+    kind, types = _types(kind, layer)
     for section, given in merged.items():
         if section not in types and given:
             raise _section_of_another_task(section, kind, given)
@@ -78,11 +82,16 @@ def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings
     return Recipe(name=name, kind=kind, **sections)
 
 
-def _kind(kind: object, layer: Layer) -> str:
+def _types(kind: object, layer: Layer) -> tuple[str, Mapping[str, type[Settings]]]:
+    """Return the name of the model that is used, and the settings class of each section."""
+    place = layer.where("model", "kind")
     if not isinstance(kind, str):
-        place = layer.where("model", "kind")
         raise UserError(f"model.kind = {spelled(kind)}, but it must be a string", place=place)
-    return kind
+    try:
+        kind = models.in_use(kind)
+        return kind, section_types(kind)
+    except UserError as error:
+        raise UserError(error.fact, place=error.place or place, remedy=error.remedy) from error
 
 
 def _section_of_another_task(section: str, kind: str, given: Mapping[str, tuple[Any, Layer]]) -> UserError:
@@ -133,6 +142,7 @@ def _merge(origins: Sequence[Layer]) -> Merged:
             if section not in merged:
                 raise _unknown_section(section, layer)
             if section == "model" and "kind" in values:
+                values = {**values, "kind": layer.kind()}
                 if kind not in (None, values["kind"]):
                     merged["model"].clear()
                 kind = values["kind"]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from multihead import models
+from multihead import models, plugins
+from multihead.errors import UserError
 from multihead.settings import Settings, tasks
 
 M_co = TypeVar("M_co", bound=Settings, covariant=True)
@@ -23,6 +24,9 @@ def section_types(kind: str) -> Mapping[str, type[Settings]]:
         UserError: no such model.
     """
     given = {**tasks.sections(models.task(kind)), "model": models.load(kind).Settings}
+    if unknown := given.keys() - {*SECTION_NAMES}:
+        remedy = f"Sections are {', '.join(SECTION_NAMES)}."
+        raise UserError(f'its task has a section "{min(unknown)}"', place=plugins.shown(kind), remedy=remedy)
     return {name: given[name] for name in SECTION_NAMES if name in given}
 
 

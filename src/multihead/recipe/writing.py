@@ -5,6 +5,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import Table
 
+from multihead import plugins
 from multihead.recipe.sections import SECTION_NAMES, Recipe
 from multihead.settings import Settings
 
@@ -30,6 +31,8 @@ def _section(recipe: Recipe[Settings], name: str) -> Table:
     if name == "model":
         table.add(tomlkit.nl())
         _comment(table, "Model architecture.")
+        if plugins.is_record(recipe.kind):
+            _comment(table, "A Python file and its SHA-256. To use it, name the file: --model.file FILE.")
         table.add("kind", recipe.kind)
     fields = type(section).model_fields
     # In TOML, the tables of a section follow its plain values.

@@ -4,6 +4,7 @@
 metrics.jsonl, samples.txt, curves.svg, report.html, checkpoints/. It can be copied to another machine.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from multihead import models
+from multihead import disk, models, plugins
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -25,6 +26,8 @@ from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 
 RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"
+TOKENIZERS = "tokenizer_files"
+"""Entry of model.json: the SHA-256 of each tokenizer's file."""
 METRICS, SAMPLES = "metrics.jsonl", "samples.txt"
 
 
@@ -74,7 +77,8 @@ class Run(Checkpoints):
         }
         contents[ENVIRONMENT] = _to_json(environment)
         sizes = [tokenizer.vocab_size for tokenizer in tokenizers]
-        contents[MODEL] = _to_json(model_file.description(recipe, sizes))
+        hashes = {name: _sha256(text.encode()) for name, text in contents.items() if name != ENVIRONMENT}
+        contents[MODEL] = _to_json({**model_file.description(recipe, sizes), TOKENIZERS: hashes})
         # The recipe comes last: a folder that has one is complete.
         contents[RECIPE] = recipes.to_toml(recipe)
         path = Path(folder)
@@ -152,8 +156,26 @@ class Run(Checkpoints):
 
     @property
     def task(self) -> str:
-        """What the run's model is trained for, one of ``settings.tasks``."""
-        return models.task(model_file.read(self.folder / MODEL)["kind"])
+        """The task that the run's model is trained for, one of ``settings.tasks``.
+
+        Raises:
+            UserError: the model is not known, or a Python file that the user has not named.
+        """
+        described = model_file.read(self.folder / MODEL)
+        model_file.load_module(described, self.folder)
+        found = models.task(described["kind"])
+        if plugins.is_record(found) and isinstance(recorded := described.get("task"), str):
+            plugins.warn_of_change(recorded, found)
+        return found
+
+    def record_kind(self, kind: str) -> None:
+        """Record the Python file that training is resumed with, if it has changed; keep the old record."""
+        described = model_file.read(self.folder / MODEL)
+        if (before := described["kind"]) != kind:
+            earlier = [*described.get("earlier_kinds", []), before]
+            files.write_text(
+                self.folder / MODEL, _to_json({**described, "kind": kind, "earlier_kinds": earlier})
+            )
 
     def fit_for(self, task: str) -> Self:
         """Return this run where it is one of a task.
@@ -161,13 +183,13 @@ class Run(Checkpoints):
         Raises:
             UserError: its model is trained for something else; the command that uses it is named.
         """
-        if self.task != task:
-            kind = model_file.read(self.folder / MODEL)["kind"]
-            own, other = tasks.work(self.task), tasks.work(task)
+        if (own := self.task) != task:
+            kind = plugins.shown(model_file.read(self.folder / MODEL)["kind"])
+            command = tasks.use(own)
             raise UserError(
-                f'its model is a "{kind}", trained for {own} and not for {other}',
+                f'its model is a "{kind}", trained for {tasks.work(own)} and not for {tasks.work(task)}',
                 place=str(self.folder),
-                remedy=f"Use it with `multihead {tasks.use(self.task).format(run=self.folder)}`.",
+                remedy=f"Use it with `multihead {command.format(run=self.folder)}`." if command else None,
             )
         return self
 
@@ -205,11 +227,21 @@ class Run(Checkpoints):
             fact = "its tokenizer is missing (tokenizer.json)"
             raise UserError(fact, place=str(self.folder), remedy="Copy the run folder again as a whole.")
         sizes = [source.vocab_size, target.vocab_size]
-        wanted = model_file.read(self.folder / MODEL)["vocabularies"]
+        described = model_file.read(self.folder / MODEL)
+        wanted = described["vocabularies"]
         if sizes[: len(wanted)] != wanted:
             fact = f"tokenizers of {sizes} pieces, but the model was made for {wanted}"
             raise UserError(fact, place=str(self.folder), remedy="Copy the run folder again as a whole.")
+        self._check_tokenizers(described.get(TOKENIZERS))
         return source, target
+
+    def _check_tokenizers(self, recorded: object) -> None:
+        """Refuse a tokenizer of the right size whose ids stand for other pieces than in training."""
+        for name, sha256 in recorded.items() if isinstance(recorded, dict) else ():
+            path = self.folder / Path(str(name)).name
+            if not path.is_file() or _sha256(disk.content(path)) != sha256:
+                fact = "not the tokenizer that the model was trained with"
+                raise UserError(fact, place=str(path), remedy="Copy the run folder again as a whole.")
 
     def load_model(self, device: torch.device | str = "cpu") -> nn.Module:
         """Return the trained model, in evaluation mode.
@@ -253,6 +285,10 @@ class Run(Checkpoints):
     def write_text(self, name: str, text: str) -> None:
         """Write another file of the run (curves.svg, report.html), whole or not at all."""
         files.write_text(self.folder / name, text)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _to_json(value: Mapping[str, Any]) -> str:

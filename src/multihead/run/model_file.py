@@ -1,9 +1,10 @@
 """model.json and model.safetensors: which model a run has, and its weights."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from multihead.recipe import Recipe
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
 from multihead.run import tensors
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 
 FORMAT = 1
 """Version of the run folder's layout; a newer one is refused."""
@@ -30,10 +31,14 @@ def description(recipe: Recipe[Settings], vocabularies: Sequence[int]) -> dict[s
         recipe: with the model's vocabulary sizes filled in.
         vocabularies: the sizes of the tokenizers that the model goes with: source and target, one, or none.
     """
+    versions = {name: metadata.version(name) for name in ("multihead", "torch")}
+    # The task of a model of this package follows from its kind; one from outside may change.
+    task = {"task": recipe.task} if tasks.outside(recipe.task) else {}
     return {
         "format": FORMAT,
-        "versions": {name: metadata.version(name) for name in ("multihead", "torch")},
+        "versions": {**versions, **models.distribution(recipe.kind)},
         "kind": recipe.kind,
+        **task,
         "settings": recipe.model.model_dump(mode="json"),
         "vocabularies": list(vocabularies),
     }
@@ -56,6 +61,18 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
+def load_module(described: Mapping[str, Any], place: Path) -> ModuleType:
+    """Return the module of the model that a model.json describes.
+
+    Raises:
+        UserError: there is none, or a Python file that the user has not named; nothing here is executed.
+    """
+    try:
+        return models.load(described["kind"])
+    except UserError as error:
+        raise UserError(error.fact, place=error.place or str(place), remedy=error.remedy) from error
+
+
 def load(description_file: Path, weights_file: Path, device: torch.device | str) -> nn.Module:
     """Return the model with its weights, in evaluation mode.
 
@@ -63,7 +80,7 @@ def load(description_file: Path, weights_file: Path, device: torch.device | str)
         UserError: a damaged file; a setting out of range; weights that are not this model's.
     """
     described = read(description_file)
-    module = models.load(described["kind"])
+    module = load_module(described, description_file)
     layer = Layer(str(description_file), {})
     given = {key: (value, layer) for key, value in described["settings"].items()}
     settings = checked("model", {"model": module.Settings}, given)

@@ -37,26 +37,26 @@ def beam(
     """Return the ``n_best`` best hypotheses found for each sentence, best first.
 
     A step keeps the ``beam_size`` most probable one-symbol extensions of the live hypotheses. Those that end
-    are set aside, the others stay alive. Of all that were set aside, those with the best ``log P / lp`` are
-    returned. With ``beam_size`` 1 this is greedy search.
+    are finished, the others stay alive. The finished hypotheses with the best ``log P / lp`` are returned.
+    ``beam_size`` 1 is greedy search.
 
     Args:
         stepper: the model.
         source: B sentences.
-        prefixes: B sequences, each the begin symbol and what the output is forced to begin with.
+        prefixes: B sequences, each the begin symbol and a forced prefix, which may be empty.
         eos_id: the end symbol.
         beam_size: k, hypotheses alive at a time.
         alpha: exponent of the length penalty; 0: plain log-probabilities are compared.
         n_best: hypotheses to return, from 1 to ``beam_size``. Fewer come back if there are no more.
-        stop: "exact": a sentence is done when no live hypothesis can still be among its n best; "first": also
-            when ``beam_size`` of its hypotheses have ended (a heuristic: a later one could be better).
-        limits: how long an output may be.
-        constraints: the forbidden continuations.
+        stop: "exact": a sentence is finished once no live hypothesis can enter its n best; "first": also once
+            ``beam_size`` of its hypotheses have ended (a heuristic: a later one could be better).
+        limits: length limits of the outputs.
+        constraints: name the forbidden continuations.
         observer: called with the branches of every step.
 
     Raises:
-        UserError: if ``n_best`` exceeds ``beam_size``, or the model's scores are not finite.
-        ValueError: ``n_best`` below 1.
+        UserError: ``n_best`` exceeds ``beam_size``, or the model's scores are not finite.
+        ValueError: ``n_best`` is below 1.
     """
     if n_best < 1:
         raise ValueError(f"n_best is {n_best}")
@@ -97,15 +97,14 @@ def beam(
         ends_BK = (best.tokens == eos_id) & (best.sums > -torch.inf)
         if observer is not None:
             observer(_branches(step, live, every, places_BK, ends_BK))
-        # Until the first hypothesis ends, nobody can be done.
+        # No sentence is finished before a hypothesis ends.
         if ended.any or bool(ends_BK.any()):
             ended.add(live, best, ends_BK)
             sums_BK = best.sums.masked_fill(ends_BK, -torch.inf)
             done_B = (_attainable(live, sums_BK, alpha) <= ended.worst) | (sums_BK.amax(1) == -torch.inf)
             if stop == "first":
                 done_B |= ended.count_B >= beam_size
-            # A sentence that is done stays done: what it does until it is dropped must not depend on the
-            # batch.
+            # A finished sentence stays finished: its results must not depend on when the batch drops it.
             best = replace(best, sums=sums_BK.masked_fill(done_B[:, None], -torch.inf))
             going = to_drop(live, done_B, step)
             if going is not None:
@@ -120,13 +119,13 @@ def beam(
 
 @dataclass(frozen=True, slots=True)
 class _Extensions:
-    """Live hypotheses with one more symbol, X for each sentence; all (B, X).
+    """One-symbol extensions of the live hypotheses, X for each sentence; all (B, X).
 
     Attributes:
-        sums: log-probabilities; -infinity marks one that is none.
-        parents: the row of its sentence that it extends.
+        sums: log-probabilities; -infinity marks an unused entry.
+        parents: the row, within its sentence, that each extends.
         tokens: the symbol.
-        cut: if the symbol is the end, whether the model would rather have gone on.
+        cut: True for an end symbol that was forced although the model preferred another token.
     """
 
     sums: Tensor
@@ -135,12 +134,12 @@ class _Extensions:
     cut: Tensor
 
     def at(self, places: Tensor) -> "_Extensions":
-        """Those at these places, (B, X')."""
+        """Return the extensions at these indices, (B, X')."""
         values = (self.sums, self.parents, self.tokens, self.cut)
         return _Extensions(*(value.gather(1, places) for value in values))
 
     def keep(self, sentences: Tensor) -> "_Extensions":
-        """Those of these sentences."""
+        """Keep the extensions of these sentences."""
         values = (self.sums, self.parents, self.tokens, self.cut)
         return _Extensions(*(value[sentences] for value in values))
 
@@ -158,16 +157,16 @@ def _extensions(live: Live, following: Continuations) -> _Extensions:
 
 
 class _Ended:
-    """The hypotheses that have ended: those that were among a sentence's n best when they did."""
+    """The hypotheses that were among their sentence's n best when they ended."""
 
     def __init__(self, live: Live, n_best: int, alpha: float) -> None:
         self.finished = Finished(len(live.sums), alpha)
         self._alpha = alpha
         self._scores_BN = live.sums.new_full((len(live.sums), n_best), -torch.inf)
         self.count_B = torch.zeros_like(live.sentences)
-        """How many hypotheses have ended, good or bad, (B,)."""
+        """Number of hypotheses that have ended, good or bad, (B,)."""
         self.any = False
-        """Whether one has ended at all."""
+        """True once a hypothesis has ended."""
 
     @property
     def worst(self) -> Tensor:
@@ -175,7 +174,7 @@ class _Ended:
         return self._scores_BN[:, -1]
 
     def add(self, live: Live, best: _Extensions, ends_BK: Tensor) -> None:
-        """Set aside those that end, if they are good enough."""
+        """Store the extensions that end, if they are among the n best so far."""
         self.any = True
         self.count_B = self.count_B + ends_BK.sum(1)
         scores_BK = best.sums / length_penalty(live.written + 1, self._alpha)[:, None]
@@ -190,11 +189,11 @@ class _Ended:
 
 
 def _attainable(live: Live, sums_BK: Tensor, alpha: float) -> Tensor:
-    """The best score that a live hypothesis, one token longer than in ``live``, can still end with, (B,).
+    """An upper bound of the score that a live hypothesis, one token longer than in ``live``, can reach, (B,).
 
-    A sum of log-probabilities never rises, so it ends at or below what it is now; as it is negative, its
-    quotient is best under the largest penalty it can come to. The penalty is monotone in the length, so
-    that is the one at the shortest end (one more symbol, the end) or at the longest (the limit and the end).
+    A sum of log-probabilities never rises. As it is negative, its score is best under the largest possible
+    length penalty. The penalty is monotone in the length, so its largest value is at the shortest ending (one
+    more symbol, the end) or at the longest (the limit and the end).
     """
     shortest_B = length_penalty(live.written + 2, alpha)
     longest_B = length_penalty(live.longest + 1, alpha)

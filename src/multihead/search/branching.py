@@ -1,4 +1,4 @@
-"""Scores of each hypothesis's next token under constraints and limits; every search takes this step."""
+"""Scores of each hypothesis's next token under constraints and length limits; shared by all searches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ class Continuations:
 def continuations(
     live: Live, logits_RV: Tensor, constraints: Sequence[Constraint], eos_id: int, step: int, most: int
 ) -> Continuations:
-    """Apply constraints and length limits to the scores, in place: they belong to search.
+    """Apply constraints and length limits to the scores, in place: search owns them.
 
     Args:
-        live: the hypotheses that are continued.
+        live: the live hypotheses.
         logits_RV: their scores.
-        constraints: the forbidden continuations.
+        constraints: name the forbidden continuations.
         eos_id: the end symbol.
         step: the number of this step, from 0.
         most: k of the top-k tokens of each row.

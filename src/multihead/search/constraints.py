@@ -1,10 +1,10 @@
-"""Constraints: the continuations that search must not take.
+"""Constraints: continuations that search must not choose.
 
-A constraint is a pure function of the histories: it names the forbidden continuations, and search sets
-their scores to -infinity. The probabilities of what remains stay the model's own.
+A constraint is a pure function of the histories. It names the forbidden continuations, and search sets their
+scores to -infinity. The other probabilities stay the model's own.
 
-``history_RT`` holds what every row has written: the begin symbol, forced prefix, tokens; set flush right,
-with -1 in the columns before a shorter one.
+``history_RT`` holds every row's output so far: begin symbol, forced prefix, tokens. Rows are aligned on the
+right and padded with -1.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,7 @@ def written(history_RT: Tensor) -> Tensor:
 
 
 class Banned:
-    """Never these tokens (padding, the begin symbol, the unknown piece)."""
+    """Forbid these tokens everywhere (padding, the begin symbol, the unknown piece)."""
 
     def __init__(self, tokens: Sequence[int]) -> None:
         self.tokens = tuple(tokens)
@@ -37,7 +37,7 @@ class Banned:
 
 
 def at_least(length: int, eos_id: int) -> Constraint:
-    """No end symbol before ``length`` tokens."""
+    """Return a constraint that forbids the end symbol before ``length`` tokens."""
 
     def forbid(history_RT: Tensor) -> Forbidden:
         (rows_X,) = (written(history_RT) < length).nonzero(as_tuple=True)
@@ -47,15 +47,15 @@ def at_least(length: int, eos_id: int) -> Constraint:
 
 
 def no_repeated_ngram(size: int) -> Constraint:
-    """No n-gram of this size twice in a row's output (Paulus et al. 2017, sec. 2.5, n = 3)."""
+    """Return a constraint that forbids repeated n-grams (Paulus et al. 2017, sec. 2.5, n = 3)."""
 
     def forbid(history_RT: Tensor) -> Forbidden:
         columns = history_RT.shape[1]
         if columns < size:
             nothing = history_RT.new_empty(0)
             return nothing, nothing
-        # An n-gram so far that begins like the last n - 1 tokens forbids its end. If there are -1s among
-        # these, a whole history follows them, which occurs nowhere else in its row.
+        # An earlier n-gram that begins with the last n - 1 tokens forbids its final token. If these include
+        # padding, the whole history follows it, which occurs nowhere else in its row.
         windows_RWN = history_RT.unfold(1, size, 1)
         beginning_R1N = history_RT[:, None, columns - (size - 1) :]
         repeats_RW = (windows_RWN[..., :-1] == beginning_R1N).all(2) & (windows_RWN[..., -1] >= 0)

@@ -1,4 +1,4 @@
-"""A row of scores as a distribution: its normaliser and its largest entries, found fast."""
+"""The log-normaliser and the top-k of rows of scores."""
 
 import math
 
@@ -11,28 +11,28 @@ from multihead.errors import UserError
 BLOCK = 2**18
 CHUNK = 64
 MOST = 64
-"""So many entries of a row are kept in order one by one (``native/distribution.h``); more are sorted."""
+"""Largest k of the native top-k, which inserts entries one by one (``native/distribution.h``)."""
 
 
 def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
     """``log sum exp`` of every row, (R,): ``logits - normaliser`` are the model's log-probabilities.
 
     Raises:
-        UserError: if a row is no distribution: NaN, +infinity, or nothing but -infinity.
+        UserError: a row is no distribution: it has NaN or +infinity, or only -infinity.
     """
     if _native(logits_RV):
         normaliser_R = logits_RV.new_empty(len(logits_RV))
         native.call("log_normaliser", torch.float32, logits_RV, normaliser_R, *logits_RV.shape)
     else:
         normaliser_R = _log_normaliser(logits_RV)
-    # A sum of finite numbers of this size is finite, and NaN or infinity among them makes it none.
+    # The sum is finite if and only if every normaliser is.
     if not math.isfinite(normaliser_R.sum().item()):
         raise not_finite(step)
     return normaliser_R
 
 
 def not_finite(step: int) -> UserError:
-    """The error of a model whose scores, in this step from 0, are no distribution."""
+    """Return the error for scores that are no distribution; ``step`` counts from 0."""
     return UserError(
         "the model's scores are not finite numbers",
         place=f"search, step {step + 1}",
@@ -41,8 +41,8 @@ def not_finite(step: int) -> UserError:
 
 
 def _log_normaliser(logits_RV: Tensor) -> Tensor:
-    # A fresh output as large as the logits costs more in page faults than in arithmetic, so the rows
-    # are taken in blocks that stay in the cache; log_softmax is torch's fastest way to this sum.
+    # A fresh output as large as the logits costs more in page faults than in arithmetic, so rows are
+    # processed in blocks that fit in the cache. log_softmax is torch's fastest way to the sum.
     rows = max(1, BLOCK // logits_RV.shape[1]) if logits_RV.device.type == "cpu" else len(logits_RV)
     normaliser_R = logits_RV.amax(1)
     normaliser_R -= torch.cat([block.log_softmax(1).amax(1) for block in torch.split(logits_RV, rows)])
@@ -50,11 +50,10 @@ def _log_normaliser(logits_RV: Tensor) -> Tensor:
 
 
 def largest(logits_RV: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k largest entries of every row, descending, and where they are: two of (R, min(k, V)).
+    """The top-k of every row: values, descending, and columns, both (R, min(k, V)).
 
-    A row's k largest lie in the k chunks of columns with the largest maxima, and a maximum over a chunk
-    is several times faster than ``topk`` over a vocabulary. Equal entries are taken in an order that
-    depends on their row alone.
+    A row's top-k lies in the k chunks of columns with the largest maxima, and finding the maxima is several
+    times faster than ``topk`` over a vocabulary. The order of ties depends on their row alone.
     """
     rows, vocabulary = logits_RV.shape
     if 0 < k <= MOST and _native(logits_RV):

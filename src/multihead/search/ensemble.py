@@ -1,4 +1,4 @@
-"""Ensembles: several models that search one output together."""
+"""Ensembles: one search over the averaged probabilities of several models."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,10 +27,10 @@ class EnsembleState:
 
 
 class Ensemble:
-    """A stepper that averages the probabilities of its members, which may be of any kind."""
+    """A stepper that averages the probabilities of its members, models of any kind."""
 
     def __init__(self, members: Sequence[Stepper[Any]]) -> None:
-        assert members, "an ensemble has members"
+        assert members, "an ensemble needs members"
         self.members = tuple(members)
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> EnsembleState:
@@ -41,7 +41,7 @@ class Ensemble:
         """See ``Stepper``. The scores are the logarithm of the summed probabilities; softmax normalises them.
 
         Raises:
-            UserError: if the members' vocabularies differ in size.
+            UserError: the members' vocabularies differ in size.
         """
         stepped = [
             member.step(tokens_R, member_state)
@@ -52,7 +52,7 @@ class Ensemble:
             raise UserError(
                 f"the vocabularies differ: {', '.join(map(str, sizes))} tokens",
                 place="ensemble",
-                remedy="Put models together that share one target tokenizer.",
+                remedy="Combine models that share one target tokenizer.",
             )
         log_p_MRV = torch.stack([logits_RV.float().log_softmax(1) for logits_RV, _ in stepped])
         return log_p_MRV.logsumexp(0), EnsembleState([state for _, state in stepped])

@@ -30,9 +30,9 @@ def greedy(
     constraints: Sequence[Constraint] = (),
     observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
-    """Return one hypothesis for each sentence, in a list of its own; arguments as for ``beam``.
+    """Return one hypothesis for each sentence, in a list of its own; arguments as of ``beam``.
 
-    ``alpha`` decides nothing here; it makes the scores comparable with those of a beam search.
+    ``alpha`` does not affect the choice; it makes the scores comparable with a beam search's.
     """
     found = search_as_a_whole(
         stepper,

@@ -1,4 +1,4 @@
-"""Hypotheses: those that a search returns, those still alive, and the length penalty that compares them."""
+"""Finished and live hypotheses, and the length penalty that compares them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Hypothesis:
             end symbol included. Constraints and temperature restrict the choice; they do not change this
             number.
         score: ``log_probability`` over the length penalty; hypotheses are sorted by it.
-        finished: False if it was cut off: the maximum length, or constraints that left no other token,
-            forced the end symbol where the model preferred another.
+        finished: False if the output was cut off: the maximum length or the constraints forced the end symbol
+            where the model preferred another token.
     """
 
     tokens: tuple[int, ...]
@@ -40,7 +40,7 @@ def length_penalty(length: N, alpha: float) -> N:
 
 
 def best(hypotheses: Iterable[Hypothesis], n_best: int, *, distinct: bool = True) -> list[Hypothesis]:
-    """The n best, best first; with ``distinct``, no two have the same tokens."""
+    """Return the n best, best first; with ``distinct``, no two have the same tokens."""
     ordered = sorted(hypotheses, key=lambda h: -h.score)
     if distinct:
         first: dict[tuple[int, ...], Hypothesis] = {}
@@ -52,11 +52,11 @@ def best(hypotheses: Iterable[Hypothesis], n_best: int, *, distinct: bool = True
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """K rows for each of the B sentences still searched, ordered by sentence (R = B * K).
+    """The live hypotheses: K rows for each of the B sentences still searched (R = B * K).
 
     Attributes:
         sentences: indices into the input, (B,).
-        longest: the most tokens that each output may have, (B,).
+        longest: maximum length of each output in tokens, (B,).
         written: tokens so far, forced prefix included, (B,); all rows of a sentence are equally long.
         history: begin symbol and tokens, aligned on the right, -1 before them, (R, T).
         sums: log-probabilities, (B, K); -infinity: the row is not in use.
@@ -72,7 +72,7 @@ class Live:
 
     @classmethod
     def begin(cls, prefixes: Sequence[Sequence[int]], longest_B: Tensor) -> "Live":
-        """One row a sentence, holding its prefix."""
+        """Return one row per sentence, holding its prefix."""
         assert all(prefixes), "a prefix has at least the begin symbol"
         width = max(map(len, prefixes))
         flush_right = [[-1] * (width - len(prefix)) + list(prefix) for prefix in prefixes]
@@ -94,11 +94,11 @@ class Live:
 
     @property
     def at_limit(self) -> Tensor:
-        """True for sentences whose outputs may not grow: only the end symbol can follow, (B,)."""
+        """True for sentences at their maximum length, where only the end symbol can follow, (B,)."""
         return self.written >= self.longest
 
     def may_be_at_limit(self, step: int) -> bool:
-        """Return whether ``at_limit`` can be true anywhere, without waiting for the device."""
+        """Return whether ``at_limit`` can be True anywhere, without synchronising with the device."""
         return step >= self.soonest
 
     def rows(self, parents_BK: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ class Live:
         return (first_B1 + parents_BK).flatten()
 
     def keep(self, kept: Tensor) -> "Live":
-        """These sentences only."""
+        """Keep these sentences only."""
         every_row = torch.arange(self.sums.shape[1], device=kept.device).expand(len(kept), -1)
         first = (kept * self.sums.shape[1])[:, None]
         return Live(
@@ -120,7 +120,7 @@ class Live:
         )
 
     def copied(self, copies: int) -> "Live":
-        """Every row ``copies`` times."""
+        """Return every row ``copies`` times."""
         return Live(
             self.sentences,
             self.longest,
@@ -131,7 +131,7 @@ class Live:
         )
 
     def extended(self, rows: Tensor | None, tokens_BK: Tensor, sums_BK: Tensor) -> "Live":
-        """One more token for each of ``rows`` (None: the rows as they are)."""
+        """Append a token to each of ``rows`` (None: to every row, in order)."""
         history_RT = self.history if rows is None else self.history[rows]
         return Live(
             self.sentences,
@@ -144,10 +144,10 @@ class Live:
 
 
 def to_drop(live: Live, done_B: Tensor, step: int) -> Tensor | None:
-    """Indices of the sentences to keep, if dropping the others pays; else None.
+    """Indices of the sentences to keep, if dropping the finished ones pays off; else None.
 
-    Dropping copies the state of those that stay, so it waits until an eighth is done; but a sentence at
-    its limit must not be stepped any further (the model may have no more positions).
+    Dropping copies the state of the others, so it waits until an eighth is finished. But a finished sentence
+    at its limit is dropped at once: the model may have no more positions.
     """
     (going,) = (~done_B).nonzero(as_tuple=True)
     past_limit = live.may_be_at_limit(step) and bool((done_B & live.at_limit).any())
@@ -155,14 +155,14 @@ def to_drop(live: Live, done_B: Tensor, step: int) -> Tensor | None:
 
 
 class Finished:
-    """Hypotheses that have ended, collected as tensors and turned into objects once, at the end."""
+    """Finished hypotheses, collected as tensors and converted to objects once, at the end."""
 
     def __init__(self, sentences: int, alpha: float) -> None:
         self._sentences, self._alpha = sentences, alpha
         self._parts: list[tuple[Tensor, ...]] = []
 
     def add(self, live: Live, chosen_BX: Tensor, parents_BX: Tensor, sums_BX: Tensor, cut_BX: Tensor) -> None:
-        """Bring in the rows ``parents`` where ``chosen``; ``sums`` count the end symbol."""
+        """Add the rows ``parents`` where ``chosen``; ``sums`` include the end symbol."""
         sentence_N, place_N = chosen_BX.nonzero(as_tuple=True)
         if not len(sentence_N):
             return

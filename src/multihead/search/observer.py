@@ -1,4 +1,4 @@
-"""The branches of each step of a search, for an observer that draws it as a tree."""
+"""The branches of each search step, for an observer that draws the search as a tree."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ class Fate(IntEnum):
 class Branches:
     """The branches considered in one step: X for each of the B sentences still searched.
 
-    Tensors of shape (B, X) but for ``sentences``, (B,).
+    Tensors have shape (B, X), except ``sentences``, (B,).
 
     Attributes:
         step: counted from 0.
-        sentences: which sentences, by their place in the input.
+        sentences: indices into the input.
         parents: the row, within its sentence, that each branch extends (at step 0, row 0).
         tokens: the token that each adds.
-        log_probabilities: the sum so far, this token included; -infinity marks a branch that is
-            forbidden, or of an unused row.
-        fates: a ``Fate`` each.
+        log_probabilities: the sum so far, this token included; -infinity marks a branch that is forbidden or
+            belongs to an unused row.
+        fates: a ``Fate`` for each.
         rows: the row in which a kept branch continues; -1 for the others.
     """
 

@@ -1,4 +1,4 @@
-"""The request of a search: length limits, and a plain beam search that an engine may run as a whole."""
+"""Length limits, and the request of a plain beam search that an engine may run as a whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from multihead.search.observer import Observer
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Lengths of an output in tokens: a forced prefix counts, begin and end symbol do not.
+    """Length limits of an output in tokens: a forced prefix counts, begin and end symbol do not.
 
     Attributes:
-        max_extra: the longest output has the source's length (as the model reads it) plus this many
-            tokens (Vaswani et al. 2017, sec. 6.1: 50).
-        max_length: the longest output whatever the source; 0: ``max_extra`` rules.
-        min_length: the end symbol is not allowed before so many tokens.
-        capacity: never more than this, a property of the model (its positions); None: no such limit.
+        max_extra: maximum length beyond the source's length as the model reads it (Vaswani et al. 2017, sec.
+            6.1: 50).
+        max_length: maximum length, independent of the source; 0: use ``max_extra``.
+        min_length: minimum length: the end symbol is forbidden before.
+        capacity: the model's own maximum (its positions); None: no limit.
     """
 
     max_extra: int = 50
@@ -38,7 +38,7 @@ class Limits:
             )
 
     def longest(self, source_lengths_B: Tensor) -> Tensor:
-        """The most tokens that each output may have, (B,)."""
+        """The maximum length of each output in tokens, (B,)."""
         longest_B = source_lengths_B + self.max_extra
         if self.max_length:
             longest_B = longest_B.new_full(longest_B.shape, self.max_length)
@@ -51,12 +51,12 @@ DEFAULT = Limits()
 
 @dataclass(frozen=True, slots=True)
 class BeamRequest:
-    """A plain beam search: one begin symbol, no constraint but banned tokens. Arguments as of ``beam``.
+    """A plain beam search: one begin symbol, no constraints except banned tokens. Arguments as of ``beam``.
 
     Attributes:
         first: the begin symbol.
         eos_id: the end symbol.
-        banned: tokens that must never come, sorted; the end symbol is not among them.
+        banned: forbidden tokens, sorted, without the end symbol.
         beam_size: hypotheses alive at a time.
         alpha: exponent of the length penalty.
         n_best: hypotheses to return.
@@ -73,14 +73,14 @@ class BeamRequest:
 
 
 class Searcher(Protocol):
-    """A stepper that can run a plain beam search as a whole, without a return to Python after every token."""
+    """A stepper that can run a whole plain beam search without returning to Python after every token."""
 
     def beam(self, source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
         """The hypotheses that ``search.beam`` finds; None: it cannot run this request.
 
         Args:
             source: B sentences.
-            longest_B: the most tokens that each output may have.
+            longest_B: the maximum length of each output in tokens.
             request: the search.
 
         Raises:
@@ -103,17 +103,17 @@ def search_as_a_whole(
     constraints: Sequence[Constraint],
     observer: Observer | None,
 ) -> list[list[Hypothesis]] | None:
-    """Run a search by the stepper's own ``beam`` if it has one and the request is plain; else None.
+    """Run a search by the stepper's own ``beam`` if it has one and the request is plain; else return None.
 
-    Arguments as of ``beam``. Not plain: forced prefixes, minimum lengths, observers, constraints other than
-    banned tokens.
+    Arguments as of ``beam``. A plain request has no forced prefixes, no minimum length, no observer, and no
+    constraints except banned tokens.
     """
     offered = cast(Any, getattr(stepper, "beam", None))
     firsts = {tuple(prefix) for prefix in prefixes}
     if offered is None or observer is not None or limits.min_length or len(firsts) != 1:
         return None
     (first,) = firsts
-    # A subclass may forbid more than it lists.
+    # A subclass of Banned may forbid more than it lists.
     bans = [constraint.tokens for constraint in constraints if type(constraint) is Banned]
     banned = tuple(sorted({token for tokens in bans for token in tokens}))
     if len(first) != 1 or len(bans) != len(constraints) or eos_id in banned:

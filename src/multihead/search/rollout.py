@@ -1,4 +1,4 @@
-"""Searches whose rows never branch: at each step every row is given one token."""
+"""Search without branching: at each step every row gets one token."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -18,7 +18,7 @@ S = TypeVar("S", bound=State)
 
 
 class Choose(Protocol):
-    """Chooses the next token: (continuations, sentences (B,), step) -> tokens (R,), each an allowed one."""
+    """Chooses the next tokens: (continuations, sentences (B,), step) -> allowed tokens (R,)."""
 
     def __call__(self, following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         """Choose a token for each row."""
@@ -38,7 +38,7 @@ def rollout(
     constraints: Sequence[Constraint],
     observer: Observer | None,
 ) -> Finished:
-    """Follow ``copies`` rows of each sentence until each has ended or been cut; arguments as ``beam``'s."""
+    """Extend ``copies`` rows of each sentence until all have ended or been cut; arguments as of ``beam``."""
     finished = Finished(len(prefixes), alpha)
     if not prefixes:
         return finished
@@ -62,7 +62,7 @@ def rollout(
         ends_BK = (tokens_BK == eos_id) & (sums_BK > -torch.inf)
         if observer is not None:
             observer(_branches(step, live, own_BK, tokens_BK, sums_BK, ends_BK, cut_BK))
-        # Most steps end nothing; but one that is done must not be stepped past its limit.
+        # Most steps end no row. But a finished row must not be stepped past its limit.
         if bool(ends_BK.any()) or live.may_be_at_limit(step):
             finished.add(live, ends_BK, own_BK, sums_BK, cut_BK)
             sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)

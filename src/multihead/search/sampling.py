@@ -1,7 +1,7 @@
-"""Random samples from the model (temperature; top-k, Fan et al. 2018; nucleus, Holtzman et al. 2020).
+"""Random samples from a model (temperature; top-k, Fan et al. 2018; nucleus, Holtzman et al. 2020).
 
-The sample is a function of (seed, the sentence's number, the sample's number) and the model's scores,
-so it does not depend on which sentences share a batch.
+A sample is a function of (seed, the sentence's number, the sample's number) and the model's scores. It does
+not depend on the other sentences of a batch.
 """
 
 from collections.abc import Sequence
@@ -47,13 +47,13 @@ def sample(
     constraints: Sequence[Constraint] = (),
     observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
-    """Return random outputs of each sentence, best score first; other arguments as for ``beam``.
+    """Return random outputs for each sentence, best score first; other arguments as of ``beam``.
 
     Args:
         seed: the same seed gives the same samples.
         numbers: B numbers that identify the sentences, e.g. their lines in a file; default: 0 to B - 1.
-        samples: how many are drawn for each sentence.
-        temperature: the model's scores are divided by it.
+        samples: number of samples for each sentence.
+        temperature: divides the model's scores.
         top_k: sample from the k most probable tokens; 0: from all.
         top_p: of these, from the smallest set of most probable tokens whose probabilities reach this sum.
         distinct: drop repeated samples (fewer than ``samples`` may come back). To estimate an expectation,
@@ -90,9 +90,9 @@ def draw(
     Args:
         logits_RV: scores.
         uniform_R: a number in [0, 1) each, see :func:`uniform`.
-        temperature: see :func:`sample`, as the others.
-        top_k: the same.
-        top_p: the same.
+        temperature: see :func:`sample`.
+        top_k: see :func:`sample`.
+        top_p: see :func:`sample`.
     """
     divisor = min(max(temperature, SHARPEST), FLATTEST)
     values_RC, columns_RC = _allowed(logits_RV / divisor, top_k, top_p)
@@ -111,7 +111,7 @@ def _allowed(logits_RV: Tensor, top_k: int, top_p: float) -> tuple[Tensor, Tenso
 
 
 def _inverse(probabilities_RC: Tensor, uniform_R: Tensor) -> Tensor:
-    """The first place where the cumulative probability exceeds ``uniform``; never one of probability 0."""
+    """The first index whose cumulative probability exceeds ``uniform``; never one of probability 0."""
     cumulative_RC = probabilities_RC.cumsum(1)
     total_R = cumulative_RC[:, -1]
     below_total_R = total_R.nextafter(torch.zeros_like(total_R))
@@ -120,7 +120,7 @@ def _inverse(probabilities_RC: Tensor, uniform_R: Tensor) -> Tensor:
 
 
 def uniform(keys_R: Tensor, step: int) -> Tensor:
-    """Numbers in [0, 1), one for each key: SplitMix64 (Steele et al. 2014, fig. 17) at place ``step``.
+    """Numbers in [0, 1), one for each key: SplitMix64 (Steele et al. 2014, fig. 17) at index ``step``.
 
     Integers only, so they are the same on every device.
     """
@@ -137,5 +137,5 @@ def _signed(number: int) -> int:
 
 
 def _shifted(z: Tensor, places: int) -> Tensor:
-    """Right shift that fills with zeros."""
+    """Logical right shift."""
     return torch.bitwise_and(z >> places, 2 ** (64 - places) - 1)

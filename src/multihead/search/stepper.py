@@ -21,8 +21,7 @@ class State(Protocol):
     def select(self, rows: Tensor) -> Self:
         """Keep these rows: R' indices, repeats allowed, k' for every sentence, sentences in order.
 
-        Also right after ``start``, before the first step. Only what the target side wrote is moved; what was
-        read of the source is shared by a sentence's rows.
+        Allowed from ``start`` on. Only the target side's memory moves; a sentence's rows share the source's.
         """
         ...
 
@@ -38,7 +37,7 @@ class Stepper(Protocol[S]):
     """A model, as search sees it. Everything runs under ``torch.inference_mode``."""
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> S:
-        """Read the sources and all of each prefix but its last token; one row a sentence.
+        """Read the sources and all of each prefix but its last token; one row per sentence.
 
         Args:
             source: B sentences.
@@ -49,7 +48,7 @@ class Stepper(Protocol[S]):
     def step(self, tokens_R: Tensor, state: S) -> tuple[Tensor, S]:
         """Append one token to every row; return the scores of the next one, logits (R, V), and the state.
 
-        Softmax over a row of the scores is the model's probability of each next token. The scores are the
-        caller's: search may write into them.
+        Softmax over a row of the scores is the model's probability of each next token. The caller owns the
+        scores: search may overwrite them.
         """
         ...

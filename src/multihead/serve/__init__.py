@@ -1,1 +1,1 @@
-"""Trained translators over HTTP: a queue, what a request may ask, the routes."""
+"""HTTP server for trained translators: request parsing, dynamic batching and routes."""

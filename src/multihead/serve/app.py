@@ -1,4 +1,4 @@
-"""The routes: a page for people, LibreTranslate's interface for programs."""
+"""Routes of the server: a web page, and an HTTP API compatible with LibreTranslate."""
 
 import asyncio
 import json
@@ -17,70 +17,72 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from multihead.errors import UserError
-from multihead.serve.request import RefusedError, question
+from multihead.serve.request import RefusedError, parse_request
 from multihead.serve.service import Service
 
 PAGE = Path(__file__).with_name("page.html")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
-"""The page fetches nothing but translations, from here."""
-PATIENCE = 0.5
-"""Seconds between two looks whether somebody still waits."""
-MOST_INSPECTED = 500
-"""Characters of a sentence that is looked into: its page grows with the square."""
+"""Content security policy of the page: it may connect to this server only."""
+POLL_SECONDS = 0.5
+"""Interval of the check whether a client is still connected."""
+MAX_INSPECTED_CHARS = 500
+"""Limit for an inspected sentence, because its page grows with the square of its length."""
 
-MOST_WAITING = 8
-"""Sentences that wait to be looked into; more are refused."""
+MAX_INSPECTIONS = 8
+"""Number of inspections running or waiting; further ones are refused."""
 
 T = TypeVar("T")
-Look = Callable[[str, str], str]
-"""From a run's name and a sentence to a page that shows what the model looks at."""
+InspectSentence = Callable[[str, str], str]
+"""Returns the attention page for a run's name and a sentence."""
 
 
 def application(
-    service: Service, look: Look, *, most_chars: int = 20_000, origin: str | None = None
+    service: Service, inspect_sentence: InspectSentence, *, max_chars: int = 20_000, origin: str | None = None
 ) -> Starlette:
     """Return the ASGI application.
 
     Args:
-        service: who translates.
-        look: makes the page that looks into a translation.
-        most_chars: of all texts of a request.
-        origin: a web page's origin that may ask from a browser, "*" for any; None: only the page served here.
+        service: the translators.
+        inspect_sentence: makes the attention page of a sentence.
+        max_chars: limit for all texts of a request together.
+        origin: web origin whose pages may send requests from a browser, "*" for any; None: only the server's
+            own page.
     """
-    looking = asyncio.Semaphore(1)
-    waiting = 0
+    inspecting = asyncio.Semaphore(1)
+    inspections = 0
 
     async def translate(request: Request) -> Response:
-        asked = question(await _body(request, 8 * most_chars + 4096), most_chars=most_chars)
-        answer = await _unless_gone(request, service.answer(asked))
-        told: dict[str, object] = {"translatedText": answer.texts[0] if asked.one else answer.texts}
-        if asked.alternatives:
-            told["alternatives"] = answer.alternatives[0] if asked.one else answer.alternatives
+        body = await _body(request, 8 * max_chars + 4096)
+        wanted = parse_request(body, max_chars=max_chars)
+        answer = await _while_connected(request, service.answer(wanted))
+        response: dict[str, object] = {"translatedText": answer.texts[0] if wanted.single else answer.texts}
+        if wanted.alternatives:
+            response["alternatives"] = answer.alternatives[0] if wanted.single else answer.alternatives
         if answer.notes:
-            told["notes"] = answer.notes
-        return JSONResponse(told)
+            response["notes"] = answer.notes
+        return JSONResponse(response)
 
     async def inspect(request: Request) -> Response:
         sentence = request.query_params.get("q", "").strip()
-        if not sentence or "\n" in sentence or len(sentence) > MOST_INSPECTED:
-            raise RefusedError(400, f'"q" must be one sentence of at most {MOST_INSPECTED} characters')
+        if not sentence or "\n" in sentence or len(sentence) > MAX_INSPECTED_CHARS:
+            raise RefusedError(400, f'"q" must be one sentence of at most {MAX_INSPECTED_CHARS} characters')
         languages = (request.query_params.get(side, "") for side in ("source", "target"))
         direction = service.direction(*languages)
         try:
-            return HTMLResponse(await _unless_gone(request, looked(direction.name, sentence)))
-        except UserError as error:  # of this sentence: the run itself is loaded
+            return HTMLResponse(await _while_connected(request, inspected(direction.name, sentence)))
+        except UserError as error:  # caused by the sentence, since the run is already loaded
             raise RefusedError(400, str(error)) from None
 
-    async def looked(run: str, sentence: str) -> str:
-        nonlocal waiting
-        if waiting >= MOST_WAITING:
-            raise RefusedError(503, "too many sentences are being looked into; ask again")
-        waiting += 1
+    async def inspected(run: str, sentence: str) -> str:
+        nonlocal inspections
+        if inspections >= MAX_INSPECTIONS:
+            raise RefusedError(503, "too many inspections at once; try again in a moment")
+        inspections += 1
         try:
-            async with looking:
-                return await run_in_threadpool(look, run, sentence)
+            async with inspecting:
+                return await run_in_threadpool(inspect_sentence, run, sentence)
         finally:
-            waiting -= 1
+            inspections -= 1
 
     async def languages(request: Request) -> Response:
         return JSONResponse(service.languages())
@@ -99,24 +101,24 @@ def application(
         Route("/inspect", inspect),
         Route("/health", health),
     ]
-    allowed = [Middleware(CORSMiddleware, allow_origins=[origin], allow_methods=["*"])] if origin else []
+    cors = [Middleware(CORSMiddleware, allow_origins=[origin], allow_methods=["*"])] if origin else []
     return Starlette(
         routes=routes,
-        middleware=allowed,
+        middleware=cors,
         exception_handlers={
             RefusedError: _refused,
-            UserError: _wrong,
-            ClientDisconnect: _gone,
-            HTTPException: _nowhere,
+            UserError: _server_error,
+            ClientDisconnect: _disconnected,
+            HTTPException: _http_error,
         },
     )
 
 
-async def _unless_gone(request: Request, answer: Coroutine[Any, Any, T]) -> T:
-    """Wait for an answer as long as somebody waits for it; what nobody wants any more is not translated."""
+async def _while_connected(request: Request, answer: Coroutine[Any, Any, T]) -> T:
+    """Await an answer and cancel it if the client disconnects."""
     task = asyncio.ensure_future(answer)
     try:
-        while not (await asyncio.wait({task}, timeout=PATIENCE))[0]:
+        while not (await asyncio.wait({task}, timeout=POLL_SECONDS))[0]:
             if await request.is_disconnected():
                 raise ClientDisconnect
         return await task
@@ -124,19 +126,19 @@ async def _unless_gone(request: Request, answer: Coroutine[Any, Any, T]) -> T:
         task.cancel()
 
 
-async def _body(request: Request, most_bytes: int) -> object:
-    """Return what a body says, JSON's or a form's; no more of it is read than it may have."""
+async def _body(request: Request, max_bytes: int) -> object:
+    """Parse a JSON or form body, reading no more than ``max_bytes``."""
     read = bytearray()
     async for part in request.stream():
         read += part
-        if len(read) > most_bytes:
-            raise RefusedError(413, "the body is too large; ask in parts")
+        if len(read) > max_bytes:
+            raise RefusedError(413, "the body is too large; split the request")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    # What curl sends without being told a kind is called a form, and may be JSON all the same.
+    # By default curl labels its body as a form, even if it is JSON.
     if kind == "application/x-www-form-urlencoded" and not read.lstrip().startswith(b"{"):
         return _form(bytes(read))
     if kind.startswith("multipart/"):
-        raise RefusedError(415, f"{kind} is not read here; send JSON, or a form as curl -d does")
+        raise RefusedError(415, f"{kind} is not supported; send JSON, or a form as curl -d does")
     try:
         return json.loads(bytes(read))
     except (ValueError, RecursionError) as error:
@@ -147,7 +149,7 @@ def _form(body: bytes) -> dict[str, str]:
     try:
         fields = parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict")
     except ValueError:
-        raise RefusedError(400, "the form's fields are not UTF-8") from None
+        raise RefusedError(400, "the fields of the form are not UTF-8") from None
     return dict(fields)
 
 
@@ -157,23 +159,23 @@ async def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.fact}, error.status, headers)
 
 
-async def _nowhere(request: Request, error: Exception) -> Response:
-    """Tell what does not lead anywhere, or not like this."""
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Answer requests for unknown paths and methods."""
     assert isinstance(error, HTTPException)
     fact = {
-        404: f"there is no {request.url.path} here",
-        405: f"{request.method} is not for {request.url.path}",
+        404: f"there is no {request.url.path}",
+        405: f"{request.url.path} does not accept {request.method}",
     }
     return JSONResponse(
         {"error": fact.get(error.status_code, error.detail)}, error.status_code, error.headers
     )
 
 
-async def _gone(request: Request, error: Exception) -> Response:
-    """Nobody is left to be told."""
+async def _disconnected(request: Request, error: Exception) -> Response:
+    """Close a request whose client has disconnected."""
     return Response(status_code=400)
 
 
-async def _wrong(request: Request, error: Exception) -> Response:
-    """What the model itself refuses, such as scores that are no numbers."""
+async def _server_error(request: Request, error: Exception) -> Response:
+    """Answer with an error of the model itself, such as non-finite scores."""
     return JSONResponse({"error": str(error)}, 500)

@@ -1,4 +1,4 @@
-"""Requests that wait are translated together: while one batch is searched, the next one gathers."""
+"""Dynamic batching: requests that arrive while a batch is translated form the next batch."""
 
 import threading
 from collections import deque
@@ -11,11 +11,11 @@ from multihead.generation import Translation
 from multihead.settings import SearchSettings
 
 Translate = Callable[[Sequence[str], SearchSettings], list[Translation]]
-"""From lines, a sentence each, to as many translations."""
+"""Translates lines, one sentence each, into the same number of translations."""
 
 
 class BusyError(Exception):
-    """So much waits already that nothing more is taken."""
+    """The queue is full or closed."""
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,23 @@ class _Job:
 
 
 class Batcher:
-    """A translator behind a queue, worked off by a thread of its own.
+    """Queue in front of a translator, processed by a worker thread.
 
-    Nobody is made to wait for company: whatever is there when the translator becomes free is one batch. So a
-    request alone is answered as fast as can be, and many at once share their steps.
+    No request waits for a batch to fill up: when the translator becomes free, everything in the queue is one
+    batch. A single request has the lowest latency; concurrent requests share their search steps.
 
     Args:
-        translate: is called from the thread only.
-        most_lines: in one batch.
-        most_waiting: lines that may wait; what comes after them is refused.
+        translate: called from the worker thread only.
+        max_lines: limit of a batch.
+        max_waiting: limit of the queue, in lines; further requests are refused.
     """
 
-    def __init__(self, translate: Translate, *, most_lines: int = 1024, most_waiting: int = 16_384) -> None:
-        self._translate, self._most_lines, self._most_waiting = translate, most_lines, most_waiting
+    def __init__(self, translate: Translate, *, max_lines: int = 1024, max_waiting: int = 16_384) -> None:
+        self._translate, self._max_lines, self._max_waiting = translate, max_lines, max_waiting
         self._jobs: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name="translating", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="translating", daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Self:
@@ -52,52 +52,52 @@ class Batcher:
         self.close()
 
     def submit(self, lines: Sequence[str], settings: SearchSettings) -> Future[list[Translation]]:
-        """Queue lines to be translated; the result holds their translations, in order.
+        """Queue lines for translation; the future's result is their translations, in order.
 
         Raises:
-            BusyError: too much waits already, or the queue is closed.
+            BusyError: the queue is full or closed.
         """
         job = _Job(lines, settings)
         with self._changed:
             waiting = sum(len(other.lines) for other in self._jobs)
-            if self._closed or (self._jobs and waiting + len(lines) > self._most_waiting):
+            if self._closed or (self._jobs and waiting + len(lines) > self._max_waiting):
                 raise BusyError
             self._jobs.append(job)
             self._changed.notify()
         return job.done
 
     def close(self) -> None:
-        """Take nothing more; what waits is still translated."""
+        """Accept no more requests; those in the queue are still translated."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         self._thread.join()
 
-    def _work(self) -> None:
-        while jobs := self._next():
+    def _run(self) -> None:
+        while jobs := self._next_batch():
             self._answer(jobs)
 
-    def _next(self) -> list[_Job]:
-        """Return the jobs of the next batch, all with the settings of the first; none when all is over."""
+    def _next_batch(self) -> list[_Job]:
+        """Wait for the next batch, whose jobs all have the settings of the first; empty when closed."""
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: self._jobs or self._closed)
                 if not self._jobs:
                     return []
-                # Those that are taken cannot be cancelled any more; those that nobody waits for are dropped.
-                if taken := [job for job in self._taken() if job.done.set_running_or_notify_cancel()]:
+                # Cancelled jobs are dropped here; jobs of the batch can no longer be cancelled.
+                if taken := [job for job in self._take() if job.done.set_running_or_notify_cancel()]:
                     return taken
 
-    def _taken(self) -> list[_Job]:
-        """Take the jobs of a batch out of the queue."""
+    def _take(self) -> list[_Job]:
+        """Remove the jobs of a batch from the queue."""
         taken: list[_Job] = []
         rest: deque[_Job] = deque()
         lines = 0
         for job in self._jobs:
             fits = not taken or (
                 job.settings == taken[0].settings
-                and lines + len(job.lines) <= self._most_lines
-                and job.settings.method != "sample"  # which draws by a line's number in the batch
+                and lines + len(job.lines) <= self._max_lines
+                and job.settings.method != "sample"  # samples depend on a line's number in the batch
             )
             (taken if fits else rest).append(job)
             lines += len(job.lines) if fits else 0
@@ -105,10 +105,10 @@ class Batcher:
         return taken
 
     def _answer(self, jobs: Sequence[_Job]) -> None:
-        """Translate jobs together; if that fails, each by itself, so that only the guilty one is told."""
+        """Translate jobs together; if that fails, one by one, so that only the faulty job gets the error."""
         try:
             found = iter(self._translate([line for job in jobs for line in job.lines], jobs[0].settings))
-        except BaseException as error:  # whatever it is, others wait for this thread
+        except BaseException as error:  # the thread must survive: other requests depend on it
             if len(jobs) == 1:
                 jobs[0].done.set_exception(error)
                 return

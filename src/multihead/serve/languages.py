@@ -1,4 +1,4 @@
-"""What languages are called in English, by their codes (ISO 639), as clients show them."""
+"""English names of languages by ISO 639 code, for display in clients."""
 
 _NAMES = """
 ar Arabic, az Azerbaijani, bg Bulgarian, bn Bengali, ca Catalan, cs Czech, da Danish, de German, el Greek,
@@ -13,7 +13,7 @@ NAMES = dict(each.split() for each in _NAMES.split(","))
 
 
 def name(code: str) -> str:
-    """Return the name of a language, or the code where it has none here.
+    """Return the English name of a language, or its code if the name is not in the table.
 
     >>> name("de"), name("x-klingon")
     ('German', 'x-klingon')

@@ -181,13 +181,24 @@ def _splitmix64(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-def _merges(tokenizer: Tokenizer) -> Merges:
-    """Return the merges of a plain BPE tokenizer by token id; refuse any other tokenizer."""
+def supports_dropout(tokenizer: Tokenizer) -> bool:
+    """Return whether a tokenizer is plain BPE, whose merges can be left out one by one."""
     model = tokenizer.content["model"]
     special = ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges", "dropout")
-    if model["type"] != "BPE" or any(model.get(name) for name in special):
+    return model["type"] == "BPE" and bool(model["merges"]) and not any(map(model.get, special))
+
+
+def check_dropout(tokenizer: Tokenizer) -> None:
+    """Raise ``UserError`` where BPE-dropout does not work with a tokenizer, or has no merge to leave out."""
+    if not supports_dropout(tokenizer):
         remedy = 'Set tokenizer.dropout to 0, or tokenizer.kind to "bpe".'
         raise UserError("BPE-dropout needs a plain BPE tokenizer", place="tokenizer.dropout", remedy=remedy)
+
+
+def _merges(tokenizer: Tokenizer) -> Merges:
+    """Return the merges of a plain BPE tokenizer by token id; refuse any other tokenizer."""
+    check_dropout(tokenizer)
+    model = tokenizer.content["model"]
     ids = model["vocab"]
     pairs = enumerate(model["merges"])
     return {(ids[left], ids[right]): (rank, ids[left + right]) for rank, (left, right) in pairs}

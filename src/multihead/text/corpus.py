@@ -82,6 +82,11 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
             raise UserError(fact, place=f"{source}, {target}", remedy=remedy)
 
 
+def holds_both_sides(data: DataSettings, name: str) -> bool:
+    """Return whether a file is read as TSV or JSONL, which hold both sides of a corpus."""
+    return _format(data, name) != "lines"
+
+
 def _path(data: DataSettings, name: str) -> str:
     return name if name == STDIN else str(Path(data.dir) / name)
 

@@ -1,6 +1,5 @@
-"""The optimiser, and its state as plain tensors."""
+"""The optimisers of ``training.optimizer``."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -11,8 +10,6 @@ from multihead.hardware import pick_dtype
 from multihead.settings import OptimisationSettings
 from multihead.training.muon import INNER, Muon, inner_matrices
 
-PREFIX = "optimizer."
-MEMORY = ("step", "exp_avg", "exp_avg_sq", "momentum")
 PART = "part"
 """Of a group of parameters: its rate as a part of the training's."""
 
@@ -67,36 +64,3 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
             group["lr"].fill_(own)
         else:
             group["lr"] = own
-
-
-def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """Return what the optimiser remembers, as "optimizer.<what>.<parameter>"."""
-    return {
-        f"{PREFIX}{what}.{name}": value
-        for name, parameter in model.named_parameters()
-        for what, value in optimizer.state.get(parameter, {}).items()
-    }
-
-
-def load_state_tensors(
-    optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]
-) -> None:
-    """Give the optimiser back what :func:`state_tensors` returned.
-
-    Raises:
-        ValueError: it is of another model.
-    """
-    for name, parameter in model.named_parameters():
-        for what in MEMORY:
-            key = f"{PREFIX}{what}.{name}"
-            if key in tensors:
-                check_shape(key, tensors, torch.Size() if what == "step" else parameter.shape)
-                place = parameter.device
-                optimizer.state[parameter][what] = tensors[key].to(place, copy=True)
-
-
-def check_shape(name: str, tensors: Mapping[str, Tensor], shape: torch.Size) -> None:
-    """Raise ValueError where a tensor of a saved state is missing, or has not this shape."""
-    if name not in tensors or tensors[name].shape != shape:
-        found = str(tuple(tensors[name].shape)) if name in tensors else "missing"
-        raise ValueError(f"not the state of this model: {name} is {found}, not {tuple(shape)}")

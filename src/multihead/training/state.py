@@ -2,21 +2,23 @@
 
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware, native
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.settings import OptimisationSettings
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
+from multihead.training.computation import KERNELS, computation, differences
+from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
 from multihead.training.progress import Progress
 
 MODEL, EMA = "model.", "ema."
-KERNELS = "kernels"
-"""What the state says of the kernels it was computed with, beside ``Progress``."""
+COMPUTATION, OPTIMIZER = "computation", "optimizer"
+"""Entries of a state beside ``Progress``: what computed it, and the optimiser's description."""
 
 LOG = logging.getLogger(__name__)
 
@@ -33,16 +35,21 @@ class State:
     def __init__(self, model: nn.Module, settings: OptimisationSettings, device: torch.device) -> None:
         self.model, self.device, self._precision = model, device, settings.precision
         self.optimizer = optimizers.make_optimizer(model, settings)
+        self._optimizer_state = OptimizerState(self.optimizer, model)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None
         self.progress = Progress()
 
     def save(self, run: Run) -> None:
         """Write it as the run's newest state."""
         tensors = {MODEL + name: weight for name, weight in self.model.state_dict().items()}
-        tensors |= optimizers.state_tensors(self.optimizer, self.model)
+        tensors |= self._optimizer_state.tensors()
         if self.ema:
             tensors |= {EMA + name: weight for name, weight in self.ema.weights.items()}
-        run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), KERNELS: self._kernels()})
+        described = {
+            COMPUTATION: computation(self._precision, self.device),
+            OPTIMIZER: self._optimizer_state.description(),
+        }
+        run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), **described})
 
     def restore(self, run: Run) -> None:
         """Become the run's newest state, if there is any; forget what was told of later steps.
@@ -52,40 +59,44 @@ class State:
         """
         if saved := run.load_state():
             tensors, meta = saved
-            self._tell_of_other_kernels(meta.pop(KERNELS, None))
+            kernels = {KERNELS: meta.pop(KERNELS)} if KERNELS in meta else {}
+            self._warn_of_changes(meta.pop(COMPUTATION, kernels))
+            optimizer = meta.pop(OPTIMIZER, None)
             try:
-                self._become(tensors, Progress.from_dict(meta))
+                self._become(tensors, Progress.from_dict(meta), optimizer)
             except ValueError as error:
-                remedy = "Remove the run folder and train again, or copy the checkpoints from a backup."
+                remedy = (
+                    "Start with the model and the optimiser that the run began with. If neither has changed, "
+                    "copy the checkpoints from a backup, or train in another --run folder."
+                )
                 raise UserError(str(error), place=f"{run.folder}/checkpoints", remedy=remedy) from None
         run.truncate_after(self.progress.step)
 
-    def _become(self, tensors: Mapping[str, Tensor], progress: Progress) -> None:
-        """Take over what was saved. Raises ValueError where it is of another model."""
-        for name, weight in self.model.state_dict().items():
-            for prefix in (MODEL, EMA) if self.ema else (MODEL,):
-                optimizers.check_shape(prefix + name, tensors, weight.shape)
+    def _become(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
+        """Restore a saved state. Raises ValueError where a tensor is missing, unknown or of another shape."""
+        known = {
+            prefix + name: weight.shape
+            for name, weight in self.model.state_dict().items()
+            for prefix in ((MODEL, EMA) if self.ema else (MODEL,))
+        }
+        for name, shape in known.items():
+            check_shape(name, tensors, shape)
+        if unknown := [name for name in tensors if name not in known and not name.startswith(PREFIX)]:
+            raise ValueError(f"not the state of this model: {min(unknown)} is unknown")
         self.progress = progress
         self.model.load_state_dict(_under(MODEL, tensors))
-        optimizers.load_state_tensors(self.optimizer, self.model, tensors)
+        self._optimizer_state.load(tensors, optimizer)
         if self.ema:
             self.ema.weights = {name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()}
 
-    def _kernels(self) -> str:
-        """What computes: the level of the native kernels on a CPU, "none" without; elsewhere the device."""
-        if self.device.type != "cpu":
-            return self.device.type
-        in_bytes = hardware.trains_in_bytes(self._precision, self.device)
-        return (native.level() or "none") + (", int8" if in_bytes else "")
-
-    def _tell_of_other_kernels(self, before: str | None) -> None:
-        now = self._kernels()
-        if before not in (None, now):  # None: a state of an earlier version
+    def _warn_of_changes(self, before: Any) -> None:
+        """Warn where a resumed training cannot end with the bytes of an uninterrupted one."""
+        known = before if isinstance(before, Mapping) else {}
+        if found := list(differences(known, computation(self._precision, self.device))):
             LOG.warning(
-                "This run was computed with other kernels before (%s, now %s): it goes on, but does not end "
-                "with the same bytes as one that was never cut off.",
-                before,
-                now,
+                "This run was computed with %s: it goes on, but does not end with the same bytes as one that "
+                "was never cut off.",
+                ", ".join(found),
             )
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from multihead import hardware, randomness
 from multihead.batch import Batch
 from multihead.errors import UserError
-from multihead.nn.kernels.byte_products import in_bytes
+from multihead.nn.kernels.byte_products import int8_training
 from multihead.nn.kernels.sampled_gradient import sampling
 from multihead.nn.losses import Loss, objective
 from multihead.settings import OptimisationSettings
@@ -97,7 +97,7 @@ class Updater:
         """Accumulate a micro-batch's gradient; return each term's sum and the name of its count."""
         with (
             hardware.autocast(self.device, self.dtype),
-            in_bytes(self.int8),
+            int8_training(self.int8),
             sampling(self.settings.gradient_grain),
         ):
             loss = self.loss(batch, step)

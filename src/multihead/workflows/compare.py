@@ -13,7 +13,7 @@ from multihead.attention_maps import Alignment
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect import inspect_sentence
-from multihead.inspect.report import Compared, Example, Measured, OnTest, RunFacts, facts
+from multihead.inspect.report import Example, RunComparison, RunFacts, RunScores, TestSetResults, facts
 from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.folder import WEIGHTS
@@ -127,7 +127,7 @@ def compare_runs(
     notes: Sequence[str] = (),
     device: str = "auto",
     progress: OnProgress | None = None,
-) -> Compared:
+) -> RunComparison:
     """Translate the test sets with every run, score the outputs, and collect the content of the page.
 
     Args:
@@ -153,7 +153,7 @@ def compare_runs(
         found.append([_evaluated(translator, test, recipe.search, folder, progress) for test in tests])
     notes += _cautions(folders, languages, found)
     on_tests = [_on_test(test, [each[number] for each in found]) for number, test in enumerate(tests)]
-    return Compared(runs, _with_alignments(folders, on_tests, device), notes)
+    return RunComparison(runs, _with_alignments(folders, on_tests, device), notes)
 
 
 def _evaluated(
@@ -193,13 +193,13 @@ def _cautions(
     return cautions
 
 
-def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> OnTest:
+def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> TestSetResults:
     outputs = [one.outputs for one in evaluations]
     cased = against_first(outputs, test.references)
     lowercase = against_first(outputs, test.references, lowercase=True)
     limits = bounds(test.sources)
     measured = [
-        Measured(
+        RunScores(
             perplexity=one.perplexity,
             perplexity_character=one.perplexity_character,
             cased=cased[i],
@@ -210,7 +210,9 @@ def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> OnTest:
         for i, one in enumerate(evaluations)
     ]
     examples = _examples(test, outputs)
-    return OnTest(test.name, len(test.sources), measured, examples[:MAX_EXAMPLES], _to_align(examples))
+    return TestSetResults(
+        test.name, len(test.sources), measured, examples[:MAX_EXAMPLES], _to_align(examples)
+    )
 
 
 def bounds(sources: Sequence[str]) -> tuple[int, ...]:
@@ -237,10 +239,12 @@ def _to_align(examples: Sequence[Example]) -> list[Example]:
     return (medium or short)[:MAX_ALIGNED]
 
 
-def _with_alignments(folders: Sequence[str], tests: Sequence[OnTest], device: str) -> list[OnTest]:
+def _with_alignments(
+    folders: Sequence[str], tests: Sequence[TestSetResults], device: str
+) -> list[TestSetResults]:
     translators = [Translator.load(folder, device=device) for folder in folders]
     return [
-        OnTest(
+        TestSetResults(
             test.name,
             test.pairs,
             test.runs,
@@ -259,9 +263,9 @@ def _aligned(translators: Sequence[Translator], one: Example) -> Example:
     return Example(one.number, one.source, one.reference, one.outputs, one.chrf, maps)
 
 
-def alignment(translator: Translator, source: str, output: str) -> Alignment | None:
-    """Return the word alignment of an output by attention; None where the model has no attention."""
+def alignment(translator: Translator, source: str, output: str, *, words: bool = True) -> Alignment | None:
+    """Return the alignment of an output by attention, by words or by pieces; None for a model without."""
     try:
-        return inspect_sentence(translator, source, output, words=True)
+        return inspect_sentence(translator, source, output, words=words)
     except UserError:
         return None

@@ -4,11 +4,11 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from multihead.inspect.report import Compared, Measured
+from multihead.inspect.report import RunComparison, RunScores
 from multihead.scores import Comparison, LengthBucket
 
 
-def to_dict(compared: Compared) -> dict[str, Any]:
+def to_dict(compared: RunComparison) -> dict[str, Any]:
     """Return all scores and outputs as a JSON object."""
     return {
         "runs": [
@@ -45,7 +45,7 @@ def to_dict(compared: Compared) -> dict[str, Any]:
     }
 
 
-def _numbers(one: Measured) -> dict[str, Any]:
+def _numbers(one: RunScores) -> dict[str, Any]:
     return {
         "perplexity": _finite(one.perplexity),
         "perplexity_character": _finite(one.perplexity_character),

@@ -185,6 +185,11 @@ def requested_test_sets(
     return [replace(read, way=way)]
 
 
+def named_sources(data: DataSettings, source: str | Path | None) -> list[str]:
+    """Return the source files that :func:`requested_test_sets` reads."""
+    return [str(source)] if source is not None else [files[0] for files in data.tests.values() if files]
+
+
 def perturbed(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
     """Return a test set with perturbed sources and the same references, see ``text.perturb``."""
     sources = [perturb(text, how, rate, number=number) for number, text in enumerate(test_set.sources)]
@@ -217,6 +222,7 @@ def evaluate(
     if test_set.way is not None and translator.directions is not None:
         of, to, tags, zero_shot = test_set.way
         translator = translator.toward(to, of, tags, zero_shot=zero_shot)
+    search = search.model_copy(update={"n_best": 1})  # the best is measured
     began = time.perf_counter()
     translations = translator.translate(sources, search, progress=progress)
     seconds = time.perf_counter() - began

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from multihead.attention_maps import Alignment
 from multihead.errors import UserError
-from multihead.inspect.page import Asked, Page
+from multihead.inspect.page import Page, PageOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class InspectionRequest:
     input: str
     target: str | None = None
     device: str = "auto"
-    asked: Asked = field(default_factory=Asked)
+    asked: PageOptions = field(default_factory=PageOptions)
     to: str | None = None
 
     def input_alone(self, model: str) -> str:
@@ -32,6 +32,10 @@ class InspectionRequest:
         if self.target is not None:
             raise UserError(f"{model} takes no target", place="--target", remedy="Leave it out.")
         return self.input
+
+
+EVERY_CHOICE = frozenset({"layer", "head", "combine", "words", "specials"})
+"""Options that say what of an attention map is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,18 @@ class Inspection:
         numbers: returns the page's attention weights and other numbers as JSON.
         draw: writes the main figure as .svg, .png or .pdf.
         alignment: returns the numbers of that figure, for the terminal.
+        on_page: options that change the page and the JSON.
+        in_figure: options that change the figure.
+        in_terminal: options that change the figure in the terminal.
     """
 
     page: Callable[[], Page]
     numbers: Callable[[], str]
     draw: Callable[[str | Path], None]
     alignment: Callable[[], Alignment]
+    on_page: frozenset[str] = EVERY_CHOICE | {"full"}
+    in_figure: frozenset[str] = EVERY_CHOICE
+    in_terminal: frozenset[str] = EVERY_CHOICE
 
 
 Question = InspectionRequest

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 from torch import nn
 
-from multihead import hardware
+from multihead import hardware, plugins
 from multihead.recipe import Recipe
 from multihead.settings import Settings, tasks
 from multihead.terminal import escape_unprintable
@@ -74,7 +74,7 @@ class ProgressDisplay:
         if device.type == "cpu":
             threads = torch.get_num_threads()
             machine += f", {threads} thread{'s' if threads > 1 else ''}"
-        self.console.print(f"{recipe.kind}: {size:,} parameters, on {machine}")
+        self.console.print(f"{plugins.shown(recipe.kind)}: {size:,} parameters, on {machine}")
         self.began = step
         if 0 < step < self._steps:
             self.console.print(f"resumed at step {step:,} of {self._steps:,}")

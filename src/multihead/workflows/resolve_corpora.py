@@ -12,7 +12,7 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.resolve_recipe import FINE_TUNING, Files
+from multihead.workflows.resolve_recipe import FOLLOWING, Files
 from multihead.workflows.suggest import measure, suggest
 
 KEYS = ("data.corpora", "data.corpus")
@@ -75,7 +75,7 @@ def chosen_of_corpora(
         place = init / "recipe.toml"
         given = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0, **given}
         fresh = _suggested(recipes.load(place, given), given)
-        return recipes.load(place, {**{key: fresh[key] for key in FINE_TUNING}, **given})
+        return recipes.load(place, {**{key: fresh[key] for key in FOLLOWING}, **given})
     first = recipes.from_toml("", overrides=given)
     recipes.refuse_contradictions(first)
     fresh = _suggested(first, given)

@@ -1,22 +1,28 @@
 """From what was typed after ``multihead train``, or said to ``multihead.train``, to a recipe."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from multihead import models
 from multihead import recipe as recipes
+from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
-from multihead.settings import DataSettings, Settings
+from multihead.settings import DataSettings, Settings, TokenizerSettings
+from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.suggest import MUONS_RATE, measure, suggest
+from multihead.workflows.without_effect import refuse_idle, refuse_keys
 
 Files = Mapping[str, tuple[str, ...]]
 """Corpus files by key of [data]: source, target, valid_source, valid_target."""
 
-FINE_TUNING = ("training.steps", "training.warmup_steps", "validation.every")
-"""What follows from the new corpus where an old run is gone on with; all else stays the old run's."""
+FOLLOWING = ("training.steps", "training.warmup_steps", "validation.every")
+"""Settings that follow from the number of updates, which follows from the corpus.
+
+In fine-tuning they follow from the new corpus, and all others are the old run's.
+"""
 
 
 def chosen(
@@ -35,12 +41,28 @@ def chosen(
         init: the run whose weights are begun with.
 
     Raises:
-        UserError: nothing of this is there; bad settings; bad files.
+        UserError: nothing of this is there; bad settings, or settings without effect; bad files.
     """
+    for key in (key for key, value in files.items() if value):
+        refuse_keys(given, (f"data.{key}",), "beside the option that names the same files")
+    recipe = _meant(name, files, given, run=run, init=init)
+    if init is not None:
+        _refuse_vocabulary(Run.open(init).recipe, recipe, given)
+    refuse_idle(given, recipe)
+    return recipe
+
+
+def _meant(
+    name: str | None, files: Files, given: Mapping[str, object], *, run: Path | None, init: Path | None
+) -> Recipe[Settings]:
+    own = name is not None  # the recipe of a run folder is not one that the user names
     named = {key: value for key, value in files.items() if value}
-    if "source" in named:
-        # Whoever names one file means one that holds both sides, whatever the recipe has for its target.
-        named = {"target": (), **named}
+    if isinstance(kind := given.get("model.kind"), str):
+        given = {**given, "model.kind": models.named(kind)}
+    for source, target in (("source", "target"), ("valid_source", "valid_target")):
+        if source in named:
+            # Whoever names one file means one that holds both sides, whatever the recipe has for its target.
+            named = {target: (), **named}
     if name is None and "source" not in named and run is not None and (run / "recipe.toml").is_file():
         name = str(run / "recipe.toml")
     if name is None and init is not None and (task := Run.open(init).task) != models.DEFAULT_TASK:
@@ -50,12 +72,12 @@ def chosen(
         tuned = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0}
         return recipes.load(place, {**tuned, **given})
     if name is not None:
-        given = {**_rate(name, given), **given}
-        base = recipes.load(name, given)
+        given = {**_rate(name, given, own=own), **given}
+        base = recipes.load(name, given, own=own)
         _refuse_pairs(named, base.task)
         if base.task != models.DEFAULT_TASK:
             return base
-        return recipes.load(name, {**_of_own(base, named), **given})
+        return recipes.load(name, {**_of_own(base, named), **given}, own=own)
     if "source" not in named and "data.source" not in given:
         remedy = "Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE."
         if run is None:
@@ -63,8 +85,8 @@ def chosen(
         fact = "no run to go on with (it has no recipe.toml), and nothing to train on"
         raise UserError(fact, place=str(run), remedy=remedy)
     if init is not None:
-        return _fine_tuning(init / "recipe.toml", named, given)
-    return _suited(named, given)
+        return _fine_tuning(init / "recipe.toml", named, given, run)
+    return _suited(named, given, run)
 
 
 def _refuse_pairs(named: Files, task: str) -> None:
@@ -95,33 +117,35 @@ def _placed(base: Recipe[Settings], named: Files) -> dict[str, object]:
     }
 
 
-def _fine_tuning(place: Path, named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
+def _fine_tuning(
+    place: Path, named: Files, given: Mapping[str, object], run: Path | None
+) -> Recipe[Settings]:
     base = recipes.load(place)
     given = {**_rate(place, given), **given}
     corpus = {"valid_source": (), "valid_target": (), **named}
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _placed(base, corpus)
     first = recipes.load(place, {**overrides, **given})
-    _refuse_vocabulary(base, first)
     fresh = suggest(measure(_told_once(first.data)), _steps(first, given))
-    return recipes.load(place, {**overrides, **{key: fresh[key] for key in FINE_TUNING}, **given})
+    followed = {key: fresh[key] for key in FOLLOWING} | _settled(run)
+    return recipes.load(place, {**overrides, **followed, **given})
 
 
-def _rate(place: str | Path, given: Mapping[str, object]) -> dict[str, object]:
+def _rate(place: str | Path, given: Mapping[str, object], *, own: bool = False) -> dict[str, object]:
     """Return the rate of another optimiser than a recipe's, where it is not said."""
     if "training.optimizer" not in given or "training.learning_rate" in given:
         return {}
     others = {key: value for key, value in given.items() if key != "training.optimizer"}
-    before, after = (recipes.load(place, overrides).training for overrides in (others, given))
+    before, after = (recipes.load(place, overrides, own=own).training for overrides in (others, given))
     factor = MUONS_RATE ** ((after.optimizer == "muon") - (before.optimizer == "muon"))
     return {} if factor == 1 else {"training.learning_rate": before.learning_rate * factor}
 
 
-def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings]) -> None:
-    """Refuse another vocabulary than that of the run whose weights are begun with."""
+def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings], given: Collection[str]) -> None:
+    """Refuse a vocabulary that was typed and is not that of the run whose weights are begun with."""
     before, after = (one.tokenizer.model_dump(exclude={"dropout"}) for one in (base, wanted))
     for key, value in after.items():
-        if value != before[key]:
+        if f"tokenizer.{key}" in given and value != before.get(key, value):
             raise UserError(
                 f"{value!r} is given, but the vocabulary is that of the run whose weights are begun with",
                 place=f"tokenizer.{key}",
@@ -129,12 +153,24 @@ def _refuse_vocabulary(base: Recipe[Settings], wanted: Recipe[Settings]) -> None
             )
 
 
+def _settled(run: Path | None) -> dict[str, object]:
+    """Return what a run that is there has for the settings that follow from its number of updates.
+
+    They were settled when it began, so that it can be made longer or shorter by ``training.steps`` alone.
+    """
+    if run is None or not Run.exists(run):
+        return {}
+    values = Run.open(run).recipe.values()
+    return {key: values[key] for key in FOLLOWING}
+
+
 def _steps(recipe: Recipe[Settings], given: Mapping[str, object]) -> int | None:
     """Return how many updates were asked for."""
     return recipe.training.steps if "training.steps" in given else None
 
 
-def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
+def _suited(named: Files, given: Mapping[str, object], run: Path | None) -> Recipe[Settings]:
+    """Return settings that suit the corpus, of a run that is there those that it was begun with."""
     overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
     if isinstance(kind := given.get("model.kind"), str):
         _refuse_pairs(named, models.task(kind))
@@ -142,10 +178,12 @@ def _suited(named: Files, given: Mapping[str, object]) -> Recipe[Settings]:
     recipes.refuse_contradictions(first)  # before the corpus is measured
     data = first.data
     optimizer = first.training.optimizer if "training.optimizer" in given else None
-    fresh = suggest(measure(_told_once(data)), _steps(first, given), optimizer, first.kind)
+    tokenizer = _tokenizer(first.tokenizer)  # before the corpus is measured: a file may be missing
+    corpus = measure(_told_once(data))
+    fresh = suggest(corpus, _steps(first, given), optimizer, first.kind, tokenizer=tokenizer)
     named_after = {"name": _name(data), **_languages(data)}
-    reserved = _reserved(first, given, fresh)
-    return recipes.from_toml("", overrides={**overrides, **named_after, **fresh, **reserved, **given})
+    followed = {**fresh, **_reserved(first, given, fresh), **_settled(run)}
+    return recipes.from_toml("", overrides={**overrides, **named_after, **followed, **given})
 
 
 def _reserved(
@@ -160,6 +198,15 @@ def _reserved(
     if first.tokenizer.file or "tokenizer.vocab_size" in given or not isinstance(size, int):
         return {}
     return {"tokenizer.symbols": (ALL_STANDARD,), "tokenizer.vocab_size": size + len(STANDARD)}
+
+
+def _tokenizer(settings: TokenizerSettings) -> str:
+    """Return the kind of tokenizer for :func:`suggest`; of files "bpe" where BPE-dropout works with them."""
+    found = vocabularies.from_files(settings, None)
+    if not any(found):
+        return settings.kind
+    plain = (supports_dropout(one) if one else settings.kind == "bpe" for one in found)
+    return "bpe" if all(plain) else "file"
 
 
 def _told_once(data: DataSettings) -> DataSettings:

@@ -50,8 +50,8 @@ OTHERS_RATE = 0.5
 MOST_WORDS = 50_000
 """Words counted: more than the largest vocabulary below."""
 
-CONTROL_AND_BYTES = 260
-"""Pieces that every vocabulary of byte pairs has: control symbols and bytes."""
+CONTROL, CONTROL_AND_BYTES = 4, 260
+"""Pieces that every vocabulary has: control symbols, and but for WordPiece's and whole words all bytes."""
 
 CHARACTERS_A_PIECE = 4.0
 """Of alphabetic scripts, at these vocabulary sizes; only the number of steps hangs on it."""
@@ -96,7 +96,12 @@ def measure(data: DataSettings) -> Corpus:
 
 
 def suggest(
-    corpus: Corpus, steps: int | None = None, optimizer: str | None = None, kind: str = "transformer"
+    corpus: Corpus,
+    steps: int | None = None,
+    optimizer: str | None = None,
+    kind: str = "transformer",
+    *,
+    tokenizer: str = "bpe",
 ) -> Mapping[str, object]:
     """Return settings, by dotted key, that suit a corpus of this size, and these updates if given.
 
@@ -105,6 +110,7 @@ def suggest(
         steps: the updates that were asked for.
         optimizer: the optimiser that was asked for.
         kind: of model.
+        tokenizer: ``tokenizer.kind``; of tokenizers from files "bpe" where BPE-dropout works with them.
     """
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
     batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
@@ -115,8 +121,8 @@ def suggest(
     rate = size.learning_rate * (MUONS_RATE if optimizer == "muon" else 1)
     every = max(min(50, steps), min(2 * epoch, steps // 10))
     return {
-        "tokenizer.vocab_size": _vocab_size(size, corpus),
-        "tokenizer.dropout": size.bpe_dropout,
+        "tokenizer.vocab_size": _vocab_size(size, corpus, tokenizer),
+        "tokenizer.dropout": size.bpe_dropout if tokenizer == "bpe" else 0.0,
         **{f"model.{key}": value for key, value in _model(size, kind).items()},
         "training.steps": steps,
         "training.batch_tokens": batch_tokens,
@@ -131,34 +137,48 @@ def suggest(
 
 
 def _model(size: Size, kind: str) -> dict[str, object]:
-    """Return the settings of a model of this kind with about as many parameters as the Transformer has.
-
-    What is wider than the Transformer, and by how much, is as in the recipes of Multi30k (`multihead sweep
-    ladder`), where each has 2.1 M parameters. Of a kind unknown here its own defaults stand.
-    """
-    width = size.d_model
+    """Return the settings of a model of this kind with about as many parameters as the Transformer has."""
     if kind == "transformer":
         heads = {"num_layers": size.num_layers, "num_heads": size.num_heads}
-        return {"d_model": width, "d_ff": size.d_ff, **heads, "dropout": size.dropout, "norm": "pre"}
+        widths = {"d_model": size.d_model, "d_ff": size.d_ff}
+        return {**widths, **heads, "dropout": size.dropout, "norm": "pre"}
+    return model_settings(kind, size.d_model, size.num_layers, size.dropout)
+
+
+def model_settings(kind: str, width: int, num_layers: int, dropout: float) -> dict[str, object]:
+    """Return the settings of another model than the Transformer; {} for a kind unknown here.
+
+    What is wider than the Transformer, and by how much, is as in the recipes of Multi30k (`multihead sweep
+    ladder`), where each has 2.1 M parameters.
+
+    Args:
+        kind: of model.
+        width: the Transformer's ``d_model``.
+        num_layers: the Transformer's.
+        dropout: the Transformer's.
+    """
     common = {"d_embedding": width, "tied": "all", "label_smoothing": 0.1}
-    recurrent = {**common, "dropout": size.dropout + 0.1}
+    recurrent = {**common, "dropout": dropout + 0.1}
     match kind:
         case "seq2seq":
             return {**recurrent, "d_hidden": 13 * width // 8, "num_layers": 2}
         case "rnn_attention":
             return {**recurrent, "d_hidden": 2 * width, "d_encoder": 3 * width // 2}
         case "conv_s2s":
-            return {**common, "dropout": size.dropout, "d_hidden": width, "num_layers": size.num_layers + 1}
+            return {**common, "dropout": dropout, "d_hidden": width, "num_layers": num_layers + 1}
         case _:
             return {}
 
 
-def _vocab_size(size: Size, corpus: Corpus) -> int:
+def _vocab_size(size: Size, corpus: Corpus, tokenizer: str) -> int:
     """Return a vocabulary that holds every character, and no more pieces than the corpus can fill.
 
     Every word can become a piece; half of them are counted on, for some are held out, and where all words are
-    pieces nothing is learned from their parts. Scripts of many characters get room for words beside them.
+    pieces nothing is learned from their parts. Scripts of many characters get room for words beside them. A
+    vocabulary of whole words has all of them, up to the size's limit.
     """
-    letters = CONTROL_AND_BYTES + corpus.characters
+    if tokenizer in ("words", "spaced"):
+        return size.vocab_size
+    letters = (CONTROL if tokenizer == "wordpiece" else CONTROL_AND_BYTES) + corpus.characters
     room = max(size.vocab_size - letters, size.vocab_size // 2)
     return letters + min(room, corpus.words // 2)

@@ -7,15 +7,15 @@ from torch import nn
 
 from multihead.attention_maps import Alignment, align_self
 from multihead.inspect import heatmap
-from multihead.inspect.page import Page, SequenceExploration, as_json, explore_reading, make_page
+from multihead.inspect.page import Page, SequenceExploration, as_json, explore_text, make_page
 from multihead.inspect.page.packing import Json
-from multihead.inspect.text_inspection import Reading
+from multihead.inspect.text_inspection import TextInspection
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
 def inspection(
-    reading: Reading, model: nn.Module, tokenizer: Tokenizer, kind: Json, request: InspectionRequest
+    reading: TextInspection, model: nn.Module, tokenizer: Tokenizer, kind: Json, request: InspectionRequest
 ) -> Inspection:
     """Return the inspection of a text.
 
@@ -30,7 +30,7 @@ def inspection(
 
     @cache
     def explored() -> SequenceExploration:
-        return explore_reading(reading, model, tokenizer, kind, asked)
+        return explore_text(reading, model, tokenizer, kind, asked)
 
     def page() -> Page:
         return make_page(explored())

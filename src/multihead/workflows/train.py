@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,13 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from multihead import hardware, models, randomness
+from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
-from multihead.inspect.report import Looked, training_page
+from multihead.inspect.report import AlignedSentence, training_page
 from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
+from multihead.run.folder import WEIGHTS
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
@@ -62,9 +64,9 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     precision = hardware.training_precision(settings.precision, device)
     beginning = Run.open(init) if init else None
     made = ready(recipe, device, progress=observer.on_preparation, beginning=beginning)
-    observer.on_data(made.told, made.tokens_an_epoch)
-    with _opened(folder, made, precision) as run:
-        recipe = run.recipe
+    observer.on_data([*made.told, *_cautions(recipe)], made.tokens_an_epoch)
+    run, recipe = _opened(folder, made, precision, _weights_hash(beginning))
+    with run:
         model = new_model(recipe, device, beginning)
         training = Training(
             run=run,
@@ -77,12 +79,30 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             d_model=getattr(recipe.model, "d_model", 1),
             device=device,
         )
+        _refuse_fewer(training, folder)
+        run.write_recipe(recipe)
+        run.record_kind(recipe.kind)
         if beginning and not training.progress.step:
             training.save()  # so that the run resumes from these weights even without --init
         observer.on_start(recipe, model, device, training.progress.step)
         outcome = training.fit()
         write_reports(run, size_of(model), made.look if outcome.how == "finished" else None)
         return outcome
+
+
+def _cautions(recipe: Recipe[Settings]) -> Iterator[str]:
+    """Yield what a run is too short for, a line each."""
+    steps, warmup, every = recipe.training.steps, recipe.training.warmup_steps, recipe.validation.every
+    if steps <= warmup:
+        yield (
+            f"caution: the learning rate still rises when training ends (training.steps {steps:,}, "
+            f"training.warmup_steps {warmup:,})"
+        )
+    if steps < every:
+        yield (
+            f"caution: no validation before training ends (training.steps {steps:,}, "
+            f"validation.every {every:,}): the last weights become the model"
+        )
 
 
 def default_folder(recipe: Recipe[Settings]) -> Path:
@@ -123,24 +143,52 @@ def _shapes(weights: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(weight.shape) for name, weight in weights.items()}
 
 
-def _opened(folder: Path, made: Ready, precision: str) -> Run:
-    """Return the locked run folder: a new one, or an existing one with the same settings and data."""
+def _refuse_fewer(training: Training, folder: Path) -> None:
+    """Refuse fewer updates than a run has made: they cannot be taken back."""
+    made, steps = training.progress.step, training.settings.steps
+    if made > steps:
+        raise UserError(
+            f"the run has made {made:,} updates already, more than training.steps {steps:,}",
+            place=str(folder),
+            remedy=f"Ask for at least {made}, or train in another --run folder.",
+        )
+
+
+def _weights_hash(beginning: Run | None) -> str:
+    """Return the SHA-256 of the weights that training begins with, "" for a model of its own."""
+    path = beginning.folder / WEIGHTS if beginning else None
+    return file_sha256(path) if path and path.is_file() else ""
+
+
+def _opened(folder: Path, made: Ready, precision: str, init: str) -> tuple[Run, Recipe[Settings]]:
+    """Return the locked run folder and the recipe to train by.
+
+    The folder is new, or has the same settings, data and initial weights.
+    """
     if not Run.exists(folder):
-        data = {"files": file_hashes(made.files), "fingerprint": made.fingerprint, **made.data}
+        recipe = with_horizon(made.recipe)
+        files = file_hashes(made.files)
+        data = {"files": files, "fingerprint": made.fingerprint, INIT: init, **made.data}
         found = environment(data, products=precision)
-        return Run.create(folder, with_horizon(made.recipe), made.tokenizers, found)
+        return Run.create(folder, recipe, made.tokenizers, found), recipe
     run = Run.open(folder).lock()
     try:
         recipe = resumed(run.recipe, made.recipe, place=str(folder))
-        if run.environment["data"].get("fingerprint") != made.fingerprint:
+        data = run.environment["data"]
+        if init and data.get(INIT, init) != init:
+            raise UserError(
+                "this run did not begin with the weights that --init names",
+                place=str(folder),
+                remedy="Resume it without --init, or choose another --run folder.",
+            )
+        if data.get("fingerprint") != made.fingerprint:
             fact = "this run was started with other data: file contents or preparation settings differ"
             remedy = "Restore the old files, or choose another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
-        run.write_recipe(recipe)
     except BaseException:
         run.close()
         raise
-    return run
+    return run, recipe
 
 
 def size_of(model: nn.Module) -> int:
@@ -149,7 +197,7 @@ def size_of(model: nn.Module) -> int:
 
 
 def write_reports(
-    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[Looked]] | None = None
+    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[AlignedSentence]] | None = None
 ) -> None:
     """Write a run's curves.svg and report.html. A failure is only a warning, so that training continues.
 
@@ -166,6 +214,9 @@ def write_reports(
         fact = f"curves.svg and report.html could not be written: {type(error).__name__}: {error}"
         warnings.warn(f"{run.folder}: {fact}", stacklevel=2)
 
+
+INIT = "init"
+"""Entry of environment.json: the SHA-256 of the weights that training began with, "" for none."""
 
 REPORT_INTERVAL = 10
 """Reports are redrawn after at least this many times as long as drawing took: at most a tenth of the time."""

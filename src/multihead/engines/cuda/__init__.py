@@ -1,1 +1,1 @@
-"""Search on a GPU: CUDA graphs over buffers of fixed size, Triton step attention, beam."""
+"""Search on a GPU: CUDA graphs over fixed-size buffers, Triton step attention, beam search."""

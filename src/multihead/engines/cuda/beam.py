@@ -1,9 +1,9 @@
-"""Beam search over tensors of fixed size: nothing is asked of the device while it runs (GPU).
+"""Beam search over fixed-size tensors, without synchronisation between steps (GPU).
 
-The same search as ``beam``, which is the oracle in the tests, for a batch that begins with one symbol and
-knows no constraint but banned tokens. Every step is the same sequence of kernels over the same tensors, so
-that it can be recorded and launched as one. A sentence that is done stays in its place; who came of whom is
-written down and read once at the end.
+The same search as ``search.beam`` (the oracle in the tests), for a batch with one begin symbol and no
+constraints except banned tokens. Every step is the same sequence of kernels over the same tensors, so it can
+be captured as a CUDA graph. A finished sentence keeps its rows. Back-pointers are stored, and read once at
+the end.
 """
 
 from dataclasses import dataclass
@@ -21,21 +21,21 @@ from multihead.search.request import BeamRequest
 
 
 class BeamState:
-    """All that a search knows of B sentences with K hypotheses each, and of their N best ended ones.
+    """The state of a beam search: B sentences with K live hypotheses each, and their N best finished ones.
 
     Args:
         sentences: B.
         beam_size: K.
         n_best: N.
-        steps: T, the most steps.
-        device: where the tensors are.
+        steps: T, the maximum number of steps.
+        device: the tensors' device.
 
     Attributes:
-        step: number of the step to come, ().
-        last: the token that each hypothesis wrote last, (B, K).
-        parents: whom it came of in the last step, (B, K).
-        over: whether every sentence is done, ().
-        finite: whether all scores were numbers, ().
+        step: number of the next step, ().
+        last: the last token of each hypothesis, (B, K).
+        parents: the parent of each hypothesis in the last step, (B, K).
+        over: True if every sentence is finished, ().
+        finite: True if all scores so far were finite, ().
     """
 
     def __init__(self, sentences: int, beam_size: int, n_best: int, steps: int, device: torch.device) -> None:
@@ -54,11 +54,11 @@ class BeamState:
         self._cut_BN = torch.zeros(B, N, dtype=torch.bool, device=device)
 
     def begin(self, first: int, longest_B: Tensor) -> None:
-        """Clear it for new sentences: one hypothesis each, of the begin symbol alone.
+        """Reset the state for new sentences: one hypothesis each, the begin symbol.
 
         Args:
             first: the begin symbol.
-            longest_B: the most tokens that each output may have, below T; -1: a place that holds no sentence.
+            longest_B: maximum length of each output in tokens, below T; -1: an unused row.
         """
         self.step.zero_()
         self.last.fill_(first)
@@ -72,14 +72,14 @@ class BeamState:
         self._scores_BN.fill_(-torch.inf)
 
     def advance(self, logits_RV: Tensor, request: BeamRequest) -> None:
-        """Take a step: each sentence's K best continuations, given the scores of the next token, (B K, V)."""
+        """Take a step: select each sentence's K best extensions, given the next token's logits, (B K, V)."""
         K = self._sums_BK.shape[1]
         every = self._extensions(logits_RV, request)
         sums_BK, places_BK = every.sums.topk(K, dim=1)
         tokens_BK, cut_BK = every.tokens.gather(1, places_BK), every.cut.gather(1, places_BK)
         parents_BK = places_BK // (every.sums.shape[1] // K)
         ends_BK = (tokens_BK == request.eos_id) & (sums_BK > -torch.inf)
-        self._set_aside(ends_BK, sums_BK, parents_BK, cut_BK, request.alpha)
+        self._finish(ends_BK, sums_BK, parents_BK, cut_BK, request.alpha)
         self._count_B += ends_BK.sum(1)
         sums_BK = sums_BK.masked_fill(ends_BK, -torch.inf)
         done_B = self._attainable(sums_BK, request.alpha) <= self._scores_BN[:, -1]
@@ -95,7 +95,7 @@ class BeamState:
         self.step += 1
 
     def hypotheses(self, sentences: int, n_best: int) -> list[list[Hypothesis]]:
-        """The n best of each of the first so many sentences, best first."""
+        """The n best hypotheses of each of the first ``sentences`` sentences, best first."""
         scores, totals, steps, rows, cut = (
             tensor[:sentences].flatten().cpu().numpy()
             for tensor in (self._scores_BN, self._totals_BN, self._steps_BN, self._rows_BN, self._cut_BN)
@@ -104,23 +104,23 @@ class BeamState:
         tokens_TBK = self._tokens_TBK[:last].cpu().numpy()
         parents_TBK = self._parents_TBK[:last].cpu().numpy()
         N = self._scores_BN.shape[1]
-        of = np.arange(sentences).repeat(N)
-        written = np.zeros((len(of), last), dtype=np.int64)
+        sentence = np.arange(sentences).repeat(N)
+        written = np.zeros((len(sentence), last), dtype=np.int64)
         for step in reversed(range(last)):
-            lived = steps > step
-            written[:, step] = np.where(lived, tokens_TBK[step, of, rows], 0)
-            rows = np.where(lived, parents_TBK[step, of, rows], rows)
+            live = steps > step
+            written[:, step] = np.where(live, tokens_TBK[step, sentence, rows], 0)
+            rows = np.where(live, parents_TBK[step, sentence, rows], rows)
         found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
-        for place in np.flatnonzero(scores > -np.inf):
-            tokens = tuple(written[place, : steps[place]].tolist())
-            one = Hypothesis(tokens, float(totals[place]), float(scores[place]), not bool(cut[place]))
-            found[of[place]].append(one)
-        return [best(those, n_best) for those in found]
+        for index in np.flatnonzero(scores > -np.inf):
+            tokens = tuple(written[index, : steps[index]].tolist())
+            one = Hypothesis(tokens, float(totals[index]), float(scores[index]), not bool(cut[index]))
+            found[sentence[index]].append(one)
+        return [best(hypotheses, n_best) for hypotheses in found]
 
     # --- the parts of a step ----------------------------------------------------------------------------
 
     def _extensions(self, logits_RV: Tensor, request: BeamRequest) -> "_Extensions":
-        """All that may come of every sentence's hypotheses; see ``branching.continuations``."""
+        """All candidate extensions of every sentence's hypotheses; see ``branching.continuations``."""
         B, K = self._sums_BK.shape
         normaliser_R, end_R, values_RC, tokens_RC = _best(logits_RV, request, K)
         normaliser_BK, end_BK = normaliser_R.view(B, K), end_R.view(B, K)
@@ -136,10 +136,10 @@ class BeamState:
         sums = self._sums_BK[..., None] + (values - normaliser_BK[..., None])
         return _Extensions(sums.flatten(1), tokens.flatten(1), cut_BK[..., None].expand_as(sums).flatten(1))
 
-    def _set_aside(
+    def _finish(
         self, ends_BK: Tensor, sums_BK: Tensor, parents_BK: Tensor, cut_BK: Tensor, alpha: float
     ) -> None:
-        """Keep the N best of those that ended before and now."""
+        """Keep the N best of the finished hypotheses, old and new."""
         scores_BK = (sums_BK / length_penalty(self.step + 1, alpha)).where(ends_BK, -torch.inf)
         rivals = torch.cat([self._scores_BN, scores_BK], dim=1)
         scores_BN, places_BN = rivals.topk(self._scores_BN.shape[1], dim=1)
@@ -153,13 +153,13 @@ class BeamState:
             kept.copy_(torch.cat([kept, new], dim=1).gather(1, places_BN))
 
     def _attainable(self, sums_BK: Tensor, alpha: float) -> Tensor:
-        """The best score that a live hypothesis can still end with, (B,); see ``beam``."""
+        """An upper bound of the score that a live hypothesis can reach, (B,); see ``search.beam``."""
         shortest, longest_B = (length_penalty(n, alpha) for n in (self.step + 2, self._longest_B + 1))
         return sums_BK.amax(1) / torch.maximum(shortest, longest_B)
 
 
 def _best(logits_RV: Tensor, request: BeamRequest, k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of each row: log sum exp, the end's score, the k largest that are not banned, and whose they are."""
+    """Each row's log-normaliser, end symbol's logit, and top-k logits and tokens, banned ones excluded."""
     triton = kernel("engines.cuda.triton_best", logits_RV)
     if triton is not None and triton.suits(logits_RV, k):
         banned_V = _banned(request.banned, logits_RV.shape[1], logits_RV.device)
@@ -180,7 +180,7 @@ def _banned(tokens: tuple[int, ...], vocabulary: int, device: torch.device) -> T
 
 @dataclass(frozen=True, slots=True)
 class _Extensions:
-    """Live hypotheses with one more symbol, X for each sentence; all (B, X). See ``beam``."""
+    """One-symbol extensions of the live hypotheses, X for each sentence; all (B, X). See ``search.beam``."""
 
     sums: Tensor
     tokens: Tensor

@@ -1,4 +1,4 @@
-"""Keys and values in buffers of fixed size: every step is the same kernels over the same tensors (GPU).
+"""Key/value cache in fixed-size buffers, so that every step runs the same kernels on the same tensors (GPU).
 
 A sentence's hypotheses share one memory: slot ``t K + k`` holds hypothesis k's position in step t.
 """
@@ -13,16 +13,16 @@ from multihead.engines.layers import LaidOutDecoder
 from multihead.nn.description import AttentionSpec, DecoderLayerSpec, StackSpec
 
 SLOTS = 8
-"""Slots come in multiples of this: fused attention wants its bias aligned."""
+"""Numbers of slots are multiples of this: fused attention needs an aligned bias."""
 
 
 class FixedCache:
-    """One decoder layer's keys and values (``engines.layers.OwnCache``).
+    """One decoder layer's key/value cache (``engines.layers.OwnCache``).
 
     Args:
-        source: buffers for the source's, (B, G, S, d).
-        own: buffers for the target's slots, (B, G, T K, d).
-        source_bias: 0 or -infinity for each source position, (B, 1, 1, S); filled in place.
+        source: buffers of the source's keys and values, (B, G, S, d).
+        own: buffers of the target's slots, (B, G, T K, d).
+        source_bias: 0, or -infinity at padding, (B, 1, 1, S); filled in place.
     """
 
     def __init__(self, source: Keys, own: Keys, source_bias: Tensor) -> None:
@@ -30,11 +30,11 @@ class FixedCache:
         self._slots_K, self._count = source_bias.new_zeros(0, dtype=torch.long), 0
 
     def place(self, slots_K: Tensor, count: int) -> None:
-        """Write the next position to these slots; a step then attends to the first ``count``."""
+        """Set the slots of the next position; its step attends to the first ``count`` slots."""
         self._slots_K, self._count = slots_K, count
 
     def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
-        """Write keys and values; return the first ``count`` slots'."""
+        """Write keys and values to the slots; return those of the first ``count`` slots."""
         for buffer, new in zip(self._own, (k_NGKd, v_NGKd), strict=True):
             buffer.index_copy_(2, self._slots_K, new)
         return Keys(*(buffer[:, :, : self._count] for buffer in self._own))
@@ -47,8 +47,8 @@ class FixedMemory:
         stack: the decoder's layers.
         sentences: B.
         width: S, a multiple of ``SLOTS``.
-        slots: T K, likewise.
-        dtype: of keys and values.
+        slots: T K, a multiple of ``SLOTS``.
+        dtype: format of keys and values.
         device: their device.
     """
 
@@ -64,8 +64,8 @@ class FixedMemory:
     ) -> None:
         self.source_bias_BS = torch.zeros(sentences, width, dtype=dtype, device=device)
 
-        def buffers(spec: AttentionSpec, places: int) -> Keys:
-            shape = sentences, spec.kv_heads, places
+        def buffers(spec: AttentionSpec, slots: int) -> Keys:
+            shape = sentences, spec.kv_heads, slots
             return Keys(*(torch.zeros(*shape, d, dtype=dtype, device=device) for d in (spec.d_k, spec.d_v)))
 
         def cache(layer: DecoderLayerSpec) -> FixedCache:
@@ -86,7 +86,7 @@ class FixedMemory:
             cache.place(slots_K, count)
 
 
-def numbers_a_slot(stack: StackSpec) -> int:
-    """Return how many numbers all layers keep for a slot."""
+def numbers_per_slot(stack: StackSpec) -> int:
+    """Return the count of numbers that all layers store per slot."""
     own = [layer.self_attention for layer in stack.layers]
     return sum(spec.kv_heads * (spec.d_k + spec.d_v) for spec in own)

@@ -1,4 +1,4 @@
-"""A Transformer's whole search on a GPU: steps over tensors of fixed size, recorded as CUDA graphs."""
+"""A Transformer's whole beam search on a GPU: steps over fixed-size tensors, captured as CUDA graphs."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from torch import Tensor
 from multihead.batch import Source
 from multihead.engines.attention import FusedAttention
 from multihead.engines.cuda.beam import BeamState
-from multihead.engines.cuda.cache import SLOTS, FixedMemory, numbers_a_slot
+from multihead.engines.cuda.cache import SLOTS, FixedMemory, numbers_per_slot
 from multihead.engines.layers import LaidOutDecoder
 from multihead.engines.parts import scaled_embedding
 from multihead.nn import masks
@@ -21,15 +21,15 @@ from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import BeamRequest
 
 STRIDE = 16
-"""Steps that one graph serves: it attends to all slots up to its last step's."""
-LOOK = 4
-"""Steps between two checks whether every sentence is done: a check waits for the GPU."""
+"""Steps per graph: each of them attends to all slots up to the last one's."""
+CHECK_EVERY = 4
+"""Steps between checks whether every sentence is finished: a check waits for the GPU."""
 MEMORY = 1 << 30
-"""Bytes that searches may keep without a GPU; with one, a quarter of its memory."""
+"""Memory limit of captured searches without a GPU, in bytes; with one, a quarter of its memory."""
 
 
 class Encoding(Protocol):
-    """A model with an encoder, and steps of its own (``search.Stepper``)."""
+    """A model with an encoder and its own steps (``search.Stepper``)."""
 
     def encode(self, source_BS: Tensor, allowed: Tensor | None) -> Tensor:
         """The encoder's output, (B, S, d_model)."""
@@ -45,11 +45,11 @@ class Encoding(Protocol):
 
 
 class GraphTransformer:
-    """A stepper (``search.Stepper``) that runs a plain beam search as recorded steps.
+    """A stepper (``search.Stepper``) that runs a plain beam search as captured steps.
 
     Args:
-        model: the encoder and the steps of any other search are its own.
-        spec: its description, which ``engines.layers`` accepts.
+        model: computes the encoder, and the steps of every other search.
+        spec: its description, accepted by ``engines.layers``.
         dtype: of matrix products.
     """
 
@@ -61,19 +61,19 @@ class GraphTransformer:
         self.dtype = dtype
         self._captured: OrderedDict[tuple[object, ...], _CapturedSearch] = OrderedDict()
         self._numbers = _memory(self._embedding.device) // self._embedding.element_size()
-        """How many numbers all captured searches may keep together."""
+        """Limit of the numbers that all captured searches store together."""
         self.pool: Any = torch.cuda.graph_pool_handle() if self._embedding.is_cuda else None
-        """The memory that all graphs share: none reads what another has written there."""
+        """Memory pool of all graphs: no graph reads another's results from it."""
 
     def beam(self, source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
-        """A whole beam search (``search.request.Searcher``), split where it would fill half of the memory.
+        """Run a whole beam search (``search.request.Searcher``), in parts of at most half of the memory.
 
         Raises:
             UserError: the model's scores are not finite.
         """
         steps = int(longest_B.max()) + 1
-        places = _rounded(steps, STRIDE) * request.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
-        most = max(1, self._numbers // 2 // (places * numbers_a_slot(self.stack)))
+        slots = _rounded(steps, STRIDE) * request.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
+        most = max(1, self._numbers // 2 // (slots * numbers_per_slot(self.stack)))
         every = (source.ids_BS, source.lengths_B, longest_B)
         parts = zip(*(torch.split(tensor, most) for tensor in every), strict=True)
         return [
@@ -89,8 +89,8 @@ class GraphTransformer:
         rows, width = _rounded(sentences, 1 << max(0, sentences.bit_length() - 4)), _rounded(width, SLOTS)
         key = (rows, width, steps, request)
         if key not in self._captured:
-            numbers = rows * (steps * request.beam_size + width) * numbers_a_slot(self.stack)
-            while self._captured and numbers + self._kept() > self._numbers:
+            numbers = rows * (steps * request.beam_size + width) * numbers_per_slot(self.stack)
+            while self._captured and numbers + self._in_use() > self._numbers:
                 self._captured.popitem(last=False)
             self._captured[key] = _CapturedSearch(self, rows, width, steps, request, numbers)
         self._captured.move_to_end(key)
@@ -98,16 +98,16 @@ class GraphTransformer:
         search.begin(source, longest_B)
         for step in range(steps):
             search.step(step)
-            if (step + 1) % LOOK == 0 and search.over():
+            if (step + 1) % CHECK_EVERY == 0 and search.over():
                 break
         else:
             search.over()
         return search.state.hypotheses(sentences, request.n_best)
 
-    def _kept(self) -> int:
+    def _in_use(self) -> int:
         return sum(search.numbers for search in self._captured.values())
 
-    # --- for a captured search --------------------------------------------------------------------------
+    # --- used by a captured search ----------------------------------------------------------------------
 
     def read(self, source: Source) -> Tensor:
         """The encoder's output, (B, S, d_model)."""
@@ -122,12 +122,12 @@ class GraphTransformer:
         table = self._positions.encodings(steps)
         if table is None:
             return x_BKd
-        # The steps after every sentence's last are for nothing, but must not read past the table.
+        # Steps after the last sentence's end have no effect, but must not read past the table.
         return x_BKd + table.index_select(0, step[None].clamp(max=len(table) - 1)).to(x_BKd.dtype)
 
 
 class _CapturedSearch:
-    """The tensors of a search of one size, fixed in memory, and its steps, recorded."""
+    """The fixed tensors of a search of one size, and its captured steps."""
 
     def __init__(
         self, model: GraphTransformer, rows: int, width: int, steps: int, request: BeamRequest, numbers: int
@@ -155,16 +155,16 @@ class _CapturedSearch:
         self._lengths_B.fill_(1)[:sentences] = source.lengths_B
         self._longest_B.fill_(-1)[:sentences] = longest_B
         self.state.begin(self._request.first, self._longest_B)
-        places_S = torch.arange(self._ids_BS.shape[1], device=self._ids_BS.device)
-        absent_BS = places_S >= self._lengths_B[:, None]
-        self._memory.source_bias_BS.zero_().masked_fill_(absent_BS, -torch.inf)
+        positions_S = torch.arange(self._ids_BS.shape[1], device=self._ids_BS.device)
+        padding_BS = positions_S >= self._lengths_B[:, None]
+        self._memory.source_bias_BS.zero_().masked_fill_(padding_BS, -torch.inf)
         self._bias_BKn.fill_(-torch.inf)
         memory_BSd = self._model.read(Source(self._ids_BS, self._lengths_B))
         with torch.autocast(memory_BSd.device.type, enabled=False):
             self._memory.read(self._model.decoder, memory_BSd)
 
     def step(self, number: int) -> None:
-        """Take a step; recorded where the search is used again, as recording takes as long as some steps."""
+        """Take a step; capture it on the second use only, as capturing costs as much as several steps."""
         last = min(self._steps, _rounded(number + 1, STRIDE))
         if last in self._graphs:
             self._graphs[last].replay()
@@ -178,7 +178,7 @@ class _CapturedSearch:
             graph.replay()
 
     def over(self) -> bool:
-        """Whether every sentence is done.
+        """Return whether every sentence is finished.
 
         Raises:
             UserError: the model's scores are not finite.
@@ -197,7 +197,7 @@ class _CapturedSearch:
         ancestors = state.parents[..., None].expand_as(bias_BKn)
         bias_BKn.copy_(bias_BKn.gather(1, ancestors))
         bias_BKn.scatter_(2, slots_K[:, None].expand(len(bias_BKn), K, 1), 0.0)
-        with torch.autocast(bias_BKn.device.type, enabled=False):  # everything is in its format already
+        with torch.autocast(bias_BKn.device.type, enabled=False):  # tensors already have their formats
             x_BKd = self._model.embedded(state.last, state.step, self._steps)
             self._memory.place(slots_K, last * K)
             logits_RV = self._model.decoder.logits(x_BKd, self._memory.caches, bias_BKn)
@@ -205,7 +205,7 @@ class _CapturedSearch:
 
 
 def _memory(device: torch.device) -> int:
-    """Bytes that searches may keep."""
+    """Memory limit of captured searches, in bytes."""
     return torch.cuda.get_device_properties(device).total_memory // 4 if device.type == "cuda" else MEMORY
 
 

@@ -1,7 +1,7 @@
-"""A row of scores to its normaliser and its k largest entries, in one kernel (GPU, Triton).
+"""The log-normaliser and the top-k of rows of logits, in one kernel (GPU, Triton).
 
-Equation: log sum exp, and the same entries as ``distribution.largest``. A whole row lies in registers: it is
-read once, where a dozen of PyTorch's kernels would read it a dozen times. Imported where there is Triton.
+Equation: log sum exp, and the same entries as ``search.distribution.largest``. A row stays in registers and
+is read once; PyTorch's dozen kernels would read it a dozen times. Imported only if Triton is available.
 """
 
 import torch
@@ -10,10 +10,10 @@ import triton.language as tl
 from torch import Tensor, inf
 from torch.testing import assert_close
 
-LONGEST = 1 << 15
-"""Entries of a row, at most."""
-MOST = 16
-"""Largest entries that are looked for, at most: one after the other."""
+MAX_VOCABULARY = 1 << 15
+"""Longest row."""
+MAX_K = 16
+"""Largest k: the kernel finds the entries one after the other."""
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -45,18 +45,19 @@ def _best(  # type: ignore[no-untyped-def]
 
 
 def suits(logits_RV: Tensor, k: int) -> bool:
-    """Whether a row fits."""
-    return logits_RV.shape[1] <= LONGEST and k <= min(MOST, logits_RV.shape[1]) and logits_RV.is_contiguous()
+    """Return whether :func:`best` accepts these."""
+    V = logits_RV.shape[1]
+    return V <= MAX_VOCABULARY and k <= min(MAX_K, V) and logits_RV.is_contiguous()
 
 
 def best(logits_RV: Tensor, banned_V: Tensor, end_id: int, k: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of each row: log sum exp (R,), the entry of ``end_id`` (R,), the k largest and where they are, (R, k).
+    """Each row's log-normaliser (R,), logit of ``end_id`` (R,), and top-k logits and tokens, both (R, k).
 
     Args:
         logits_RV: the scores.
-        banned_V: true where an entry counts for the sum only.
-        end_id: of which the score is wanted by itself.
-        k: how many.
+        banned_V: True for tokens that are excluded from the top-k, though not from the normaliser.
+        end_id: the end symbol.
+        k: number of entries.
     """
     R, V = logits_RV.shape
     normaliser_R, ends_R = torch.empty(2, R, dtype=torch.float32, device=logits_RV.device)
@@ -80,10 +81,10 @@ def best(logits_RV: Tensor, banned_V: Tensor, end_id: int, k: int) -> tuple[Tens
 
 
 def prove(device: torch.device) -> None:
-    """Compute an example beside the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.gpu``."""
     logits_RV = torch.randn(5, 67, device=device)
     banned_V = torch.arange(67, device=device) == 3
     normaliser_R, ends_R, values_RK, tokens_RK = best(logits_RV, banned_V, 2, 5)
-    wanted = logits_RV.masked_fill(banned_V, -inf).topk(5, dim=1)
+    expected = logits_RV.masked_fill(banned_V, -inf).topk(5, dim=1)
     assert_close((normaliser_R, ends_R), (logits_RV.logsumexp(1), logits_RV[:, 2]))
-    assert_close((values_RK, tokens_RK), (wanted.values, wanted.indices))
+    assert_close((values_RK, tokens_RK), (expected.values, expected.indices))

@@ -1,7 +1,7 @@
-"""softmax(QK^T / sqrt(d_k) + bias) V for a few queries and many keys: a step of a search (GPU, Triton).
+"""softmax(QK^T / sqrt(d_k) + bias) V for few queries and many keys, as in a search step (GPU, Triton).
 
-Equation: Vaswani et al. 2017, eq. 1; no gradient. One program a head of a sentence goes over the keys once
-(Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1). Imported where there is Triton.
+Equation: Vaswani et al. 2017, eq. 1; no gradient. One program per head and sentence reads the keys once
+(Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1). Imported only if Triton is available.
 """
 
 import torch
@@ -11,12 +11,12 @@ from torch import Tensor, inf
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-MOST = 16
-"""Queries, at most."""
-WIDEST = 128
-"""And the width of a head."""
+MAX_QUERIES = 16
+"""Most queries."""
+MAX_HEAD_WIDTH = 128
+"""Widest head."""
 KEYS = 32
-"""Keys of a turn."""
+"""Keys per iteration."""
 
 
 @triton.jit(do_not_specialize=("count", "bias_q"))  # type: ignore[untyped-decorator]
@@ -51,15 +51,15 @@ def _step_attention(  # type: ignore[no-untyped-def]
     BLOCK_D: tl.constexpr,
     BLOCK_V: tl.constexpr,
 ):
-    place = tl.program_id(0).to(tl.int64)
-    b, h = place // heads, place % heads
+    program = tl.program_id(0).to(tl.int64)
+    b, h = program // heads, program % heads
     i, j = tl.arange(0, BLOCK_Q), tl.arange(0, BLOCK_K)
     c, e = tl.arange(0, BLOCK_D), tl.arange(0, BLOCK_V)
     real_q = (i[:, None] < Q) & (c[None, :] < d_k)
-    rows = tl.load(q + b * q_b + h * q_h + i[:, None] * q_n + c[None, :], mask=real_q, other=0.0)
+    queries = tl.load(q + b * q_b + h * q_h + i[:, None] * q_n + c[None, :], mask=real_q, other=0.0)
     highest = tl.full((BLOCK_Q,), float("-inf"), tl.float32)
     mass = tl.zeros((BLOCK_Q,), tl.float32)
-    seen = tl.zeros((BLOCK_Q, BLOCK_V), tl.float32)
+    out = tl.zeros((BLOCK_Q, BLOCK_V), tl.float32)
     first = 0
     while first < count:
         n = first + j
@@ -67,31 +67,31 @@ def _step_attention(  # type: ignore[no-untyped-def]
         keys = tl.load(k + b * k_b + h * k_h + n[:, None] * k_n + c[None, :], mask=real_k, other=0.0)
         values = tl.load(v + b * v_b + h * v_h + n[:, None] * v_n + e[None, :], mask=real_v, other=0.0)
         inside = (i[:, None] < Q) & (n[None, :] < count)
-        level = tl.load(
+        mask = tl.load(
             bias + b * bias_b + i[:, None] * bias_q + n[None, :], mask=inside, other=float("-inf")
         ).to(tl.float32)
-        scores = tl.dot(rows, tl.trans(keys), input_precision="ieee") * scale + level
+        scores = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale + mask
         higher = tl.maximum(highest, tl.max(scores, axis=1))
-        # A row that may see nothing yet: -inf - -inf is not a number.
+        # In a row without a visible key so far, -inf - -inf would be NaN.
         safe = tl.where(higher == float("-inf"), 0.0, higher)
         p = tl.exp(scores - safe[:, None])
         kept = tl.exp(highest - safe)
         mass = mass * kept + tl.sum(p, axis=1)
-        seen = seen * kept[:, None] + tl.dot(p.to(values.dtype), values, input_precision="ieee")
+        out = out * kept[:, None] + tl.dot(p.to(values.dtype), values, input_precision="ieee")
         highest = higher
         first += BLOCK_K
-    seen = seen / tl.where(mass == 0.0, 1.0, mass)[:, None]
+    out = out / tl.where(mass == 0.0, 1.0, mass)[:, None]
     real_o = (i[:, None] < Q) & (e[None, :] < d_v)
-    tl.store(o + b * o_b + h * o_h + i[:, None] * o_n + e[None, :], seen.to(o.dtype.element_ty), mask=real_o)
+    tl.store(o + b * o_b + h * o_h + i[:, None] * o_n + e[None, :], out.to(o.dtype.element_ty), mask=real_o)
 
 
 def suits(q_BHQd: Tensor, v_BHKd: Tensor) -> bool:
-    """Whether the queries are few enough, and the heads narrow enough."""
-    return q_BHQd.shape[2] <= MOST and max(q_BHQd.shape[3], v_BHKd.shape[3]) <= WIDEST
+    """Return whether :func:`attend` accepts these: few queries, narrow heads."""
+    return q_BHQd.shape[2] <= MAX_QUERIES and max(q_BHQd.shape[3], v_BHKd.shape[3]) <= MAX_HEAD_WIDTH
 
 
 def attend(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, bias_BQK: Tensor) -> Tensor:
-    """(B, H, Q, d_v); the last axis of everything has stride 1.
+    """Attend, (B, H, Q, d_v); the last axis of every argument must have stride 1.
 
     Args:
         q_BHQd: queries.
@@ -124,10 +124,10 @@ def attend(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, bias_BQK: Tensor) -> 
 
 
 def prove(device: torch.device) -> None:
-    """Compute an example beside the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.gpu``."""
     q, k, v = (torch.randn(2, 3, n, 32, device=device) for n in (5, 48, 48))
     hidden_BQK = torch.rand(2, 5, 48, device=device) < 0.5
     hidden_BQK[..., 40] = False
     bias_BQK = torch.zeros(2, 5, 48, device=device).masked_fill_(hidden_BQK, -inf)
-    wanted = scaled_dot_product_attention(q, k, v, attn_mask=bias_BQK[:, None])
-    assert_close(attend(q, k, v, bias_BQK), wanted, atol=1e-3, rtol=1e-3)
+    expected = scaled_dot_product_attention(q, k, v, attn_mask=bias_BQK[:, None])
+    assert_close(attend(q, k, v, bias_BQK), expected, atol=1e-3, rtol=1e-3)

@@ -1,1 +1,1 @@
-"""Search by the native kernels: layers, cache, beam and the screened output layer."""
+"""Search by native kernels: layers, cache, beam search and the screened output layer."""

@@ -1,7 +1,7 @@
-"""Beam search by the native kernel, some steps a call (``native/beam.h`` tells what it gains).
+"""Beam search by the native kernel, several steps per call (``native/beam.h`` gives the speed-up).
 
-Between the calls memory is seen to here: sentences that are done are dropped, and slots that nobody's past
-needs any more; room is made for the next steps.
+Between calls, this module manages memory: it drops finished sentences and unused slots, and reserves slots
+for the next steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,13 +13,13 @@ from torch import Tensor
 from multihead import native
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
-from multihead.engines.shared_cache import LOOK, slots_in_use
+from multihead.engines.shared_cache import CHECK_EVERY, slots_in_use
 from multihead.search.request import BeamRequest
 
-WIDEST = 64
-"""Most hypotheses of a sentence that the kernel keeps."""
-TOGETHER = 64
-"""Rows whose logits it makes at a time."""
+MAX_BEAM = 64
+"""Largest beam that the kernel supports."""
+BLOCK_ROWS = 64
+"""Rows per block of logits."""
 
 
 class Ended(NamedTuple):
@@ -28,7 +28,7 @@ class Ended(NamedTuple):
     Attributes:
         tokens: without begin and end symbol.
         log_probability: the end symbol's included.
-        cut: it was made to end, and the model would rather have gone on.
+        cut: the end symbol was forced although the model preferred another token.
     """
 
     tokens: tuple[int, ...]
@@ -37,7 +37,7 @@ class Ended(NamedTuple):
 
 
 class NotFiniteError(ArithmeticError):
-    """The model's scores are no numbers; ``step`` counts from 0."""
+    """The model's scores are not finite; ``step`` counts from 0."""
 
     def __init__(self, step: int) -> None:
         super().__init__(f"scores are not finite in step {step}")
@@ -52,56 +52,56 @@ def beam(
     request: BeamRequest,
     longest_N: Tensor,
 ) -> list[list[Ended]]:
-    """Return what has ended of each sentence, in the order of ending.
+    """Return each sentence's finished hypotheses, in the order in which they ended.
 
     Args:
-        decoder: the model's.
-        cache: of its ``begin``.
-        embedding_Vd: of the target's tokens, scaled, float32.
-        encodings: what the positions add, up to at least one.
-        request: the search; its beam is at most ``WIDEST``.
-        longest_N: the most tokens that each output may have.
+        decoder: the model's decoder.
+        cache: from its ``begin``.
+        embedding_Vd: scaled target embeddings, float32.
+        encodings: ``encodings(n)`` returns at least the first n positional encodings; None: nothing is added.
+        request: the search; its beam is at most ``MAX_BEAM``.
+        longest_N: maximum length of each output in tokens.
 
     Raises:
-        NotFiniteError: the model's scores are no numbers.
-        ValueError: an output may be longer than the positions that were learned.
+        NotFiniteError: the model's scores are not finite.
+        ValueError: an output exceeds the learned positions.
     """
     K = request.beam_size
     live = _Live(request, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
     banned = torch.tensor(request.banned, dtype=torch.long)
     stop_at_first = request.stop == "first"
-    most_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
-    search = (*most_and_end, native.bits(request.alpha), len(banned), native.address(banned))
-    found: list[_End] = []
+    sizes_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
+    search = (*sizes_and_end, native.bits(request.alpha), len(banned), native.address(banned))
+    ended: list[_End] = []
     step = 0
     while True:
-        most = LOOK - step % LOOK
+        most = CHECK_EVERY - step % CHECK_EVERY
         positions = encodings(step + most)
         if positions is not None:
             most = min(most, len(positions) - step)
             if not most:
-                raise ValueError(f"position {step + 1} is beyond the {step} that were learned")
+                raise ValueError(f"position {step + 1} is beyond the {step} learned positions")
         cache.reserve(cache.slots + K * most)
         live.reserve(cache.room)
         assert live.bias is None or live.bias.shape[2] == cache.room
-        looked_up = (embedding_Vd, None if positions is None else positions.detach().float().contiguous())
-        decoder.beam(cache, looked_up, search, K, live.addresses, (step, most), live.report)
-        made, ends, due, broken = live.report.tolist()
-        if broken:
+        tables = (embedding_Vd, None if positions is None else positions.detach().float().contiguous())
+        decoder.beam(cache, tables, search, K, live.addresses, (step, most), live.report)
+        made, ends, due, not_finite = live.report.tolist()
+        if not_finite:
             raise NotFiniteError(step + made)
-        found += live.ended(ends)
+        ended += live.ended(ends)
         cache.slots += K * made if step else 1 + K * (made - 1)
         step += made
         if due:
             left = int((live.done == 0).sum())
             if not left:
-                return live.hypotheses(found)
-            # Sentences that go on take the places of those that do not: copying all that go on costs more.
+                return live.hypotheses(ended)
+            # The last live sentences fill the holes of finished ones: copying all live ones costs more.
             (holes,) = live.done[:left].nonzero(as_tuple=True)
             fillers = left + (live.done[left:] == 0).nonzero(as_tuple=True)[0]
             cache.refill(holes, fillers, left)
             live.refill(holes, fillers, left)
-        if step % LOOK == 0 and live.bias is not None:
+        if step % CHECK_EVERY == 0 and live.bias is not None:
             live.compact(cache)
 
 
@@ -114,7 +114,7 @@ class _End(NamedTuple):
 
 
 class _Live:
-    """What ``native/beam.h`` calls hypotheses: N sentences of the ``places`` that there were."""
+    """The live hypotheses of N sentences, in the layout of ``native/beam.h``."""
 
     def __init__(self, request: BeamRequest, longest_N: Tensor, width: int, vocabulary: int) -> None:
         N, K = len(longest_N), request.beam_size
@@ -129,17 +129,17 @@ class _Live:
         steps = int(longest_N.max()) + 1
         self.tokens = torch.full((steps + 1, N, K), request.first)
         self.parents = torch.zeros_like(self.tokens)
-        self.ends = torch.empty(N * K * LOOK, 4, dtype=torch.long)
-        self.totals = self.sums.new_empty(N * K * LOOK)
+        self.ends = torch.empty(N * K * CHECK_EVERY, 4, dtype=torch.long)
+        self.totals = self.sums.new_empty(N * K * CHECK_EVERY)
         self.report = torch.zeros(4, dtype=torch.long)
-        rows, few = N * K, min(K, vocabulary)
-        floats = (rows * width, TOGETHER * vocabulary, rows, rows, rows * few)
+        rows, top = N * K, min(K, vocabulary)
+        floats = (rows * width, BLOCK_ROWS * vocabulary, rows, rows, rows * top)
         self._work = [self.sums.new_empty(size) for size in floats]
-        self._work.append(torch.empty(rows * few, dtype=torch.long))
+        self._work.append(torch.empty(rows * top, dtype=torch.long))
 
     @property
     def addresses(self) -> tuple[int, ...]:
-        """In the kernel's order."""
+        """The kernel's arguments: sizes, and the tensors' addresses in its order."""
         parts = (
             *(self.sums, self.bias, self.scores, self.count, self.done, self.longest, self.place),
             *(self.tokens, self.parents, self.ends, self.totals, *self._work),
@@ -147,18 +147,18 @@ class _Live:
         return (len(self.done), self.tokens.shape[1], *map(native.address, parts))
 
     def ended(self, count: int) -> list[_End]:
-        """What the last call has set aside."""
+        """The hypotheses that ended during the last call."""
         return list(map(_End, *self.ends[:count].T.tolist(), self.totals[:count].tolist()))
 
     def reserve(self, room: int) -> None:
-        """Have as much room for who sees which slot as the cache has for slots."""
+        """Widen the record of slots to the cache's capacity."""
         if self.bias is not None and self.bias.shape[2] < room:
             wider = self.bias.new_empty(*self.bias.shape[:2], room)
             wider[..., : self.bias.shape[2]] = self.bias
             self.bias = wider
 
     def refill(self, holes: Tensor, fillers: Tensor, sentences: int) -> None:
-        """Go on with the first so many sentences, where fillers have taken the places of holes."""
+        """Move the sentences ``fillers`` to ``holes``, and keep the first ``sentences``."""
 
         def refilled(part: Tensor) -> Tensor:
             part[holes] = part[fillers]
@@ -169,7 +169,7 @@ class _Live:
         self.bias = None if self.bias is None else refilled(self.bias)
 
     def compact(self, cache: NativeCache) -> None:
-        """Drop slots that are nobody's past any more, where that makes the memory much smaller."""
+        """Drop slots that no hypothesis uses, if that saves at least half of the memory."""
         assert self.bias is not None
         bias = self.bias[..., : cache.slots]
         slots_NM = slots_in_use(bias)
@@ -178,7 +178,7 @@ class _Live:
             self.bias = bias.gather(2, slots_NM[:, None].expand(-1, bias.shape[1], -1))
 
     def hypotheses(self, ends: Sequence[_End]) -> list[list[Ended]]:
-        """Walk back from where each ended."""
+        """Trace each finished hypothesis back through its parents."""
         found: list[list[Ended]] = [[] for _ in range(self.tokens.shape[1])]
         place_E, step_E, row_E = (torch.tensor([end[i] for end in ends], dtype=torch.long) for i in range(3))
         written = []

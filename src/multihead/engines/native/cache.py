@@ -1,4 +1,4 @@
-"""Keys and values of the native decoder (``native/search_layers.h``)."""
+"""Key/value cache of the native decoder (``native/search_layers.h``)."""
 
 import torch
 from torch import Tensor
@@ -6,21 +6,21 @@ from torch import Tensor
 from multihead import native
 
 ALIGNED = 16
-"""Slots and values are padded to multiples of this, the floats of the widest register."""
+"""Slots and values are padded to multiples of this, the number of floats in the widest register."""
 
 
 class NativeCache:
-    """As ``engines.shared_cache.SharedCache``, for all layers, and with keys turned.
+    """As ``engines.shared_cache.SharedCache``, for all layers, with transposed keys.
 
-    Keys are (L, N, H, d_k, room), values (L, N, H, room, d_v padded), of the source and of what was written.
+    Keys are (L, N, H, d_k, room) and values (L, N, H, room, padded d_v), for the source and for the target.
 
     Args:
         heads: L, N and H.
         d_k: width of a key.
         d_v: width of a value.
-        source: S, positions of the source that there is to be memory for.
-        lengths_N: how many of them are real.
-        dtype: of the matrices; keys and values are bf16 beside int8.
+        source: S, the padded length of the sources.
+        lengths_N: their true lengths.
+        dtype: of the matrices; with int8, keys and values are in bf16.
     """
 
     def __init__(
@@ -42,33 +42,33 @@ class NativeCache:
 
     @property
     def sentences(self) -> int:
-        """N: how many sentences are still searched."""
+        """N, the number of sentences still searched."""
         return len(self.lengths_N)
 
     @property
     def room(self) -> int:
-        """Slots that there is memory for."""
+        """Capacity in slots."""
         return self._own[0].shape[-1]
 
     @property
     def own(self) -> tuple[int, ...]:
-        """What kernels are told of what was written: addresses of keys and values, room, slots, sentences."""
+        """The kernels' arguments for the target: addresses of keys and values, room, slots, sentences."""
         keys, values = self._own
         return keys.data_ptr(), values.data_ptr(), self.room, self.slots, keys.shape[1]
 
     @property
     def source(self) -> tuple[int, ...]:
-        """The same of the source."""
+        """The kernels' arguments for the source, in the same order."""
         keys, values = self._source
         return keys.data_ptr(), values.data_ptr(), keys.shape[-1], keys.shape[-1], keys.shape[1]
 
     def reserve(self, slots: int) -> None:
-        """Have memory for so many slots; where there is too little, twice as much is taken."""
+        """Ensure a capacity of this many slots; grow to twice that if it is too small."""
         if slots > self.room:
             self._own = self._larger(_aligned(2 * slots))
 
     def keep(self, sentences: Tensor) -> None:
-        """Go on with these sentences."""
+        """Keep these sentences only."""
         self.lengths_N = self.lengths_N[sentences]
         self._source, self._own = (
             (keys.index_select(1, sentences), values.index_select(1, sentences))
@@ -76,7 +76,7 @@ class NativeCache:
         )
 
     def refill(self, holes: Tensor, fillers: Tensor, sentences: int) -> None:
-        """Go on with the first so many sentences, where fillers have taken the places of holes."""
+        """Move the sentences ``fillers`` to ``holes``, and keep the first ``sentences``."""
         for part in (*self._source, *self._own):
             layers, size = part.shape[:2], part[0, 0].numel() * part.element_size()
             native.call("refill", part.dtype, part, *layers, size, holes, fillers, len(holes))
@@ -94,7 +94,7 @@ class NativeCache:
         self._own = self._larger(_aligned(M))
 
     def _larger(self, room: int) -> tuple[Tensor, Tensor]:
-        """What was written, with room for more; zeros behind it, up to a multiple of ``ALIGNED``."""
+        """Copy the target's keys and values to larger buffers, zero-padded to a multiple of ``ALIGNED``."""
         keys, values = (part[:, : self.sentences] for part in self._own)
         larger = (
             keys.new_empty(*keys.shape[:-1], room),

@@ -1,8 +1,8 @@
 """The Transformer's layers in search, each computed by one native kernel (``native/search_layers.h``).
 
-Equations as in ``nn.layers``, layout as in ``engines.layers``. A step of a small model is a hundred calls
-with little work in each; here it is one call a layer, and a block of sentences stays in the processor's cache
-from the first product to the last.
+Equations as in ``nn.layers``, layout as in ``engines.layers``. In PyTorch, a small model's step is a hundred
+calls with little work each. Here it is one call per layer, and a block of sentences stays in the processor's
+cache from the first product to the last.
 """
 
 import ctypes
@@ -38,17 +38,17 @@ def declines(spec: EncoderDecoderSpec) -> str | None:
         if layer.feed_forward.activation != "relu":
             return f"the activation is {layer.feed_forward.activation}, not relu"
         if len({residual.kind for residual in layer.residuals}) > 1:
-            return "a layer has pre- and post-norm"
+            return "a layer mixes pre- and post-norm"
     for stack in (spec.encoder, spec.decoder):
         if len({widths for layer in stack.layers for widths in _widths(layer)}) > 1:
-            return "layers or attentions of one stack have different widths"
+            return "layers or attentions of one stack differ in width"
         if len({layer.residuals[0].kind for layer in stack.layers}) > 1:
-            return "a stack has layers of pre- and of post-norm"
+            return "a stack mixes pre- and post-norm layers"
     return None
 
 
 def _widths(layer: EncoderLayerSpec | DecoderLayerSpec) -> list[tuple[int, ...]]:
-    """(H, d_model, d_k, d_v, d_ff) by each attention of a layer; the kernels take one for all."""
+    """(H, d_model, d_k, d_v, d_ff) of each attention of a layer; the kernels need them to agree."""
     attentions = [layer.self_attention]
     if isinstance(layer, DecoderLayerSpec):
         attentions.append(layer.cross_attention)
@@ -57,11 +57,11 @@ def _widths(layer: EncoderLayerSpec | DecoderLayerSpec) -> list[tuple[int, ...]]
 
 
 class _Layer:
-    """A layer as the kernels take it: widths, matrices, norms.
+    """A layer in the kernels' format: widths, matrices, norms.
 
     Args:
         layer: its description.
-        matrices: in the kernel's order.
+        matrices: its packed matrices, in the kernel's order.
     """
 
     def __init__(self, layer: EncoderLayerSpec | DecoderLayerSpec, matrices: Sequence[PackedLinear]) -> None:
@@ -77,7 +77,7 @@ class _Layer:
 
 
 class _Norm:
-    """A copy of a layer norm, as the kernels take it."""
+    """A copy of a layer norm in the kernels' format."""
 
     def __init__(self, norm: NormSpec) -> None:
         self._kept = [part.detach().float().clone() for part in (norm.weight, norm.bias)]
@@ -104,7 +104,7 @@ class NativeEncoderLayer:
         self._description = native.integers(self._layer.description)
 
     def __call__(self, x_NSd: Tensor, lengths_N: Tensor) -> Tensor:
-        """(N, S, d_model), float32, to the same, in place; ``lengths_N``: how many positions are real."""
+        """Apply the layer to (N, S, d_model), float32, in place; ``lengths_N``: true lengths."""
         N, S, _ = x_NSd.shape
         assert x_NSd.is_contiguous()
         assert S > 0
@@ -120,12 +120,12 @@ class NativeEncoderLayer:
 
 
 class NativeDecoder:
-    """A stack of decoder layers, its final norm and the output layer, for taking steps only.
+    """A stack of decoder layers, its final norm and the output layer, for single steps.
 
     Args:
-        stack: layers alike but for their weights, which are copied; see :func:`declines`.
+        stack: layers that differ only in their weights, which are copied; see :func:`declines`.
         output: the output layer.
-        dtype: of the matrices and of the cached keys and values, which are bf16 beside int8.
+        dtype: of the matrices and of cached keys and values; with int8, these are in bf16.
     """
 
     def __init__(self, stack: StackSpec, output: LinearSpec, dtype: torch.dtype) -> None:
@@ -164,13 +164,13 @@ class NativeDecoder:
 
         Args:
             x_NKd: (N, K, d_model), float32; overwritten.
-            caches: of ``begin``.
-            bias_NKS: 0 or -infinity for each slot written so far, these included, (N, K, slots); None: 0.
+            caches: from ``begin``.
+            bias_NKS: 0 or -infinity for each slot, the new ones included, (N, K, slots); None: 0.
         """
         self._decode(x_NKd, caches, bias_NKS, None)
 
     def logits(self, x_NKd: Tensor, caches: Sequence[NativeCache], bias_NKS: Tensor | None) -> Tensor:
-        """The same, and scores of what may follow each hypothesis, (N * K, V)."""
+        """Take a step and return the logits of each hypothesis's next token, (N * K, V)."""
         N, K, _ = x_NKd.shape
         logits_RV = torch.empty(N * K, self.output.outputs, dtype=torch.float32)
         self._decode(x_NKd, caches, bias_NKS, logits_RV)
@@ -179,25 +179,25 @@ class NativeDecoder:
     def beam(
         self,
         cache: NativeCache,
-        looked_up: tuple[Tensor, Tensor | None],
+        tables: tuple[Tensor, Tensor | None],
         search: tuple[int, ...],
-        wanted: int,
+        k: int,
         hypotheses: tuple[int, ...],
         steps: tuple[int, int],
         report: Tensor,
     ) -> None:
-        """Some steps of a beam search (``native/beam.h``, which says what its arguments are).
+        """Run several steps of a beam search (``native/beam.h`` documents the arguments).
 
         Args:
-            cache: of ``begin``, with room for the steps.
-            looked_up: embeddings (V, d_model), and positions' encodings or None, float32.
-            search: what is searched for, the banned tokens by their address.
-            wanted: how many of the largest scores are looked for after each hypothesis.
-            hypotheses: addresses of what is known of the sentences still searched.
-            steps: the first, and how many at most.
-            report: filled.
+            cache: from ``begin``, with room for the steps.
+            tables: embeddings (V, d_model), and positional encodings or None, float32.
+            search: parameters of the search; the banned tokens by their address.
+            k: number of top-k tokens of each hypothesis.
+            hypotheses: sizes and addresses of the live hypotheses.
+            steps: the first step, and the maximum number of steps.
+            report: receives the results.
         """
-        screen = self._screen if Screen.pays(self.output.outputs, wanted, self._dtype) else None
+        screen = self._screen if Screen.pays(self.output.outputs, k, self._dtype) else None
         native.call(
             "beam_search",
             self._dtype,
@@ -206,7 +206,7 @@ class NativeDecoder:
             cache.own,
             cache.source,
             cache.lengths_N,
-            *looked_up,
+            *tables,
             screen.description if screen else Screen.NONE,
             search,
             hypotheses,
@@ -243,7 +243,7 @@ class NativeDecoder:
 
 
 def _self_attention(spec: AttentionSpec, dtype: torch.dtype) -> list[PackedLinear]:
-    """W^Q, W^K and W^V as one matrix, with the scale of the scores in W^Q; W^O."""
+    """W^Q, W^K and W^V as one matrix, with the scale of the scores folded into W^Q; and W^O."""
     w_qkv = PackedLinear.of(dtype, spec.w_q, *keys_of_every_head(spec), first=spec.scale)
     return [w_qkv, PackedLinear.of(dtype, spec.w_o)]
 

@@ -1,4 +1,4 @@
-"""The page of a sentence: scripts that stand beside this file, and the data, in one file."""
+"""Assembles the page: scripts, style and data in one HTML file."""
 
 import json
 from typing import Protocol
@@ -11,44 +11,44 @@ SCRIPTS = (
     "draw.js",
     "export.js",
     "matrix.js",
-    "guesses.js",
-    "picture.js",
-    "near.js",
-    "patches.js",
-    "words.js",
+    "predictions.js",
+    "overlay.js",
+    "position_maps.js",
+    "image.js",
+    "caption.js",
     "alignment.js",
     "heads.js",
     "sentence.js",
     "lattice.js",
     "tree.js",
     "neighbours.js",
-    "inputs.js",
+    "embeddings.js",
     "equation.js",
     "steps.js",
     "main.js",
 )
-"""In this order; each may use what those before it define."""
+"""In order: a script may use the definitions of those before it."""
 BODY = """\
 <header id="top"></header>
-<main id="main"><noscript>This page draws with JavaScript, all of which is in this file.</noscript></main>
+<main id="main"><noscript>This page needs JavaScript, which is all in this file.</noscript></main>
 <footer id="bottom"></footer>
 <div id="tip" role="status" aria-live="polite" hidden></div>
 <script type="application/json" id="data">{data}</script>"""
 
 
 class Explored(Protocol):
-    """What a page can be made of."""
+    """Source of a page."""
 
     @property
     def content(self) -> Json:
-        """What the page reads."""
+        """Data of the page."""
         ...
 
 
 def make_page(exploration: Explored) -> Page:
     """Return an exploration as one HTML file.
 
-    The data stand in an element that is not run, and no "<" stands in them.
+    The data are embedded in a script element of type JSON, with every "<" escaped.
     """
     data = to_json(exploration.content).replace("<", "\\u003c")
     return shell(
@@ -59,5 +59,5 @@ def make_page(exploration: Explored) -> Page:
 
 
 def to_json(content: Json) -> str:
-    """JSON in ASCII only: line separators and all else that may be more than text are escaped."""
+    """Return JSON in ASCII, so that line separators and other special characters are escaped."""
     return json.dumps(content, separators=(",", ":"), allow_nan=False)

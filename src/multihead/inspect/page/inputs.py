@@ -1,4 +1,4 @@
-"""What goes into the first layer: positional encodings, and each token's neighbours among the embeddings."""
+"""Inputs of the first layer: positional encodings and nearest neighbours of token embeddings."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.attention_maps.running_text import visible_spaces
-from multihead.inspect import pictures
+from multihead.inspect import figures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
 from multihead.nn.patches import PatchPositions
@@ -15,11 +15,11 @@ from multihead.nn.positions import LearnedPositions, SinusoidalPositions
 from multihead.text.tokenizer import Tokenizer
 
 POSITIONS, DIMENSIONS, NEIGHBOURS = 128, 512, 8
-"""How much of the encodings is embedded, and how many neighbours of each token."""
+"""Limits of what is embedded: positions, dimensions, and neighbours per token."""
 
 
 def positions(model: nn.Module) -> Json | None:
-    """Return the positional encodings of the first places, None for a model that adds none."""
+    """Return the encodings of the first positions; None for a model without absolute positions."""
     for module in model.modules():
         if isinstance(module, SinusoidalPositions):
             return _table(module.table, "sinusoids")
@@ -40,36 +40,36 @@ def _table(table_Nd: Tensor, kind: str) -> Json:
 
 
 def neighbours(embedding: object, tokenizer: Tokenizer, ids: Sequence[int]) -> list[Json]:
-    """Return the nearest pieces of each different piece, by the cosine of their embeddings.
+    """Return the nearest neighbours of each distinct token, by cosine similarity of embeddings.
 
     Args:
-        embedding: the model's; anything that is no embedding of this vocabulary has no neighbours.
-        tokenizer: whose pieces the embeddings stand for.
-        ids: pieces of the sentence.
+        embedding: the model's embedding; the list is empty if it does not cover this vocabulary.
+        tokenizer: of the vocabulary.
+        ids: tokens of the sentence.
     """
     if not isinstance(embedding, nn.Embedding) or embedding.num_embeddings < tokenizer.vocab_size:
         return []
     with torch.no_grad():
         unit_Vd = nn.functional.normalize(embedding.weight[: tokenizer.vocab_size].float(), dim=1)
-        asked = list(dict.fromkeys(ids))
-        cosines = unit_Vd[asked] @ unit_Vd.T
-        cosines[torch.arange(len(asked)), asked] = -torch.inf
+        queries = list(dict.fromkeys(ids))
+        cosines = unit_Vd[queries] @ unit_Vd.T
+        cosines[torch.arange(len(queries)), queries] = -torch.inf
         nearest = cosines.topk(min(NEIGHBOURS, tokenizer.vocab_size - 1), dim=1)
-    places, values = nearest.indices.numpy(force=True), nearest.values.numpy(force=True).astype(np.float64)
+    indices, values = nearest.indices.numpy(force=True), nearest.values.numpy(force=True).astype(np.float64)
     return [
         {
-            "text": _shown(tokenizer, token),
+            "text": _label(tokenizer, token),
             "nearest": [
-                {"text": _shown(tokenizer, int(place)), "cosine": packing.rounded(value, 3)}
-                for place, value in zip(row, cosine, strict=True)
+                {"text": _label(tokenizer, int(index)), "cosine": packing.rounded(value, 3)}
+                for index, value in zip(row, cosine, strict=True)
             ],
         }
-        for token, row, cosine in zip(asked, places, values, strict=True)
+        for token, row, cosine in zip(queries, indices, values, strict=True)
     ]
 
 
-def near_patches(model: nn.Module) -> Json | None:
-    """Return the cosines between the position vectors of all patches, (P, P), None for a model without."""
+def position_similarities(model: nn.Module) -> Json | None:
+    """Return the cosine similarities of all patch position embeddings, (P, P); None if there are none."""
     for module in model.modules():
         if isinstance(module, PatchPositions):
             unit_Pd = nn.functional.normalize(module.weight.detach().float(), dim=1)
@@ -77,5 +77,5 @@ def near_patches(model: nn.Module) -> Json | None:
     return None
 
 
-def _shown(tokenizer: Tokenizer, token: int) -> str:
-    return pictures.visible(visible_spaces(tokenizer.piece(token)), 40)
+def _label(tokenizer: Tokenizer, token: int) -> str:
+    return figures.visible(visible_spaces(tokenizer.piece(token)), 40)

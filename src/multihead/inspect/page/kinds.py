@@ -1,4 +1,4 @@
-"""Who looks at whom, as the page says it: for each kind of attention its tab, its name and its two sides."""
+"""Labels of each kind of attention on the page: tab, captions and axes."""
 
 from multihead.attention_maps import Kind
 from multihead.inspect.page.packing import Json
@@ -11,23 +11,23 @@ def kind(
     title: str,
     name: str,
     lead: str,
-    look: str,
+    short: str,
     sides: tuple[str, str],
     token: str,
     unit: str = "tokens",
 ) -> Json:
-    """Return what the page reads of one kind.
+    """Return the labels of one kind of attention.
 
     Args:
-        kind: as the layers have it.
-        tab: the short name of its tab.
-        title: of its tab.
-        name: in captions.
-        lead: the sentence above all its heads.
-        look: what the tab of the sentence calls it; "" if it is not to be shown there.
-        sides: which tokens of the page's data stand in rows and in columns.
-        token: what a row and a column are, with a bar between them.
-        unit: of distances.
+        kind: the kind of the layers.
+        tab: identifier of its tab.
+        title: title of its tab.
+        name: its name in captions.
+        lead: sentence above the grid of heads.
+        short: its label in the Sentence tab; "" to leave it out of that tab.
+        sides: keys of the page data that hold the tokens of the rows and of the columns.
+        token: labels of rows and columns, separated by "|".
+        unit: unit of distances.
     """
     (rows, columns), (row, column) = sides, token.split("|")
     return {
@@ -36,7 +36,7 @@ def kind(
         "title": title,
         "name": name,
         "lead": lead,
-        "look": look,
+        "short": short,
         "rows": rows,
         "columns": columns,
         "row": f"{row} (query)",
@@ -51,8 +51,8 @@ TRANSLATION = [
         tab="encoder",
         title="Encoder",
         name="Encoder self-attention",
-        lead="How the source's tokens look at each other, in every layer and head. Choose one to enlarge it.",
-        look="source at itself",
+        lead="Attention between the source tokens in every layer and head. Choose a head to enlarge it.",
+        short="source → source",
         sides=("source", "source"),
         token="source token|source token",
     ),
@@ -61,19 +61,19 @@ TRANSLATION = [
         tab="decoder",
         title="Decoder",
         name="Decoder self-attention",
-        lead="What the decoder takes from its own output so far. Grey: not yet written, so it may not look "
-        "there.",
-        look="output at itself",
+        lead="Attention of each output token to the output before it. Grey cells are masked: those tokens "
+        "come later.",
+        short="output → output",
         sides=("target", "read"),
-        token="token to write|token already read",
+        token="output token|previous token",
     ),
     kind(
         "cross",
         tab="cross",
         title="Cross",
         name="Attention over the source",
-        lead="How the output looks at the source, in every layer and head.",
-        look="output at source",
+        lead="Attention of each output token to the source in every layer and head.",
+        short="output → source",
         sides=("target", "source"),
         token="output token|source token",
     ),
@@ -84,25 +84,24 @@ CAUSAL = kind(
     tab="heads",
     title="Attention",
     name="Self-attention",
-    lead="How the tokens look at each other, in every layer and head. Grey: a token may not look at what "
-    "comes after it. Choose a head to enlarge it.",
-    look="tokens at tokens",
+    lead="Attention between the tokens in every layer and head. Grey cells are masked: a token does not "
+    "attend to later tokens. Choose a head to enlarge it.",
+    short="token → token",
     sides=("source", "source"),
     token="token|token",
 )
-BOTH_WAYS = {
+BIDIRECTIONAL = {
     **CAUSAL,
-    "lead": "How the tokens look at each other, in every layer and head, forwards and backwards. Choose a "
-    "head to enlarge it.",
+    "lead": "Attention between the tokens in every layer and head, in both directions. Choose a head to "
+    "enlarge it.",
 }
 PATCHES = kind(
     "self",
     tab="heads",
-    title="Every patch",
+    title="All patches",
     name="Self-attention",
-    lead="How all patches look at each other, in every layer and head. A patch is named by its row and "
-    "column.",
-    look="",
+    lead="Attention between all patches in every layer and head. A patch is named by its row and column.",
+    short="",
     sides=("source", "source"),
     token="patch|patch",
     unit="patches",
@@ -110,11 +109,12 @@ PATCHES = kind(
 DRAWING = kind(
     "self",
     tab="heads",
-    title="Every place",
+    title="All positions",
     name="Self-attention",
-    lead="How caption and picture look at themselves and at each other, in every layer and head. A place of "
-    "the picture is named by its row and column. Grey: it comes later, or the layer's layout leaves it out.",
-    look="",
+    lead="Attention between all caption tokens and image positions in every layer and head. An image "
+    "position is named by its row and column. Grey cells are masked: the position comes later, or lies "
+    "outside the layer's sparse layout.",
+    short="",
     sides=("source", "source"),
-    token="place|place",
+    token="position|position",
 )

@@ -1,4 +1,4 @@
-"""From a sequence that was read to all that the page shows."""
+"""Page content for a model with a single sequence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,181 +9,194 @@ from torch import nn
 
 from multihead.attention_maps import AttentionRecord, Choice, Sentence
 from multihead.attention_maps.alignment import CAUTION
-from multihead.attention_maps.self_alignment import chosen
-from multihead.inspect import pictures
-from multihead.inspect.page import heads, inputs, numbers, packing
-from multihead.inspect.page.exploring import EVERYTHING, MOST_BYTES, MOST_TOKENS
-from multihead.inspect.page.listing import attention, sides_listed
+from multihead.attention_maps.self_alignment import resolve
+from multihead.inspect import figures
+from multihead.inspect.page import equation, heads, inputs, packing
+from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.packing import Floats, Json
-from multihead.inspect.text_inspection import Guesses, Reading
+from multihead.inspect.page.translation import DEFAULT_CHOICE, MAX_BYTES, MAX_TOKENS
+from multihead.inspect.text_inspection import Predictions, TextInspection
 from multihead.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How a page is to begin, and how much it shall hold.
+class PageOptions:
+    """Initial view and size limits of a page.
 
     Attributes:
-        name: of the run, as the page names it.
-        choice: which layer and head to show first; its numbers are embedded.
-        words: begin with pieces merged to words.
-        specials: begin with special symbols shown.
-        full: embed everything, however large.
+        name: name of the run on the page.
+        choice: layer and head to show first; the numbers of its equation are embedded.
+        words: initially merge subwords into words.
+        specials: initially show special symbols.
+        full: embed everything, whatever the size.
     """
 
     name: str = ""
-    choice: Choice = EVERYTHING
+    choice: Choice = DEFAULT_CHOICE
     words: bool = False
     specials: bool = False
     full: bool = False
 
     @property
-    def most(self) -> int:
-        """Tokens of a side that are shown."""
-        return 10**9 if self.full else MOST_TOKENS
+    def max_tokens(self) -> int:
+        """Number of tokens shown per sequence."""
+        return 10**9 if self.full else MAX_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceExploration:
-    """A sequence explored.
+    """Everything that a page shows of a sequence.
 
     Attributes:
-        content: what the page reads, JSON.
-        listed: all its numbers, weights as numbers.
+        content: data of the page, JSON.
+        listed: the same for export, with weights as numbers.
     """
 
     content: Json
     listed: Json
 
 
-def explore_reading(
-    reading: Reading, model: nn.Module, tokenizer: Tokenizer, kind: Json, asked: Asked = Asked()
+def explore_text(
+    inspection: TextInspection,
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    kind: Json,
+    options: PageOptions = PageOptions(),
 ) -> SequenceExploration:
-    """Put together what the page shows of a text.
+    """Return the page content of a text.
 
     Args:
-        reading: the text, recorded.
-        model: that read it.
-        tokenizer: its vocabulary.
-        kind: how its tokens look at each other, from ``page.kinds``.
-        asked: how to begin.
+        inspection: the text with its recorded attention.
+        model: the model that read it.
+        tokenizer: the model's vocabulary.
+        kind: labels of its attention, from ``page.kinds``.
+        options: initial view and size limits of the page.
 
     Raises:
         UserError: no such layer or head.
     """
-    said = [(guesses.question, in_short(guesses)) for guesses in reading.guesses]
-    content = content_of(
-        reading.records,
-        reading.text,
-        told=[("reads", pictures.visible(reading.text, 2000)), *said],
-        tokens=reading.tokens,
-        start=start(reading, asked),
+    predictions = [(one.target, top_three(one)) for one in inspection.predictions]
+    content = sequence_content(
+        inspection.records,
+        inspection.text,
+        heading=[("text", figures.visible(inspection.text, 2000)), *predictions],
+        tokens=inspection.tokens,
+        start=start(inspection, options),
         kinds=[kind],
-        asked=asked,
+        options=options,
     )
-    near = inputs.neighbours(reading.embedding, tokenizer, reading.ids[: asked.most])
+    neighbours = inputs.neighbours(inspection.embedding, tokenizer, inspection.ids[: options.max_tokens])
     content |= {
         "positions": inputs.positions(model),
-        "neighbours": {"source": near, "target": []},
-        "guesses": [listed_guesses(one) for one in reading.guesses],
-        "leftOut": [*reading.left_out, *content["leftOut"]],
+        "neighbours": {"source": neighbours, "target": []},
+        "predictions": [packed_predictions(one) for one in inspection.predictions],
+        "omitted": [*inspection.omitted, *content["omitted"]],
     }
     listed = {
-        "run": asked.name,
+        "run": options.name,
         "caution": CAUTION,
-        "text": reading.text,
-        **sides_listed(reading.tokens),
-        "guesses": [{"question": one.question, "answers": dict(one.answers)} for one in reading.guesses],
-        "attention": attention(reading.records),
-        "neighbours": near,
+        "text": inspection.text,
+        **tokens_as_json(inspection.tokens),
+        "guesses": [
+            {"question": one.target, "answers": dict(one.probabilities)} for one in inspection.predictions
+        ],
+        "attention": attention_as_json(inspection.records),
+        "neighbours": neighbours,
     }
     return SequenceExploration(content, listed)
 
 
-def start(reading: Reading, asked: Asked) -> Json:
-    """Return the layer and head that the page opens with."""
-    layer, head = chosen(reading.records, reading.tokens, asked.choice)
-    begun = {"words": asked.words, "specials": asked.specials, "combine": asked.choice.combine}
-    return {"kind": "self", "layer": layer, "head": head, "told": False, **begun}
+def start(inspection: TextInspection, options: PageOptions) -> Json:
+    """Return the initial state of the page: layer, head and switches."""
+    layer, head = resolve(inspection.records, inspection.tokens, options.choice)
+    return {
+        "kind": "self",
+        "layer": layer,
+        "head": head,
+        "automatic": False,
+        "words": options.words,
+        "specials": options.specials,
+        "combine": options.choice.combine,
+    }
 
 
-def content_of(
+def sequence_content(
     records: Sequence[AttentionRecord],
     title: str,
     *,
-    told: Sequence[tuple[str, str]],
+    heading: Sequence[tuple[str, str]],
     tokens: Sentence,
     start: Json,
     kinds: Sequence[Json],
-    asked: Asked,
-    apart_NN: Floats | None = None,
+    options: PageOptions,
+    distances_NN: Floats | None = None,
 ) -> Json:
-    """Return what every page of one sequence holds.
+    """Return the content that every page of a single sequence has.
 
     Args:
         records: of kind "self".
-        title: of the window.
-        told: the lines of the heading, each a word that explains and a text.
+        title: title of the window.
+        heading: lines of the heading, each a label and a text.
         tokens: the sequence.
-        start: what the page opens with.
-        kinds: from ``page.kinds``.
-        asked: how much to hold.
-        apart_NN: how far the places are from each other; None: as in a text.
+        start: initial state of the page.
+        kinds: labels, from ``page.kinds``.
+        options: size limits of the page.
+        distances_NN: distances between positions; None: those in a text.
     """
     special_K = np.array([token.special for token in tokens.pieces])
-    room, layers, missing = (inf if asked.full else MOST_BYTES), [], []
+    room, layers, omitted = (inf if options.full else MAX_BYTES), [], []
     for record in records:
-        room -= heads.size(record, asked.most)
+        room -= heads.size(record, options.max_tokens)
         if room >= 0:
-            layers.append(heads.layer(record, special_K, asked.most, apart_NN))
+            layers.append(heads.layer(record, special_K, options.max_tokens, distances_NN))
         else:
-            missing.append(f"attention of layer {record.layer}")
+            omitted.append(f"attention of layer {record.layer}")
     length = int(records[0].query_lengths_B[0])
-    if length > asked.most:
-        missing.insert(0, f"what comes after the first {asked.most:,} of {length:,} tokens")
+    if length > options.max_tokens:
+        omitted.insert(0, f"everything after the first {options.max_tokens:,} of {length:,} tokens")
     return {
         "format": 1,
-        "run": asked.name,
+        "run": options.name,
         "caution": CAUTION,
-        "sentence": pictures.visible(title, 2000),
-        "told": [list(line) for line in told],
-        "source": heads.sides(tokens, asked.most),
+        "sentence": figures.visible(title, 2000),
+        "heading": [list(line) for line in heading],
+        "source": heads.tokens(tokens, options.max_tokens),
         "hypotheses": [{"text": "", "ids": [], "score": None, "layers": layers}],
         "kinds": list(kinds),
         "tree": {"steps": []},
         "start": start,
-        "numbers": _numbers(records, start, asked),
+        "numbers": _equations(records, start, options),
         "positions": None,
         "neighbours": {"source": [], "target": []},
-        "guesses": [],
-        "leftOut": missing,
+        "predictions": [],
+        "omitted": omitted,
     }
 
 
-def _numbers(records: Sequence[AttentionRecord], start: Json, asked: Asked) -> list[Json]:
-    """Return the numbers of the head that the page opens with, or of all."""
+def _equations(records: Sequence[AttentionRecord], start: Json, options: PageOptions) -> list[Json]:
+    """Return the inputs of the equation for the initial head, or for every head if ``full``."""
     found = [
-        numbers.head_numbers(record, head, asked.most)
+        equation.head_inputs(record, head, options.max_tokens)
         for record in records
         for head in range(record.num_heads)
-        if asked.full or (record.layer == start["layer"] and head == max(0, start["head"] - 1))
+        if options.full or (record.layer == start["layer"] and head == max(0, start["head"] - 1))
     ]
     return [one for one in found if one is not None]
 
 
-def in_short(guesses: Guesses) -> str:
-    """The likeliest three answers in a line."""
-    answers = list(guesses.answers.items())[:3]
-    return " · ".join(f"{pictures.visible(answer, 40)} {_percent(p)}" for answer, p in answers)
+def top_three(predictions: Predictions) -> str:
+    """Return the three most probable predictions as one line."""
+    best = list(predictions.probabilities.items())[:3]
+    return " · ".join(f"{figures.visible(text, 40)} {_percent(p)}" for text, p in best)
 
 
-def listed_guesses(guesses: Guesses) -> Json:
-    """Return answers as the page reads them."""
+def packed_predictions(predictions: Predictions) -> Json:
+    """Return predictions as page data."""
     answers = [
-        {"text": pictures.visible(answer, 60), "p": packing.rounded(p)}
-        for answer, p in guesses.answers.items()
+        {"text": figures.visible(text, 60), "p": packing.rounded(p)}
+        for text, p in predictions.probabilities.items()
     ]
-    return {"question": pictures.visible(guesses.question, 60), "answers": answers}
+    return {"target": figures.visible(predictions.target, 60), "answers": answers}
 
 
 def _percent(p: float) -> str:

@@ -1,4 +1,4 @@
-"""What all pages share: one HTML file that fetches nothing and runs nothing but its own script."""
+"""Shell of every page: one HTML file that loads nothing and runs only its own script."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from multihead.inspect import pictures
+from multihead.inspect import figures
 from multihead.run import files
 
 HERE = Path(__file__).parent
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page. In a notebook it is shown in place.
+    """An HTML page; a notebook displays it inline.
 
     Attributes:
         html: the whole file.
@@ -25,11 +25,11 @@ class Page:
     html: str
 
     def save(self, path: str | Path) -> None:
-        """Write the page. Raises ``UserError`` where the disk refuses."""
+        """Write the page to a file. Raises ``UserError`` if it cannot be written."""
         files.write_text(Path(path), self.html)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, apart from the notebook's styles and scripts."""
+        """Return the page in an iframe, isolated from the notebook's styles and scripts."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" '
             'style="width:100%;height:760px;border:0" title="attention"></iframe>'
@@ -39,18 +39,18 @@ class Page:
 def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Path] = ()) -> Page:
     """Return a page.
 
-    Its security policy lets nothing run but the scripts, by their hash, and nothing be fetched.
+    Its content security policy allows only these scripts, by hash, and no network requests.
 
     Args:
-        title: of the window, as text.
+        title: window title, as text.
         body: markup.
-        scripts: files, one after the other in one scope; each may use what those before it define.
-        styles: style sheets besides the one that all pages share.
+        scripts: files, concatenated into one scope; a script may use the definitions of those before it.
+        styles: style sheets in addition to the common one.
     """
     script = "\n".join(["(() => {", '"use strict";', *map(asset, scripts), "})();"])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     filled = Template(asset(HERE / "page.html")).substitute(
-        title=html.escape(f"{pictures.visible(title, 80)} · multihead"),
+        title=html.escape(f"{figures.visible(title, 80)} · multihead"),
         digest=digest,
         style="\n".join(map(asset, (HERE / "page.css", *styles))),
         body=body,
@@ -60,5 +60,5 @@ def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Pa
 
 
 def asset(path: Path) -> str:
-    """The text of a file that stands in the package."""
+    """Return the text of a file of the package."""
     return path.read_text(encoding="utf-8").strip()

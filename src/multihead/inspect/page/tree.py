@@ -1,4 +1,4 @@
-"""The beam while it searches: every step's branches, kept and pruned."""
+"""Record of a beam search: the kept and pruned branches of every step."""
 
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -10,7 +10,7 @@ from multihead.attention_maps.calls import evaluating
 from multihead.generation import Translator
 from multihead.generation.batching import SourceLine, collate_sources
 from multihead.generation.searching import search
-from multihead.inspect import pictures
+from multihead.inspect import figures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
 from multihead.search.hypotheses import Hypothesis
@@ -22,13 +22,13 @@ _FATES = {Fate.PRUNED: "pruned", Fate.KEPT: "kept", Fate.FINISHED: "finished", F
 
 
 @dataclass(slots=True)
-class Watch:
-    """An observer that notes the beam of one sentence.
+class BeamRecorder:
+    """Search observer that records the beam of one sentence.
 
     Attributes:
         tokenizer: of the target.
-        pruned: how many of the likeliest pruned branches to note at each step.
-        steps: for each step, its branches, likeliest first.
+        pruned: number of pruned branches to record per step, the most probable ones.
+        steps: branches of each step, most probable first.
     """
 
     tokenizer: Tokenizer
@@ -36,31 +36,31 @@ class Watch:
     steps: list[list[Json]] = field(default_factory=list)
 
     def __call__(self, branches: Branches) -> None:
-        """Note one step."""
+        """Record one step."""
         sums, fates = branches.log_probabilities[0], branches.fates[0]
-        order = [place for place in sums.argsort(descending=True).tolist() if sums[place] > -torch.inf]
-        pruned = [place for place in order if fates[place] == Fate.PRUNED][: self.pruned]
-        shown = [place for place in order if fates[place] != Fate.PRUNED] + pruned
-        self.steps.append([self._branch(branches, place) for place in shown])
+        order = [i for i in sums.argsort(descending=True).tolist() if sums[i] > -torch.inf]
+        pruned = [i for i in order if fates[i] == Fate.PRUNED][: self.pruned]
+        recorded = [i for i in order if fates[i] != Fate.PRUNED] + pruned
+        self.steps.append([self._branch(branches, i) for i in recorded])
 
-    def _branch(self, branches: Branches, place: int) -> Json:
-        token = int(branches.tokens[0, place])
+    def _branch(self, branches: Branches, i: int) -> Json:
+        token = int(branches.tokens[0, i])
         return {
             "id": token,
-            "text": pictures.visible(sentence(self.tokenizer, [token]).pieces[0].text, 40),
-            "parent": int(branches.parents[0, place]),
-            "row": int(branches.rows[0, place]),
-            "fate": _FATES[Fate(int(branches.fates[0, place]))],
-            "sum": packing.rounded(branches.log_probabilities[0, place].item()),
+            "text": figures.visible(sentence(self.tokenizer, [token]).pieces[0].text, 40),
+            "parent": int(branches.parents[0, i]),
+            "row": int(branches.rows[0, i]),
+            "fate": _FATES[Fate(int(branches.fates[0, i]))],
+            "sum": packing.rounded(branches.log_probabilities[0, i].item()),
         }
 
 
 def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Json]:
-    """Search once more, in fp32, and look on.
+    """Run the beam search in fp32 and record every step.
 
     Args:
-        translator: of one run; the size of the beam and its limits are those of its settings.
-        text: what to translate.
+        translator: of a single run; beam size and limits are those of its settings.
+        text: the source sentence.
 
     Returns:
         The hypotheses, best first, and the tree.
@@ -72,7 +72,7 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
         pad_id=translator.source_tokenizer.pad_id,
         eos_id=translator.source_tokenizer.eos_id,
     )
-    watch = Watch(target, pruned=s.beam_size)
+    recorder = BeamRecorder(target, pruned=s.beam_size)
     model = translator.models[0]
     with evaluating(model):
         [found] = search(
@@ -83,7 +83,7 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
             target=target,
             capacity=None if translator.limit is None else translator.limit - 1,
             numbers=[0],
-            observer=watch,
+            observer=recorder,
         )
-    tree = {"beam_size": s.beam_size, "length_penalty": s.length_penalty, "steps": watch.steps}
+    tree = {"beam_size": s.beam_size, "length_penalty": s.length_penalty, "steps": recorder.steps}
     return found, tree

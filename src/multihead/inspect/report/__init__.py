@@ -1,16 +1,24 @@
-"""Reports as pages: how one training went, and how several runs compare. They need no network."""
+"""HTML reports of one training or of several compared runs. They work offline."""
 
 from multihead.inspect.report.comparison import compare_page
-from multihead.inspect.report.content import Compared, Example, Looked, Measured, OnTest, RunFacts, facts
+from multihead.inspect.report.content import (
+    AlignedSentence,
+    Example,
+    RunComparison,
+    RunFacts,
+    RunScores,
+    TestSetResults,
+    facts,
+)
 from multihead.inspect.report.training import training_page
 
 __all__ = [
-    "Compared",
+    "AlignedSentence",
     "Example",
-    "Looked",
-    "Measured",
-    "OnTest",
+    "RunComparison",
     "RunFacts",
+    "RunScores",
+    "TestSetResults",
     "compare_page",
     "facts",
     "training_page",

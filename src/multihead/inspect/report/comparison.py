@@ -1,7 +1,7 @@
-"""Runs side by side, as a page."""
+"""Report that compares several runs."""
 
 from multihead.inspect.page.shell import Page
-from multihead.inspect.report.content import Compared
+from multihead.inspect.report.content import RunComparison
 from multihead.inspect.report.curves import overlaid
 from multihead.inspect.report.markup import Child, tag
 from multihead.inspect.report.parts import report
@@ -9,8 +9,8 @@ from multihead.inspect.report.scoring import differences_card, length_card, scor
 from multihead.inspect.report.sentences import alignments_card, sentences_card
 
 
-def compare_page(compared: Compared) -> Page:
-    """Return a comparison as one HTML file that needs no network."""
+def compare_page(compared: RunComparison) -> Page:
+    """Return a comparison as one HTML file that works offline."""
     runs, tests = compared.runs, compared.tests
     title = " · ".join(run.name for run in runs) if len(runs) <= 3 else f"{len(runs)} runs"
     names = ", ".join(test.name for test in tests)
@@ -18,8 +18,7 @@ def compare_page(compared: Compared) -> Page:
         tag("h1", title),
         tag(
             "p",
-            f"on {names}"
-            + (f"; the first, {runs[0].name}, is what the others are compared with" if len(runs) > 1 else ""),
+            f"on {names}" + (f"; baseline: {runs[0].name}" if len(runs) > 1 else ""),
             class_="sub",
         ),
         [tag("p", note, class_="note") for note in compared.notes],
@@ -36,7 +35,7 @@ def compare_page(compared: Compared) -> Page:
     main.append(differences_card(runs))
     foot = tag(
         "p",
-        "Every run translated the same sentences, with its own vocabulary and, but for what "
-        "the command said of it, the search of its recipe.",
+        "Every run translated the same sentences with its own vocabulary and the search settings of its "
+        "recipe, unless the command line set others.",
     )
     return report(title, "compare", main, foot)

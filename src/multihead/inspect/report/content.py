@@ -1,9 +1,10 @@
-"""What a report tells: numbers and texts, before anything is drawn."""
+"""Content of reports: metrics, scores and texts, independent of their layout."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from multihead import plugins
 from multihead.attention_maps import Alignment
 from multihead.recipe.values import spelled
 from multihead.run import Run
@@ -11,23 +12,23 @@ from multihead.scores import Comparison, LengthBucket
 
 Event = Mapping[str, Any]
 """A line of metrics.jsonl."""
-TOLD = ("data.", "tokenizer.", "model.", "training.")
-"""Sections of a recipe that say how a model is made and trained."""
+SECTIONS = ("data.", "tokenizer.", "model.", "training.")
+"""Sections of a recipe that define a model and its training."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known of a run without using it.
+    """Facts read from a run folder without loading the model.
 
     Attributes:
-        name: as it was named.
-        kind: the model's, one of ``multihead.models``.
-        parameters: of the model, shared ones once; None: not known.
-        step: updates made.
-        seconds: spent in updates; None where nothing was told.
-        seconds_an_epoch: mean over the epochs that came to their end; None where none did.
+        name: name given by the user.
+        kind: kind of the model, one of ``multihead.models``.
+        parameters: number of parameters, shared ones counted once; None: unknown.
+        step: number of updates.
+        seconds: time spent in updates; None if it was not logged.
+        seconds_an_epoch: mean over complete epochs; None if there is none.
         events: of metrics.jsonl.
-        settings: every key of its recipe that says how a model is made and trained.
+        settings: the recipe's keys in ``SECTIONS``, with their values as text.
     """
 
     name: str
@@ -41,16 +42,16 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One run on one test set.
+class RunScores:
+    """Scores of one run on one test set.
 
     Attributes:
-        perplexity: of a target piece; not comparable between vocabularies.
-        perplexity_character: of a reference character; comparable.
-        cased: BLEU and chrF, compared with the first run ("bleu", "chrf").
-        lowercase: the same without case.
-        by_length: BLEU by the number of words of the source.
-        sentences_per_second: of translating.
+        perplexity: per target token; not comparable between vocabularies.
+        perplexity_character: per reference character; comparable between vocabularies.
+        cased: BLEU and chrF compared with the first run, under "bleu" and "chrf".
+        lowercase: the same, lower-cased.
+        by_length: BLEU by source length in words.
+        sentences_per_second: translation speed.
     """
 
     perplexity: float
@@ -63,13 +64,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence, and what each run made of it.
+    """A sentence with the translation of each run.
 
     Attributes:
-        number: its line in the test set, from 1.
-        chrf: chrF2 of each output by itself.
-        alignments: of each run, by words; None where its model has no attention over the source, or where
-            the sentence is none of those that are looked at.
+        number: line in the test set, from 1.
+        chrf: sentence-level chrF2 of each output.
+        alignments: word alignment of each run; None if its model has no cross-attention or the sentence was
+            not selected for alignment.
     """
 
     number: int
@@ -81,13 +82,13 @@ class Example:
 
     @property
     def spread(self) -> float:
-        """How far the best and the worst output are apart; of one run, what is missing to 100."""
+        """Difference between the best and the worst chrF; with one run, its distance from 100."""
         return max(self.chrf) - min(self.chrf) if len(self.chrf) > 1 else 100 - self.chrf[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """A sentence, what a model wrote, and where it looked."""
+class AlignedSentence:
+    """A source sentence with its translation and their alignment."""
 
     source: str
     output: str
@@ -95,39 +96,41 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class OnTest:
-    """All runs on one test set.
+class TestSetResults:
+    """Results of all runs on one test set.
 
     Attributes:
-        name: of the test set.
-        pairs: how many sentences it has.
-        runs: in the order of the runs.
-        examples: where they differ most, these first.
-        aligned: a few of them, with alignments.
+        name: name of the test set.
+        pairs: number of sentence pairs.
+        runs: scores, in the order of the runs.
+        examples: sentences on which the runs differ most, largest difference first.
+        aligned: a few of these examples, with alignments.
     """
 
     name: str
     pairs: int
-    runs: Sequence[Measured]
+    runs: Sequence[RunScores]
     examples: Sequence[Example]
     aligned: Sequence[Example]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """Runs side by side.
+class RunComparison:
+    """Comparison of several runs.
 
     Attributes:
-        notes: what does not fit, a sentence each.
+        runs: facts of each run.
+        tests: results on each test set.
+        notes: warnings, such as folders that were skipped, one sentence each.
     """
 
     runs: Sequence[RunFacts]
-    tests: Sequence[OnTest]
+    tests: Sequence[TestSetResults]
     notes: Sequence[str]
 
 
 def facts(run: Run, name: str, parameters: int | None = None) -> RunFacts:
-    """Return what a run folder says of its run."""
+    """Read the facts of a run from its folder."""
     events = list(run.metrics())
     recipe = run.recipe
     updates = [
@@ -135,20 +138,20 @@ def facts(run: Run, name: str, parameters: int | None = None) -> RunFacts:
     ]
     return RunFacts(
         name=name,
-        kind=recipe.kind,
+        kind=plugins.shown(recipe.kind),
         parameters=parameters,
         step=max((event.get("step", 0) for event in events), default=0),
         seconds=updates[-1]["seconds"] if updates else None,
-        seconds_an_epoch=_an_epoch(updates),
+        seconds_an_epoch=_seconds_an_epoch(updates),
         events=events,
-        settings={key: spelled(value) for key, value in recipe.values().items() if key.startswith(TOLD)},
+        settings={key: spelled(value) for key, value in recipe.values().items() if key.startswith(SECTIONS)},
     )
 
 
-def _an_epoch(updates: Sequence[Event]) -> float | None:
-    """Seconds to the first line after the last whole epoch, by the number of these epochs."""
-    whole = updates[-1].get("epoch", 0) if updates else 0
-    if not whole:
+def _seconds_an_epoch(updates: Sequence[Event]) -> float | None:
+    """Divide the time of the first event after the last complete epoch by the number of epochs."""
+    epochs = updates[-1].get("epoch", 0) if updates else 0
+    if not epochs:
         return None
-    seconds: float = next(event["seconds"] for event in updates if event.get("epoch") == whole)
-    return seconds / whole
+    seconds: float = next(event["seconds"] for event in updates if event.get("epoch") == epochs)
+    return seconds / epochs

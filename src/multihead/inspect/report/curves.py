@@ -9,32 +9,32 @@ from multihead.inspect.report.markup import Markup, join
 from multihead.inspect.report.parts import card
 
 Chart = tuple[str, str, tuple[str, ...], bool]
-"""(title, event that tells it, its names there, begin at 0)"""
+"""(title, kind of event that logs the metric, its names in the event, whether the axis starts at 0)"""
 
 CHARTS: tuple[Chart, ...] = (
     ("Validation BLEU", "validation", ("bleu",), True),
-    ("Validation loss (nats a token)", "validation", ("loss",), False),
-    ("Training loss (nats a token)", "update", ("nll", "loss"), False),
+    ("Validation loss (nats per token)", "validation", ("loss",), False),
+    ("Training loss (nats per token)", "update", ("nll", "loss"), False),
     ("Validation accuracy", "validation", ("accuracy",), False),
     ("Validation chrF", "validation", ("chrf",), True),
     ("Validation F1", "validation", ("f1",), True),
-    ("Bits a character", "validation", ("bits_per_character",), False),
+    ("Bits per character", "validation", ("bits_per_character",), False),
 )
 
 
 def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> Markup:
-    """Return a card a chart, with a line a run; nothing of what no run tells."""
+    """Return one card per metric that any run logged, with one line per run."""
     named = legend([run.name for run in runs])
     return join(
         [
             card(title, named, _chart(title, runs, event, keys, zero))
             for title, event, keys, zero in charts
-            if _told(runs, event, keys)
+            if _logged(runs, event, keys)
         ]
     )
 
 
-def _told(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool:
+def _logged(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool:
     return any(points(run.events, Line(event, keys, "", "")) for run in runs)
 
 
@@ -48,7 +48,7 @@ def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ..
 
 
 def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
-    """Return one run's curves: loss of training and validation together, then whatever else is measured."""
+    """Return the curves of one run: training and validation loss in one chart, then the other metrics."""
     loss = [
         Series("training", points(events, Line("update", ("nll", "loss"), "", "")), 0, markers=False),
         Series("validation", points(events, Line("validation", ("loss",), "", "")), 1),
@@ -61,7 +61,7 @@ def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
             )
     for title, key in (
         ("Learning rate", "rate"),
-        (f"Speed ({speed_unit} a second)", "tokens_per_second"),
+        (f"Speed ({speed_unit} per second)", "tokens_per_second"),
     ):
         series = Series("training", points(events, Line("update", (key,), "", "")), 0, markers=False)
         cards.append(_card(title, [series], zero=True))

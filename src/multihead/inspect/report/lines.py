@@ -1,4 +1,4 @@
-"""Line charts as SVG: colours come from the page's style sheet, so that they follow light and dark."""
+"""Line charts as SVG. Colours come from the style sheet, so that charts follow the light or dark theme."""
 
 import math
 from collections.abc import Sequence
@@ -10,25 +10,25 @@ from multihead.inspect.report.markup import Markup, tag
 
 WIDTH, HEIGHT = 520, 270
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 52
-MOST_POINTS = 300
-"""Of a line; more are thinned out, which no eye can tell."""
+MAX_POINTS = 300
+"""Number of points per line; longer series are thinned out to it."""
 COLOURS = 8
-"""How many the style sheet has; then they begin again, dashed."""
+"""Number of line colours in the style sheet; further lines reuse them, dashed."""
 
 Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line.
+    """One line of a chart.
 
     Attributes:
-        label: whose it is.
+        label: name in the legend.
         points: (x, y), ascending in x.
-        number: which colour, from 0.
-        hollow: places in ``points`` to be read with caution, drawn as rings.
-        notes: what is told of each point, beside its value.
-        markers: draw a mark at each point.
+        number: index of the colour, from 0.
+        hollow: indices of unreliable points, drawn as rings.
+        notes: text of each point's tooltip, after its value.
+        markers: draw a marker at each point.
     """
 
     label: str
@@ -41,7 +41,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From numbers to places."""
+    """Linear map from values to coordinates."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Return where a number is."""
+        """Return the coordinate of a value."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
@@ -61,22 +61,22 @@ def line_chart(
     x_ticks: Sequence[tuple[float, str, str]] = (),
     from_zero: bool = False,
 ) -> Markup:
-    """Return a chart, to be described by the text around it.
+    """Return a line chart, or nothing if no series has a point.
 
     Args:
-        name: what it shows, for screen readers.
-        series: the lines; those without a point are left out.
-        x_label: below the axis.
-        x_ticks: (place, label, second line of the label); by default round numbers.
-        from_zero: begin the vertical axis at 0.
+        name: accessible name for screen readers.
+        series: the lines.
+        x_label: label of the horizontal axis.
+        x_ticks: (value, label, second line of the label); round numbers by default.
+        from_zero: start the vertical axis at 0.
     """
     shown = [Series(s.label, _thinned(s.points), s.number, s.hollow, s.notes, s.markers) for s in series]
     xs = [x for one in shown for x, _ in one.points] + [x for x, _, _ in x_ticks]
     ys = [y for one in shown for _, y in one.points]
     if not ys:
         return Markup()
-    alone = min(ys) == max(ys)  # what is near it would be arbitrary
-    ticks_y = ticks(min(0.0, min(ys)) if from_zero or alone else min(ys), max(ys))
+    constant = min(ys) == max(ys)  # any range around a single value would be arbitrary
+    ticks_y = ticks(min(0.0, min(ys)) if from_zero or constant else min(ys), max(ys))
     y = Scale(ticks_y[0], ticks_y[-1], HEIGHT - BOTTOM, TOP)
     if x_ticks:
         x = Scale(min(xs) - 0.5, max(xs) + 0.5, LEFT, WIDTH - RIGHT)
@@ -99,7 +99,7 @@ def line_chart(
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return round numbers that span a range, about five."""
+    """Return about five round numbers that span a range."""
     if high <= low:
         high = low + (abs(low) or 1)
     found = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
@@ -108,8 +108,8 @@ def ticks(low: float, high: float) -> list[float]:
 
 def _thinned(points: Points) -> Points:
     finite = [(x, y) for x, y in points if math.isfinite(y)]
-    stride = math.ceil(len(finite) / MOST_POINTS)
-    # The last one stays: it is what the line ends with.
+    stride = math.ceil(len(finite) / MAX_POINTS)
+    # The last point is the current value and always stays.
     return finite if stride <= 1 else [*finite[:-1:stride], finite[-1]]
 
 
@@ -134,35 +134,37 @@ def _tick(x: float, label: str, second: str) -> Markup:
 
 
 def _line(one: Series, x: Scale, y: Scale) -> Markup:
-    places = [(x(a), y(b)) for a, b in one.points]
-    path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
+    points = [(x(a), y(b)) for a, b in one.points]
+    path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
     return tag(
         "g",
-        tag("path", d=path) if len(places) > 1 else None,
-        [_mark(one, i, place) for i, place in enumerate(places)] if one.markers or len(places) == 1 else None,
+        tag("path", d=path) if len(points) > 1 else None,
+        [_marker(one, i, point) for i, point in enumerate(points)]
+        if one.markers or len(points) == 1
+        else None,
         class_=colour(one.number),
     )
 
 
-def _mark(one: Series, i: int, place: tuple[float, float]) -> Markup:
+def _marker(one: Series, i: int, point: tuple[float, float]) -> Markup:
     note = f", {one.notes[i]}" if one.notes else ""
     return tag(
         "circle",
         tag("title", f"{one.label}: {one.points[i][1]:.4g}{note}"),
-        cx=place[0],
-        cy=place[1],
+        cx=point[0],
+        cy=point[1],
         r=3.5,
         class_="hollow" if i in one.hollow else None,
     )
 
 
 def colour(number: int) -> str:
-    """Return the style sheet's class for the n-th colour, from 0."""
+    """Return the CSS class of the n-th line colour, from 0."""
     return f"s{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
 
 
 def legend(labels: Sequence[str]) -> Markup:
-    """Return what the colours stand for."""
+    """Return a legend: one entry per line colour."""
     entries = (
         tag("li", tag("i", class_=f"chip {colour(number)}"), label) for number, label in enumerate(labels)
     )

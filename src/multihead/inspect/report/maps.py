@@ -1,24 +1,24 @@
-"""An alignment as SVG: output rows by source columns (Bahdanau et al. 2015, figure 3)."""
+"""Alignment heat maps as SVG: output rows by source columns (Bahdanau et al. 2015, figure 3)."""
 
 from multihead.attention_maps import Alignment
-from multihead.inspect import pictures
+from multihead.inspect import figures
 from multihead.inspect.report.markup import Markup, tag
 
 CELL, LETTER = 22, 7.2
-"""Pixels of a cell's side, and of a letter on average."""
+"""Side of a cell and average width of a letter, in pixels."""
 LONGEST = 14
-"""Letters of a token that are shown."""
+"""Letters shown of a token."""
 
 
 def alignment_map(alignment: Alignment, name: str) -> Markup:
-    """Return a map: the darker (in the dark, the lighter) a cell, the more weight.
+    """Return a heat map: the darker a cell, the larger its weight (the lighter, in the dark theme).
 
     Args:
-        alignment: words or pieces.
-        name: what it shows, for screen readers.
+        alignment: of words or subwords.
+        name: accessible name for screen readers.
     """
-    rows = [pictures.visible(token.text, LONGEST) for token in alignment.target]
-    columns = [pictures.visible(token.text, LONGEST) for token in alignment.source]
+    rows = [figures.visible(token.text, LONGEST) for token in alignment.target]
+    columns = [figures.visible(token.text, LONGEST) for token in alignment.source]
     left = 10 + LETTER * max(map(len, rows), default=0)
     top = 10 + 0.75 * LETTER * max(map(len, columns), default=0)
     ends = (CELL * (j + 0.5) + 0.75 * LETTER * len(text) for j, text in enumerate(columns))
@@ -39,7 +39,7 @@ def alignment_map(alignment: Alignment, name: str) -> Markup:
         for j, column in enumerate(columns)
         if (weight := alignment.matrix_TS[i, j]) >= 0.005
     ]
-    ground = tag(
+    background = tag(
         "rect",
         x=left,
         y=top,
@@ -49,7 +49,7 @@ def alignment_map(alignment: Alignment, name: str) -> Markup:
     )
     return tag(
         "svg",
-        ground,
+        background,
         cells,
         [
             tag("text", text, x=left - 7, y=top + CELL * (i + 0.5) + 4, text_anchor="end")

@@ -1,4 +1,4 @@
-"""Parts of which every report is made."""
+"""Building blocks of reports: cards, tables and folded sections."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,13 +10,13 @@ HERE = Path(__file__).parent
 
 
 def report(title: str, kind: str, main: Child, foot: Child) -> Page:
-    """Return a page of parts.
+    """Return a report page.
 
     Args:
-        title: of the window.
-        kind: what the page is, beside the program's name.
-        main: what stands in it.
-        foot: below.
+        title: window title.
+        kind: type of report, shown next to the program's name.
+        main: content.
+        foot: footer.
     """
     theme = tag("button", type="button", class_="plain", id="theme", hidden=True)
     brand = tag(
@@ -27,7 +27,7 @@ def report(title: str, kind: str, main: Child, foot: Child) -> Page:
 
 
 def card(title: str, *content: Child, lead: str = "") -> Markup:
-    """Return a part of the page under a title; nothing where nothing is in it."""
+    """Return a titled section, or nothing if it has no content."""
     inside = join(content)
     if not inside:
         return inside
@@ -37,13 +37,13 @@ def card(title: str, *content: Child, lead: str = "") -> Markup:
 
 
 def facts_table(rows: Iterable[tuple[str, Child]]) -> Markup:
-    """Return names and values as a table; nothing where there are none."""
+    """Return names and values as a table, or nothing if there are none."""
     found = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows]
     return tag("table", found, class_="facts") if found else Markup()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "") -> Markup:
-    """Return a plain table; the first of each row is its name."""
+    """Return a plain table; the first cell of a row is its header."""
     return tag(
         "table",
         tag("caption", caption) if caption else None,
@@ -59,17 +59,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "
 
 
 def folded(summary: str, content: Child, *, open_: bool = False) -> Markup:
-    """Return what is shown when somebody asks for it."""
+    """Return content that is hidden behind a summary."""
     return tag("details", tag("summary", summary), content, open=open_)
 
 
 def scrolling(content: Child, name: str) -> Markup:
-    """Return something wide in a frame that can be scrolled, by keyboard too."""
+    """Return wide content in a frame that scrolls, also by keyboard."""
     return tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=name)
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people read it: ``42.0 s``, ``12.1 min``, ``3.4 h``."""
+    """Return a human-readable duration: ``42.0 s``, ``12.1 min``, ``3.4 h``."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

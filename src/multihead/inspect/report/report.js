@@ -1,18 +1,18 @@
-// The page is complete without this: it only chooses light or dark, and the order of the sentences.
+// Optional behaviour: light or dark theme, and the order of the sentences. The page works without it.
 
 const root = document.documentElement;
 const dark = () =>
   root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
 const theme = document.getElementById("theme");
-const name = () => (theme.textContent = dark() ? "Light" : "Dark");
+const label = () => (theme.textContent = dark() ? "Light" : "Dark");
 theme.hidden = false;
 theme.addEventListener("click", () => {
   root.dataset.theme = dark() ? "light" : "dark";
-  name();
+  label();
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
-name();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
+label();
 
 let before;
 addEventListener("beforeprint", () => {

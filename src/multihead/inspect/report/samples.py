@@ -1,4 +1,4 @@
-"""What a model in training wrote at its validations, one sample after the other."""
+"""Sample outputs of a model at successive validations."""
 
 from collections.abc import Sequence
 
@@ -6,50 +6,50 @@ from multihead.inspect.report.markup import Child, Markup, tag
 from multihead.inspect.report.parts import card, folded
 from multihead.inspect.report.sentences import marked
 
-MOST_STEPS = 8
-"""Validations of which samples are shown, the last one among them."""
+MAX_STEPS = 8
+"""Number of validations whose samples are shown, including the last."""
 FIELDS = ("source     ", "reference  ", "output     ")
-"""How samples.txt tells the lines of a translation apart."""
+"""Prefixes of the lines of a translation in samples.txt."""
 
 Sample = tuple[str, str, str]
 """(source, reference, output)"""
 
 
 def samples_card(blocks: Sequence[tuple[int, str]]) -> Markup:
-    """Return samples over time: translations sentence by sentence, other texts validation by validation.
+    """Return samples over time: translations grouped by sentence, other texts by validation.
 
     Args:
         blocks: (update, samples), in order; see ``Run.samples``.
     """
-    told = _spread([(step, text) for step, text in blocks if text.strip()])
-    if not told:
+    shown = _evenly_spaced([(step, text) for step, text in blocks if text.strip()])
+    if not shown:
         return Markup()
     title = "Samples over time"
-    last = translations(told[-1][1])
+    last = translations(shown[-1][1])
     if last is None:
-        return card(title, [_text(step, text, open_=step == told[-1][0]) for step, text in reversed(told)])
-    earlier = [(step, translations(text) or []) for step, text in told]
+        return card(title, [_text(step, text, open_=step == shown[-1][0]) for step, text in reversed(shown)])
+    by_step = [(step, translations(text) or []) for step, text in shown]
     return card(
         title,
-        tag("ol", [_translation(one, earlier) for one in last], class_="sentences"),
-        lead="Underlined: words that the reference does not have there.",
+        tag("ol", [_translation(one, by_step) for one in last], class_="sentences"),
+        lead="Underlined words differ from the reference.",
     )
 
 
-def _spread(blocks: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
-    """At most so many of them, evenly, the first and the last among them."""
-    if len(blocks) <= MOST_STEPS:
+def _evenly_spaced(blocks: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
+    """Return at most ``MAX_STEPS`` blocks, evenly spaced, including the first and the last."""
+    if len(blocks) <= MAX_STEPS:
         return blocks
-    return [blocks[round(i * (len(blocks) - 1) / (MOST_STEPS - 1))] for i in range(MOST_STEPS)]
+    return [blocks[round(i * (len(blocks) - 1) / (MAX_STEPS - 1))] for i in range(MAX_STEPS)]
 
 
 def translations(text: str) -> list[Sample] | None:
-    """Return the translations of a validation; None where the samples are something else."""
+    """Parse the translations of a validation; return None if the samples are other texts."""
     lines = [line for line in text.split("\n") if line]
     groups = [lines[i : i + 3] for i in range(0, len(lines), 3)]
     found = []
     for group in groups:
-        # A field may be empty, and its line then ends where the name does.
+        # The line of an empty field has no trailing spaces.
         fields = [
             line[len(name) :]
             for line, name in zip(group, FIELDS, strict=False)
@@ -61,9 +61,9 @@ def translations(text: str) -> list[Sample] | None:
     return found
 
 
-def _translation(one: Sample, earlier: Sequence[tuple[int, Sequence[Sample]]]) -> Markup:
+def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -> Markup:
     source, reference, _ = one
-    outputs = [(step, output) for step, samples in earlier for s, r, output in samples if (s, r) == one[:2]]
+    outputs = [(step, output) for step, samples in by_step for s, r, output in samples if (s, r) == one[:2]]
     rows: list[Child] = [
         [tag("dt", f"update {step:,}"), tag("dd", list(marked(output, reference)), dir="auto")]
         for step, output in dict(outputs).items()

@@ -1,33 +1,33 @@
-"""Scores of runs as a table, and BLEU by the length of the source."""
+"""Score table of compared runs, BLEU by source length, and differing settings."""
 
 from collections.abc import Sequence
 
-from multihead.inspect.report.content import OnTest, RunFacts
+from multihead.inspect.report.content import RunFacts, TestSetResults
 from multihead.inspect.report.lines import Scale, Series, colour, legend, line_chart
 from multihead.inspect.report.markup import Child, Markup, tag
 from multihead.inspect.report.parts import card, duration, folded, scrolling, table
 from multihead.scores import Comparison, Interval, LengthBucket, format_perplexity
 
 FEW = 30
-"""Sentences below which a bucket's BLEU says little."""
+"""Number of sentences below which a bucket's BLEU is unreliable."""
 SPAN = 130.0
-"""Pixels of a whisker's scale."""
+"""Width of an interval plot in pixels."""
 
 
-def scores_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
-    """Return the table of runs on a test set."""
+def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
+    """Return the score table of all runs on a test set."""
     several = len(runs) > 1
     head = [
         "run",
         "parameters",
         "updates",
-        "an epoch",
+        "time per epoch",
         "perplexity",
-        "a character",
+        "per character",
         "BLEU, 95 % interval",
         "BLEU",
     ]
-    head += ["lower-cased", "chrF"] + (["against the first"] if several else [])
+    head += ["lower-cased", "chrF"] + (["versus the first"] if several else [])
     bleus = [one.cased["bleu"].system for one in test.runs]
     low = min(one.score - one.half_width for one in bleus)
     high = max(one.score + one.half_width for one in bleus)
@@ -46,11 +46,11 @@ def scores_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
                 format_perplexity(one.perplexity_character),
                 class_=f"n {best(one.perplexity_character, 0)}",
             ),
-            tag("td", _whisker(one.cased["bleu"].system, scale, i)),
+            tag("td", _interval_plot(one.cased["bleu"].system, scale, i)),
             _number(one.cased["bleu"].system, best(one.cased["bleu"].system.score, 1)),
             _number(one.lowercase["bleu"].system, best(one.lowercase["bleu"].system.score, 2)),
             _number(one.cased["chrf"].system, best(one.cased["chrf"].system.score, 3)),
-            _verdict(i, one.cased["bleu"]) if several else None,
+            _difference(i, one.cased["bleu"]) if several else None,
         )
         for i, (run, one) in enumerate(zip(runs, test.runs, strict=True))
     ]
@@ -72,11 +72,11 @@ def scores_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
     return card(
         f"Scores on {test.name}, {test.pairs:,} pairs",
         scrolling(listed, "scores"),
-        lead=_how(test, several=several),
+        lead=_explanation(test, several=several),
     )
 
 
-def _best(test: OnTest) -> "_Best":
+def _best(test: TestSetResults) -> "_Best":
     return _Best(
         (
             min(one.perplexity_character for one in test.runs),
@@ -89,7 +89,7 @@ def _best(test: OnTest) -> "_Best":
 
 
 class _Best:
-    """Tells which number of a column is the best of all."""
+    """CSS class of the best value in a column."""
 
     def __init__(self, best: Sequence[float], *, several: bool) -> None:
         self._best, self._several = best, several
@@ -103,7 +103,7 @@ def _number(interval: Interval, best: str) -> Markup:
     return tag("td", f"{interval.score:.2f}", pm, class_=f"n {best}".strip())
 
 
-def _whisker(interval: Interval, scale: Scale, number: int) -> Markup:
+def _interval_plot(interval: Interval, scale: Scale, number: int) -> Markup:
     left, right = scale(interval.score - interval.half_width), scale(interval.score + interval.half_width)
     return tag(
         "svg",
@@ -117,7 +117,7 @@ def _whisker(interval: Interval, scale: Scale, number: int) -> Markup:
     )
 
 
-def _verdict(number: int, comparison: Comparison) -> Markup:
+def _difference(number: int, comparison: Comparison) -> Markup:
     if number == 0:
         return tag("td", "–", class_="n")
     difference = comparison.system.score - comparison.baseline.score
@@ -125,7 +125,7 @@ def _verdict(number: int, comparison: Comparison) -> Markup:
         return tag(
             "td",
             f"{difference:+.2f}",
-            tag("span", f" p = {comparison.p_value:.3f}, may be chance", class_="pm"),
+            tag("span", f" p = {comparison.p_value:.3f}, not significant", class_="pm"),
             class_="n",
         )
     p = f" p = {comparison.p_value:.3f}"
@@ -137,23 +137,24 @@ def _verdict(number: int, comparison: Comparison) -> Markup:
     )
 
 
-def _how(test: OnTest, *, several: bool) -> str:
+def _explanation(test: TestSetResults, *, several: bool) -> str:
     first = test.runs[0]
-    told = (
+    text = (
         f"BLEU and chrF2 by sacreBLEU ({first.cased['bleu'].signature}; {first.cased['chrf'].signature}); "
-        "± is half of the 95 % interval of 1,000 bootstrap samples. Perplexity is of a target piece, which "
-        "compares only between equal vocabularies, and of a reference character, which always compares."
+        "± is half the width of the 95 % interval from 1,000 bootstrap samples. Perplexity per target token "
+        "is comparable only between runs with the same vocabulary; perplexity per reference character is "
+        "always comparable."
     )
     if several:
-        told += " Against the first: difference in BLEU and paired bootstrap (Koehn 2004)."
-    return told
+        text += " Versus the first: difference in BLEU, with paired bootstrap (Koehn 2004)."
+    return text
 
 
 # --- by length ----------------------------------------------------------------------------------------
 
 
-def length_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
-    """Return BLEU by source length, a line a run."""
+def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
+    """Return BLEU by source length, with one line per run."""
     buckets = test.runs[0].by_length
     series = [
         Series(
@@ -166,7 +167,9 @@ def length_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
         for number, (run, one) in enumerate(zip(runs, test.runs, strict=True))
     ]
     marks = [(float(i), _range(bucket), f"n = {bucket.sentences:,}") for i, bucket in enumerate(buckets)]
-    chart = line_chart("BLEU by length", series, x_label="words of the source", x_ticks=marks, from_zero=True)
+    chart = line_chart(
+        "BLEU by length", series, x_label="source length in words", x_ticks=marks, from_zero=True
+    )
     rows: list[list[Child]] = [
         [
             _range(bucket),
@@ -181,8 +184,9 @@ def length_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
         legend([run.name for run in runs]),
         chart,
         folded("as a table", numbers),
-        lead="A fixed vector must hold a whole sentence; attention need not (Bahdanau et al. 2015, fig. 2)."
-        + (f" Rings: fewer than {FEW} sentences." if any(one.hollow for one in series) else ""),
+        lead="A fixed-length vector must encode the whole sentence, so models without attention lose quality "
+        "on long sentences (Bahdanau et al. 2015, fig. 2)."
+        + (f" Rings mark fewer than {FEW} sentences." if any(one.hollow for one in series) else ""),
     )
 
 
@@ -193,11 +197,11 @@ def _range(bucket: LengthBucket) -> str:
 
 
 def differences_card(runs: Sequence[RunFacts]) -> Markup:
-    """Return the settings in which the runs differ, folded: there may be many."""
+    """Return the settings in which the runs differ, in a folded table."""
     keys = dict.fromkeys(key for run in runs for key in run.settings)
     differing = [key for key in keys if len({run.settings.get(key) for run in runs}) > 1]
     if not differing:
         return Markup()
     rows: list[list[Child]] = [[key, *(run.settings.get(key, "–") for run in runs)] for key in differing]
     listed = scrolling(table(["setting", *(run.name for run in runs)], rows), "settings")
-    return card("Settings", folded(f"{len(differing)} in which the runs differ", listed))
+    return card("Settings", folded(f"{len(differing)} settings differ between the runs", listed))

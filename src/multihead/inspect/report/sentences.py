@@ -1,49 +1,47 @@
-"""The same sentences translated by each run: what differs, and what each looked at."""
+"""Translations of the same sentences by each run, with differences and alignments."""
 
 import json
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from multihead.attention_maps.alignment import CAUTION
-from multihead.inspect.report.content import Example, OnTest, RunFacts
+from multihead.inspect.report.content import Example, RunFacts, TestSetResults
 from multihead.inspect.report.lines import colour
 from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import Child, Markup, tag
 from multihead.inspect.report.parts import card
 
 
-def sentences_card(runs: Sequence[RunFacts], test: OnTest, number: int) -> Markup:
-    """Return the examples, to be sorted in several ways.
+def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) -> Markup:
+    """Return the example sentences, in an order that the reader chooses.
 
     Args:
-        runs: of all.
+        runs: all runs.
         test: the test set.
-        number: of the test set, which tells lists apart.
+        number: index of the test set, which makes element ids unique.
     """
     list_id = f"sentences-{number}"
     shown = tag("ol", [_example(runs, one) for one in test.examples], class_="sentences", id=list_id)
     left = test.pairs - len(test.examples)
     several = len(runs) > 1
-    lead = "Underlined: words that the reference does not have there. At the right: chrF of the sentence."
+    lead = "Underlined words differ from the reference. On the right: sentence-level chrF."
     if left > 0:
-        lead += f" {left:,} of {test.pairs:,} sentences, in which "
-        lead += (
-            "the runs differ less, are left out."
-            if several
-            else "the output is nearer to the reference, are left out."
-        )
-    title = "Sentences where the runs differ most" if several else "Sentences farthest from their reference"
+        lead += f" Omitted: {left:,} of {test.pairs:,} sentences, "
+        lead += "on which the runs differ less." if several else "whose output is closer to the reference."
+    title = (
+        "Sentences on which the runs differ most" if several else "Sentences farthest from their reference"
+    )
     return card(title, _chooser(runs, list_id), shown, lead=lead)
 
 
 def _chooser(runs: Sequence[RunFacts], list_id: str) -> Markup:
-    options = [("spread", "where they differ most" if len(runs) > 1 else "farthest from the reference")]
+    options = [("spread", "largest difference" if len(runs) > 1 else "farthest from the reference")]
     for i, run in enumerate(runs[1:], start=1):
         options += [(f"up{i}", f"{run.name} better than {runs[0].name}")]
         options += [(f"down{i}", f"{runs[0].name} better than {run.name}")]
     options += [("length", "longest source"), ("order", "order of the test set")]
     select = tag("select", [tag("option", text, value=key) for key, text in options], data_sorts=list_id)
-    return tag("div", tag("label", "first: ", select), class_="controls", hidden=True)
+    return tag("div", tag("label", "show first: ", select), class_="controls", hidden=True)
 
 
 def _keys(one: Example) -> dict[str, float]:
@@ -77,10 +75,10 @@ def _example(runs: Sequence[RunFacts], one: Example) -> Markup:
 
 
 def marked(output: str, reference: str) -> Iterator[Child]:
-    """Yield an output's words, those that the reference does not have at this place as ``<mark>``."""
+    """Yield the words of an output, with ``<mark>`` around those that differ from the reference."""
     words, wanted = output.split(), reference.split()
     if not words:
-        yield tag("mark", "(nothing)")
+        yield tag("mark", "(empty)")
     matcher = SequenceMatcher(None, wanted, words, autojunk=False)
     for kind, _, _, start, end in matcher.get_opcodes():
         if start == end:
@@ -90,8 +88,8 @@ def marked(output: str, reference: str) -> Iterator[Child]:
         yield " "
 
 
-def alignments_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
-    """Return the alignments of a few sentences, the runs side by side."""
+def alignments_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
+    """Return the alignments of a few sentences, with the runs side by side."""
     if not any(map_ for one in test.aligned for map_ in one.alignments):
         return Markup()
     shown = [
@@ -103,8 +101,8 @@ def alignments_card(runs: Sequence[RunFacts], test: OnTest) -> Markup:
         )
         for one in test.aligned
     ]
-    lead = "Rows: output words (queries); columns: source words (keys); of the layer that tells most about "
-    return card("Where they look", shown, lead=f"{lead}the source, the mean of its heads. {CAUTION}")
+    lead = "Rows: output words (queries); columns: source words (keys). Mean over the heads of the most "
+    return card("Attention alignments", shown, lead=f"{lead}informative layer. {CAUTION}")
 
 
 def _map(run: RunFacts, number: int, one: Example) -> Markup:
@@ -114,8 +112,8 @@ def _map(run: RunFacts, number: int, one: Example) -> Markup:
         return tag(
             "figure",
             name,
-            tag("p", "No attention over the source: a fixed vector is all it has.", class_="none"),
+            tag("p", "No attention over the source, only a fixed-length vector.", class_="none"),
         )
     if not alignment.matrix_TS.size:
-        return tag("figure", name, tag("p", "It wrote nothing.", class_="none"))
+        return tag("figure", name, tag("p", "The translation is empty.", class_="none"))
     return tag("figure", name, alignment_map(alignment, f"alignment of {run.name}"))

@@ -1,12 +1,13 @@
-"""How one training went, as a page: report.html of a run folder."""
+"""Report of one training: report.html of a run folder."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from multihead import plugins
 from multihead.attention_maps.alignment import CAUTION
 from multihead.inspect.page.shell import Page
-from multihead.inspect.report.content import Event, Looked, RunFacts, facts
+from multihead.inspect.report.content import AlignedSentence, Event, RunFacts, facts
 from multihead.inspect.report.curves import of_one
 from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import Child, Markup, join, tag
@@ -16,60 +17,63 @@ from multihead.run import Run
 from multihead.settings import tasks
 
 LOWER = ("loss", "perplexity", "bits_per_character")
-"""Measures of which less is better."""
-NAMES = {"bleu": "BLEU", "chrf": "chrF", "f1": "F1", "bits_per_character": "bits a character"}
+"""Metrics for which lower is better."""
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "f1": "F1", "bits_per_character": "bits per character"}
 
 
-def training_page(run: Run, parameters: int | None = None, looked: Sequence[Looked] = ()) -> Page:
-    """Return what a run folder tells of its training, whatever its task.
+def training_page(
+    run: Run, parameters: int | None = None, alignments: Sequence[AlignedSentence] = ()
+) -> Page:
+    """Return the report of a training, for any task.
 
     Args:
         run: the run.
-        parameters: of its model; None: not known.
-        looked: validation sentences, and where the trained model looked.
+        parameters: number of parameters; None: unknown.
+        alignments: validation sentences aligned by the trained model.
     """
-    told = facts(run, run.folder.resolve().name, parameters)
-    made, unit = run.environment, tasks.speed_unit(run.recipe.task)
+    about = facts(run, run.folder.resolve().name, parameters)
+    environment, unit = run.environment, tasks.speed_unit(run.recipe.task)
     main: list[Child] = [
-        tag("h1", told.name),
-        tag("p", _state(run, told), class_="sub"),
-        _tiles(told, unit),
-        tag("div", of_one(told.events, unit), class_="two"),
-        _looked(looked),
+        tag("h1", about.name),
+        tag("p", _state(run, about), class_="sub"),
+        _tiles(about, unit),
+        tag("div", of_one(about.events, unit), class_="two"),
+        _alignments(alignments),
         samples_card(list(run.samples())),
-        card("Data", _data(made.get("data", {}))),
-        card("Settings", folded("all of recipe.toml", _settings(run))),
-        card("Machine and versions", _machine(made)),
+        card("Data", _data(environment.get("data", {}))),
+        card("Settings", folded("full recipe.toml", _settings(run))),
+        card("Machine and versions", _machine(environment)),
     ]
     return report(
-        told.name,
-        "report of a training",
+        about.name,
+        "training report",
         main,
-        tag("p", "Made by multihead at each validation, and at the end."),
+        tag("p", "Written by multihead after each validation and at the end of training."),
     )
 
 
-def _state(run: Run, told: RunFacts) -> str:
+def _state(run: Run, about: RunFacts) -> str:
     recipe = run.recipe
-    ended = [event for event in told.events if event.get("event") == "end"]
-    how = f"{told.kind}, {recipe.task}; update {told.step:,} of {recipe.training.steps:,}"
-    return f"{how}; the model is: {ended[-1].get('weights')}" if ended else how
+    ended = [event for event in about.events if event.get("event") == "end"]
+    task = plugins.shown(recipe.task)
+    progress = f"{about.kind}, {task}; update {about.step:,} of {recipe.training.steps:,}"
+    return f"{progress}; final weights: {ended[-1].get('weights')}" if ended else progress
 
 
-def _tiles(told: RunFacts, unit: str) -> Markup:
-    tiles = [*_best(told.events), *_effort(told, unit)]
+def _tiles(about: RunFacts, unit: str) -> Markup:
+    tiles = [*_best(about.events), *_cost(about, unit)]
     return tag(
         "dl", [tag("div", tag("dt", n), tag("dd", v, tag("small", s))) for n, v, s in tiles], class_="tiles"
     )
 
 
 def _best(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
-    """Yield the best value of each measure, and when it was reached."""
-    seen = [event for event in events if event.get("event") == "validation"]
-    for key in dict.fromkeys(key for event in seen for key in event):
+    """Yield the best value of each metric, and its update."""
+    validations = [event for event in events if event.get("event") == "validation"]
+    for key in dict.fromkeys(key for event in validations for key in event):
         values = [
             (value, int(event["step"]))
-            for event in seen
+            for event in validations
             if isinstance(value := event.get(key), float) and math.isfinite(value)
         ]
         if values and key in ("loss", "perplexity", "bits_per_character", "accuracy", "bleu", "chrf", "f1"):
@@ -77,31 +81,35 @@ def _best(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
             yield NAMES.get(key, key), f"{value:.4g}", f"best, at update {step:,}"
 
 
-def _effort(told: RunFacts, unit: str) -> Iterator[tuple[str, str, str]]:
-    if told.parameters is not None:
-        yield "parameters", f"{told.parameters:,}", told.kind
-    if told.seconds:
-        an_epoch = f"{duration(told.seconds_an_epoch)} an epoch" if told.seconds_an_epoch else "in updates"
-        yield "time", duration(told.seconds), an_epoch
-        tokens = max((event.get("tokens", 0) for event in told.events), default=0)
+def _cost(about: RunFacts, unit: str) -> Iterator[tuple[str, str, str]]:
+    if about.parameters is not None:
+        yield "parameters", f"{about.parameters:,}", about.kind
+    if about.seconds:
+        per_epoch = about.seconds_an_epoch
+        yield (
+            "training time",
+            duration(about.seconds),
+            f"{duration(per_epoch)} per epoch" if per_epoch else "without validation",
+        )
+        tokens = max((event.get("tokens", 0) for event in about.events), default=0)
         if tokens:
-            yield "speed", f"{tokens / told.seconds:,.0f}", f"{unit} a second"
+            yield "speed", f"{tokens / about.seconds:,.0f}", f"{unit} per second"
 
 
-def _looked(looked: Sequence[Looked]) -> Markup:
+def _alignments(alignments: Sequence[AlignedSentence]) -> Markup:
     figures = [
         tag(
             "figure",
             tag("figcaption", one.source, dir="auto"),
             alignment_map(one.alignment, f"alignment of: {one.source}"),
         )
-        for one in looked
+        for one in alignments
         if one.alignment.matrix_TS.size
     ]
     if not figures:
         return Markup()
     lead = f"Rows: output words (queries); columns: source words (keys). {CAUTION}"
-    return card("Where the trained model looks", tag("div", figures, class_="maps"), lead=lead)
+    return card("Attention of the trained model", tag("div", figures, class_="maps"), lead=lead)
 
 
 def _data(data: Mapping[str, Any]) -> Markup:
@@ -150,8 +158,8 @@ def _spelled(value: object) -> str:
     )
 
 
-def _machine(made: Mapping[str, Any]) -> Markup:
-    machine, versions = dict(made.get("machine", {})), made.get("versions", {})
+def _machine(environment: Mapping[str, Any]) -> Markup:
+    machine, versions = dict(environment.get("machine", {})), environment.get("versions", {})
     rows = [
         (name.replace("_", " ").replace("gib", "(GiB)"), _spelled(value))
         for name, value in machine.items()

@@ -1,8 +1,8 @@
-"""DALL-E, "Zero-Shot Text-to-Image Generation" (Ramesh et al. 2021): text in, pictures out, in two stages.
+"""DALL-E, "Zero-Shot Text-to-Image Generation" (Ramesh et al. 2021), trained in two stages.
 
-For the first ``dvae_steps`` updates a discrete VAE learns to write a picture as a grid of codes; from then on
-it stays as it is, and a decoder learns the codes that follow a text. Beside the decoder a small contrastive
-model learns which pictures go with which texts, to rank samples by.
+For the first ``dvae_steps`` updates, a discrete VAE learns to encode a picture as a grid of codes. Then it is
+frozen, and a decoder learns to predict the codes that follow a text. Together with the decoder, a small
+contrastive model learns to match texts with pictures; it ranks samples.
 """
 
 from typing import Literal
@@ -22,64 +22,64 @@ from multihead.nn.sparse_layouts import Kind
 from multihead.settings import FirstStage
 
 TASK = "drawing"
-MOST_TOKENS = 8192
-"""Of text and picture together (the paper: 1,280): layouts are kept as masks, which grow with the square."""
+MAX_TOKENS = 8192
+"""Most tokens of text and picture together (the paper: 1,280): masks of layouts grow quadratically."""
 
 
 class Settings(settings.Settings):
-    """What makes a DALL-E; the defaults suit small pictures and an ordinary machine."""
+    """Settings of DALL-E; the defaults suit small pictures and an ordinary machine."""
 
     vocab_size: PositiveInt = 1000
-    """Text tokens; taken from the tokenizer."""
+    """Size of the text vocabulary; set by the tokenizer."""
     text_length: PositiveInt = 16
-    """Most tokens of a caption; taken from the data."""
+    """Maximum length of a caption in tokens; set by the data."""
     picture_size: PositiveInt = 32
-    """Height and width of the pictures; taken from the data."""
+    """Height and width of the pictures; set by the data."""
     channels: Literal[1, 3] = 3
-    """1 for grey pictures, 3 for coloured ones; taken from the data."""
+    """1 for greyscale pictures, 3 for colour; set by the data."""
     dvae_steps: PositiveInt = 2000
-    """Updates of the first stage: the discrete VAE."""
+    """Updates of the first stage, which trains the discrete VAE."""
     dvae_learning_rate: float = Field(0.0, ge=0)
-    """Peak rate of the first stage, which then has its own cosine to 0 (the paper: to an eightieth of the
-    peak, app. A.2), and the recipe's schedule begins with the second; 0: one schedule over both."""
+    """Peak learning rate of the first stage; it decays to 0 by a cosine (the paper: to 1/80 of the peak, app.
+    A.2), and the recipe's schedule starts with the second stage; 0: one schedule for both stages."""
     codes: PositiveInt = 128
-    """K, codes of the discrete VAE (the paper: 8192)."""
+    """Codebook size of the discrete VAE, K (the paper: 8192)."""
     d_code: PositiveInt = 64
-    """Width of a code's vector."""
+    """Width of the codebook's vectors."""
     dvae_width: PositiveInt = 64
     """Channels of the discrete VAE's convolutions."""
     dvae_halvings: PositiveInt = 2
-    """How often a picture is halved: a code stands for 2^halvings pixels each way (the paper: 3)."""
+    """Downsampling steps: a code covers 2^dvae_halvings pixels in each direction (the paper: 3)."""
     dvae_blocks: NonNegativeInt = 2
     """Residual blocks of the discrete VAE's decoder."""
     encoder_blocks: NonNegativeInt = 0
-    """Residual blocks of its encoder; with 0 a code depends on its own patch alone."""
+    """Residual blocks of the discrete VAE's encoder; with 0, a code depends on its own patch alone."""
     lowest_temperature: float = Field(1 / 16, gt=0, le=1)
-    """The codes' temperature falls from 1 to this in the first stage (app. A.2)."""
+    """Final temperature of the Gumbel softmax, annealed from 1 in the first stage (app. A.2)."""
     kl_weight: float = Field(1e-4, ge=0)
-    """Weight of the codes' KL divergence from uniform, beside the squared error a pixel (the paper:
-    logit-Laplace, app. A.3); rises from 0."""
+    """Final weight of the codes' KL divergence from uniform, raised from 0; the reconstruction loss is the
+    squared error (the paper: logit-Laplace, app. A.3)."""
     d_model: PositiveInt = 128
     """Width of the decoder."""
     num_layers: PositiveInt = 4
-    """Layers of the decoder (the paper: 64)."""
+    """Number of decoder layers (the paper: 64)."""
     num_heads: PositiveInt = 4
-    """Attention heads."""
+    """Number of attention heads."""
     attention: Literal["sparse", "full"] = "sparse"
-    """Layouts of the decoder's layers: row, column, row, row and so on, the last convolutional (app. B.1); or
-    every picture token looks at all before it."""
+    """Attention of the decoder's layers: sparse (row, column, row, row and so on, the last convolutional,
+    app. B.1), or full causal attention."""
     kernel: PositiveInt = 11
-    """Height and width of the convolutional layout, odd."""
+    """Height and width of the convolutional layout; odd."""
     dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout of the decoder's sublayers and embeddings."""
     text_weight: float = Field(1 / 8, ge=0, le=1)
-    """Weight of the text's loss; the picture's has the rest (the paper: 1/8 and 7/8)."""
+    """Weight of the text loss; the picture loss has the rest (the paper: 1/8 and 7/8)."""
     caption_dropout: float = Field(0.1, ge=0, lt=1)
-    """Chance that a caption is left out in training, which guidance needs (Ho and Salimans 2022)."""
+    """Probability of dropping a caption in training, for classifier-free guidance (Ho and Salimans 2022)."""
     ranker_width: PositiveInt = 64
     """Width of the model that ranks samples."""
     ranker_layers: PositiveInt = 2
-    """Its layers, for text and for pictures."""
+    """Layers of the ranking model's text encoder, and of its picture encoder."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -91,28 +91,28 @@ class Settings(settings.Settings):
             )
         if self.picture_size % self.patch:
             raise ValueError(f"picture_size {self.picture_size} cannot be halved {self.dvae_halvings} times")
-        if (tokens := self.text_length + self.grid**2) > MOST_TOKENS:
+        if (tokens := self.text_length + self.grid**2) > MAX_TOKENS:
             raise ValueError(
                 f"text_length {self.text_length} and picture_size {self.picture_size} make {tokens:,} "
-                f"tokens; at most {MOST_TOKENS:,} are possible (dvae_halvings makes fewer codes of a picture)"
+                f"tokens; at most {MAX_TOKENS:,} are possible (a larger dvae_halvings makes fewer codes)"
             )
         if self.kernel % 2 == 0:
-            raise ValueError(f"kernel {self.kernel} is even: no token stands in its middle")
+            raise ValueError(f"kernel {self.kernel} is even; it must be odd")
         return self
 
     @property
     def patch(self) -> int:
-        """Pixels that a code stands for, each way."""
+        """Height and width of a code's patch, in pixels."""
         return 1 << self.dvae_halvings
 
     @property
     def grid(self) -> int:
-        """Rows of codes, and columns."""
+        """Number of rows, and of columns, of codes."""
         return self.picture_size // self.patch
 
     @property
     def layouts(self) -> list[Kind]:
-        """The decoder's layouts, layer by layer."""
+        """The attention layouts of the decoder's layers."""
         if self.attention == "full":
             return ["full"] * self.num_layers
         kinds: list[Kind] = ["column" if layer % 4 == 1 else "row" for layer in range(self.num_layers)]
@@ -153,7 +153,7 @@ class DALLE(nn.Module):
 
     @property
     def first(self) -> FirstStage | None:
-        """The first stage, where it has a learning rate of its own."""
+        """The first stage, if it has its own learning rate."""
         s = self.settings
         return FirstStage(s.dvae_steps, s.dvae_learning_rate) if s.dvae_learning_rate else None
 
@@ -164,7 +164,7 @@ class DALLE(nn.Module):
         return self.second_stage(batch)
 
     def first_stage(self, batch: CaptionBatch, step: int) -> Loss:
-        """Squared error a value ("loss"), KL divergence a code; the share of codes in use as a metric."""
+        """Squared error per value ("loss"), KL divergence per code; codebook usage as a metric."""
         s = self.settings
         pixels, logits = self.dvae(batch.pixels_BChw, temperature(step, s.dvae_steps, s.lowest_temperature))
         used = logits.detach().argmax(dim=1).flatten().bincount(minlength=s.codes).count_nonzero()
@@ -174,12 +174,12 @@ class DALLE(nn.Module):
         return {
             "loss": Term(1.0, error, per="pictures"),
             "kl": Term(weight, kl_to_uniform(logits) / s.grid**2, per="pictures"),
-            # Each batch counts as many times as it has pictures: a mean over batches.
+            # Weighted by the number of pictures, so that the reported value is a mean over batches.
             "codes_used": Term(0.0, used * pictures / s.codes, per="pictures"),
         }
 
     def second_stage(self, batch: CaptionBatch) -> Loss:
-        """Cross-entropy a text token and a code ("loss"), weighted 1 : 7; the ranker's; accuracies."""
+        """Cross-entropy per text token and per code ("loss"), the ranker's loss; accuracies as metrics."""
         s = self.settings
         with torch.no_grad():
             codes_Bn = self.dvae.codes(batch.pixels_BChw)
@@ -193,27 +193,27 @@ class DALLE(nn.Module):
             text_BTV[:, : batch.text_BT.shape[1]][real_BT].float(), batch.text_BT[real_BT], reduction="sum"
         )
         code = F.cross_entropy(code_BnK.flatten(0, 1).float(), codes_Bn.flatten(), reduction="sum")
-        ranking, found = self.ranker.loss(batch.text_BT, batch.lengths_B, batch.pixels_BChw)
+        ranking, top_1 = self.ranker.loss(batch.text_BT, batch.lengths_B, batch.pixels_BChw)
         correct = (code_BnK.detach().argmax(dim=-1) == codes_Bn).sum() / codes_Bn.shape[1]
         return {
             "text": Term(s.text_weight, text, per="text_tokens"),
             "loss": Term(1 - s.text_weight, code / codes_Bn.shape[1], per="pictures"),
             "ranking": Term(1.0, ranking, per="pictures"),
             "accuracy": Term(0.0, correct, per="pictures"),
-            "ranked_first": Term(0.0, found, per="pictures"),
+            "ranked_first": Term(0.0, top_1, per="pictures"),
         }
 
     @property
     def columns(self) -> int:
-        """How many codes stand side by side."""
+        """Number of columns of codes."""
         return self.settings.grid
 
     def codes(self, pixels_BChw: Tensor) -> Tensor:
-        """A picture's codes, row by row, (B, n)."""
+        """Encode pictures as codes, row by row, (B, n)."""
         return self.dvae.codes(pixels_BChw)
 
     def pixels(self, codes_Bn: Tensor) -> Tensor:
-        """The pictures that codes stand for, (B, channels, height, width), from 0 to 1."""
+        """Decode codes into pictures, (B, channels, height, width), from 0 to 1."""
         return self.dvae.pixels(codes_Bn, self.columns)
 
 

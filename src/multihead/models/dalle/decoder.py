@@ -1,4 +1,4 @@
-"""One decoder over text tokens and then a picture's codes (Ramesh et al. 2021, sec. 2.2, app. B.1)."""
+"""The decoder over text tokens followed by a picture's codes (Ramesh et al. 2021, sec. 2.2, app. B.1)."""
 
 from collections.abc import Sequence
 
@@ -14,19 +14,19 @@ from multihead.nn.sparse_layouts import Kind, Layout, SparseAttention
 
 
 class PictureDecoder(nn.Module):
-    """Maps text and the codes so far to logits of the next text token, or the next code.
+    """Maps text and the codes so far to logits of the next text token or code.
 
     Args:
-        vocab_size: text tokens.
-        text_length: T, places for text; shorter text is filled up with a token of its own for each place.
-        codes: K.
-        grid: rows and columns of codes.
+        vocab_size: size of the text vocabulary.
+        text_length: T, text positions; shorter text is padded with a distinct token at each position.
+        codes: K, size of the codebook.
+        grid: rows, and columns, of codes.
         d_model: width.
-        num_layers: how many layers.
-        num_heads: attention heads.
+        num_layers: number of layers.
+        num_heads: number of attention heads.
         dropout: of sublayers and embeddings.
         layouts: the layers' attention layouts, see ``nn.sparse_layouts``.
-        kernel: of the convolutional layout.
+        kernel: height and width of the convolutional layout.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PictureDecoder(nn.Module):
         kinds = iter(layouts)
 
         def attention() -> MultiHeadAttention:
-            # A begin symbol stands before the text.
+            # The begin symbol precedes the text.
             layout = Layout(next(kinds), text_length + 1, grid, grid, kernel)
             return MultiHeadAttention(d_model, num_heads, score=SparseAttention(layout))
 
@@ -62,7 +62,7 @@ class PictureDecoder(nn.Module):
         )
         initialise(self, "normal")
         self.begin_token = nn.Parameter(torch.randn(d_model) * 0.02)
-        # The last text_length rows are the fillers, one for each place.
+        # The last text_length rows are the padding tokens, one for each position.
         self.text_embedding = nn.Embedding(vocab_size + text_length, d_model)
         self.text_positions = nn.Parameter(torch.randn(text_length, d_model) * 0.02)
         self.code_embedding = nn.Embedding(codes, d_model)
@@ -77,11 +77,11 @@ class PictureDecoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, text_BT: Tensor, lengths_B: Tensor, codes_Bn: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of every text token, (B, T, V), and of every code, (B, n, K), given what stands before.
+        """Logits of every text token, (B, T, V), and of every code, (B, n, K), given the previous ones.
 
         Args:
             text_BT: text ids, padded on the right to any width up to ``text_length``.
-            lengths_B: how many are real.
+            lengths_B: true lengths of the texts.
             codes_Bn: the picture's codes; the last one is not read.
         """
         x_BNd = torch.cat([self._text(text_BT, lengths_B), self._codes(codes_Bn[:, :-1], 0)], dim=1)
@@ -92,31 +92,31 @@ class PictureDecoder(nn.Module):
     def begin(
         self, text_BT: Tensor, lengths_B: Tensor, codes_Bn: Tensor
     ) -> tuple[Tensor, tuple[LayerCache, ...]]:
-        """Read text and given codes, (B, n), n may be 0; logits of the next code, (B, K), and the state."""
+        """Read text and n >= 0 codes; return the next code's logits, (B, K), and the caches."""
         x_BNd = torch.cat([self._text(text_BT, lengths_B), self._codes(codes_Bn, 0)], dim=1)
         caches = self.stack.begin(len(text_BT))
         hidden_BNd = self.stack.step(x_BNd, caches, None)
         return self.code_head(hidden_BNd[:, -1]), caches
 
     def step(self, codes_R: Tensor, caches: tuple[LayerCache, ...]) -> Tensor:
-        """Append a code to every picture; logits of the next, (R, K). The caches grow."""
-        place = caches[0].length - self.text_length - 1
-        hidden_R1d = self.stack.step(self._codes(codes_R[:, None], place), caches, None)
+        """Append a code to every picture, and to the caches; return the next code's logits, (R, K)."""
+        position = caches[0].length - self.text_length - 1
+        hidden_R1d = self.stack.step(self._codes(codes_R[:, None], position), caches, None)
         logits: Tensor = self.code_head(hidden_R1d[:, 0])
         return logits
 
     def _text(self, text_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """The begin symbol and the text, filled up; (B, text_length + 1, d_model)."""
-        places_T = torch.arange(self.text_length, device=text_BT.device)
+        """Embed the begin symbol and the padded text; (B, text_length + 1, d_model)."""
+        positions_T = torch.arange(self.text_length, device=text_BT.device)
         missing = self.text_length - text_BT.shape[1]
         ids_BT = torch.nn.functional.pad(text_BT, (0, missing))
-        ids_BT = torch.where(places_T < lengths_B[:, None], ids_BT, self.vocab_size + places_T)
+        ids_BT = torch.where(positions_T < lengths_B[:, None], ids_BT, self.vocab_size + positions_T)
         x_BTd: Tensor = self.text_embedding(ids_BT) + self.text_positions
         return torch.cat([self.begin_token.expand(len(x_BTd), 1, -1), x_BTd], dim=1)
 
     def _codes(self, codes_Bn: Tensor, start: int) -> Tensor:
-        """Codes from place ``start`` on, with a vector for the row and one for the column."""
-        places = torch.arange(start, start + codes_Bn.shape[1], device=codes_Bn.device)
-        where_nd = self.row_positions[places // self.grid] + self.column_positions[places % self.grid]
-        x_Bnd: Tensor = self.code_embedding(codes_Bn) + where_nd
+        """Embed codes from index ``start`` on, with row and column positions."""
+        index_n = torch.arange(start, start + codes_Bn.shape[1], device=codes_Bn.device)
+        positions_nd = self.row_positions[index_n // self.grid] + self.column_positions[index_n % self.grid]
+        x_Bnd: Tensor = self.code_embedding(codes_Bn) + positions_nd
         return x_Bnd

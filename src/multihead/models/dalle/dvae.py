@@ -1,4 +1,4 @@
-"""The discrete VAE: a picture as a grid of codes, and back (Ramesh et al. 2021, sec. 2.1)."""
+"""The discrete VAE: encodes a picture as a grid of codes, and decodes it (Ramesh et al. 2021, sec. 2.1)."""
 
 import math
 
@@ -6,22 +6,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-SPREAD = 5.0
-"""By how much the first logits differ more than with torch's first weights: where all codes begin as likely
-as each other, a few win and the rest are never found. Of 1, 5 and 20 this reconstructs best."""
+LOGIT_GAIN = 5.0
+"""Scales torch's initial weights of the encoder's last layer. If all codes start equally probable, a few take
+over and the others are never used. Of 1, 5 and 20, this value reconstructs best."""
 
 
 class DiscreteVAE(nn.Module):
-    """Encoder, codebook and decoder, all convolutions.
+    """Convolutional encoder, codebook, and convolutional decoder.
 
     Args:
-        channels: of pictures, 1 or 3.
-        codes: K, how many codes there are.
-        d_code: width of a code's vector.
+        channels: channels of the pictures, 1 or 3.
+        codes: K, size of the codebook.
+        d_code: width of the codebook's vectors.
         width: channels of the convolutions.
-        halvings: how often the picture is halved; a code stands for ``2 ** halvings`` pixels each way.
-        blocks: residual blocks of 3 x 3 in the decoder.
-        encoder_blocks: of these in the encoder; with 0 a code depends on its own patch alone.
+        halvings: downsampling steps; a code covers ``2 ** halvings`` pixels in each direction.
+        blocks: residual blocks of the decoder.
+        encoder_blocks: residual blocks of the encoder; with 0, a code depends on its own patch alone.
     """
 
     def __init__(
@@ -52,34 +52,33 @@ class DiscreteVAE(nn.Module):
         )
         for part in self.modules():
             if isinstance(part, nn.Conv2d | nn.ConvTranspose2d) and part is not self.encoder[-1]:
-                # With torch's smaller numbers all patches begin alike, and some codes are never found.
+                # With torch's smaller weights, all patches start out alike and some codes are never used.
                 nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
                 nn.init.zeros_(part.bias)  # type: ignore[arg-type]
         with torch.no_grad():
-            self.encoder[-1].weight.mul_(SPREAD)  # type: ignore[operator]
+            self.encoder[-1].weight.mul_(LOGIT_GAIN)  # type: ignore[operator]
 
     def logits(self, pixels_BChw: Tensor) -> Tensor:
-        """Scores of the codes, (B, K, rows, columns)."""
-        scores: Tensor = self.encoder(2 * pixels_BChw - 1)
-        return scores
+        """Logits of the codes, (B, K, rows, columns)."""
+        logits: Tensor = self.encoder(2 * pixels_BChw - 1)
+        return logits
 
     def codes(self, pixels_BChw: Tensor) -> Tensor:
-        """The likeliest codes, row by row, (B, rows * columns)."""
+        """The most probable codes, row by row, (B, rows * columns)."""
         return self.logits(pixels_BChw).argmax(dim=1).flatten(1)
 
     def pixels(self, codes_Bn: Tensor, columns: int) -> Tensor:
-        """The picture that codes stand for, from 0 to 1, (B, channels, height, width)."""
+        """Decode codes into pictures, (B, channels, height, width), from 0 to 1."""
         vectors = self.codebook(codes_Bn).mT
         return self._decoded(vectors.unflatten(2, (-1, columns))).clamp(0, 1)
 
     def forward(self, pixels_BChw: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-        """The picture again through softened codes, and the codes' logits.
+        """Reconstruct pictures through relaxed codes; return them and the codes' logits.
 
-        A code is a mixture softmax((logits + g) / temperature), g from Gumbel(0, 1) (Jang et al. 2017, eq.
-        2).
+        A relaxed code is softmax((logits + g) / temperature), g from Gumbel(0, 1) (Jang et al. 2017, eq. 2).
         """
         logits_BKrc = self.logits(pixels_BChw)
-        # In float32: at a low temperature the noise decides between numbers that lie close together.
+        # In float32: at a low temperature, small differences between the noisy logits decide.
         soft_BKrc = F.gumbel_softmax(logits_BKrc.float(), tau=temperature, dim=1)
         vectors = torch.einsum(
             "bkrc,kd->bdrc", soft_BKrc.to(self.codebook.weight.dtype), self.codebook.weight
@@ -107,18 +106,24 @@ class ResidualBlock(nn.Module):
 
 
 def kl_to_uniform(logits_BKrc: Tensor) -> Tensor:
-    """KL divergence of the codes' distributions from the uniform one, summed over everything; a scalar."""
+    """KL divergence of the codes' distributions from uniform, summed over batch and grid; a scalar."""
     log_q = logits_BKrc.float().log_softmax(dim=1)
     return (log_q.exp() * (log_q + math.log(logits_BKrc.shape[1]))).sum()
 
 
 def temperature(step: int, steps: int, lowest: float) -> float:
-    """Annealed from 1 to ``lowest`` by half a cosine over ``steps`` updates (app. A.2: over a twentieth)."""
+    """Gumbel softmax temperature, annealed from 1 to ``lowest`` by a half cosine over ``steps`` updates.
+
+    The paper anneals over a twentieth of its updates (app. A.2).
+    """
     done = min(1.0, step / max(1, steps))
     return lowest + (1 - lowest) * (1 + math.cos(math.pi * done)) / 2
 
 
 def kl_weight(step: int, steps: int, highest: float) -> float:
-    """Raised from 0 to ``highest`` by half a cosine over ``steps`` updates (app. A.2: to 6.6 over 5,000)."""
+    """Weight of the KL term, raised from 0 to ``highest`` by a half cosine over ``steps`` updates.
+
+    The paper raises it to 6.6 over 5,000 updates (app. A.2).
+    """
     done = min(1.0, step / max(1, steps))
     return highest * (1 - math.cos(math.pi * done)) / 2

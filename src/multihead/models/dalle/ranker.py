@@ -1,5 +1,7 @@
-"""A small model that says how well a text goes with a picture, in CLIP's role (Radford et al. 2021; Ramesh et
-al. 2021, sec. 2.6)."""
+"""A small contrastive text-picture model that ranks samples, in CLIP's role (Ramesh et al. 2021, sec. 2.6).
+
+CLIP: Radford et al. 2021.
+"""
 
 import math
 
@@ -13,17 +15,17 @@ from multihead.nn.patches import LinearPatches, PatchPositions
 
 
 class Ranker(nn.Module):
-    """Two encoders, of text and of pictures, whose outputs point the same way where the two go together.
+    """A text encoder and a picture encoder with a shared embedding space: matching pairs are close.
 
     Args:
-        vocab_size: text tokens.
-        text_length: most tokens of a text.
-        channels: of pictures.
+        vocab_size: size of the text vocabulary.
+        text_length: maximum length of a text in tokens.
+        channels: channels of the pictures.
         picture_size: their height and width.
-        patch_size: of the picture's encoder.
-        d_model: width of both.
-        num_layers: layers of both.
-        num_heads: attention heads of both.
+        patch_size: height and width of a patch.
+        d_model: width of both encoders.
+        num_layers: layers of each encoder.
+        num_heads: attention heads of each encoder.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Ranker(nn.Module):
         self.log_scale = nn.Parameter(torch.tensor(math.log(1 / 0.07)))
 
     def text(self, text_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """What a text is about, a vector of length 1, (B, d_model)."""
+        """Embed texts as unit vectors, (B, d_model)."""
         T = text_BT.shape[1]
         real = masks.padding(lengths_B.clamp_min(1), T)
         x_BTd = self.text_encoder(self.embedding(text_BT) + self.text_positions[:T], real)
@@ -68,12 +70,12 @@ class Ranker(nn.Module):
         return F.normalize((x_BTd * real_BT1).sum(dim=1).float(), dim=-1)
 
     def picture(self, pixels_BChw: Tensor) -> Tensor:
-        """What a picture shows, a vector of length 1, (B, d_model)."""
+        """Embed pictures as unit vectors, (B, d_model)."""
         x_BPd = self.positions(self.patches(2 * pixels_BChw - 1), self.grid, self.grid)
         return F.normalize(self.picture_encoder(x_BPd).mean(dim=1).float(), dim=-1)
 
     def loss(self, text_BT: Tensor, lengths_B: Tensor, pixels_BChw: Tensor) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of finding each one's partner among the batch, both ways, and how often it is found.
+        """Symmetric contrastive cross-entropy within the batch, and the number of top-1 matches.
 
         Both are summed over the batch (Radford et al. 2021, fig. 3).
         """

@@ -1,7 +1,7 @@
-"""v . tanh(q + k), and its gradients without the tensor of tanh (native, CPU).
+"""The additive score v . tanh(q + k) and its gradients, without storing tanh (native, CPU).
 
-Equation: Bahdanau et al. 2015, appendix A.1.2. tanh(q + k) is d times as large as the scores, and in plain
-PyTorch it is written and read eight times an update.
+Equation: Bahdanau et al. 2015, appendix A.1.2. tanh(q + k) is d times as large as the scores; plain PyTorch
+writes or reads it eight times per update.
 """
 
 from typing import Any
@@ -13,10 +13,10 @@ from torch.autograd.function import once_differentiable
 
 from multihead import native
 
-WIDTH = 16
-"""What the kernel wants d to be a multiple of."""
-LARGEST = 20.0
-"""e^2q e^2k must neither overflow nor vanish."""
+WIDTH_MULTIPLE = 16
+"""The kernel needs d to be a multiple of this."""
+MAX_MAGNITUDE = 20.0
+"""Largest |q| and |k|: e^2q e^2k must neither overflow nor underflow."""
 
 
 class _Additive(torch.autograd.Function):
@@ -42,7 +42,7 @@ class _Additive(torch.autograd.Function):
 
 
 def _wide(x: Tensor) -> Tensor:
-    return F.pad(x.float(), (0, -x.shape[-1] % WIDTH)).contiguous()
+    return F.pad(x.float(), (0, -x.shape[-1] % WIDTH_MULTIPLE)).contiguous()
 
 
 def _described(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, ...]:
@@ -50,7 +50,7 @@ def _described(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, ...]:
 
 
 def additive_scores(q_BHQd: Tensor, k_BHKd: Tensor, v_d: Tensor) -> Tensor:
-    """How well each query matches each key, (B, H, Q, K)."""
+    """The score of each query with each key, (B, H, Q, K)."""
     if not _suits(q_BHQd, k_BHKd, v_d):
         return (q_BHQd[..., :, None, :] + k_BHKd[..., None, :, :]).tanh() @ v_d
     scores: Tensor = _Additive.apply(q_BHQd, k_BHKd, v_d)  # type: ignore[no-untyped-call]
@@ -62,5 +62,5 @@ def _suits(q: Tensor, k: Tensor, v: Tensor) -> bool:
         all(map(native.suits, (q, k, v)))
         and q.shape[:-2] == k.shape[:-2]
         and min(q.numel(), k.numel()) > 0
-        and all(bool(x.detach().abs().max() <= LARGEST) for x in (q, k))  # False for NaN too
+        and all(bool(x.detach().abs().max() <= MAX_MAGNITUDE) for x in (q, k))  # False for NaN too
     )

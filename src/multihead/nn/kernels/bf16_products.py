@@ -1,8 +1,7 @@
-"""The three products of a linear layer in training, of numbers in bf16, summed in float32 (CPU).
+"""A linear layer's training products in bf16, accumulated in float32 (CPU).
 
-Equations: out = x W^T + b, and with g the gradient at out, dx = g W, dW = g^T x, db = 1^T g. oneDNN adds the
-bias within the product. With AMX, dW comes from a kernel of our own in half of the time
-(``native/weight_gradient.h``).
+Equations: out = x W^T + b, and with g the gradient of out, dx = g W, dW = g^T x, db = 1^T g. oneDNN fuses the
+bias into the product. With AMX, our kernel computes dW in half the time (``native/weight_gradient.h``).
 """
 
 import torch
@@ -17,17 +16,17 @@ class Bf16Products:
     dtype = parameters = torch.bfloat16
 
     def output(self, x_Nd: Tensor, w_ed: Tensor, b_e: Tensor, with_relu: bool) -> tuple[Tensor, Tensor]:
-        """x W^T + b, or max(0, x W^T + b); x itself is what is kept."""
+        """x W^T + b, or max(0, x W^T + b); the backward pass keeps x itself."""
         out_Ne: Tensor = torch.ops.mkldnn._linear_pointwise(x_Nd, w_ed, b_e, "none", [], "")
-        if with_relu:  # not within the product, which would make 0 of NaN
+        if with_relu:  # not fused into the product, which would turn NaN into 0
             _relu_in_place(out_Ne)
         return out_Ne, x_Nd
 
-    def of_input(self, g_Ne: Tensor, w_ed: Tensor) -> Tensor:
+    def input_gradient(self, g_Ne: Tensor, w_ed: Tensor) -> Tensor:
         """g W."""
         return g_Ne @ w_ed
 
-    def of_parameters(self, g_Ne: Tensor, x_Nd: Tensor, d: int) -> tuple[Tensor, Tensor]:
+    def parameter_gradients(self, g_Ne: Tensor, x_Nd: Tensor, d: int) -> tuple[Tensor, Tensor]:
         """g^T x and 1^T g."""
         whole_registers = g_Ne.shape[1] % 32 == d % 32 == 0
         if native.has("weight_gradient") and whole_registers:
@@ -43,7 +42,7 @@ def _relu_in_place(x: Tensor) -> None:
 
 
 def weight_gradient(g_Ne: Tensor, x_Nd: Tensor) -> tuple[Tensor, Tensor]:
-    """g^T x and 1^T g in float32, for widths that are multiples of 32: native/weight_gradient.h."""
+    """g^T x and 1^T g in float32, for widths that are multiples of 32 (``native/weight_gradient.h``)."""
     (N, e), d = g_Ne.shape, x_Nd.shape[1]
     g_Ne, x_Nd = (part if part.stride(1) == 1 else part.contiguous() for part in (g_Ne, x_Nd))
     out_ed, sums_e = torch.empty(e, d), torch.empty(e)

@@ -1,7 +1,7 @@
-"""x * mask / keep, mask from bytes: one 64-bit random number decides over eight elements (CPU).
+"""Dropout with one random byte per element: a 64-bit random number decides eight elements (CPU).
 
-Equation: y = x * m / (1 - p), m ~ Bernoulli(1 - p), with p rounded to a multiple of 1/256. The native
-one makes the mask from a seed as it goes, forward and backward, and stores none.
+Equation: y = x * m / (1 - p), m ~ Bernoulli(1 - p), with p rounded to a multiple of 1/256. The native kernel
+stores no mask: forward and backward derive it from the same seed.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from multihead import native
 
 
 def dropped_of_256(p: float) -> int:
-    """The chance p of dropout as kernels take it: the number of byte values, of 256, that drop an element."""
+    """Return the probability p of dropout as the number of byte values, of 256, that drop an element."""
     return min(255, round(p * 256))
 
 
@@ -23,7 +23,7 @@ class _ByteDropout(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, dropped_of_256: int) -> Tensor:
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
         words.random_(torch.iinfo(torch.int64).min, None)
-        # As numbers of x: a product with truth values would convert them in both passes.
+        # In the format of x: a product with booleans would convert them in both passes.
         keep = (words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped_of_256).to(x.dtype)
         ctx.save_for_backward(keep)
         ctx.scale = 256 / (256 - dropped_of_256)
@@ -60,10 +60,10 @@ def _native(x: Tensor, seed: int, dropped_of_256: int) -> Tensor:
 
 
 def byte_dropout(x: Tensor, p: float) -> Tensor:
-    """Dropout of chance round(256 p) / 256 on a CPU tensor of any shape.
+    """Dropout with probability round(256 p) / 256 on a CPU tensor of any shape.
 
-    Where it is compiled it is PyTorch's dropout: the compiler cannot look into a function that draws its
-    numbers in place, and makes one loop of what it can look into.
+    Compiled code uses PyTorch's dropout, which the compiler can fuse; it cannot trace a function that draws
+    random numbers in place.
     """
     if torch.compiler.is_compiling():
         return torch.dropout(x, p, train=True)

@@ -1,11 +1,11 @@
-"""The three products of a linear layer in training, of bytes, summed exactly (native, CPU).
+"""A linear layer's training products in int8, accumulated exactly (native, CPU).
 
-Equations: out = x W^T + b, and with g the gradient at out, dx = g W, dW = g^T x, db = 1^T g. A row of x, of g
-and of W (a column of W where g is multiplied) becomes whole numbers from -127 to 127 times a scale of its own
-(Jacob et al. 2018, sec. 2.1, without zero points), as in SwitchBack (Wortsman et al. 2023). So does what dW
-is summed from, rounded at random so that its mean stays what it was (Gupta et al. 2015, sec. 3.1). Weights,
-their updates and sums over rows stay in float32. A processor whose vectors multiply bytes (AVX-512 with VNNI)
-makes 1.3 to 1.9 times as many of these products as in bf16, and what is kept of x takes half the memory.
+Equations: out = x W^T + b, and with g the gradient of out, dx = g W, dW = g^T x, db = 1^T g. Each row of x, g
+and W (each column of W in g W) is quantised to int8, from -127 to 127, with its own scale (Jacob et al. 2018,
+sec. 2.1, without zero points), as in SwitchBack (Wortsman et al. 2023). The factors of dW use stochastic
+rounding, which keeps the mean (Gupta et al. 2015, sec. 3.1). Weights, their updates and sums over rows stay
+in float32. A processor with int8 vector products (AVX-512 VNNI) computes 1.3 to 1.9 times as many of these
+products as in bf16, and the saved x takes half the memory.
 """
 
 from collections.abc import Iterator
@@ -18,32 +18,32 @@ from torch import Tensor
 from multihead import native
 
 PANEL = 64
-"""Outputs side by side in a packed matrix (``native/products.h``)."""
+"""Outputs per panel of a packed matrix (``native/products.h``)."""
 
-# Not of the whole process: while one thread trains another may translate.
-_wanted = ContextVar("in_bytes", default=False)
+# Per context instead of global: while one thread trains, another may translate.
+_enabled = ContextVar("int8_training", default=False)
 
 
 @contextmanager
-def in_bytes(wanted: bool = True) -> Iterator[None]:
-    """Inside, products of training may be of bytes; outside, as where it is not wanted, they never are."""
-    before = _wanted.set(wanted)
+def int8_training(enabled: bool = True) -> Iterator[None]:
+    """Allow int8 products in training inside the context; by default they are off."""
+    before = _enabled.set(enabled)
     try:
         yield
     finally:
-        _wanted.reset(before)
+        _enabled.reset(before)
 
 
-def suit(dtype: torch.dtype) -> bool:
-    """Tell whether products of training in these are to be of bytes here, on a CPU."""
-    return _wanted.get() and bool(native.level()) and dtype in (torch.float32, torch.bfloat16)
+def suits(dtype: torch.dtype) -> bool:
+    """Return whether training in this format uses int8 products here, on a CPU."""
+    return _enabled.get() and bool(native.level()) and dtype in (torch.float32, torch.bfloat16)
 
 
 class ByteProducts:
     """See ``stacked_linear.Products``.
 
     Args:
-        dtype: of what goes in and comes out, bf16 or float32.
+        dtype: of inputs and outputs, bf16 or float32.
     """
 
     parameters = torch.float32
@@ -52,18 +52,18 @@ class ByteProducts:
         self.dtype = dtype
 
     def output(self, x_Nd: Tensor, w_ed: Tensor, b_e: Tensor, with_relu: bool) -> tuple[Tensor, Tensor]:
-        """x W^T + b, or max(0, x W^T + b); of x its bytes are kept."""
+        """x W^T + b, or max(0, x W^T + b); the backward pass keeps x in int8."""
         self._seed = native.seed()
         out_Ne = x_Nd.new_empty(len(x_Nd), len(w_ed))
         return out_Ne, multiply(x_Nd, packed(w_ed), b_e, out_Ne, with_relu=with_relu)
 
-    def of_input(self, g_Ne: Tensor, w_ed: Tensor) -> Tensor:
+    def input_gradient(self, g_Ne: Tensor, w_ed: Tensor) -> Tensor:
         """g W."""
         dx_Nd = g_Ne.new_empty(len(g_Ne), w_ed.shape[1])
         multiply(g_Ne, packed(w_ed.T), None, dx_Nd)
         return dx_Nd
 
-    def of_parameters(self, g_Ne: Tensor, rows_Nw: Tensor, d: int) -> tuple[Tensor, Tensor]:
+    def parameter_gradients(self, g_Ne: Tensor, rows_Nw: Tensor, d: int) -> tuple[Tensor, Tensor]:
         """g^T x and 1^T g in float32."""
         N, e = g_Ne.shape
         out_ed, sums_e = torch.empty(e, d), torch.empty(e)
@@ -74,7 +74,7 @@ class ByteProducts:
 
 
 def packed(weight_ed: Tensor) -> Tensor:
-    """A matrix in float32, also turned round, in the panels that :func:`multiply` reads, (P, w, 64)."""
+    """Quantise a float32 matrix, possibly transposed, into panels for :func:`multiply`, (P, w, 64)."""
     e, d = weight_ed.shape
     if 1 not in weight_ed.stride():
         weight_ed = weight_ed.contiguous()
@@ -90,30 +90,29 @@ def multiply(
     out_Ne: Tensor,
     *,
     with_relu: bool = False,
-    past_caches: bool = True,
+    bypass_cache: bool = True,
 ) -> Tensor:
     """Write x W^T + b, or max(0, x W^T + b), in the format of x, float32 or bf16.
 
     Args:
-        x_Nd: what is multiplied.
+        x_Nd: the input.
         panels_PwC: W, from :func:`packed`.
-        bias_e: b; None: nothing.
-        out_Ne: where it is written, contiguous.
+        bias_e: b; None: no bias.
+        out_Ne: the output, contiguous.
         with_relu: whether ReLU follows.
-        past_caches: whether it is written to memory at once, which is faster where there is more of it than
-            the caches hold.
+        bypass_cache: use non-temporal stores, which are faster for outputs larger than the caches.
 
     Returns:
-        The rows of x as bytes, four a word, and the scale of each, (N, w).
+        The rows of x in int8, four per word, and the scale of each, (N, w).
     """
     N, d = x_Nd.shape
     rows_Nw = torch.empty(N, -(-d // 4) + 1, dtype=torch.int32)
     x_Nd = _by_rows(x_Nd)
     layer = (native.address(panels_PwC), native.address(bias_e), d, out_Ne.shape[1], with_relu)
-    native.call("byte_linear", x_Nd.dtype, x_Nd, x_Nd.stride(0), N, layer, rows_Nw, out_Ne, past_caches)
+    native.call("byte_linear", x_Nd.dtype, x_Nd, x_Nd.stride(0), N, layer, rows_Nw, out_Ne, bypass_cache)
     return rows_Nw
 
 
 def _by_rows(x_Nd: Tensor) -> Tensor:
-    """The same with the numbers of a row side by side; rows may lie apart."""
+    """Return x with contiguous rows; their stride is free."""
     return x_Nd if x_Nd.stride(1) == 1 else x_Nd.contiguous()

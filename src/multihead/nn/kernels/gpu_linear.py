@@ -1,7 +1,7 @@
-"""x W^T + b whose bias has a cheap gradient (GPU).
+"""x W^T + b with a fast bias gradient (GPU).
 
-Equation: d b = 1^T g, for a gradient g of one row a position; PyTorch's sum over rows takes longer than the
-product of the weights' gradient, a product with a row of ones a fifth of it.
+Equation: db = 1^T g, with one row of g per position. PyTorch's sum over rows takes longer than the product
+that yields dW; a product with a row of ones takes a fifth of the sum's time.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ class _Linear(torch.autograd.Function):
 
 
 def suits(x: Tensor, weight_ed: Tensor, bias_e: Tensor) -> bool:
-    """Whether :func:`linear` can take these: in training, of one format, not compiled."""
+    """Return whether :func:`linear` accepts these: in training, of one format, not compiled."""
     return (
         x.dtype == weight_ed.dtype == bias_e.dtype
         and not (x.dtype == torch.float32 and torch.is_autocast_enabled("cuda"))
@@ -37,6 +37,6 @@ def suits(x: Tensor, weight_ed: Tensor, bias_e: Tensor) -> bool:
 
 
 def linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor) -> Tensor:
-    """(..., d) to (..., e)."""
+    """Apply the layer; (..., d) to (..., e)."""
     flat: Tensor = _Linear.apply(x.flatten(0, -2), weight_ed, bias_e)  # type: ignore[no-untyped-call]
     return flat.view(*x.shape[:-1], -1)

@@ -1,8 +1,7 @@
-"""Rows of an embedding, times a number, in the format of the products that read them (native, CPU).
+"""Scaled embedding lookup in the output's format, in one pass (native, CPU).
 
-Equation: Vaswani et al. 2017, sec. 3.4; the gradient at a row of the matrix is the sum of what comes back to
-each place where it was looked up. PyTorch takes a pass for the rows, one for the number and one for the
-format, all of them in float32, and the same on the way back.
+Equation: Vaswani et al. 2017, sec. 3.4; the gradient of a row is the scaled sum of the gradients at its
+occurrences. PyTorch takes separate passes to gather, scale and convert, forward and backward, in float32.
 """
 
 from typing import Any
@@ -41,14 +40,14 @@ def lookup(weight_Vd: Tensor, ids: Tensor, scale: float, dtype: torch.dtype) -> 
     """scale * weight[ids] in this format, (..., d).
 
     Raises:
-        IndexError: an id is none of the V.
+        IndexError: an id is out of range.
     """
     out: Tensor = _Lookup.apply(weight_Vd, ids, scale, dtype)  # type: ignore[no-untyped-call]
     return out
 
 
 def suits(weight_Vd: Tensor, dtype: torch.dtype) -> bool:
-    """Tell whether the native kernel can take these."""
+    """Return whether the native kernel accepts these."""
     return (
         native.suits(weight_Vd)
         and weight_Vd.dtype == torch.float32

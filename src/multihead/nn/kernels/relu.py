@@ -1,7 +1,7 @@
 """max(0, x), and its gradient from its output alone (native, CPU).
 
-Equation: the inside of Vaswani et al. 2017, eq. 2. What goes in need not be kept: the gradient passes where
-what comes out is positive.
+Equation: the inner part of Vaswani et al. 2017, eq. 2. The backward pass does not need the input: the
+gradient passes wherever the output is positive.
 """
 
 from typing import Any
@@ -25,11 +25,11 @@ class _Relu(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        return before_relu(gradient, *ctx.saved_tensors)
+        return relu_gradient(gradient, *ctx.saved_tensors)
 
 
-def before_relu(gradient: Tensor, out: Tensor) -> Tensor:
-    """What of a gradient passes: where the output is positive."""
+def relu_gradient(gradient: Tensor, out: Tensor) -> Tensor:
+    """The gradient of ReLU's input, given its output: passed wherever the output is positive."""
     if not native.suits(gradient, out):
         return torch.ops.aten.threshold_backward(gradient, out, 0)  # type: ignore[no-any-return]
     passed = torch.empty_like(out)

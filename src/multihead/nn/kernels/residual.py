@@ -1,7 +1,7 @@
 """LayerNorm(x + Dropout(y)), the sum x + Dropout(y), and the norm alone, each in one pass (native, CPU).
 
-Equations: Vaswani et al. 2017, sec. 5.4; Ba et al. 2016, eq. 4. Nothing of the mask is stored: the backward
-pass computes it again from its seed.
+Equations: Vaswani et al. 2017, sec. 5.4; Ba et al. 2016, eq. 4. No dropout mask is stored: the backward pass
+recomputes it from its seed.
 """
 
 from typing import Any
@@ -15,8 +15,8 @@ from multihead import native
 from multihead.gpu import kernel
 from multihead.nn.kernels.byte_dropout import dropped_of_256
 
-WIDEST = 8192
-"""Columns of a row that the GPU's kernel takes at once."""
+MAX_WIDTH = 8192
+"""Widest row that the GPU's kernel accepts."""
 
 
 class _ResidualNorm(torch.autograd.Function):
@@ -91,8 +91,8 @@ class _ResidualSum(torch.autograd.Function):
         return gradient, dy, None
 
 
-# A residual connection and its sublayer read the same x, so that d loss / d x is a sum of two. Autograd's own
-# addition of bf16 takes 1.8 times as long.
+# A residual connection and its sublayer read the same x, so d loss / d x is a sum of two gradients.
+# Autograd's own bf16 addition takes 1.8 times as long.
 class _FanOut(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -121,15 +121,15 @@ def fan_out(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor | None:
-    """LayerNorm(x) over the last axis; None: no kernel suits."""
+    """LayerNorm(x) over the last axis; None: no kernel accepts the inputs."""
     if _suits(norm, x):
         return _native(x, None, norm, 0.0)
     if (triton := _on_gpu(norm, x)) is not None:
         out: Tensor = triton.residual_norm(x, None, norm, 0.0)
         return out
     if x.is_cuda and x.dtype != norm.weight.dtype:
-        # Autocast would hand on float32, and every sum after it be twice as wide; inside, the kernel computes
-        # in float32 anyway.
+        # Autocast would return float32 and double the residual stream's memory. The kernel computes in
+        # float32 internally anyway.
         with torch.autocast("cuda", enabled=False):
             gamma, beta = norm.weight.to(x.dtype), norm.bias.to(x.dtype)
             return F.layer_norm(x, norm.normalized_shape, gamma, beta, norm.eps)
@@ -137,7 +137,7 @@ def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor | None:
 
 
 def residual_norm(x: Tensor, y: Tensor, norm: nn.Module, dropout: float) -> Tensor | None:
-    """norm(x + Dropout(y)); x and y of one shape, the norm over the last axis; None: no kernel suits."""
+    """norm(x + Dropout(y)) over the last axis, x and y of one shape; None: no kernel accepts the inputs."""
     if not isinstance(norm, nn.LayerNorm):
         return None
     if _suits(norm, x, y):
@@ -149,7 +149,7 @@ def residual_norm(x: Tensor, y: Tensor, norm: nn.Module, dropout: float) -> Tens
 
 
 def residual_sum(x: Tensor, y: Tensor, dropout: float) -> Tensor | None:
-    """x + Dropout(y); x and y of one shape; None: no kernel suits, or there is nothing to drop."""
+    """x + Dropout(y), x and y of one shape; None: no dropout, or no kernel accepts the inputs."""
     out: Tensor
     if not dropout or x.shape != y.shape or not x.numel():
         return None
@@ -163,10 +163,10 @@ def residual_sum(x: Tensor, y: Tensor, dropout: float) -> Tensor | None:
 
 
 def _on_gpu(norm: nn.LayerNorm, *tensors: Tensor) -> Any:
-    """The GPU's kernels, if they can compute this."""
+    """The GPU's kernels, if they accept these inputs."""
     x = tensors[0]
     whole = norm.weight is not None and norm.bias is not None and norm.normalized_shape == x.shape[-1:]
-    alike = x.numel() > 0 and x.shape[-1] <= WIDEST and all(y.shape == x.shape for y in tensors)
+    alike = x.numel() > 0 and x.shape[-1] <= MAX_WIDTH and all(y.shape == x.shape for y in tensors)
     return kernel("nn.kernels.triton_residual_norm", *tensors) if whole and alike else None
 
 

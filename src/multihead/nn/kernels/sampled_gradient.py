@@ -1,11 +1,10 @@
-"""What cross-entropy hands back through an output layer, from few entries of its gradient (native, CPU).
+"""Gradients of an output layer from an unbiased sparse sample of the logits' gradient (native, CPU).
 
-Equations: dh = g W and dW = g^T h, with g = softmax(h W^T) - q. Nearly all of g is next to nothing, though
-both products together are two thirds of the layer's work. Here an entry smaller than a grain becomes 0 or a
-grain with its sign, at random, so that its mean is what it was (stochastic rounding, Gupta et al. 2015, sec.
-3.1, near 0 only; drawn systematically, Madow 1949), and some entries in a hundred are left to be multiplied.
-Where 2 % of 8,000 are left and d is 256, softmax and both products take less than a third of their time, a
-small Transformer's update 0.85.
+Equations: dh = g W and dW = g^T h, with g = softmax(h W^T) - q. Nearly all of g is close to 0, yet both
+products make up two thirds of the layer's work. Here stochastic rounding (Gupta et al. 2015, sec. 3.1) sets
+each entry smaller than a grain to 0 or to a grain of its sign, which keeps its mean; the draws are systematic
+(Madow 1949). A few per cent of the entries remain. If 2 % of 8,000 remain and d is 256, softmax and both
+products take less than a third of their time, and a small Transformer's update takes 0.85 of its time.
 """
 
 from collections.abc import Iterator
@@ -17,15 +16,15 @@ from torch import Tensor
 
 from multihead import native
 
-SAMPLED_FROM = 8
-"""It pays where a row of logits is so many times as long as what is left of it before anything is learnt."""
+MIN_REDUCTION = 8
+"""Sampling pays if it shortens the rows of an untrained model at least this many times."""
 
-_grain = ContextVar("grain", default=0.0)  # of a thread: while one trains another may not
+_grain = ContextVar("grain", default=0.0)  # per context: while one thread trains, another may not
 
 
 @contextmanager
 def sampling(grain: float) -> Iterator[None]:
-    """Inside, gradients at the logits may be sampled, with this grain; 0, as outside: they are whole."""
+    """Sample the logits' gradients with this grain inside the context; 0, the default: no sampling."""
     before = _grain.set(grain)
     try:
         yield
@@ -34,9 +33,9 @@ def sampling(grain: float) -> Iterator[None]:
 
 
 def suits(logits_nV: Tensor) -> bool:
-    """Tell whether the gradient of so many logits is to be sampled here."""
+    """Return whether the gradient of these logits is sampled here."""
     grain = _grain.get()
-    return grain > 0 and native.suits(logits_nV) and logits_nV.shape[1] * grain >= SAMPLED_FROM
+    return grain > 0 and native.suits(logits_nV) and logits_nV.shape[1] * grain >= MIN_REDUCTION
 
 
 def sampled(
@@ -48,12 +47,12 @@ def sampled(
     hidden_gradient_nd: Tensor,
     weight_gradient_Vd: Tensor,
 ) -> Tensor:
-    """Write ``hidden_gradient_nd``, add to ``weight_gradient_Vd``; the logits are used up.
+    """Write ``hidden_gradient_nd``, add to ``weight_gradient_Vd``, overwrite the logits.
 
-    Targets are ids, from 0 to V - 1: the kernel reads and writes where they say.
+    Targets must be ids from 0 to V - 1: the kernel uses them as addresses without a check.
 
     Returns:
-        Negative log-likelihood, the same under the uniform distribution, correct guesses, (3,).
+        Sums of negative log-likelihood, mean -log p over the vocabulary, and correct predictions, (3,).
     """
     (n, V), d = logits_nV.shape, h_nd.shape[1]
     sums = torch.empty(3, dtype=torch.float64)

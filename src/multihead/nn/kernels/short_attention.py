@@ -1,8 +1,8 @@
-"""softmax(QK^T / sqrt(d_k)) V in one go for each head, its weights never written to memory (native, CPU).
+"""Fused softmax(QK^T / sqrt(d_k)) V for short sequences; weights are never written to memory (native, CPU).
 
 Equation: Vaswani et al. 2017, eq. 1; gradients as in Dao et al. 2022, appendix B.2, over all keys at once.
-Queries, keys and values are read where the projections left them, and the outputs and gradients written where
-the next product wants them, so that nothing is transposed or copied.
+The kernel reads queries, keys and values in the projections' layout and writes outputs and gradients in the
+next product's, so nothing is transposed or copied.
 """
 
 from typing import Any
@@ -13,10 +13,10 @@ from torch.autograd.function import once_differentiable
 
 from multihead import native
 from multihead.nn.kernels.byte_dropout import dropped_of_256
-from multihead.nn.kernels.stacked_linear import side_by_side
+from multihead.nn.kernels.stacked_linear import adjacent
 
-LONGEST = 1024
-"""Keys up to which it is used; beyond, matrix products in bf16 win."""
+MAX_KEYS = 1024
+"""Largest number of keys; beyond it, matrix products in bf16 are faster."""
 
 
 class _ShortAttention(torch.autograd.Function):
@@ -47,12 +47,12 @@ class _ShortAttention(torch.autograd.Function):
 
 
 def suits(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> bool:
-    """Tell whether :func:`attend` can take these."""
+    """Return whether :func:`attend` accepts these."""
     return (
         native.suits(q, k, v)
         and q.dim() == k.dim() == v.dim() == 4
         and q.shape[:2] == k.shape[:2] == v.shape[:2]
-        and 0 < k.shape[2] == v.shape[2] <= LONGEST
+        and 0 < k.shape[2] == v.shape[2] <= MAX_KEYS
         and q.shape[3] == k.shape[3]
         and min(q.numel(), v.shape[3]) > 0
         and (allowed is None or (allowed.dtype == torch.bool and allowed.device.type == "cpu"))
@@ -60,28 +60,28 @@ def suits(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> bool:
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropout: float) -> Tensor:
-    """Shapes as ``nn.attention.attention``; dropout of the weights with a chance of so many 256ths."""
+    """As ``nn.attention.attention``, with dropout of the weights, rounded to a multiple of 1/256."""
     out: Tensor = _ShortAttention.apply(q, k, v, allowed, dropped_of_256(dropout))  # type: ignore[no-untyped-call]
     return out
 
 
 def laid_out_like(q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
-    """Uninitialised tensors of their shapes, which lie side by side in memory where these do.
+    """Uninitialised tensors of these shapes, adjacent in memory where the arguments are.
 
-    So the gradients of what came out of one product are one matrix when it is multiplied back.
+    So the gradients of one product's outputs form one matrix, which its backward pass can multiply.
     """
-    shared = [(q, k, v)] if _beside(q, k, v) else [(q,), (k, v)] if _beside(k, v) else [(q,), (k,), (v,)]
+    shared = [(q, k, v)] if _adjacent(q, k, v) else [(q,), (k, v)] if _adjacent(k, v) else [(q,), (k,), (v,)]
     return [made for group in shared for made in _heads_last(*group)]
 
 
-def _beside(*tensors: Tensor) -> bool:
-    """Tell whether these are parts of one (B, N, heads of all side by side)."""
+def _adjacent(*tensors: Tensor) -> bool:
+    """Return whether these are views of one tensor (B, N, heads of all tensors)."""
     whole = all(x.stride(1) == x.shape[3] for x in tensors)
-    return whole and side_by_side([x.transpose(1, 2).flatten(2) for x in tensors])
+    return whole and adjacent([x.transpose(1, 2).flatten(2) for x in tensors])
 
 
 def _heads_last(*like: Tensor) -> list[Tensor]:
-    """Uninitialised (B, H, N, d), whose heads lie side by side in memory, then those of the next."""
+    """Uninitialised tensors (B, H, N, d), views of one (B, N, heads of all tensors)."""
     B, H, N, _ = like[0].shape
     widths = [H * x.shape[3] for x in like]
     parts = like[0].new_empty(B, N, sum(widths)).split_with_sizes(widths, -1)

@@ -1,9 +1,9 @@
 """LayerNorm(x + Dropout(y)), the sum x + Dropout(y), and the norm alone, each in one kernel (GPU, Triton).
 
-Equations: Vaswani et al. 2017, sec. 5.4; Ba et al. 2016, eq. 4. Nothing of the mask is stored: the backward
-pass draws it again from its seed (Philox by the place of an element, 7 rounds; Salmon et al. 2011). The
-gradients of gamma and beta are summed in each program and then over programs, in a fixed order.
-Imported where there is Triton.
+Equations: Vaswani et al. 2017, sec. 5.4; Ba et al. 2016, eq. 4. No dropout mask is stored: the backward pass
+recomputes it from its seed (Philox with the element's index as counter, 7 rounds; Salmon et al. 2011). The
+gradients of gamma and beta are summed in each program, then over programs, in a fixed order.
+Imported only if Triton is available.
 """
 
 from typing import Any
@@ -16,11 +16,11 @@ from torch.autograd.function import once_differentiable
 from torch.testing import assert_close
 
 PROGRAMS = 264
-"""Two for each multiprocessor of a large GPU: those of the backward pass, which go over all rows."""
+"""Programs of the backward pass, which loop over all rows: two per multiprocessor of a large GPU."""
 ELEMENTS = 2048
-"""Of a tile."""
+"""Elements of a tile."""
 VARYING = ("rows", "count", "p", "epsilon")
-"""Nothing is compiled anew for values of these."""
+"""Arguments whose values do not specialise the kernel."""
 
 
 @triton.jit(do_not_specialize=VARYING)  # type: ignore[untyped-decorator]
@@ -57,14 +57,14 @@ def _residual_forward(  # type: ignore[no-untyped-def]
         value += added
         tl.store(z + at, value.to(z.dtype.element_ty), mask=inside)
     if NORM:
-        middle = tl.sum(value, axis=1) / d
-        apart = tl.where(inside, value - middle[:, None], 0.0)
-        scale = tl.rsqrt(tl.sum(apart * apart, axis=1) / d + epsilon)
+        row_mean = tl.sum(value, axis=1) / d
+        centred = tl.where(inside, value - row_mean[:, None], 0.0)
+        scale = tl.rsqrt(tl.sum(centred * centred, axis=1) / d + epsilon)
         g = tl.load(gamma + c, mask=c < d, other=0.0).to(tl.float32)
         b = tl.load(beta + c, mask=c < d, other=0.0).to(tl.float32)
-        normed = apart * scale[:, None] * g[None, :] + b[None, :]
+        normed = centred * scale[:, None] * g[None, :] + b[None, :]
         tl.store(out + at, normed.to(out.dtype.element_ty), mask=inside)
-        tl.store(mean + r, middle, mask=r < rows)
+        tl.store(mean + r, row_mean, mask=r < rows)
         tl.store(rstd + r, scale, mask=r < rows)
 
 
@@ -89,8 +89,8 @@ def _residual_backward(  # type: ignore[no-untyped-def]
 ):
     c = tl.arange(0, BLOCK)
     gain = tl.load(gamma + c, mask=c < d, other=0.0).to(tl.float32)
-    of_gamma = tl.zeros((BLOCK,), tl.float32)
-    of_beta = tl.zeros((BLOCK,), tl.float32)
+    gamma_sum = tl.zeros((BLOCK,), tl.float32)
+    beta_sum = tl.zeros((BLOCK,), tl.float32)
     first = tl.program_id(0) * ROWS
     while first < rows:
         r = first + tl.arange(0, ROWS)
@@ -98,24 +98,24 @@ def _residual_backward(  # type: ignore[no-untyped-def]
         at = r[:, None].to(tl.int64) * d + c[None, :]
         g = tl.load(gradient + at, mask=inside, other=0.0).to(tl.float32)
         value = tl.load(z + at, mask=inside, other=0.0).to(tl.float32)
-        middle = tl.load(mean + r, mask=r < rows, other=0.0)
+        row_mean = tl.load(mean + r, mask=r < rows, other=0.0)
         scale = tl.load(rstd + r, mask=r < rows, other=0.0)
-        normed = tl.where(inside, (value - middle[:, None]) * scale[:, None], 0.0)
-        weighed = g * gain[None, :]
-        along = tl.sum(weighed * normed, axis=1) / d
-        level = tl.sum(weighed, axis=1) / d
-        dz = (weighed - normed * along[:, None] - level[:, None]) * scale[:, None]
+        normed = tl.where(inside, (value - row_mean[:, None]) * scale[:, None], 0.0)
+        scaled = g * gain[None, :]
+        projection = tl.sum(scaled * normed, axis=1) / d
+        offset = tl.sum(scaled, axis=1) / d
+        dz = (scaled - normed * projection[:, None] - offset[:, None]) * scale[:, None]
         tl.store(dx + at, dz.to(dx.dtype.element_ty), mask=inside)
         if DROP:
             kept = tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p
             dropped = tl.where(kept, dz / (1 - p), 0.0)
             tl.store(dy + at, dropped.to(dy.dtype.element_ty), mask=inside)
-        of_gamma += tl.sum(g * normed, axis=0)
-        of_beta += tl.sum(g, axis=0)
+        gamma_sum += tl.sum(g * normed, axis=0)
+        beta_sum += tl.sum(g, axis=0)
         first += tl.num_programs(0) * ROWS
-    place = tl.program_id(0) * d + c
-    tl.store(dgamma + place, of_gamma, mask=c < d)
-    tl.store(dbeta + place, of_beta, mask=c < d)
+    column = tl.program_id(0) * d + c
+    tl.store(dgamma + column, gamma_sum, mask=c < d)
+    tl.store(dbeta + column, beta_sum, mask=c < d)
 
 
 @triton.jit(do_not_specialize=VARYING)  # type: ignore[untyped-decorator]
@@ -151,8 +151,8 @@ class _ResidualNorm(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         z, gamma, beta, mean, rstd, seed = ctx.saved_tensors
         d, gradient = ctx.d, gradient.contiguous()
-        block, rows_a_tile, warps = _tile(d)
-        programs = min(PROGRAMS, -(-len(mean) // rows_a_tile))
+        block, rows_per_tile, warps = _tile(d)
+        programs = min(PROGRAMS, -(-len(mean) // rows_per_tile))
         dx = torch.empty_like(z)
         dy = torch.empty_like(z) if ctx.p else dx
         parts = torch.empty(2, programs, d, dtype=torch.float32, device=z.device)
@@ -171,7 +171,7 @@ class _ResidualNorm(torch.autograd.Function):
             ctx.p,
             d=d,
             DROP=bool(ctx.p),
-            ROWS=rows_a_tile,
+            ROWS=rows_per_tile,
             BLOCK=block,
             num_warps=warps,
         )
@@ -205,24 +205,24 @@ class _ResidualSum(torch.autograd.Function):
 
 
 def residual_norm(x: Tensor, y: Tensor | None, norm: nn.LayerNorm, p: float) -> Tensor:
-    """LayerNorm(x + Dropout(y)), or LayerNorm(x) for y None; x and y of one shape and format."""
+    """LayerNorm(x + Dropout(y)), x and y of one shape and format; y None: LayerNorm(x)."""
     out: Tensor = _ResidualNorm.apply(x, y, norm.weight, norm.bias, norm.eps, p)  # type: ignore[no-untyped-call]
     return out
 
 
 def residual_sum(x: Tensor, y: Tensor, p: float) -> Tensor:
-    """x + Dropout(y), p above 0; x and y of one shape and format."""
+    """x + Dropout(y), x and y of one shape and format, p above 0."""
     out: Tensor = _ResidualSum.apply(x, y, p)  # type: ignore[no-untyped-call]
     return out
 
 
 def _seed(x: Tensor, p: float) -> Tensor:
-    # Drawn on the device: where kernels are recorded, each launch draws another.
+    # Drawn on the device, so that every replay of a CUDA graph draws another.
     return torch.randint(2**31 - 1, (1,), device=x.device) if p else x.new_empty(0, dtype=torch.long)
 
 
 def _tile(d: int) -> tuple[int, int, int]:
-    """Columns and rows of a tile, and warps."""
+    """Columns and rows of a tile, and its number of warps."""
     block = triton.next_power_of_2(d)
     return block, max(1, ELEMENTS // block), 8 if block >= 2048 else 4
 
@@ -242,9 +242,9 @@ def _launch_forward(
 ) -> None:
     d = x.shape[-1]
     rows = x.numel() // d
-    block, rows_a_tile, warps = _tile(d)
-    # What is not there is not touched; a pointer is needed all the same.
-    _residual_forward[(-(-rows // rows_a_tile),)](
+    block, rows_per_tile, warps = _tile(d)
+    # The kernel needs a pointer for every tensor, and never reads those of missing ones.
+    _residual_forward[(-(-rows // rows_per_tile),)](
         x,
         x if y is None else y,
         x if gamma is None else gamma,
@@ -261,21 +261,21 @@ def _launch_forward(
         ADD=y is not None,
         DROP=bool(p) and y is not None,
         NORM=out is not None,
-        ROWS=rows_a_tile,
+        ROWS=rows_per_tile,
         BLOCK=block,
         num_warps=warps,
     )
 
 
 def prove(device: torch.device) -> None:
-    """Compute an example beside the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.gpu``."""
     norm = nn.LayerNorm(48, device=device)
     x, y, gradient = (torch.randn(7, 48, device=device) for _ in range(3))
     every = [x.requires_grad_(), y.requires_grad_(), norm.weight, norm.bias]
-    found, wanted = residual_norm(x, y, norm, 0.0), norm(x + y)
-    assert_close(found, wanted, atol=1e-3, rtol=1e-3)
-    of_found, of_wanted = (torch.autograd.grad(out, every, gradient) for out in (found, wanted))
-    assert_close(of_found, of_wanted, atol=1e-3, rtol=1e-3)
+    actual, expected = residual_norm(x, y, norm, 0.0), norm(x + y)
+    assert_close(actual, expected, atol=1e-3, rtol=1e-3)
+    grads = [torch.autograd.grad(out, every, gradient) for out in (actual, expected)]
+    assert_close(*grads, atol=1e-3, rtol=1e-3)
     total = residual_sum(x, y, 0.5)
     (mask,) = torch.autograd.grad(total, [y], torch.ones_like(y))
     assert_close(total, x + y * mask, atol=1e-3, rtol=1e-3)

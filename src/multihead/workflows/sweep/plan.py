@@ -27,12 +27,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.recipes import first_comment
 from multihead.recipes import sweeps as builtin
 from multihead.settings import Settings
+from multihead.workflows.without_effect import refuse_idle
 
 SWEEP_KEYS, MEMBER_KEYS = (
     ("name", "recipe", "base", "set", "members", "grid"),
@@ -136,6 +138,8 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
         for point in product(*grid.values()):
             at = dict(zip(grid, point, strict=True))
             changed = {**for_all, **own, **at}
+            if isinstance(kind := changed.get("model.kind"), str):
+                changed["model.kind"] = _model(kind, path, place)
             if typed := sorted(grid.keys() & overrides.keys()):
                 fact = f"the grid already varies {typed[0]}"
                 raise UserError(fact, place=f"--{typed[0]}", remedy="Leave it out, or change the grid.")
@@ -150,6 +154,14 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
                 },
                 _reference(member, place),
             )
+
+
+def _model(kind: str, path: Path, place: str) -> str:
+    """Return the name of a model; the path of a Python file is relative to the sweep's folder."""
+    try:
+        return models.named(kind, path.parent)
+    except UserError as error:
+        raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 
 
 def _string(given: Mapping[str, Any], key: str, place: str) -> str:
@@ -181,7 +193,9 @@ def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path)
         raise UserError("neither the member nor the sweep names a recipe", place=place)
     file = str(path.parent / chosen) if chosen.endswith(".toml") else chosen
     try:
-        return recipes.load(file, {"name": name, **overrides})
+        recipe = recipes.load(file, {"name": name, **overrides}, own=True)
+        refuse_idle(overrides, recipe)
+        return recipe
     except UserError as error:
         where = (error.place or "").removeprefix("--")
         place = f"{place}: {where}" if where else place

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from multihead import plugins
 from multihead import recipe as recipes
 from multihead.cores import usable_cores
 from multihead.run import files
@@ -104,7 +105,12 @@ def _started(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes
     with _log(member, folder).open("wb") as log:
         # In a new session, so that Ctrl-C reaches it only through us.
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=plugins.environment(),
         )
 
 

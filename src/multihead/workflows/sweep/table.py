@@ -91,8 +91,8 @@ def _agreement(score: str, base: Row, rows: Sequence[Row]) -> str:
         before = _ours(score, base)
         agrees = before is not None and ours != before and (ours > before) == rises
         (same if agrees else other).append(row.member.name)
-    sentence = f"{score}: {len(same)} of {len(same) + len(other)} members change as in the reference"
-    return f"{sentence}; exceptions: {', '.join(other)}." if other else f"{sentence}."
+    sentence = f"{score}: {len(same)} of {len(same) + len(other)} changes agree with the reference"
+    return f"{sentence} (not {', '.join(other)})." if other else f"{sentence}."
 
 
 def _ours(score: str, row: Row) -> float | None:

@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -16,11 +17,11 @@ from torch import nn
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.errors import UserError
-from multihead.inspect.report import Looked
+from multihead.inspect.report import AlignedSentence
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, refuse_contradictions
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 from multihead.workflows.inspection import Inspection, Question
@@ -55,7 +56,11 @@ class Ready:
     tokens_an_epoch: int
     stream: Callable[[Position], Stream[Batch]]
     validate: Callable[[nn.Module, int], Validation]
-    look: Callable[[nn.Module], Sequence[Looked]] = lambda model: ()
+    look: Callable[[nn.Module], Sequence[AlignedSentence]] = lambda model: ()
+
+
+def _workflow(task: str) -> ModuleType:
+    return tasks.outside(task) or importlib.import_module(f"{__name__}.{task}")
 
 
 def ready(
@@ -73,8 +78,7 @@ def ready(
         UserError: settings that contradict each other; bad data; settings that do not go with it.
     """
     refuse_contradictions(recipe)
-    task = importlib.import_module(f"{__name__}.{recipe.task}")
-    found: Ready = task.ready(recipe, device, progress=progress, beginning=beginning)
+    found: Ready = _workflow(recipe.task).ready(recipe, device, progress=progress, beginning=beginning)
     return found
 
 
@@ -89,8 +93,8 @@ def inspect(folder: str | Path, question: Question) -> Inspection:
         UserError: not a run, not trained yet; nothing that its model can read; no such layer or head.
     """
     run = Run.open(folder)
-    task = importlib.import_module(f"{__name__}.{run.task}")
+    task = _workflow(run.task)
     if not hasattr(task, "inspect"):
-        raise UserError(f"models for {run.task} cannot be looked into yet", place=str(folder))
+        raise UserError(f"models for {tasks.work(run.task)} cannot be looked into", place=str(folder))
     found: Inspection = task.inspect(run, question)
     return found

@@ -1,4 +1,4 @@
-// Alignment first: which source words each output word was written from.
+// Alignment tab: cross-attention of output tokens to source tokens.
 
 const alignment = {
   id: "alignment",

@@ -1,4 +1,4 @@
-// The data of the page, and arithmetic on matrices of weights. Nothing here draws.
+// Data and state of the page, and arithmetic on attention matrices. No drawing.
 
 const content = JSON.parse(document.getElementById("data").textContent);
 
@@ -6,7 +6,7 @@ const state = {
   tab: "alignment",
   hypothesis: 0,
   layer: content.start.layer,
-  head: content.start.head, // 0: all of them together
+  head: content.start.head, // 0: all heads combined
   combine: content.start.combine,
   words: content.start.words,
   specials: content.start.specials,
@@ -25,7 +25,7 @@ const WEIGHT_OF_BYTE = Float32Array.from({ length: 256 }, (_, byte) => (byte / 2
 
 const hypothesis = () => content.hypotheses[state.hypothesis];
 
-// The source's own attention does not depend on the output and stands with the first hypothesis only.
+// Encoder self-attention does not depend on the output, so only the first hypothesis has it.
 const layersOf = (kind) =>
   (kind === "encoder self" ? content.hypotheses[0] : hypothesis()).layers.filter((one) => one.kind === kind);
 
@@ -33,7 +33,7 @@ const layerOf = (kind, number) => layersOf(kind).find((one) => one.layer === num
 
 const unpacked = new WeakMap();
 
-/** The weights of a layer, all heads, (H, Q, K) flat. */
+/** Decode the weights of all heads of a layer: (H, Q, K), flat. */
 function weightsOf(layer) {
   if (!unpacked.has(layer)) {
     const raw = bytes(layer.weights);
@@ -44,7 +44,7 @@ function weightsOf(layer) {
   return unpacked.get(layer);
 }
 
-/** Whether query i may look at key j. */
+/** The mask of a layer as a function: true if query i may attend to key j. */
 function allowedIn(layer) {
   if (!layer.allowed) return () => true;
   if (layer.allowed === "causal") return (i, j) => j <= i;
@@ -56,7 +56,7 @@ function matrix(rows, columns, data = new Float32Array(rows * columns)) {
   return { rows, columns, data, at: (i, j) => data[i * columns + j] };
 }
 
-/** One head, from 1; or all of a layer's together, rows summing to 1. */
+/** Weights of one head (from 1), or of all heads combined (0); rows sum to 1. */
 function combined(layer, head, how) {
   const all = weightsOf(layer);
   const size = layer.queries * layer.keys;
@@ -84,7 +84,7 @@ function normalised(given) {
   return found;
 }
 
-/** The sum over the key pieces of a word, the mean over its query pieces. */
+/** Merge subwords into words: sum over a word's keys, mean over its queries. */
 function merged(given, rowWords, columnWords) {
   const rows = 1 + rowWords[rowWords.length - 1];
   const columns = 1 + columnWords[columnWords.length - 1];
@@ -97,7 +97,7 @@ function merged(given, rowWords, columnWords) {
   return found;
 }
 
-function picked(given, rows, columns) {
+function submatrix(given, rows, columns) {
   const found = matrix(rows.length, columns.length);
   rows.forEach((i, a) => columns.forEach((j, b) => (found.data[a * columns.length + b] = given.at(i, j))));
   return found;
@@ -105,14 +105,14 @@ function picked(given, rows, columns) {
 
 const kindOf = (kind) => content.kinds.find((one) => one.kind === kind);
 
-/** The tokens that stand in rows, and in columns, of a kind of attention. */
-function sidesOf(kind, written = hypothesis()) {
+/** The tokens of the rows and of the columns of a kind of attention. */
+function sidesOf(kind, output = hypothesis()) {
   const { rows, columns } = kindOf(kind);
-  const side = (name) => written[name] || content[name];
+  const side = (name) => output[name] || content[name];
   return { rows: side(rows), columns: side(columns) };
 }
 
-/** What is shown of one head, or of a layer's heads together, with the switches as they stand. */
+/** The view of one head, or of all heads of a layer combined, under the current switches. */
 function viewOf(kind, layer, head, how = state.combine) {
   const about = kindOf(kind);
   let { rows, columns } = sidesOf(kind);
@@ -127,13 +127,14 @@ function viewOf(kind, layer, head, how = state.combine) {
   }
   rows = state.words ? rows.words : rows.pieces;
   columns = state.words ? columns.words : columns.pieces;
-  const plain = (tokens) => tokens.some((token) => !token.special);
+  const hasWords = (tokens) => tokens.some((token) => !token.special);
   const special = [...rows, ...columns].some((token) => token.special);
-  const hides = special && !state.specials && plain(rows) && plain(columns); // an empty output is its end only
+  // An empty output has only its end symbol, which then stays.
+  const hides = special && !state.specials && hasWords(rows) && hasWords(columns);
   if (hides) {
-    const keep = (tokens) => tokens.flatMap((token, place) => (token.special ? [] : [place]));
+    const keep = (tokens) => tokens.flatMap((token, i) => (token.special ? [] : [i]));
     const [keptRows, keptColumns] = [keep(rows), keep(columns)];
-    found = normalised(picked(found, keptRows, keptColumns));
+    found = normalised(submatrix(found, keptRows, keptColumns));
     const all = allowed;
     allowed = (i, j) => all(keptRows[i], keptColumns[j]);
     rows = keptRows.map((i) => rows[i]);
@@ -158,19 +159,19 @@ function captionOf(kind, layer, head, how, hides) {
   if (layersOf(kind).length === 1) parts[0] = nameOf(kind);
   if (
     kind === content.start.kind &&
-    content.start.told &&
+    content.start.automatic &&
     layer.layer === content.start.layer &&
     layersOf(kind).length > 1
   )
-    parts[0] += " (the most telling one)";
+    parts[0] += " (the most informative)";
   if (head) parts.push(`head ${head} of ${layer.heads}`);
   else if (layer.heads > 1) parts.push(`${how} of ${layer.heads} heads`);
-  if (state.words) parts.push("pieces merged to words");
-  if (hides) parts.push("special symbols left out");
+  if (state.words) parts.push("subwords merged into words");
+  if (hides) parts.push("special symbols omitted");
   return parts.join(", ") + ".";
 }
 
-/** A view as plain data, weights with four digits. */
+/** A view as plain data, with weights rounded to four decimals. */
 const viewAsJson = (view) => ({
   kind: view.kind,
   caption: view.caption,

@@ -1,4 +1,4 @@
-// Making elements, colours, controls. Text goes in as text nodes only, never as markup.
+// Elements, colours and controls. Text is inserted as text nodes only, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans CJK KR", sans-serif';
@@ -50,7 +50,7 @@ function textWidth(text, size) {
   return measuring.measureText(text).width;
 }
 
-/** A text cut by "…" so that it is no wider than this. */
+/** Truncate a text with "…" to a width in pixels. */
 function fitted(text, size, width) {
   if (textWidth(text, size) <= width) return text;
   const letters = [...text];
@@ -64,7 +64,7 @@ const label = (text, x, y, size, attributes = {}) =>
 const canvasSvg = (width, height, ...children) =>
   s("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`, role: "img" }, ...children);
 
-/** A bitmap, a pixel a cell, as a data address. */
+/** Data URL of a bitmap with one pixel per cell. */
 function bitmap(rows, columns, colourOf) {
   const canvas = h("canvas", { width: columns, height: rows });
   paint(canvas, rows, columns, colourOf);
@@ -85,10 +85,10 @@ function paint(canvas, rows, columns, colourOf) {
   context.putImageData(image, 0, 0);
 }
 
-/** 256 colours of the ramp, for bitmaps. */
+/** The colour ramp in 256 steps, for bitmaps. */
 const palette = () => Array.from({ length: 256 }, (_, i) => between(ramp(), i / 255));
 
-// --- the one tip ---------------------------------------------------------------------------------
+// --- tooltip -------------------------------------------------------------------------------------
 
 const tip = document.getElementById("tip");
 
@@ -105,7 +105,7 @@ const hideTip = () => (tip.hidden = true);
 
 let controls = 0;
 
-/** A row of choices, one of which holds; options are [value, label]. */
+/** Radio buttons in a row; options are [value, label]. */
 function segments(title, options, value, changed) {
   const name = `choice-${controls++}`;
   return h(
@@ -141,7 +141,7 @@ const toggle = (title, key) =>
     title,
   );
 
-/** The switches that would change something. */
+/** The switches that have an effect on this page. */
 function switches() {
   const sides = [content.source, ...content.hypotheses.flatMap((one) => [one.target, one.read])].filter(
     Boolean,
@@ -175,5 +175,5 @@ function headChoice(layer) {
   );
 }
 
-/** The chosen head if the layer has it, else all of them. */
+/** The chosen head if the layer has it, otherwise 0 (all heads combined). */
 const headIn = (layer) => (state.head <= layer.heads ? state.head : 0);

@@ -1,7 +1,7 @@
-// softmax(q kᵀ / √d_k) v for one query, each step kept.
+// softmax(q kᵀ / √d_k) v for one query, with every intermediate result.
 
-/** The equation for one query. */
-function work(numbers, { q, k, v }, query, mayLook) {
+/** Evaluate the equation for one query. */
+function evaluate(numbers, { q, k, v }, query, mayAttend) {
   const { d_k, d_v, scale } = numbers;
   const row = (all, width, i) => all.subarray(i * width, (i + 1) * width);
   const count = k.length / d_k;
@@ -10,7 +10,7 @@ function work(numbers, { q, k, v }, query, mayLook) {
     row(k, d_k, j).reduce((sum, value, i) => sum + value * own[i], 0),
   );
   const scaled = scores.map((score) => score * scale);
-  const allowed = scores.map((_, j) => mayLook(query, j));
+  const allowed = scores.map((_, j) => mayAttend(query, j));
   const most = Math.max(...scaled.filter((_, j) => allowed[j]));
   const exponents = scaled.map((value, j) => (allowed[j] ? Math.exp(value - most) : 0));
   const total = exponents.reduce((a, b) => a + b, 0);

@@ -1,4 +1,4 @@
-// Every figure can be taken out of the page: as PNG, SVG, JSON, and as a table to be read out.
+// Export of figures as PNG, SVG and JSON, and as an accessible table.
 
 function download(name, blob) {
   const address = URL.createObjectURL(blob);
@@ -9,7 +9,7 @@ function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** An SVG as text that stands by itself, on the page's background. */
+/** An SVG as a standalone document, on the page's background. */
 function svgText(svg) {
   const copy = svg.cloneNode(true);
   copy.querySelectorAll("[data-passing]").forEach((one) => one.remove());
@@ -35,16 +35,16 @@ function png(svg) {
 const button = (text, title, clicked) => h("button", { type: "button", title, click: clicked }, text);
 
 /**
- * A figure with its caption and what can be done with it.
- *   name: of the files; body: what is shown; svg, json, table: functions that make them when asked.
+ * A figure with its caption, export buttons and table.
+ *   name: base name of exported files; body: displayed content; svg, json, table: functions that return each export.
  */
 function figure({ name, title, caption, body, svg, json, table }) {
   const buttons = [
-    button("PNG", `Save ${name} as a picture`, async () => download(`${name}.png`, await png(svg()))),
-    button("SVG", `Save ${name} as a drawing`, () =>
+    button("PNG", `Save ${name} as PNG`, async () => download(`${name}.png`, await png(svg()))),
+    button("SVG", `Save ${name} as SVG`, () =>
       download(`${name}.svg`, new Blob([svgText(svg())], { type: "image/svg+xml" })),
     ),
-    button("JSON", `Save the numbers of ${name}`, () =>
+    button("JSON", `Save the data of ${name} as JSON`, () =>
       download(`${name}.json`, new Blob([JSON.stringify(json(), null, 1)], { type: "application/json" })),
     ),
   ];
@@ -56,7 +56,7 @@ function figure({ name, title, caption, body, svg, json, table }) {
           details.append(h("div", { class: "scroll" }, asTable(table())));
       },
     },
-    h("summary", {}, "As a table"),
+    h("summary", {}, "Show as a table"),
   );
   return h(
     "figure",
@@ -97,15 +97,15 @@ function asTable({ caption, head, rows }) {
   );
 }
 
-const MOST_READ = 5;
+const TOP_KEYS = 5;
 
-/** What each query looks at most, in words. */
+/** The keys with the largest weights for each query, as a table. */
 const viewTable = (view) => ({
   caption: view.caption,
   head: [
     view.rowTitle,
     ...Array.from(
-      { length: Math.min(MOST_READ, view.columns.length) },
+      { length: Math.min(TOP_KEYS, view.columns.length) },
       (_, i) => `${i + 1}. ${view.columnTitle}`,
     ),
   ],
@@ -113,7 +113,7 @@ const viewTable = (view) => ({
     const order = view.columns.map((_, j) => j).sort((a, b) => view.matrix.at(i, b) - view.matrix.at(i, a));
     return [
       row.text,
-      ...order.slice(0, MOST_READ).map((j) => `${view.columns[j].text} ${view.matrix.at(i, j).toFixed(2)}`),
+      ...order.slice(0, TOP_KEYS).map((j) => `${view.columns[j].text} ${view.matrix.at(i, j).toFixed(2)}`),
     ];
   }),
 });

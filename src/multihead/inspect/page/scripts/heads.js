@@ -1,4 +1,4 @@
-// All layers and heads of one kind as small pictures; one or two of them large.
+// Heads tabs: every layer and head of one kind as small maps, one or two of them enlarged.
 
 const chosenHeads = {}; // by kind: [first, second], each [layer, head]
 let comparing = false;
@@ -17,8 +17,8 @@ function headsTab(id, title, kind, lead) {
       const side = count <= 6 && room > 900 ? 76 : count > 8 ? 58 : 70;
       const orders = [
         ["layer", "layer"],
-        ["entropy", "sharpest first"],
-        ["distance", "farthest look first"],
+        ["entropy", "lowest entropy"],
+        ["distance", "longest distance"],
       ];
       root.append(
         h("p", { class: "lead" }, lead),
@@ -48,20 +48,19 @@ function headsTab(id, title, kind, lead) {
           switches(),
         ),
       );
-      const pictures = all(layers).map(([layer, head]) => small(kind, layer, head, side));
-      const shape =
-        order === "layer" ? inLayers(layers, pictures) : h("div", { class: "ranked" }, ranked(pictures));
+      const maps = all(layers).map(([layer, head]) => smallMap(kind, layer, head, side));
+      const shape = order === "layer" ? inLayers(layers, maps) : h("div", { class: "ranked" }, ranked(maps));
       const grid = figure({
         name: `${id}-heads`,
         title: `${title}: every head`,
         caption:
-          `Below each: entropy in bits, mean distance in ${kindOf(kind).unit}` +
-          (kind === "cross" ? " from the straight line between the sentences' ends" : "") +
-          ", and a pattern that takes at least half of the weight.",
+          `Below each map: entropy in bits, mean attention distance in ${kindOf(kind).unit}` +
+          (kind === "cross" ? " (from the diagonal)" : "") +
+          ", and the pattern that holds at least half of the weight, if there is one.",
         body: h("div", { class: "heads" }, shape),
-        svg: () => gridSvg(pictures, layers, side),
+        svg: () => gridSvg(maps, layers, side),
         json: () =>
-          pictures.map(({ view, layer, head, measures }) => ({
+          maps.map(({ view, layer, head, measures }) => ({
             layer,
             head,
             ...measures,
@@ -70,7 +69,7 @@ function headsTab(id, title, kind, lead) {
         table: () => ({
           caption: `${title}: every head`,
           head: ["layer and head", "entropy (bits)", "mean distance", "pattern"],
-          rows: pictures.map(({ layer, head, measures }) => [
+          rows: maps.map(({ layer, head, measures }) => [
             `layer ${layer}, head ${head}`,
             measures.entropy,
             measures.distance,
@@ -97,7 +96,7 @@ function headsTab(id, title, kind, lead) {
   };
 }
 
-/** The head that tells most at first sight: the sharpest that does not merely look at special symbols. */
+/** The head to start with: lowest entropy among those that do not mostly attend to special symbols. */
 function startHead(kind) {
   if (kind === content.start.kind && state.head) return [state.layer, state.head];
   const found = all(layersOf(kind)).map(([layer, head]) => ({ layer, head, ...layer.measures[head - 1] }));
@@ -109,7 +108,7 @@ function startHead(kind) {
 const all = (layers) =>
   layers.flatMap((layer) => Array.from({ length: layer.heads }, (_, i) => [layer, i + 1]));
 
-function small(kind, layer, head, side) {
+function smallMap(kind, layer, head, side) {
   const view = viewOf(kind, layer, head);
   const { rows, columns } = view.matrix;
   const most = topOf(view);
@@ -157,12 +156,12 @@ function small(kind, layer, head, side) {
   return { element, canvas, view, layer: layer.layer, head, measures };
 }
 
-function ranked(pictures) {
+function ranked(maps) {
   const value = ({ measures }) => (order === "entropy" ? measures.entropy : -measures.distance);
-  return [...pictures].sort((a, b) => value(a) - value(b)).map((one) => one.element);
+  return [...maps].sort((a, b) => value(a) - value(b)).map((one) => one.element);
 }
 
-function inLayers(layers, pictures) {
+function inLayers(layers, maps) {
   const count = Math.max(...layers.map((one) => one.heads));
   return h(
     "table",
@@ -185,16 +184,16 @@ function inLayers(layers, pictures) {
           "tr",
           {},
           h("th", { scope: "row" }, `layer ${layer.layer}`),
-          pictures.filter((one) => one.layer === layer.layer).map((one) => h("td", {}, one.element)),
+          maps.filter((one) => one.layer === layer.layer).map((one) => h("td", {}, one.element)),
         ),
       ),
     ),
   );
 }
 
-function gridSvg(pictures, layers, side) {
+function gridSvg(maps, layers, side) {
   const count = Math.max(...layers.map((one) => one.heads));
-  const tall = Math.max(...pictures.map((one) => parseInt(one.canvas.style.height, 10)));
+  const tall = Math.max(...maps.map((one) => parseInt(one.canvas.style.height, 10)));
   const svg = canvasSvg(60 + count * (side + 14), 26 + layers.length * (tall + 30));
   const faint = { fill: colour("faint") };
   layers.forEach((layer, row) =>
@@ -204,7 +203,7 @@ function gridSvg(pictures, layers, side) {
     svg.append(
       label(`head ${i + 1}`, 60 + i * (side + 14) + side / 2, 16, 11, { ...faint, "text-anchor": "middle" }),
     );
-  for (const { canvas, layer, head, measures } of pictures) {
+  for (const { canvas, layer, head, measures } of maps) {
     const [x, y] = [
       60 + (head - 1) * (side + 14),
       26 + layers.findIndex((one) => one.layer === layer) * (tall + 30),

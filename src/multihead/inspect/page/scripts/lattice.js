@@ -1,9 +1,9 @@
-// The beam as a drawing: a column a step, what was kept above, what was pruned below.
+// Drawing of the beam: one column per step, kept hypotheses above, pruned ones below.
 
 const parentOf = (step, branch) =>
   content.tree.steps[step - 1]?.find((one) => one.fate === "kept" && one.row === branch.parent);
 
-/** The branches of a hypothesis, one a step, as far as the beam holds it. */
+/** The branches of a hypothesis, one per step, as far as the beam contains them. */
 function pathOf(chosen) {
   const found = [];
   let row = 0;
@@ -18,7 +18,7 @@ function pathOf(chosen) {
   return found;
 }
 
-const WIDE = 126; // of a column, and of a node in it
+const WIDE = 126; // width of a column, and of a node in it
 const NODE = 98;
 const TALL = 32;
 
@@ -36,13 +36,13 @@ function treeSvg(path, until) {
   const line = top + kept * TALL + 6;
   const svg = canvasSvg((content.tree.steps.length + 1) * WIDE, line + (pruned ? pruned * 24 + 22 : 4));
   svg.setAttribute("aria-label", "The beam, step by step");
-  const place = new Map();
+  const coordinates = new Map();
   steps.forEach((branches, step) => {
     let [k, p] = [0, 0];
     for (const one of branches) {
       const dead = one.fate === "pruned";
       const y = dead ? line + 16 + p++ * 24 + 8 : top + k++ * TALL + TALL / 2;
-      place.set(one, { x: (step + 1) * WIDE + 4, y });
+      coordinates.set(one, { x: (step + 1) * WIDE + 4, y });
     }
   });
   const root = { x: 40, y: top + (kept * TALL) / 2 };
@@ -63,10 +63,10 @@ function treeSvg(path, until) {
       const parent = step ? parentOf(step, one) : null;
       const from = step
         ? parent
-          ? { x: place.get(parent).x + NODE, y: place.get(parent).y }
+          ? { x: coordinates.get(parent).x + NODE, y: coordinates.get(parent).y }
           : null
         : { x: 4 + NODE, y: root.y };
-      const to = place.get(one);
+      const to = coordinates.get(one);
       const chosen = path[step] === one;
       const share = Math.exp(one.sum - (parent ? parent.sum : 0));
       if (from)
@@ -127,7 +127,7 @@ function nodeOf(branch, { x, y }, chosen, share) {
   );
   if (branch.sum !== undefined)
     group.append(
-      s("title", {}, `${branch.text}: ${branch.fate}, log-probability so far ${branch.sum.toFixed(3)}`),
+      s("title", {}, `${branch.text}: ${branch.fate}, cumulative log-probability ${branch.sum.toFixed(3)}`),
     );
   return group;
 }

@@ -1,16 +1,24 @@
-// The page as a whole: heading, tabs, what is drawn when something changes.
+// The page as a whole: heading, tabs, and redrawing after a change of state.
 
-const TABS = [patches, words, alignment, ...headTabs, sentence, guesses, tree, inputs, steps].filter((tab) =>
-  tab.available(),
-);
+const TABS = [
+  imageOverlay,
+  captionOverlay,
+  alignment,
+  ...headTabs,
+  sentence,
+  predictions,
+  tree,
+  embeddings,
+  steps,
+].filter((tab) => tab.available());
 if (!TABS.some((tab) => tab.id === state.tab)) state.tab = TABS[0].id;
 
 function heading() {
   const next = isDark() ? "light" : "dark";
   const chosen = hypothesis();
-  const lines = content.told || [
-    ["reads", content.sentence],
-    [chosen.score === null ? "is given" : "writes", chosen.text || "(nothing)"],
+  const lines = content.heading || [
+    ["source", content.sentence],
+    [chosen.score === null ? "given translation" : "translation", chosen.text || "(empty)"],
   ];
   return [
     h(
@@ -36,13 +44,15 @@ function heading() {
     h(
       "dl",
       { class: "pair" },
-      lines.map(([what, text]) => [h("dt", {}, what), h("dd", { dir: "auto" }, text)]),
+      lines.map(([name, text]) => [h("dt", {}, name), h("dd", { dir: "auto" }, text)]),
     ),
-    content.leftOut.length
+    content.omitted.length
       ? h(
           "div",
           { class: "note" },
-          "Left out of this page: " + content.leftOut.join("; ") + ". The option --full embeds all.",
+          "Omitted to limit the size of this page: " +
+            content.omitted.join("; ") +
+            ". The option --full embeds everything.",
         )
       : null,
     h(
@@ -76,7 +86,7 @@ function walk(event) {
   update({ tab: tab.id }, `#tab-${tab.id}`);
 }
 
-/** Change what is chosen, and draw. The element that had the focus, or the one named, has it again. */
+/** Change the state and redraw. The focus stays on its element, or moves to the one given by a selector. */
 function update(changed, focus) {
   const before = document.activeElement;
   const control = before?.closest?.("[data-control]")?.dataset.control;
@@ -104,7 +114,7 @@ document
       "p",
       {},
       h("strong", {}, content.caution),
-      " Weights are recomputed in fp32 from the queries and keys of the model, by the equation, and shown with 8 bits.",
+      " Weights are recomputed in fp32 from the model's queries and keys and stored with 8-bit precision.",
     ),
   );
 

@@ -1,11 +1,11 @@
-// One matrix of weights, large: rows are queries, columns keys (Bahdanau et al. 2015, figure 3).
+// Heat map of an attention matrix: rows are queries, columns are keys (Bahdanau et al. 2015, figure 3).
 
-const MOST_SHAPES = 4000; // cells above which they are drawn as one bitmap
+const MAX_SHAPES = 4000; // number of cells above which the map is a bitmap
 
 const topOf = (view) => {
   let top = 0;
   for (const weight of view.matrix.data) top = Math.max(top, weight);
-  return Math.min(1, Math.ceil(10 * top - 1e-3) / 10) || 1; // as the pictures of `-o FILE.svg`: blurred heads stay legible
+  return Math.min(1, Math.ceil(10 * top - 1e-3) / 10) || 1; // as in `-o FILE.svg`: diffuse heads stay legible
 };
 
 function heatMap(view, room) {
@@ -13,7 +13,7 @@ function heatMap(view, room) {
   const size = (cell) => Math.min(13.5, Math.max(9, cell * 0.6));
   const widest = (tokens, fontSize) =>
     Math.min(150, Math.max(20, ...tokens.map((token) => textWidth(token.text, fontSize))));
-  const least = columns <= 60 ? 13 : 5; // narrower, and a long matrix is scrolled
+  const least = columns <= 60 ? 13 : 5; // a matrix that is still too wide scrolls
   const guess = Math.max(least, Math.min(34, (room - 190) / columns));
   const fontSize = size(guess);
   const left = 34 + widest(view.rows, fontSize);
@@ -24,7 +24,7 @@ function heatMap(view, room) {
     Math.ceil(left + columns * cell + right),
     Math.ceil(top + Math.max(rows * cell, 90) + 8),
   ];
-  // Single letters stand upright.
+  // Labels of single letters are not slanted.
   const upright = view.columns.every((token) => textWidth(token.text, fontSize) < cell);
   const svg = canvasSvg(width, height);
   svg.setAttribute("aria-label", `${view.caption} ${view.rowTitle} by ${view.columnTitle}`);
@@ -73,13 +73,13 @@ function heatMap(view, room) {
 function cells(view, cell, most) {
   const { rows, columns } = view.matrix;
   const none = colour("none");
-  if (rows * columns > MOST_SHAPES) {
+  if (rows * columns > MAX_SHAPES) {
     const colours = palette();
-    const forbidden = channels(none);
+    const masked = channels(none);
     const address = bitmap(rows, columns, (i, j) =>
       view.allowed(i, j)
         ? colours[Math.min(255, Math.round((255 * view.matrix.at(i, j)) / most))]
-        : forbidden,
+        : masked,
     );
     return s("image", {
       href: address,
@@ -101,13 +101,13 @@ function cells(view, cell, most) {
           height: cell - gap,
           rx: cell > 16 ? 2.5 : 0,
           fill: view.allowed(i, j) ? shade(view.matrix.at(i, j) / most) : none,
-          ...(view.allowed(i, j) ? {} : { "fill-opacity": 0.55, "data-forbidden": true }),
+          ...(view.allowed(i, j) ? {} : { "fill-opacity": 0.55, "data-masked": true }),
         }),
       );
   return found;
 }
 
-/** A line beside the pieces that make one word. */
+/** Lines that group the subwords of a word. */
 function braces(view, left, top, cell) {
   const spans = (tokens) =>
     tokens.flatMap((token, at) => {
@@ -160,7 +160,7 @@ function scale(x, y, length, most) {
   );
 }
 
-/** Pointer and arrow keys: the cell is framed, its row and column named. */
+/** Pointer and arrow keys: frame a cell and show its row, column and weight. */
 function pointing(svg, view, { left, top, cell, names }) {
   const frame = s("rect", {
     width: cell,
@@ -193,7 +193,7 @@ function pointing(svg, view, { left, top, cell, names }) {
     frame.setAttribute("x", left + j * cell);
     frame.setAttribute("y", top + i * cell);
     frame.setAttribute("visibility", "visible");
-    const weight = view.allowed(i, j) ? view.matrix.at(i, j).toFixed(3) : "may not look there";
+    const weight = view.allowed(i, j) ? view.matrix.at(i, j).toFixed(3) : "masked";
     showTip(`\u2068${view.rows[i].text}\u2069 → \u2068${view.columns[j].text}\u2069  ${weight}`, x, y);
   };
   const inside = (event) => {
@@ -223,7 +223,7 @@ function pointing(svg, view, { left, top, cell, names }) {
   });
 }
 
-/** A matrix as a figure of the page. */
+/** A heat map as a figure of the page. */
 function matrixFigure(view, name, room, title) {
   const svg = heatMap(view, room);
   return figure({

@@ -1,4 +1,4 @@
-// What a token means before any attention: its nearest neighbours among the embeddings.
+// Nearest neighbours of token embeddings.
 
 function neighbourFigure(side, title) {
   const found = content.neighbours[side];
@@ -16,8 +16,7 @@ function neighbourFigure(side, title) {
   return figure({
     name: `neighbours-${side}`,
     title,
-    caption:
-      "The pieces of the vocabulary whose embeddings point in the most similar direction, with the cosine.",
+    caption: "The vocabulary entries with the most similar embeddings, by cosine similarity.",
     body: h(
       "div",
       { class: "near" },
@@ -29,7 +28,7 @@ function neighbourFigure(side, title) {
     json: () => found,
     table: () => ({
       caption: title,
-      head: ["piece", "nearest, with the cosine"],
+      head: ["token", "nearest neighbours (cosine)"],
       rows: found.map((one) => [
         one.text,
         one.nearest.map((near) => `${near.text} ${near.cosine.toFixed(2)}`).join(", "),

@@ -1,25 +1,25 @@
-// The sentence itself: two columns of words with curves between them. Which word does "it" look at?
+// Sentence tab: two columns of words, joined by curves. Which word does "it" attend to?
 
-let looking = null; // kind of attention
-let held = null; // [side, place] that stays lit
+let shownKind = null; // kind of attention
+let held = null; // [side, index] of the word that stays highlighted
 
-/** The kinds of attention between words, that over another sentence first. */
-const lookable = () =>
+/** The kinds of attention between words, cross-attention first. */
+const wordKinds = () =>
   content.kinds
-    .filter((one) => one.look && layersOf(one.kind).length)
+    .filter((one) => one.short && layersOf(one.kind).length)
     .map((one) => one.kind)
     .sort((a, b) => (b === "cross") - (a === "cross"));
 
 const sentence = {
   id: "sentence",
   title: "Sentence",
-  available: () => lookable().length > 0,
+  available: () => wordKinds().length > 0,
   render(root, room) {
-    const kinds = lookable();
-    looking ||= kinds.includes(content.start.kind) ? content.start.kind : kinds[0];
-    const layer = layerOf(looking, state.layer);
-    const view = viewOf(looking, layer, headIn(layer));
-    const { rows, columns } = kindOf(looking);
+    const kinds = wordKinds();
+    shownKind ||= kinds.includes(content.start.kind) ? content.start.kind : kinds[0];
+    const layer = layerOf(shownKind, state.layer);
+    const view = viewOf(shownKind, layer, headIn(layer));
+    const { rows, columns } = kindOf(shownKind);
     const lines = rows === columns ? null : runningLines(view);
     const curves = curveSvg(view, Math.min(room, 760));
     connect(view, curves, lines);
@@ -29,23 +29,23 @@ const sentence = {
         { class: "controls" },
         kinds.length > 1
           ? segments(
-              "Look",
-              kinds.map((kind) => [kind, kindOf(kind).look]),
-              looking,
+              "Attention",
+              kinds.map((kind) => [kind, kindOf(kind).short]),
+              shownKind,
               (kind) => {
-                looking = kind;
+                shownKind = kind;
                 held = null;
                 update({});
               },
             )
           : null,
-        layerChoice(looking),
+        layerChoice(shownKind),
         headChoice(layer),
         switches(),
       ),
       figure({
         name: "sentence",
-        caption: `${view.caption} Point at a word, or reach it with the Tab key; a click holds it.`,
+        caption: `${view.caption} Hover over a word, or move to it with Tab, to highlight its weights. A click keeps it highlighted.`,
         body: [lines ? lines.element : null, curves.svg],
         svg: () => curves.svg,
         json: () => viewAsJson(view),
@@ -55,15 +55,15 @@ const sentence = {
   },
 };
 
-/** Both sides as running text, each in its own direction of writing. */
+/** Both sides as running text, each in its own writing direction. */
 function runningLines(view) {
   const words = { key: [], query: [] };
   const line = (side, tokens, title) => {
     const wholeWords = state.words;
-    const spans = tokens.flatMap((token, place) => {
+    const spans = tokens.flatMap((token, i) => {
       const span = h("span", { class: "word" }, token.text);
       words[side].push(span);
-      const glued = !wholeWords && place && tokens[place - 1].word === token.word;
+      const glued = !wholeWords && i && tokens[i - 1].word === token.word;
       return glued ? [span] : [" ", span];
     });
     return h(
@@ -76,14 +76,14 @@ function runningLines(view) {
   const element = h(
     "div",
     {},
-    line("key", view.columns, view.kind === "cross" ? "source" : "read"),
+    line("key", view.columns, view.kind === "cross" ? "source" : "input"),
     line("query", view.rows, "output"),
   );
   return { element, words };
 }
 
 const ROW = 27;
-const FAINTEST = 0.03; // weights below it have no curve of their own
+const FAINTEST = 0.03; // smallest weight that is drawn as a curve
 
 function curveSvg(view, width) {
   const count = Math.max(view.rows.length, view.columns.length);
@@ -98,7 +98,7 @@ function curveSvg(view, width) {
   };
   const offset = (tokens) => 30 + ((count - tokens.length) * ROW) / 2;
   const starts = { key: offset(view.columns), query: offset(view.rows) };
-  const middle = (side, place) => starts[side] + (place + 0.5) * ROW;
+  const middle = (side, index) => starts[side] + (index + 0.5) * ROW;
   const curves = view.rows
     .map((_, i) =>
       strongest(view, i).map((j) => {
@@ -135,8 +135,8 @@ function curveSvg(view, width) {
     ["key", view.columns],
     ["query", view.rows],
   ])
-    tokens.forEach((token, place) => {
-      const y = middle(side, place);
+    tokens.forEach((token, index) => {
+      const y = middle(side, index);
       const x = side === "key" ? 4 : width - gap.right + 2;
       const box = s("rect", {
         x,
@@ -156,7 +156,7 @@ function curveSvg(view, width) {
         "g",
         {
           tabindex: 0,
-          "data-word": `${side}-${place}`,
+          "data-word": `${side}-${index}`,
           style: "cursor:pointer",
           role: "button",
           "aria-label": token.text,
@@ -170,21 +170,21 @@ function curveSvg(view, width) {
   return { svg, curves, words };
 }
 
-/** The keys that a query has curves to: all above a threshold, few of them in long sentences. */
+/** The keys joined to a query by a curve: all above a threshold, at most three in long sentences. */
 function strongest(view, i) {
   const order = view.columns.map((_, j) => j).filter((j) => view.matrix.at(i, j) > FAINTEST);
   if (view.columns.length <= 60) return order;
   return order.sort((a, b) => view.matrix.at(i, b) - view.matrix.at(i, a)).slice(0, 3);
 }
 
-/** Pointing at a word on either side lights what it looks at, or what looks at it, on the other. */
+/** Hovering over a query highlights the keys it attends to; over a key, the queries that attend to it. */
 function connect(view, curves, lines) {
-  const weight = (side, place, other) =>
-    side === "query" ? view.matrix.at(place, other) : view.matrix.at(other, place);
-  const light = (side, place) => {
+  const weight = (side, index, other) =>
+    side === "query" ? view.matrix.at(index, other) : view.matrix.at(other, index);
+  const highlight = (side, index) => {
     const other = side === "key" ? "query" : "key";
     curves.curves.forEach(({ i, j, weight: w, path }) => {
-      const on = side === null || (side === "query" ? i === place : j === place);
+      const on = side === null || (side === "query" ? i === index : j === index);
       path.setAttribute(
         "stroke-opacity",
         on ? (side === null ? 0.1 + 0.9 * w : 0.25 + 0.75 * w).toFixed(3) : 0.03,
@@ -193,8 +193,8 @@ function connect(view, curves, lines) {
     });
     for (const one of ["key", "query"])
       curves.words[one].forEach(({ box, text }, at) => {
-        const here = one === side && at === place;
-        const share = side === null || one !== other ? 0 : weight(side, place, at);
+        const here = one === side && at === index;
+        const share = side === null || one !== other ? 0 : weight(side, index, at);
         box.setAttribute("fill-opacity", here ? 0.16 : (0.55 * share).toFixed(3));
         box.setAttribute("fill", here ? colour("choice") : colour("accent"));
         text.setAttribute("font-weight", here ? 700 : 400);
@@ -205,19 +205,19 @@ function connect(view, curves, lines) {
           share > 0.01 ? `color-mix(in srgb, var(--accent) ${Math.round(60 * share)}%, transparent)` : "";
       });
   };
-  const rest = () => (held && held[1] < curves.words[held[0]].length ? light(...held) : light(null));
+  const rest = () => (held && held[1] < curves.words[held[0]].length ? highlight(...held) : highlight(null));
   for (const side of ["key", "query"])
-    curves.words[side].forEach(({ group }, place) => {
+    curves.words[side].forEach(({ group }, index) => {
       const hold = () => {
-        held = held && held[0] === side && held[1] === place ? null : [side, place];
+        held = held && held[0] === side && held[1] === index ? null : [side, index];
         rest();
       };
-      for (const element of [group, lines?.words[side][place]].filter(Boolean)) {
-        element.addEventListener("pointerenter", () => light(side, place));
+      for (const element of [group, lines?.words[side][index]].filter(Boolean)) {
+        element.addEventListener("pointerenter", () => highlight(side, index));
         element.addEventListener("pointerleave", rest);
         element.addEventListener("click", hold);
       }
-      group.addEventListener("focus", () => light(side, place));
+      group.addEventListener("focus", () => highlight(side, index));
       group.addEventListener("blur", rest);
       group.addEventListener("keydown", (event) => {
         if (event.key === "Enter" || event.key === " ") {

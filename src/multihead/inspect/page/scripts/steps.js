@@ -1,4 +1,4 @@
-// One head, one query: the numbers of softmax(q kᵀ / √d_k) v, as textbooks draw them.
+// Step by step tab: softmax(q kᵀ / √d_k) v for one head and one query.
 
 let chosenNumbers = 0;
 let chosenQuery = null;
@@ -16,9 +16,9 @@ const steps = {
     const layer = content.hypotheses[0].layers.find(
       (one) => one.kind === numbers.kind && one.layer === numbers.layer,
     );
-    // Of a text that is read forwards the last token sees most.
+    // With a causal mask the last token attends to the most keys.
     chosenQuery = Math.min(chosenQuery ?? (layer?.allowed === "causal" ? queries : 1), queries - 1);
-    const worked = work(numbers, { q, k, v }, chosenQuery, layer ? allowedIn(layer) : () => true);
+    const worked = evaluate(numbers, { q, k, v }, chosenQuery, layer ? allowedIn(layer) : () => true);
     const keys = side.columns.pieces.slice(0, k.length / d);
     const name = `${nameOf(numbers.kind)}, layer ${numbers.layer}, head ${numbers.head}`;
     const svg = stepsSvg(
@@ -68,9 +68,15 @@ const steps = {
         `${name}${content.hypotheses.length > 1 ? ", for the first hypothesis" : ""}: the model's own numbers, in fp32.`,
         content.numbers.length > 1
           ? null
-          : [" Another head: ", ...["--layer", " and ", "--head", "; all of them: ", "--full"].map(
-              (part) => (part.startsWith("--") ? h("code", {}, part) : part),
-            ), "."],
+          : [
+              " ",
+              h("code", {}, "--layer"),
+              " and ",
+              h("code", {}, "--head"),
+              " choose another head; ",
+              h("code", {}, "--full"),
+              " embeds all heads.",
+            ],
       ),
       h(
         "div",
@@ -80,7 +86,7 @@ const steps = {
       ),
       figure({
         name: "step-by-step",
-        caption: `Strips are vectors: blue positive, orange negative. Each key's score is q·k; divided by ${numbers.scale === 1 ? "1" : `√${d} = ${(1 / numbers.scale).toFixed(3)}`}; softmax makes weights that sum to 1; the output is the sum of the values, each as strong as its weight.`,
+        caption: `Each strip is a vector; blue is positive, orange negative. The score of a key is q·k, ${numbers.scale === 1 ? "not scaled" : `divided by √${d} = ${(1 / numbers.scale).toFixed(3)}`}. Softmax turns the scores into weights that sum to 1. The output is the weighted sum of the values.`,
         body: svg,
         svg: () => svg,
         json: () => ({
@@ -106,7 +112,7 @@ const steps = {
             token.text,
             worked.scores[j].toFixed(3),
             worked.scaled[j].toFixed(3),
-            worked.allowed[j] ? worked.weights[j].toFixed(4) : "may not look there",
+            worked.allowed[j] ? worked.weights[j].toFixed(4) : "masked",
           ]),
         }),
       }),
@@ -147,7 +153,7 @@ function stepsSvg(numbers, worked, query, keys, width) {
     ...stripOf(worked.q, x.k, 20, strip, 20, most.q),
     label(`query q, ${numbers.d_k} numbers`, x.k, 10, 11, faint),
   );
-  for (const [text, place, anchor] of [
+  for (const [text, left, anchor] of [
     ["key", 4, "start"],
     ["keys k", x.k, "start"],
     ["q·k", x.score, "end"],
@@ -155,7 +161,7 @@ function stepsSvg(numbers, worked, query, keys, width) {
     ["softmax", x.weight + 12, "start"],
     ["weight × value v", x.v, "start"],
   ])
-    svg.append(label(text, place, top - 16, 11, { ...faint, "text-anchor": anchor }));
+    svg.append(label(text, left, top - 16, 11, { ...faint, "text-anchor": anchor }));
   keys.forEach((token, j) => {
     const y = top + j * tall;
     const middle = y + tall / 2;
@@ -170,7 +176,7 @@ function stepsSvg(numbers, worked, query, keys, width) {
       label(worked.scaled[j].toFixed(2), x.scaled, middle, 12.5, figures),
     );
     if (!worked.allowed[j]) {
-      svg.append(label("may not look", x.weight + 12, middle, 11.5, faint));
+      svg.append(label("masked", x.weight + 12, middle, 11.5, faint));
       return;
     }
     svg.append(
@@ -194,7 +200,7 @@ function stepsSvg(numbers, worked, query, keys, width) {
   const y = top + keys.length * tall + 14;
   svg.append(
     s("line", { x1: x.v, x2: x.v + strip, y1: y - 6, y2: y - 6, stroke: colour("faint") }),
-    label("sum: what the head says", x.v - 12, y + 12, 12.5, {
+    label("weighted sum: output", x.v - 12, y + 12, 12.5, {
       "text-anchor": "end",
       "dominant-baseline": "central",
       "font-weight": 600,

@@ -1,7 +1,7 @@
-// The search: every step's branches, kept and pruned; the hypotheses found; the decoding, token by token.
+// Search tab: hypotheses, kept and pruned branches of every step, and playback of the decoding.
 
 let shownPruned = true;
-let at = null; // the step that is played; null: the end
+let at = null; // the step of the playback; null: the end
 let timer = null;
 
 const tree = {
@@ -18,7 +18,7 @@ const tree = {
       h(
         "p",
         { class: "lead" },
-        `Beam search with ${content.tree.beam_size} hypotheses alive at a time, length penalty ${content.tree.length_penalty}. Choose a hypothesis: all tabs then show its attention.`,
+        `Beam search with beam size ${content.tree.beam_size} and length penalty ${content.tree.length_penalty}. Choose a hypothesis to see its attention in all tabs.`,
       ),
       h(
         "div",
@@ -51,7 +51,7 @@ const tree = {
         name: "search-tree",
         title: "The beam, step by step",
         caption:
-          "A column is a step: what was kept, likeliest on top; below the line the likeliest that were pruned. Percentages are the probability of a token after what stands before it. A ring: the hypothesis ended there. Orange: the chosen one.",
+          "Each column is a step. Kept branches are above the line and pruned ones below, each in order of probability. A percentage is the probability of the token given those before it. A rounded outline marks the end of a hypothesis, orange the chosen hypothesis.",
         body: svg,
         svg: () => svg,
         json: () => ({
@@ -65,14 +65,14 @@ const tree = {
         }),
         table: () => ({
           caption: "The beam, step by step",
-          head: ["step", "token", "what became of it", "log-probability so far", "goes on from"],
+          head: ["step", "token", "outcome", "cumulative log-probability", "previous token"],
           rows: content.tree.steps.flatMap((branches, i) =>
             branches.map((one) => [
               `${i + 1}`,
               one.text,
               one.fate,
               one.sum.toFixed(2),
-              i ? (parentOf(i, one)?.text ?? "") : "the beginning",
+              i ? (parentOf(i, one)?.text ?? "") : "(start)",
             ]),
           ),
         }),
@@ -99,7 +99,7 @@ function candidate(one, number) {
         "data-hypothesis": number,
         "aria-pressed": String(number === state.hypothesis),
         disabled: !one.layers,
-        title: one.layers ? null : "Its attention is not in this page; the option --full embeds it",
+        title: one.layers ? null : "This page does not contain its attention; the option --full embeds it",
         click: () => {
           stop();
           at = null;
@@ -111,7 +111,7 @@ function candidate(one, number) {
         {},
         one.score === null ? "given" : `${number + (content.hypotheses[0].score === null ? 0 : 1)}.`,
       ),
-      h("span", { dir: "auto" }, one.text || "(nothing)", one.cut ? " [cut]" : ""),
+      h("span", { dir: "auto" }, one.text || "(empty)", one.cut ? " [truncated]" : ""),
       h("small", {}, score),
     ),
   );
@@ -173,7 +173,7 @@ function player(step, last) {
   );
 }
 
-/** What the token that the chosen hypothesis writes at this step looked at. */
+/** Attention over the source while the chosen hypothesis generates the token of this step. */
 function attendedLine(step) {
   const layer = layersOf("cross").length ? layerOf("cross", state.layer) : null;
   const row = Math.min(step, hypothesis().target.pieces.length - 1);
@@ -183,7 +183,7 @@ function attendedLine(step) {
   return h(
     "div",
     { class: "card" },
-    h("h2", {}, "While it writes ", h("bdi", {}, `“${token.text}”`), " it looks at"),
+    h("h2", {}, "Attention over the source while generating ", h("bdi", {}, `“${token.text}”`)),
     h(
       "p",
       { class: "running", dir: "auto" },

@@ -1,8 +1,8 @@
 """Inspection of a text classifier's attention."""
 
 from multihead.generation.text_classifier import TextClassifier
-from multihead.inspect.page.kinds import BOTH_WAYS
-from multihead.inspect.text_inspection import read_class
+from multihead.inspect.page.kinds import BIDIRECTIONAL
+from multihead.inspect.text_inspection import inspect_classification
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, InspectionRequest
 from multihead.workflows.text_inspection import inspection
@@ -11,5 +11,5 @@ from multihead.workflows.text_inspection import inspection
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """See ``workflows.tasks.inspect``. The input is a text."""
     classifier = TextClassifier.load(run.folder, request.device)
-    reading = read_class(classifier, request.input_alone("a classifier"))
-    return inspection(reading, classifier.model, classifier.tokenizer, BOTH_WAYS, request)
+    reading = inspect_classification(classifier, request.input_alone("a classifier"))
+    return inspection(reading, classifier.model, classifier.tokenizer, BIDIRECTIONAL, request)

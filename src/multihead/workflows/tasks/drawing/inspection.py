@@ -7,12 +7,12 @@ import numpy as np
 
 from multihead.attention_maps import Alignment, Choice, Token
 from multihead.attention_maps.alignment import CAUTION, combine
-from multihead.attention_maps.self_alignment import chosen
+from multihead.attention_maps.self_alignment import resolve
 from multihead.generation.image_generator import ImageGenerator
-from multihead.inspect.drawing import paint
+from multihead.inspect.drawing_inspection import inspect_drawing
 from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
-from multihead.inspect.page.drawn import explore_painting
+from multihead.inspect.page.drawing import explore_drawing
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
@@ -20,12 +20,14 @@ from multihead.workflows.inspection import Inspection, InspectionRequest
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """See ``workflows.tasks.inspect``. The input is a caption, the target (if any) a picture file."""
     generator, asked = ImageGenerator.load(run.folder, device=request.device), request.asked
-    painting = paint(generator, request.input, given=Path(request.target) if request.target else None)
-    (rows, columns), spoken = painting.grid, painting.spoken
+    painting = inspect_drawing(
+        generator, request.input, given=Path(request.target) if request.target else None
+    )
+    (rows, columns), spoken = painting.grid, painting.caption_indices
 
     @cache
     def explored() -> SequenceExploration:
-        return explore_painting(painting, asked)
+        return explore_drawing(painting, asked)
 
     def page() -> Page:
         return make_page(explored())
@@ -36,10 +38,10 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     def alignment() -> Alignment:
         """Return the attention of the picture's rows to the caption's words, in one layer."""
         choice = Choice(
-            asked.choice.layer or painting.most_telling(), asked.choice.head, asked.choice.combine
+            asked.choice.layer or painting.most_informative(), asked.choice.head, asked.choice.combine
         )
-        layer, head = chosen(painting.records, painting.tokens, choice)
-        weights_nC = combine(painting.looks()[layer - 1][:, :, spoken], choice)
+        layer, head = resolve(painting.records, painting.tokens, choice)
+        weights_nC = combine(painting.word_weights()[layer - 1][:, :, spoken], choice)
         weights_rC = weights_nC.reshape(rows, columns, len(spoken)).mean(axis=1)
         which = f"head {head}" if head else f"{choice.combine} of {painting.records[0].num_heads} heads"
         return Alignment(
@@ -58,13 +60,15 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
                 Panel(f"{layer}: {painting.words[place].text}", _mean(weights, place).reshape(rows, columns))
                 for place in spoken
             ]
-            for layer, weights in enumerate(painting.looks(), start=1)
+            for layer, weights in enumerate(painting.word_weights(), start=1)
         ]
         every[0].append(Panel("picture", None))
         title = "Attention of the picture's positions to each word, by layer, mean of the heads;\n"
         overlays(painting.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 
-    return Inspection(page, numbers, draw, alignment)
+    choice = frozenset({"layer", "head", "combine"})
+    # The picture shows all layers, and the mean of their heads.
+    return Inspection(page, numbers, draw, alignment, choice | {"specials", "full"}, frozenset(), choice)
 
 
 def _mean(weights_HnC: np.ndarray, word: int) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 from multihead import hardware
 from multihead.generation.mask_filler import MaskFiller
-from multihead.inspect.page.kinds import BOTH_WAYS
-from multihead.inspect.text_inspection import read_gaps
+from multihead.inspect.page.kinds import BIDIRECTIONAL
+from multihead.inspect.text_inspection import inspect_masked_text
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, InspectionRequest
 from multihead.workflows.text_inspection import inspection
@@ -13,5 +13,5 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """See ``workflows.tasks.inspect``. The input is a text, with or without masks."""
     where = hardware.pick_device(request.device)
     filler = MaskFiller(run.load_model(where), run.tokenizers()[0], device=where, precision="fp32")
-    reading = read_gaps(filler, request.input_alone("a masked language model"))
-    return inspection(reading, filler.model, filler.tokenizer, BOTH_WAYS, request)
+    reading = inspect_masked_text(filler, request.input_alone("a masked language model"))
+    return inspection(reading, filler.model, filler.tokenizer, BIDIRECTIONAL, request)

@@ -7,10 +7,10 @@ from multihead import hardware
 from multihead.attention_maps import Alignment, Token
 from multihead.attention_maps.alignment import CAUTION
 from multihead.generation.picture_classifier import PictureClassifier
-from multihead.inspect.image_inspection import see
+from multihead.inspect.image_inspection import inspect_image
 from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
-from multihead.inspect.page.over_picture import explore_sight
+from multihead.inspect.page.image import explore_image
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
@@ -21,13 +21,13 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """See ``workflows.tasks.inspect``. The input is a picture file."""
     where = hardware.pick_device(request.device)
     classifier = PictureClassifier(run.load_model(where), device=where)
-    sight = see(classifier, Path(request.input_alone("a classifier")))
+    sight = inspect_image(classifier, Path(request.input_alone("a classifier")))
     asked = request.asked
     rows, columns = sight.grid
 
     @cache
     def explored() -> SequenceExploration:
-        return explore_sight(sight, classifier.model, asked)
+        return explore_image(sight, classifier.model, asked)
 
     def page() -> Page:
         return make_page(explored())
@@ -42,7 +42,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             rollout / rollout.max(),
             tuple(Token(str(row + 1), row) for row in range(rows)),
             tuple(Token(str(column + 1), column) for column in range(columns)),
-            f"{sight.guesses.question} {next(iter(sight.guesses.answers))}. {ROLLOUT}, rows and columns of "
+            f"Predicted class: {next(iter(sight.predictions.probabilities))}. {ROLLOUT}, rows and columns of "
             f"the picture's patches, scaled to a maximum of 1. {CAUTION}",
             rows="row",
             columns="column",
@@ -60,7 +60,9 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             for layer, (heads, rollout) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
         ]
         every[0].append(Panel("picture", None))
-        title = f"Attention of {sight.asker}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
+        title = f"Attention of {sight.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
         overlays(sight.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 
-    return Inspection(page, numbers, draw, alignment)
+    on_page = frozenset({"layer", "head", "combine", "full"})
+    # Picture and terminal show rollout, which goes through all layers and heads.
+    return Inspection(page, numbers, draw, alignment, on_page, frozenset(), frozenset())

@@ -15,6 +15,7 @@ from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings
+from multihead.text.bpe_dropout import check_dropout
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import Ready
@@ -36,6 +37,9 @@ def ready(
         init_tokenizers=beginning.tokenizers() if beginning else None,
     )
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
+    if recipe.tokenizer.dropout:
+        check_dropout(source)
+        check_dropout(target)
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
     validator = Validator(prepared, recipe, device)
     return Ready(

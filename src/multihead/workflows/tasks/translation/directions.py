@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from multihead.data.prepare_corpora import PreparedCorpora
-from multihead.inspect.report import Looked
+from multihead.inspect.report import AlignedSentence
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.training import Validation
@@ -47,6 +47,6 @@ class DirectionsValidator:
         shown = [f"{name}\n{one.samples}" for name, one in found.items() if one.samples][: self.samples]
         return Validation({**metrics, **single}, "\n\n".join(shown))
 
-    def look(self, model: nn.Module) -> list[Looked]:
+    def look(self, model: nn.Module) -> list[AlignedSentence]:
         """Return attention maps for a few validation sentences of the first direction."""
         return next(iter(self.validators.values())).look(model)

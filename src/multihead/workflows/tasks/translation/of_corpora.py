@@ -18,6 +18,7 @@ from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.text.bpe_dropout import check_dropout
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import Ready
 from multihead.workflows.tasks.translation.directions import DirectionsValidator
@@ -36,6 +37,8 @@ def ready(
     )
     found = corpora.corpora(recipe.data)
     tokenizer = prepared.tokenizer
+    if recipe.tokenizer.dropout:
+        check_dropout(tokenizer)
     recipe = with_vocabularies(recipe, tokenizer.vocab_size, tokenizer.vocab_size)
     counts = prepared.counts(recipe.data.temperature)
     parts = [one.prepared.train for one in prepared.directions]

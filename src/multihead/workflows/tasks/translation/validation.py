@@ -10,7 +10,7 @@ from multihead import hardware
 from multihead.data.batches import PairList, sequential_batches
 from multihead.data.prepare import Prepared
 from multihead.generation import Translator
-from multihead.inspect.report import Looked
+from multihead.inspect.report import AlignedSentence
 from multihead.recipe import Recipe
 from multihead.scores import bleu, chrf
 from multihead.settings import Settings
@@ -73,7 +73,7 @@ class Validator:
         ]
         return Validation(metrics, "\n\n".join(samples))
 
-    def look(self, model: nn.Module) -> list[Looked]:
+    def look(self, model: nn.Module) -> list[AlignedSentence]:
         """Return attention maps for a few validation sentences; none if the model has no attention."""
         translator = self._translator(model)
         suitable = [source for source, _ in self.text if MIN_WORDS <= len(source.split()) <= MAX_WORDS]
@@ -83,7 +83,7 @@ class Validator:
             output = translator.translate([source], self.search)[0].text
             map_ = alignment(translator, source, output)
             if map_ is not None:
-                found.append(Looked(source, output, map_))
+                found.append(AlignedSentence(source, output, map_))
         return found
 
     def _translator(self, model: nn.Module) -> Translator:

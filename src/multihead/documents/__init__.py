@@ -1,0 +1,137 @@
+"""Document formats: read into segments with inline markup, written back with translations.
+
+Whatever is not translated stays byte for byte as it was.
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     path = Path(folder) / "letter.txt"
+...     _ = path.write_text("Guten Tag.\\r\\n\\r\\n  Bis bald!\\r\\n", newline="")
+...     document = open_document(path)
+...     print([str(segment.source) for segment in document.segments])
+...     document.rendered({1: "See you soon!"})
+['Guten Tag.', 'Bis bald!']
+b'Guten Tag.\\r\\n\\r\\n  See you soon!\\r\\n'
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from multihead.documents.document import Document
+from multihead.documents.docx import WordDocument
+from multihead.documents.html import Page, page_text
+from multihead.documents.json_messages import JsonMessages
+from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
+from multihead.documents.markup import Markup, Tag, carried, faults, repaired
+from multihead.documents.odt import OpenDocument
+from multihead.documents.plain_text import PlainText
+from multihead.documents.po import Catalogue, catalogue_text
+from multihead.documents.properties import Properties, properties_text
+from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
+from multihead.documents.segment import Plural, Segment, Translation
+from multihead.documents.srt import SubRip
+from multihead.documents.tmx import Tmx
+from multihead.documents.vtt import WebVtt
+from multihead.documents.xliff import Xliff
+from multihead.errors import UserError
+
+__all__ = [
+    "KINDS",
+    "Document",
+    "Markup",
+    "Plural",
+    "Segment",
+    "Tag",
+    "Translation",
+    "carried",
+    "faults",
+    "kind_of",
+    "open_document",
+    "repaired",
+]
+
+KINDS = {
+    ".txt": "text",
+    ".srt": "srt",
+    ".vtt": "vtt",
+    ".po": "po",
+    ".pot": "po",
+    ".xliff": "xliff",
+    ".xlf": "xliff",
+    ".tmx": "tmx",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".dotx": "docx",
+    ".odt": "odt",
+    ".ott": "odt",
+    ".json": "json",
+    ".arb": "json",
+    ".properties": "properties",
+    ".md": "markdown",
+    ".markdown": "markdown",
+}
+"""Format of each file extension."""
+
+_TEXTS: dict[str, Callable[[Path, Text], Document]] = {
+    "text": PlainText,
+    "srt": SubRip,
+    "vtt": WebVtt,
+    "markdown": Markdown,
+    "json": JsonMessages,
+}
+
+
+def kind_of(path: Path | str) -> str:
+    """Return the format of a file by its extension.
+
+    Raises:
+        UserError: the format is not supported.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in KINDS:
+        fact = (
+            f"a file ending in {ending!r} is no document that is read" if ending else "a name without ending"
+        )
+        raise UserError(fact, place=str(path), remedy=f"Endings: {', '.join(KINDS)}.")
+    return KINDS[ending]
+
+
+def open_document(
+    path: Path | str,
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    encoding: str | None = None,
+) -> Document:
+    """Read a document.
+
+    Args:
+        path: a file of one of the ``KINDS``; untrusted; files and addresses in it are never opened.
+        source_language: the language of a TMX file to translate from, if not the one it names.
+        target_language: what XLIFF and TMX say that the translations are in, where they do not say it yet.
+        encoding: of a text without a byte-order mark or declaration; UTF-8 if not given.
+
+    Raises:
+        UserError: the file is missing, too large, malformed, or of another format than its name says.
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    if kind == "docx":
+        return WordDocument(path)
+    if kind == "odt":
+        return OpenDocument(path)
+    data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
+    if kind == "po":
+        return Catalogue(path, catalogue_text(data, path, encoding))
+    if kind == "properties":
+        return Properties(path, properties_text(data, path, encoding))
+    if kind == "html":
+        return Page(path, page_text(data, path, encoding))
+    if kind == "xliff":
+        return Xliff(path, data, target_language)
+    if kind == "tmx":
+        return Tmx(path, data, source_language, target_language)
+    return _TEXTS[kind](path, decoded(data, path, encoding))

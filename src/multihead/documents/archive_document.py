@@ -1,0 +1,136 @@
+"""Word-processor documents: archives of XML parts with paragraphs, possibly nested."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from multihead.documents.archive import Archive
+from multihead.documents.document import Document
+from multihead.documents.inline import Inline
+from multihead.documents.markup import Markup
+from multihead.documents.segment import Segment, Translation
+from multihead.documents.splice import Edit, Span, spliced
+from multihead.documents.xml_events import Event, xml_events
+from multihead.errors import UserError
+
+MAX_DEPTH = 30
+"""Nesting limit of paragraphs, as in notes and text boxes."""
+
+
+class Content(Protocol):
+    """The content of a paragraph that has text."""
+
+    @property
+    def inline(self) -> Inline:
+        """Its texts and tags."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """The span that a translation replaces."""
+        ...
+
+    def parts(self, translation: Markup) -> list[bytes | Span]:
+        """Return the replacement."""
+        ...
+
+
+class OpenParagraph(Protocol):
+    """A paragraph that is still being parsed."""
+
+    @property
+    def in_opaque(self) -> bool:
+        """True inside an opaque element (a note, a drawing); paragraphs in it are separate segments."""
+        ...
+
+    def start(self, event: Event, depth: int) -> None:
+        """Take the start of an element, at this depth in the file."""
+        ...
+
+    def end(self, event: Event, depth: int) -> None:
+        """Take the end of an element."""
+        ...
+
+    def text(self, event: Event) -> None:
+        """Take a text."""
+        ...
+
+    def content(self, end: int, place: str) -> Content | None:
+        """Return its content at its end; None if it has no text."""
+        ...
+
+
+class ArchiveDocument(Document):
+    """A document with text in some XML parts of an archive; all other members are kept."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._archive = Archive(path)
+        self._parts: dict[str, bytes] = {}
+        self._contents: list[tuple[str, Content]] = []
+        for name in self._text_parts():
+            self._parts[name] = self._archive.read(name)
+            self._read(name)
+
+    @abstractmethod
+    def _text_parts(self) -> list[str]:
+        """Return the names of the parts with text."""
+
+    @abstractmethod
+    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
+        """Return a new paragraph if this start tag begins one."""
+
+    def _hides(self, event: Event) -> bool:
+        """Return True for an element whose paragraphs are not body text."""
+        return False
+
+    def _read(self, name: str) -> None:
+        data = self._parts[name]
+        opened: list[tuple[OpenParagraph, int]] = []
+        depth = count = 0
+        hidden: int | None = None
+        for event in xml_events([data], f"{self.path}:{name}"):
+            if event.kind == "start":
+                if opened and not opened[-1][0].in_opaque:
+                    opened[-1][0].start(event, depth)
+                elif hidden is None and (paragraph := self._opened(event, data)):
+                    opened.append((paragraph, depth))
+                    if len(opened) > MAX_DEPTH:
+                        fact = f"more than {MAX_DEPTH} paragraphs inside one another"
+                        remedy = "Save it again in the program that made it."
+                        raise UserError(fact, place=f"{self.path}:{name}", remedy=remedy)
+                if hidden is None and self._hides(event):
+                    hidden = depth
+                depth += 1
+            elif event.kind == "end":
+                depth -= 1
+                hidden = None if depth == hidden else hidden
+                if opened and depth == opened[-1][1]:
+                    count += 1
+                    self._add_paragraph(name, opened.pop()[0], event, count)
+                elif opened:
+                    opened[-1][0].end(event, depth)
+            elif event.kind == "text" and opened:
+                opened[-1][0].text(event)
+
+    def _add_paragraph(self, name: str, paragraph: OpenParagraph, end: Event, count: int) -> None:
+        place = f"{self.path}:{name}, paragraph {count}"
+        content = paragraph.content(end.span.start, place)
+        if content:
+            self._contents.append((name, content))
+            self._add(Segment(len(self.segments), content.inline.markup.collapsed(), place))
+
+    def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
+        edits: dict[str, list[Edit[bytes]]] = {}
+        for number, translation in translations.items():
+            name, content = self._contents[number]
+            edits.setdefault(name, []).append(Edit(content.span, content.parts(translation.target)))
+        changes = {name: spliced(self._parts[name], found) for name, found in edits.items()}
+        return self._archive.rewritten(changes)
+
+    def _attributes(self, name: str, element: str) -> Iterator[dict[str, str]]:
+        """Yield the attributes of each element with this name in a member."""
+        for event in xml_events([self._archive.read(name)], f"{self.path}:{name}"):
+            if event.kind == "start" and event.name == element:
+                yield event.attributes

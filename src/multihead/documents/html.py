@@ -1,0 +1,201 @@
+"""Web pages (.html, .htm, .xhtml)."""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from multihead.documents.html_elements import (
+    ATTRIBUTES,
+    BLOCKS,
+    BUTTONS,
+    CHARSETS,
+    ELEMENT_ATTRIBUTES,
+    META,
+    UNTRANSLATED,
+    VOID,
+)
+from multihead.documents.html_nesting import SkippedElement
+from multihead.documents.html_tokens import Attribute, Token, html_tokens
+from multihead.documents.inline import Inline, Item, paired, parts, trimmed
+from multihead.documents.markup import Kind, Markup, Tag
+from multihead.documents.reading import Text, decoded
+from multihead.documents.segment import Segment, Translation
+from multihead.documents.splice import Edit, Span
+from multihead.documents.text_document import TextDocument
+
+_CHARSET = re.compile(rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_XML = re.compile(rb"""\A(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)""")
+_PART = re.compile(r"&(?:#\w{1,32}|\w{1,40});?|&|[^&\t\n\f\r ]+(?: [^&\t\n\f\r ]+)*|[\t\n\f\r ]+")
+_LOOSE = frozenset(("", "br", "wbr", "img", "input"))
+"""Tags that are left out of a segment at its ends; "" is a comment."""
+_SPACE = re.compile(r"[\t\n\f\r ]+")
+_UNNAMED = re.compile("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+"""Characters without a numeric reference: &#128; is a euro sign."""
+_REFERENCE = re.compile(r"&#?\w{1,40};|&#\w{1,40}|&\w{1,40}(?![=\w;])")
+
+
+def page_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
+    """Decode a page in the encoding that it declares."""
+    named = _CHARSET.search(data[:4096]) or _XML.search(data[:4096])
+    charset = named[1].decode().lower() if named else None
+    return decoded(data, path, encoding or CHARSETS.get(charset or "", charset))
+
+
+class _Value(NamedTuple):
+    """A translatable attribute value."""
+
+    span: Span
+    quote: str
+
+
+class Page(TextDocument):
+    """An HTML page. Its segments are paragraphs and human-readable attributes.
+
+    Code, scripts, styles, preformatted text, pictures in SVG and whatever says ``translate="no"`` or
+    ``class="notranslate"`` stay as they are.
+    """
+
+    kind = "html"
+    unencodable = "xmlcharrefreplace"
+
+    def __init__(self, path: Path, text: Text) -> None:
+        super().__init__(path, text)
+        self._contents: list[Inline | _Value] = []
+        self._items: list[Item] = []
+        self._skipped: SkippedElement | None = None
+        """The untranslated element that is open."""
+        for token in html_tokens(text.text):
+            if self._skipped:
+                self._skip(token)
+            else:
+                self._take(token)
+        self._flush()
+
+    def _take(self, token: Token) -> None:
+        """Take a token outside of untranslated elements."""
+        if token.kind == "text":
+            self._items += _texts(self._text.text, token.span)
+            return
+        if token.kind in ("start", "end"):
+            if token.name in BLOCKS:
+                self._flush()
+            if token.kind == "start":
+                self._take_attributes(token)
+                if _untranslated(token, self._text.text) and token.name not in VOID:
+                    self._skipped = SkippedElement(token)
+                    return
+        if token.name not in BLOCKS:
+            self._take_tag(token)
+
+    def _take_tag(self, token: Token) -> None:
+        raw = self._text.text[slice(*token.span)]
+        kind: Kind = "alone"
+        if token.kind in ("start", "end") and token.name not in VOID:
+            kind = "open" if token.kind == "start" else "close"
+        if token.name == "br":
+            last = next((item for item in reversed(self._items) if item.piece != " "), None)
+            if last and isinstance(last.piece, Tag) and last.piece.name == "br":
+                self._flush()  # an empty line is the end of a paragraph
+        tag = Tag("", kind, token.name, raw, " " if token.name == "br" else "")
+        self._items.append(Item(tag, token.span))
+
+    def _skip(self, token: Token) -> None:
+        """Take a token inside an untranslated element; an inline one becomes a single tag."""
+        assert self._skipped
+        end = self._skipped.end_with(token)
+        if end is None:
+            return
+        skipped, self._skipped = self._skipped.start, None
+        if skipped.name not in BLOCKS:
+            span = Span(skipped.span.start, end)
+            tag = Tag("", "alone", skipped.name, self._text.text[slice(*span)])
+            self._items.append(Item(tag, span))
+        if end == token.span.start:
+            self._take(token)
+
+    def _take_attributes(self, token: Token) -> None:
+        for attribute in token.attributes:
+            if not _is_shown(token, attribute, self._text.text):
+                continue
+            value = _attribute_text(self._text.text[slice(*attribute.value)])
+            if value.strip() and not _untranslated(token, self._text.text):
+                self._contents.append(_Value(attribute.value, attribute.quote))
+                place = self._text.place(attribute.value.start)
+                source = Markup.of(value.strip())
+                self._add(
+                    Segment(len(self.segments), source, place, context=f"{token.name} {attribute.name}")
+                )
+
+    def _flush(self) -> None:
+        """End a paragraph."""
+        items, self._items = self._items, []
+        if not items:
+            return
+        place = self._text.place(items[0].span.start)
+        inline = trimmed(paired(items), place, loose=lambda tag: tag.name in _LOOSE)
+        if inline:
+            self._contents.append(inline)
+            first = next(item for item in inline.core if isinstance(item.piece, str))
+            place = self._text.place(first.span.start)
+            self._add(Segment(len(self.segments), inline.markup, place))
+
+    def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
+        for number, translation in translations.items():
+            content = self._contents[number]
+            if isinstance(content, Inline):
+                yield Edit(content.span, parts(translation.target, content.tags, self._escaped))
+                continue
+            quote = content.quote or '"'
+            text = self._escaped(translation.target.text).replace(
+                quote, "&quot;" if quote == '"' else "&#39;"
+            )
+            yield Edit(content.span, [text if content.quote else f'"{text}"'])
+
+    def _escaped(self, text: str) -> str:
+        if not self._text.encoding.lower().startswith("utf"):
+            text = _UNNAMED.sub("\ufffd", text)
+        return html.escape(_SPACE.sub(" ", text), quote=False)
+
+
+def _texts(text: str, span: Span) -> Iterator[Item]:
+    """Yield words, character references and white space, collapsed to single spaces."""
+    for found in _PART.finditer(text, span.start, span.end):
+        raw = found[0]
+        piece = html.unescape(raw) if raw[0] == "&" else " " if raw[0] in "\t\n\f\r " else raw
+        yield Item(piece, Span(*found.span()))
+
+
+def _attribute_text(raw: str) -> str:
+    """Decode an attribute value, in which ``&copy=`` is not a reference (``?a=1&copy=2``)."""
+    return _REFERENCE.sub(lambda found: html.unescape(found[0]), raw)
+
+
+def _untranslated(token: Token, text: str) -> bool:
+    """True for an element whose content and attributes are not translated."""
+    if token.name in UNTRANSLATED:
+        return True
+    says, classes = token.attribute("translate"), token.attribute("class")
+    if says and text[slice(*says.value)].strip().lower() == "no":
+        return True
+    return classes is not None and "notranslate" in text[slice(*classes.value)].split()
+
+
+def _is_shown(token: Token, attribute: Attribute, text: str) -> bool:
+    if attribute is not token.attribute(attribute.name):
+        return False  # only the first one of a name counts
+    if attribute.name in ATTRIBUTES or ELEMENT_ATTRIBUTES.get(token.name) == attribute.name:
+        return True
+
+    def value(name: str) -> str:
+        found = token.attribute(name)
+        return text[slice(*found.value)].strip().lower() if found else ""
+
+    if token.name == "input" and attribute.name == "value":
+        return value("type") in BUTTONS
+    return (
+        token.name == "meta"
+        and attribute.name == "content"
+        and bool(META & {value("name"), value("property")})
+    )

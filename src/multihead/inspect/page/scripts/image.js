@@ -1,0 +1,197 @@
+// Overlay tab of a vision transformer: attention to each patch by layer and head, and attention rollout.
+
+let overlayMode = content.start.overlay; // "rollout" or "head"
+let queryPatch = null; // patch whose attention is shown; null: the classifier's input
+
+const imageOverlay = {
+  id: "picture",
+  title: "Overlay",
+  available: () => Boolean(content.picture?.maps),
+  render(root, room) {
+    const layers = content.picture.maps.map((packed, i) => ({ packed, layer: i + 1 }));
+    const layer = layerOf("self", state.layer) || { layer: state.layer, heads: headsOf(layers[0]) };
+    const view = overlayMode === "rollout" ? rolloutView() : headView(layer);
+    root.append(
+      h(
+        "div",
+        { class: "controls" },
+        overlayChoice(),
+        layerOrDepthChoice(),
+        overlayMode === "rollout" ? null : headChoice(layer),
+        queryPatchButton(),
+      ),
+      figure({
+        name: "overlay",
+        caption: view.caption,
+        body: [
+          opacitySlider(),
+          largeImage({
+            name: view.caption,
+            overlay: (x, y, side) => heatOverlay(x, y, side, view.values),
+            legend: (x, y, height) => hotScale(x, y, height, largest(view.values)),
+            room,
+            describe: (patch) => `${positionName(patch)}  ${view.values[patch].toFixed(4)}`,
+            choose: hasAllQueries() ? (patch) => setQuery(patch === queryPatch ? null : patch) : null,
+            marked: overlayMode === "rollout" ? null : queryPatch,
+          }),
+        ],
+        svg: () => imageGridSvg([[view.name, [{ values: null }, view]]], ["image", view.name], 320),
+        json: () => ({
+          what: view.caption,
+          rows: content.picture.rows,
+          columns: content.picture.columns,
+          values: [...view.values],
+        }),
+        table: () => topPositionsTable(view.caption, view.values),
+      }),
+      everyMap(layers, room),
+    );
+  },
+};
+
+const headsOf = ({ packed }) => floats(packed).length / (content.picture.rows * content.picture.columns);
+
+/** True if the page contains the attention of every patch. */
+const hasAllQueries = () =>
+  layersOf("self").length > 0 &&
+  layersOf("self")[0].queries === content.picture.first + content.picture.rows * content.picture.columns;
+
+function setQuery(patch) {
+  queryPatch = patch;
+  if (patch !== null) overlayMode = "head";
+  update({}, '[data-figure="overlay"] svg');
+}
+
+const overlayChoice = () =>
+  segments(
+    "Show",
+    [
+      ["rollout", "rollout"],
+      ["head", "layer and head"],
+    ],
+    overlayMode,
+    (value) => {
+      overlayMode = value;
+      update({});
+    },
+  );
+
+const layerOrDepthChoice = () =>
+  content.picture.maps.length > 1
+    ? segments(
+        overlayMode === "rollout" ? "Up to layer" : "Layer",
+        content.picture.maps.map((_, i) => [i + 1, i + 1]),
+        overlayMode === "rollout" ? depth() : state.layer,
+        (layer) => {
+          if (overlayMode === "rollout") chosenDepth = layer;
+          update(overlayMode === "rollout" ? {} : { layer });
+        },
+      )
+    : null;
+
+let chosenDepth = null; // last layer of the rollout; null: all layers
+const depth = () => chosenDepth ?? content.picture.rollout.length;
+
+const queryPatchButton = () =>
+  queryPatch === null || overlayMode === "rollout"
+    ? null
+    : h(
+        "button",
+        { type: "button", class: "plain", id: "query-patch", click: () => setQuery(null) },
+        `attention of the patch in ${positionName(queryPatch)} ✕`,
+      );
+
+function rolloutView() {
+  const values = floats(content.picture.rollout[depth() - 1]);
+  return {
+    values,
+    name: "rollout",
+    caption: `Attention rollout through ${depth() === 1 ? "the first layer" : `layers 1 to ${depth()}`}: the share of each patch in ${content.picture.readout} (Abnar and Zuidema 2020: mean over the heads, plus the identity for the residual connection, rows normalised, layers multiplied). Click a patch, or press Enter on it, to see its own attention.`,
+  };
+}
+
+function headView(layer) {
+  const head = headIn(layer);
+  const which = head ? `head ${head}` : `${state.combine} of ${layer.heads} heads`;
+  const query = queryPatch === null ? content.picture.readout : `the patch in ${positionName(queryPatch)}`;
+  return {
+    values: queryPatch === null ? mapOf(layer.layer, head) : patchMap(layer, head),
+    name: `layer ${layer.layer}, ${which}`,
+    caption: `Attention of ${query} in layer ${layer.layer}, ${which}.`,
+  };
+}
+
+/** Attention of the classifier's input to each patch. */
+function mapOf(layer, head) {
+  const all = floats(content.picture.maps[layer - 1]);
+  const size = content.picture.rows * content.picture.columns;
+  if (head) return all.subarray((head - 1) * size, head * size);
+  const found = new Float32Array(size);
+  for (let i = 0; i < all.length; i++)
+    found[i % size] =
+      state.combine === "max"
+        ? Math.max(found[i % size], all[i])
+        : found[i % size] + (all[i] * size) / all.length;
+  return found;
+}
+
+/** Attention of the query patch to each patch. */
+function patchMap(layer, head) {
+  const { first, rows, columns } = content.picture;
+  const weights = combined(layer, head, state.combine);
+  return Float32Array.from({ length: rows * columns }, (_, patch) =>
+    weights.at(first + queryPatch, first + patch),
+  );
+}
+
+function everyMap(layers, room) {
+  const heads = headsOf(layers[0]);
+  const side = Math.max(44, Math.min(128, (room - 90) / (heads + 1) - 16));
+  const columns = [...Array.from({ length: heads }, (_, i) => `head ${i + 1}`), "rollout"];
+  const rows = layers.map(({ layer }) => [
+    `layer ${layer}`,
+    [
+      ...Array.from({ length: heads }, (_, i) => ({
+        id: `${layer}.${i + 1}`,
+        name: `Layer ${layer}, head ${i + 1}`,
+        values: mapOf(layer, i + 1),
+        on: overlayMode === "head" && state.layer === layer && state.head === i + 1,
+        choose: () => {
+          overlayMode = "head";
+          update({ layer, head: i + 1 }, `[data-map="${layer}.${i + 1}"]`);
+        },
+      })),
+      {
+        id: `${layer}.rollout`,
+        name: `Rollout through layer ${layer}`,
+        values: floats(content.picture.rollout[layer - 1]),
+        on: overlayMode === "rollout" && depth() === layer,
+        choose: () => {
+          overlayMode = "rollout";
+          chosenDepth = layer;
+          update({}, `[data-map="${layer}.rollout"]`);
+        },
+      },
+    ],
+  ]);
+  return figure({
+    name: "every-map",
+    title: `Attention of ${content.picture.readout}: every layer and head`,
+    caption:
+      "Each map has its own colour scale: the brightest patch has the largest weight. Choose a map to enlarge it.",
+    body: h("div", { class: "heads" }, imageGrid(rows, columns, side)),
+    svg: () => imageGridSvg(rows, columns, side),
+    json: () =>
+      rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
+    table: () => ({
+      caption: "The patch with the largest weight in each map",
+      head: ["map", "patch", "weight"],
+      rows: rows.flatMap(([, cells]) =>
+        cells.map(({ name, values }) => {
+          const patch = values.indexOf(largest(values));
+          return [name, positionName(patch), largest(values).toFixed(4)];
+        }),
+      ),
+    }),
+  });
+}

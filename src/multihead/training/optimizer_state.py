@@ -1,0 +1,184 @@
+"""Serialise the state of any PyTorch optimiser to tensors and JSON, and restore it bit for bit.
+
+``Optimizer.load_state_dict`` is not used: it converts what an optimiser keeps to the parameter's dtype.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import Tensor, nn
+
+from multihead.errors import UserError
+
+PREFIX = "optimizer."
+SCHEDULED = ("params", "lr")
+"""Entries of a parameter group that the training loop sets itself."""
+
+Plain = bool | int | float | str | None
+"""Values that JSON holds exactly."""
+
+Group = dict[str, Any]
+
+
+class _Description(BaseModel):
+    """The part of an optimiser's state that is no tensor, and a list of the tensors."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    kind: str
+    tensors: dict[str, list[int]]
+    """The shape of each."""
+    values: dict[str, Plain]
+    groups: list[dict[str, Plain | list[Plain]]]
+    """Of each parameter group the entries that have changed since the optimiser was made."""
+
+
+class OptimizerState:
+    """The state of an optimiser, as it is written to a checkpoint and read from one.
+
+    Entries are named ``optimizer.<entry>.<parameter>``: tensors go beside the weights, numbers, texts and
+    None into the description.
+
+    Args:
+        optimizer: as it was made, before its first update.
+        model: has the parameters that it trains.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, model: nn.Module) -> None:
+        self.optimizer, self.model = optimizer, model
+        self._initial = [
+            {key: copy.deepcopy(value) for key, value in group.items() if key not in SCHEDULED}
+            for group in optimizer.param_groups
+        ]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors of the state, by their names in a checkpoint.
+
+        Raises:
+            UserError: the optimiser keeps something that is neither a tensor nor a plain value.
+        """
+        return {name: value for name, value in self._entries() if isinstance(value, Tensor)}
+
+    def description(self) -> dict[str, Any]:
+        """Return everything else, for JSON: the optimiser's class, the tensors' shapes, plain values.
+
+        Raises:
+            UserError: see :meth:`tensors`.
+        """
+        entries = dict(self._entries())
+        return {
+            "kind": type(self.optimizer).__name__,
+            "tensors": {n: list(value.shape) for n, value in entries.items() if isinstance(value, Tensor)},
+            "values": {n: value for n, value in entries.items() if not isinstance(value, Tensor)},
+            "groups": [dict(self._changed(number)) for number in range(len(self._initial))],
+        }
+
+    def load(self, tensors: Mapping[str, Tensor], description: Any) -> None:
+        """Restore what :meth:`tensors` and :meth:`description` returned.
+
+        Args:
+            tensors: of the checkpoint; those of other names are left alone.
+            description: None: a checkpoint of an earlier version, which had none.
+
+        Raises:
+            ValueError: a tensor is missing, unknown or of another shape; the state of another optimiser.
+        """
+        own = {name: value for name, value in tensors.items() if name.startswith(PREFIX)}
+        parameters = dict(self.model.named_parameters())
+        if description is None:
+            described = self._without_description(own, parameters)
+        else:
+            described = self._checked(description, own)
+            self.optimizer.state.clear()
+        for name, value in {**own, **described.values}.items():
+            entry, _, parameter = name.removeprefix(PREFIX).partition(".")
+            if not name.startswith(PREFIX) or parameter not in parameters:
+                raise ValueError(f"not the state of this model: {name} is of no parameter of it")
+            of = parameters[parameter]
+            if isinstance(value, Tensor):
+                value = value.to(self._device(entry, of), copy=True)
+            self.optimizer.state[of][entry] = value
+        for group, initial, changed in zip(
+            self.optimizer.param_groups, self._initial, described.groups, strict=True
+        ):
+            for key, plain in changed.items():
+                as_tuple = isinstance(plain, list) and isinstance(initial.get(key), tuple)
+                group[key] = tuple(plain) if as_tuple else plain  # type: ignore[arg-type]
+
+    def _entries(self) -> Iterator[tuple[str, Tensor | Plain]]:
+        names: dict[Tensor, str] = {p: name for name, p in self.model.named_parameters()}
+        for parameter, entries in self.optimizer.state.items():
+            for entry, value in entries.items():
+                if parameter not in names or "." in entry or not isinstance(value, Tensor | Plain):
+                    raise self._unsaved(entry, value)
+                yield f"{PREFIX}{entry}.{names[parameter]}", value
+
+    def _changed(self, number: int) -> Iterator[tuple[str, Plain | list[Plain]]]:
+        initial = self._initial[number]
+        for key, value in self.optimizer.param_groups[number].items():
+            if key in SCHEDULED or (key in initial and _same(initial[key], value)):
+                continue
+            plain = list(value) if isinstance(value, list | tuple) else value
+            if not all(isinstance(item, Plain) for item in (plain if isinstance(plain, list) else [plain])):
+                raise self._unsaved(key, value)
+            yield key, plain
+
+    def _unsaved(self, entry: object, value: object) -> UserError:
+        return UserError(
+            f'{type(self.optimizer).__name__} keeps "{entry}", a {type(value).__name__}, which a checkpoint '
+            "cannot hold",
+            place="training.optimizer",
+            remedy="Let it keep a tensor, a number, a text or None, each for one parameter of the model.",
+        )
+
+    def _device(self, entry: str, parameter: Tensor) -> torch.device:
+        """Return an entry's device: "step" stays on the CPU unless the optimiser is fused or captured."""
+        group = next(g for g in self.optimizer.param_groups if any(p is parameter for p in g["params"]))
+        on_cpu = entry == "step" and not (group.get("fused") or group.get("capturable"))
+        return torch.device("cpu") if on_cpu else parameter.device
+
+    def _checked(self, found: Any, own: Mapping[str, Tensor]) -> _Description:
+        try:
+            described = _Description.model_validate(found)
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"]))
+            raise ValueError(
+                f"no description of an optimiser: {where or 'it'} is not as it should be"
+            ) from None
+        kind = type(self.optimizer).__name__
+        if described.kind != kind:
+            raise ValueError(f"the state of the optimiser {described.kind}, but this training has {kind}")
+        if len(described.groups) != len(self._initial):
+            counts = f"{len(described.groups)} groups of parameters, not {len(self._initial)}"
+            raise ValueError(f"the state of another optimiser: {counts}")
+        for name, shape in described.tensors.items():
+            check_shape(name, own, torch.Size(shape))
+        if unknown := sorted(own.keys() - described.tensors.keys()):
+            raise ValueError(f"not the state of this optimiser: {unknown[0]} is unknown")
+        return described
+
+    def _without_description(
+        self, own: Mapping[str, Tensor], parameters: Mapping[str, Tensor]
+    ) -> _Description:
+        """Check the state that an earlier version wrote, of Adam, AdamW or Muon."""
+        for name in own:
+            entry, _, parameter = name.removeprefix(PREFIX).partition(".")
+            if parameter in parameters:
+                check_shape(name, own, torch.Size() if entry == "step" else parameters[parameter].shape)
+        return _Description(kind="", tensors={}, values={}, groups=[{} for _ in self._initial])
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return torch.equal(one, other)
+    return type(one) is type(other) and one == other
+
+
+def check_shape(name: str, tensors: Mapping[str, Tensor], shape: torch.Size) -> None:
+    """Raise ValueError where a tensor of a saved state is missing, or has not this shape."""
+    if name not in tensors or tensors[name].shape != shape:
+        found = str(tuple(tensors[name].shape)) if name in tensors else "missing"
+        raise ValueError(f"not the state of this model: {name} is {found}, not {tuple(shape)}")

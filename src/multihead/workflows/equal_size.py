@@ -1,0 +1,56 @@
+"""Settings that give another model about as many parameters as a recipe's Transformer has."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from multihead import models
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+from multihead.workflows.suggest import OTHERS_RATE, model_settings
+
+STEP = 8
+"""Widths tried are multiples of it."""
+
+
+def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, object]:
+    """Return settings, by dotted key, with which a model has about as many parameters as a recipe's has.
+
+    Both vocabularies are taken to have ``tokenizer.vocab_size`` pieces.
+
+    Args:
+        base: the recipe of a Transformer.
+        kind: the other model, a translator. Of one without suggested settings its own defaults stand.
+
+    Raises:
+        UserError: there is no such model.
+    """
+    like: Any = base.model
+    if kind == base.kind or not model_settings(kind, like.d_model, like.num_layers, like.dropout):
+        return {}
+    wanted = parameters(base.kind, base.model, base.tokenizer.vocab_size)
+
+    def distance(width: int) -> float:
+        return abs(math.log(parameters(kind, sized(width), base.tokenizer.vocab_size) / wanted))
+
+    def sized(width: int) -> Settings:
+        given = model_settings(kind, width, like.num_layers, like.dropout)
+        settings: Settings = models.load(kind).Settings.model_validate(given)
+        return settings
+
+    width = min(range(STEP, 2 * like.d_model, STEP), key=distance)
+    chosen = model_settings(kind, width, like.num_layers, like.dropout)
+    return {
+        **{f"model.{key}": value for key, value in chosen.items()},
+        "training.learning_rate": base.training.learning_rate * OTHERS_RATE,
+    }
+
+
+def parameters(kind: str, settings: Settings, vocabulary: int) -> int:
+    """Return how many parameters a model of these settings has with a vocabulary of this size."""
+    sizes = {"source_vocab": vocabulary, "target_vocab": vocabulary}
+    with torch.device("meta"):
+        model: torch.nn.Module = models.load(kind).Model(settings.model_copy(update=sizes))
+    return sum(parameter.numel() for parameter in model.parameters())

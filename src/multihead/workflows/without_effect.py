@@ -1,0 +1,184 @@
+"""Refusal of settings that were typed although they have no effect beside the others.
+
+A setting that a recipe *file* has is never refused for it: a file keeps what holds for its other variants.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.settings import DataSettings, Settings
+from multihead.text.corpus import holds_both_sides
+
+OF_METHODS = {
+    "beam": ("beam_size", "stop"),
+    "sample": ("temperature", "top_k", "top_p", "seed"),
+}
+"""Keys of [search] that one method alone uses."""
+
+
+def without_effect(place: str, reason: str) -> UserError:
+    """Return the error about an option or key that has no effect: "on a vocabulary"."""
+    return UserError(f"it has no effect {reason}", place=place, remedy="Leave it out.")
+
+
+def refuse_keys(given: Collection[str], keys: Iterable[str], reason: str) -> None:
+    """Refuse dotted keys, entries of tables included (``data.tests.news``).
+
+    Args:
+        given: the keys that were typed.
+        keys: those that have no effect here.
+        reason: why not.
+
+    Raises:
+        UserError: one of them was given.
+    """
+    for key in keys:
+        if typed := next((one for one in given if one == key or one.startswith(f"{key}.")), None):
+            raise without_effect(f"--{typed}", reason)
+
+
+def refuse_other_methods(
+    given: Collection[str], method: str, *, methods: Sequence[str] = ("beam", "sample")
+) -> None:
+    """Refuse keys of [search] that the chosen method of search does not use.
+
+    Args:
+        given: the keys that were typed.
+        method: ``search.method``.
+        methods: whose keys are looked for.
+
+    Raises:
+        UserError: one of them was given.
+    """
+    for other in methods:
+        if other != method:
+            keys = [f"search.{key}" for key in OF_METHODS[other]]
+            refuse_keys(given, keys, f"on the search method {method}; it is for the method {other}")
+
+
+def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[str]) -> None:
+    """Refuse the names of columns for files of which each holds one side, line by line.
+
+    Raises:
+        UserError: one was given.
+    """
+    if sources and not any(holds_both_sides(data, name) for name in sources):
+        keys = ("data.source_field", "data.target_field")
+        refuse_keys(given, keys, "on plain lines; TSV and JSONL have columns and keys (data.format)")
+
+
+class _Rule(NamedTuple):
+    """Keys that have no effect where a condition holds."""
+
+    keys: tuple[str, ...]
+    holds: Callable[[Any], bool]
+    reason: str
+
+
+def _other(section: str, key: str, *values: object) -> Callable[[Any], bool]:
+    """Return whether a recipe has a setting, and with another value than these."""
+    missing = object()
+
+    def holds(recipe: Recipe[Settings]) -> bool:
+        found = getattr(recipe.section(section), key, missing)
+        return found is not missing and found not in values
+
+    return holds
+
+
+def _is(section: str, key: str, *values: object) -> Callable[[Any], bool]:
+    return lambda recipe: getattr(recipe.section(section), key, None) in values
+
+
+def _read_from_files(recipe: Recipe[Settings]) -> bool:
+    tokenizer: Any = recipe.tokenizer
+    joint = getattr(tokenizer, "joint", True)
+    return bool(getattr(tokenizer, "file", "")) and (joint or bool(tokenizer.target_file))
+
+
+def _validates_on_files(recipe: Recipe[Settings]) -> bool:
+    names = ("valid_source", "valid_files", "valid")
+    drawn = getattr(recipe.data, "generate", "")
+    return not drawn and any(getattr(recipe.data, name, ()) for name in names)
+
+
+_OF_A_TOKENIZER = (
+    "vocab_size",
+    "min_frequency",
+    "sample_pairs",
+    "sample_chars",
+    "sample_texts",
+    "split_digits",
+)
+_FROM_DATA = ("source_vocab", "target_vocab", "vocab_size", "text_length")
+_FROM_PICTURES = ("picture_size", "channels", "classes", "class_names")
+
+_RULES = (
+    _Rule(
+        tuple(f"tokenizer.{key}" for key in ("kind", *_OF_A_TOKENIZER)),
+        _read_from_files,
+        "where the tokenizer is read from tokenizer.file",
+    ),
+    _Rule(
+        ("tokenizer.min_frequency", "tokenizer.split_digits"),
+        _is("tokenizer", "kind", "chars"),
+        "on tokenizer.kind chars",
+    ),
+    _Rule(
+        ("data.valid_fraction", "data.seed"),
+        _validates_on_files,
+        "where validation files are named: nothing is held out",
+    ),
+    _Rule(
+        ("training.horizon",),
+        _other("training", "schedule", "cosine"),
+        "but on training.schedule cosine",
+    ),
+    _Rule(
+        ("training.average",),
+        _is("training", "final", "best", "ema", "last"),
+        "on training.final best, ema or last",
+    ),
+    _Rule(("training.magnitude",), _is("training", "operations", 0), "without training.operations"),
+    _Rule(("data.generated",), _is("data", "generate", ""), "without data.generate"),
+    _Rule(
+        ("model.max_positions",),
+        _other("model", "positions", "learned"),
+        "but on model.positions learned",
+    ),
+    _Rule(("model.stem_width",), _is("model", "stem", "linear"), "but on model.stem convolutional"),
+    _Rule(
+        ("model.d_alignment",),
+        _is("model", "score", "dot", "general"),
+        "but on model.score additive or concat",
+    ),
+    _Rule(
+        ("model.teacher_forcing_steps",),
+        _is("model", "teacher_forcing", 1.0),
+        "at model.teacher_forcing 1: the chance does not fall",
+    ),
+    _Rule(
+        tuple(f"model.{key}" for key in (*_FROM_DATA, *_FROM_PICTURES)),
+        lambda recipe: True,
+        "in training: it is taken from the data and its tokenizer ([data], [tokenizer])",
+    ),
+)
+
+
+def refuse_idle(given: Collection[str], recipe: Recipe[Settings]) -> None:
+    """Refuse settings of a training that were typed and have no effect beside its other settings.
+
+    Args:
+        given: the dotted keys that were typed.
+        recipe: of the training.
+
+    Raises:
+        UserError: one of them was given.
+    """
+    for rule in _RULES:
+        if any(key in given for key in rule.keys) and rule.holds(recipe):
+            refuse_keys(given, rule.keys, rule.reason)
+    if hasattr(recipe.data, "source_field"):
+        refuse_fields(given, recipe.data, recipe.data.source)

@@ -1,0 +1,38 @@
+"""Small documents of every format, with other line ends, byte-order marks and encodings."""
+
+import json
+from pathlib import Path
+
+from archive_samples import packed, parts
+
+FOLDER = Path(__file__).parents[1] / "documents" / "samples"
+
+TEXT = "\ufeffErste Zeile.\r\n\r\n\t  zweite \u2028 Zeile  \r\n안녕\nשלום"
+
+
+def samples() -> dict[str, bytes]:
+    """Return all samples by file name: the files of the folder, and what is made of them."""
+    files = {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir())}
+    crlf = {
+        f"crlf-{name}": "\ufeff".encode() * (not name.endswith(".po")) + data.replace(b"\n", b"\r\n")
+        for name, data in files.items()
+    }
+    xliff, memory, catalogue, page = (
+        files[name].decode() for name in ("one.xlf", "memory.tmx", "ko.po", "page.html")
+    )
+    latin = xliff.replace("UTF-8", "iso-8859-1").encode("iso-8859-1", "xmlcharrefreplace")
+    return {
+        **files,
+        **crlf,
+        "utf8.properties": files["app.properties"] + "\nkorean = 안녕 = ä\n".encode(),
+        "latin.properties": (files["app.properties"].decode() + "\numlaut = Grün\r").encode("iso-8859-1"),
+        "ascii.json": json.dumps(json.loads(files["messages.json"]), indent=1).encode(),
+        "letter.docx": packed(parts("docx")),
+        "letter.odt": packed(parts("odt")),
+        "plain.txt": TEXT.encode(),
+        "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
+        "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),
+        "latin.xlf": latin,
+        "korean.htm": page.replace("utf-8", "EUC-KR").encode("cp949", "xmlcharrefreplace"),
+        "utf16.tmx": memory.replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"),
+    }
