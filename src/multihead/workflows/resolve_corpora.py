@@ -14,6 +14,7 @@ from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.resolve_recipe import FOLLOWING, Files
 from multihead.workflows.suggest import measure, suggest
+from multihead.workflows.without_effect import refuse_idle
 
 KEYS = ("data.corpora", "data.corpus")
 ONE_CORPUS = ("source", "target", "valid_source", "valid_target")
@@ -67,20 +68,34 @@ def chosen_of_corpora(
     cleared: dict[str, object] = {f"data.{key}": () for key in ONE_CORPUS}
     cleared |= {"data.tests": {}, "data.source_language": "", "data.target_language": ""}
     cleared |= {"data.corpora": "", "data.corpus": {}}
-    given = {**cleared, **given}
+    recipe = _meant(name, {**cleared, **given}, run, init)
+    refuse_idle(given, recipe)
+    return recipe
+
+
+def _meant(
+    name: str | None, given: Mapping[str, object], run: Path | None, init: Path | None
+) -> Recipe[Settings]:
     if name is not None:
         return recipes.load(name, given)
     if init is not None:
-        Run.open(init).fit_for("translation")
-        place = init / "recipe.toml"
+        place = Run.open(init).fit_for("translation").folder / "recipe.toml"
         given = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0, **given}
         fresh = _suggested(recipes.load(place, given), given)
-        return recipes.load(place, {**{key: fresh[key] for key in FOLLOWING}, **given})
+        followed = {key: fresh[key] for key in FOLLOWING} | _settled(run)
+        return recipes.load(place, {**followed, **given})
     first = recipes.from_toml("", overrides=given)
     recipes.refuse_contradictions(first)
-    fresh = _suggested(first, given)
     named = {"name": _name(corpora(first.data)), "model.tied": "all"}
-    return recipes.from_toml("", overrides={**named, **fresh, **given})
+    return recipes.from_toml("", overrides={**named, **_suggested(first, given), **_settled(run), **given})
+
+
+def _settled(run: Path | None) -> dict[str, object]:
+    """Return the settings of a run that is there which follow from its number of updates."""
+    if run is None or not Run.exists(run):
+        return {}
+    values = Run.open(run).recipe.values()
+    return {key: values[key] for key in FOLLOWING}
 
 
 def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[str, object]:

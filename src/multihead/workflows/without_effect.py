@@ -104,6 +104,10 @@ def _validates_on_files(recipe: Recipe[Settings]) -> bool:
     return not drawn and any(getattr(recipe.data, name, ()) for name in names)
 
 
+def _of_several_corpora(recipe: Recipe[Settings]) -> bool:
+    return bool(getattr(recipe.data, "corpora", "") or getattr(recipe.data, "corpus", {}))
+
+
 _OF_A_TOKENIZER = (
     "vocab_size",
     "min_frequency",
@@ -130,6 +134,16 @@ _RULES = (
         ("data.valid_fraction", "data.seed"),
         _validates_on_files,
         "where validation files are named: nothing is held out",
+    ),
+    _Rule(
+        ("data.both_directions", "data.temperature"),
+        lambda recipe: not _of_several_corpora(recipe),
+        "without several corpora (data.corpora)",
+    ),
+    _Rule(
+        ("data.source_language", "data.target_language"),
+        _of_several_corpora,
+        "beside several corpora, each of which names its languages",
     ),
     _Rule(
         ("training.horizon",),
