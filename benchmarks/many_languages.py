@@ -87,7 +87,7 @@ TASKS = {
 
 @dataclass(frozen=True)
 class Options:
-    """What can be said."""
+    """Options of the benchmark."""
 
     data: Path
     """Folder of the corpora."""
@@ -112,6 +112,7 @@ def main(options: Options) -> None:
     found["condition"] = "test set of each direction, cased sacreBLEU 13a and chrF2; one seed, one thread"
     if "all" not in found:
         found["all"] = _all(options, task, options.runs / f"{name}-{options.updates}")
+        found["environment"] = environment()
         _write(recorded)
     singles = () if options.left_out else task.single
     for pair in singles:
@@ -119,11 +120,9 @@ def main(options: Options) -> None:
         if "-".join(pair) not in of_pairs:
             folder = options.runs / f"{name}-{'-'.join(pair)}-{options.updates}"
             of_pairs["-".join(pair)] = _single(options, task, pair, folder)
+            found["means"] = _means(found)
+            found["environment"] = environment()
             _write(recorded)
-    if singles:
-        found["means"] = _means(found)
-    found["environment"] = environment()
-    _write(recorded)
     print(json.dumps(found.get("means", found["all"]), indent=2))
 
 
@@ -205,10 +204,16 @@ def _means(found: dict[str, Any]) -> dict[str, Any]:
         "all": list(found["single"]),
         "into English": [d for d in found["single"] if d.endswith("-en")],
     }.items():
+        if not chosen:
+            continue
         for metric in ("bleu", "chrf"):
             one = statistics.mean(found["all"]["directions"][d][metric] for d in chosen)
             many = statistics.mean(found["single"][d][metric] for d in chosen)
-            compared = {"one model": round(one, 2), "single models": round(many, 2)}
+            compared = {
+                "directions": len(chosen),
+                "one model": round(one, 2),
+                "single models": round(many, 2),
+            }
             means[f"{metric}, {name}"] = compared
     means["seconds"] = {
         "one model": found["all"]["seconds"],

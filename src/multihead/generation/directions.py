@@ -34,7 +34,7 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Directions:
-    """What a translator of several directions was trained for.
+    """The directions and tags that a translator was trained with.
 
     Attributes:
         trained: its (source, target) languages.

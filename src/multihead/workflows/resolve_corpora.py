@@ -14,7 +14,7 @@ from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.resolve_recipe import FOLLOWING, Files
 from multihead.workflows.suggest import measure, suggest
-from multihead.workflows.without_effect import refuse_idle
+from multihead.workflows.without_effect import refuse_idle, refuse_keys
 
 KEYS = ("data.corpora", "data.corpus")
 ONE_CORPUS = ("source", "target", "valid_source", "valid_target")
@@ -65,6 +65,8 @@ def chosen_of_corpora(
         if names:
             remedy = "Name them in the corpora, with their languages."
             raise UserError("files beside --corpora", place=f"--{key.replace('_', '-')}", remedy=remedy)
+    named = ("data.source_language", "data.target_language", "data.tests")
+    refuse_keys(given, named, "beside several corpora, which name their own")
     cleared: dict[str, object] = {f"data.{key}": () for key in ONE_CORPUS}
     cleared |= {"data.tests": {}, "data.source_language": "", "data.target_language": ""}
     cleared |= {"data.corpora": "", "data.corpus": {}}

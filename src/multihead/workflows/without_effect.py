@@ -104,8 +104,8 @@ def _validates_on_files(recipe: Recipe[Settings]) -> bool:
     return not drawn and any(getattr(recipe.data, name, ()) for name in names)
 
 
-def _of_several_corpora(recipe: Recipe[Settings]) -> bool:
-    return bool(getattr(recipe.data, "corpora", "") or getattr(recipe.data, "corpus", {}))
+def _of_one_corpus(recipe: Recipe[Settings]) -> bool:
+    return not (getattr(recipe.data, "corpora", "") or getattr(recipe.data, "corpus", {}))
 
 
 _OF_A_TOKENIZER = (
@@ -137,13 +137,8 @@ _RULES = (
     ),
     _Rule(
         ("data.both_directions", "data.temperature"),
-        lambda recipe: not _of_several_corpora(recipe),
+        _of_one_corpus,
         "without several corpora (data.corpora)",
-    ),
-    _Rule(
-        ("data.source_language", "data.target_language"),
-        _of_several_corpora,
-        "beside several corpora, each of which names its languages",
     ),
     _Rule(
         ("training.horizon",),
