@@ -39,12 +39,10 @@ SETTINGS = [word for pair in TINY.items() for word in pair]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("numbers")
-    triples = [(a, b, c) for a in WORDS for b in WORDS for c in (*WORDS, "null")]
-    for code, texts in {
-        "de": triples,
-        "en": [[WORDS.get(word, ("nil", ""))[0] for word in words] for words in triples],
-        "fr": [[WORDS.get(word, ("", "nul"))[1] for word in words] for words in triples],
-    }.items():
+    triples = [[a, b, c] for a in WORDS for b in WORDS for c in (*WORDS, "null")]
+    english = [[WORDS.get(word, ("nil", "nul"))[0] for word in words] for words in triples]
+    french = [[WORDS.get(word, ("nil", "nul"))[1] for word in words] for words in triples]
+    for code, texts in {"de": triples, "en": english, "fr": french}.items():
         lines = "".join(f"{' '.join(words)}\n" for words in texts)
         (folder / f"train.{code}").write_text(lines, encoding="utf-8")
     return folder

@@ -76,7 +76,7 @@ def test_no_corpus_trains_on_what_another_holds_out(folder: Path) -> None:
 def test_mixed_batches_are_those_of_the_directions_by_themselves(folder: Path) -> None:
     found = prepared(folder)
     parts = [one.prepared.train for one in found.directions]
-    ids = {"pad_id": 0, "bos_id": 2, "eos_id": 3}
+    ids: dict[str, Any] = {"pad_id": 0, "bos_id": 2, "eos_id": 3}
     stream = MixedStream(parts, [len(part) for part in parts], seed=3, batch_tokens=701, **ids)
     seen = []
     for indices in stream.plan(0):
