@@ -77,9 +77,6 @@ def trains_in_int8(precision: Precision, device: torch.device) -> bool:
     return precision == "int8" or (precision == "auto" and level in INT8_IS_FASTER)
 
 
-trains_in_bytes = trains_in_int8
-
-
 def training_precision(precision: Precision, device: torch.device) -> str:
     """Return the precision of training's matrix products: fp32, bf16 or int8.
 

@@ -1,11 +1,11 @@
 """Models and tasks from outside the package: installed entry points, and Python files that the user names.
 
 An entry point (groups ``multihead.models`` and ``multihead.tasks``) is trusted because its package was
-installed. A Python file is executed only where the user names it in this process: ``--model.file FILE``,
-``--model.kind FILE``, ``kind = "FILE"`` in a recipe that is named, ``multihead.load(..., model_file=FILE)``,
+installed. A Python file is executed only if the user names it in this process: by ``--model.file FILE``,
+``--model.kind FILE``, ``kind = "FILE"`` in a recipe of their own, ``multihead.load(..., model_file=FILE)``,
 or the environment variable ``MULTIHEAD_MODEL_FILES``. A run folder records ``file.py@SHA-256`` and no path.
-Nothing in a run folder is ever executed, and no file is executed because a run folder names it: such a record
-is only looked up among the files that the user has named.
+Such a record is only searched among the files that the user has named. So no code in a run folder is ever
+executed, nor a file because a run folder names it.
 """
 
 import hashlib
@@ -27,23 +27,23 @@ from multihead import disk
 from multihead.errors import UserError
 
 VARIABLE = "MULTIHEAD_MODEL_FILES"
-"""Environment variable: Python files that may be executed, separated as in PATH."""
+"""Environment variable with Python files that may be executed, separated as in PATH."""
 
 ENDING = ".py"
 _RECORD = re.compile(r"(?P<name>[^/\\@]+\.py)@(?P<sha256>[0-9a-f]{64})")
 SHORT = 12
-"""Digits of a SHA-256 that messages show."""
+"""Digits of a SHA-256 in messages."""
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class File:
-    """A Python file that the user named, as it was read then.
+    """A Python file that the user named, with its content at that time.
 
     Attributes:
-        path: absolute.
-        content: its bytes; these are executed, whatever the file holds later.
+        path: its absolute path.
+        content: its bytes, which are executed even if the file changes later.
     """
 
     path: Path
@@ -51,100 +51,102 @@ class File:
 
     @property
     def sha256(self) -> str:
-        """Hash of the content, hexadecimal."""
+        """Hexadecimal SHA-256 of the content."""
         return hashlib.sha256(self.content).hexdigest()
 
     @property
     def record(self) -> str:
-        """``file.py@SHA-256``: how recipes and run folders name it."""
+        """Its name in recipes and run folders, ``file.py@SHA-256``."""
         return f"{self.path.name}@{self.sha256}"
 
 
 _named: dict[Path, File] = {}
-"""Each file that the user named, as it was when he named it last."""
+"""Every file that the user named, with its latest content."""
 _known: dict[str, File] = {}
-"""All contents that files had when they were named, by their records."""
+"""Every content of a named file, by record."""
 _modules: dict[str, ModuleType] = {}
-"""What was executed, by record."""
+"""Executed modules, by record."""
 _warned: set[tuple[str, str]] = set()
 
 
 def is_path(kind: str) -> bool:
-    """Return whether a model's or task's name is the path of a Python file."""
+    """Return True if a model's or task's name is the path of a Python file."""
     return kind.endswith(ENDING)
 
 
 def is_record(kind: str) -> bool:
-    """Return whether a model's or task's name is a record, ``file.py@SHA-256``."""
+    """Return True if a model's or task's name is a record, ``file.py@SHA-256``."""
     return _RECORD.fullmatch(kind) is not None
 
 
 def name_file(path: str | Path, beside: Path = Path()) -> str:
-    """Take in that the user names a Python file, and return its record. It is not executed yet.
+    """Register a Python file that the user names, and return its record. The file is not executed yet.
 
     Args:
         path: the file.
-        beside: the folder that a relative path starts from.
+        beside: the folder to which a relative path refers.
 
     Raises:
-        UserError: it cannot be read, or has a name that no record can hold.
+        UserError: the file cannot be read, or its name does not fit into a record.
     """
     place = Path(os.path.abspath(beside / path))  # noqa: PTH100 (a link keeps its own name)
     try:
         found = File(place, disk.content(place))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
-        fact = f"cannot be read as a model's or a task's Python file ({reason})"
+        fact = f"cannot be read as the Python file of a model or a task ({reason})"
         raise UserError(fact, place=str(place), remedy="Check the path.") from None
     if not is_record(found.record) or not place.name.isprintable():
-        remedy = "Name it like a module of Python: my_model.py."
-        raise UserError("not a name of a Python file with a model or a task", place=str(place), remedy=remedy)
+        remedy = "Name it like a Python module: my_model.py."
+        raise UserError(
+            "not a valid name for the Python file of a model or a task", place=str(place), remedy=remedy
+        )
     _named[place] = _known[found.record] = found
     return found.record
 
 
 def in_use(record: str) -> str:
-    """Return the record of the file that a record leads to: itself, or one that the file has changed to.
+    """Return the record of the file to use for a record: itself, or that of the changed file.
 
     Raises:
-        UserError: the user has named no such file, or several, of which none is the recorded one.
+        UserError: the user has named no file of this name, or several with other contents.
     """
     name = record.rpartition("@")[0]
-    _take_in_environment()
+    _register_environment()
     if record in _known:
         return record
     found = {file.record: file for file in _named.values() if file.path.name == name}
     if not found:
         raise UserError(
-            f"{shown(record)} is code from outside the package, and is executed only where you name it",
-            remedy=f"Add --model.file path/to/{name}, or set {VARIABLE}; in Python, model_file= of "
-            "multihead.load. Name a file of your own only: it can do whatever you can.",
+            f"{shown(record)} is code from outside the package, which is executed only where you name it",
+            remedy=f"Add --model.file path/to/{name}, or set {VARIABLE}; in Python, pass model_file= to "
+            "multihead.load. Name only files that you trust: their code can do whatever you can.",
         )
     if len(found) > 1:
         places = ", ".join(sorted(str(file.path) for file in found.values()))
-        fact = f"{shown(record)} is wanted, and none of the files of this name is that one ({places})"
-        raise UserError(fact, remedy="Name the right one alone.")
+        fact = f"{shown(record)} is needed, but none of the files of this name has this content ({places})"
+        raise UserError(fact, remedy="Name only the right one.")
     (other,) = found
     warn_of_change(record, other)
     return other
 
 
 def warn_of_change(recorded: str, now: str) -> None:
-    """Warn, once for each pair of records, that a file is not what it was when a run recorded it."""
+    """Warn, once for each pair of records, that a file has changed since a run recorded it."""
     if recorded != now and (recorded, now) not in _warned:
         _warned.add((recorded, now))
         LOG.warning(
-            "%s is recorded, and %s is used: the file has changed, and the model may compute something else.",
+            "%s is recorded, but %s is used: the file has changed, and the model may compute something else.",
             shown(recorded),
             shown(now),
         )
 
 
 def load_file(record: str) -> ModuleType:
-    """Return the module of a file that the user named; it is executed the first time.
+    """Return the module of a file that the user named; the first call executes it.
 
     Raises:
-        UserError: see :func:`in_use`; the file's code fails.
+        UserError: see :func:`in_use`; the code raises an error.
     """
     record = in_use(record)
     if record not in _modules:
@@ -153,7 +155,7 @@ def load_file(record: str) -> ModuleType:
 
 
 class _Loader(InspectLoader):
-    """Executes the bytes that were hashed: neither the file once more, nor a compiled file beside it."""
+    """Executes the hashed bytes, without reading the file again or using a compiled file next to it."""
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -173,7 +175,7 @@ def _executed(file: File) -> ModuleType:
     spec = importlib.util.spec_from_loader(name, _Loader(file), origin=str(file.path))
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    module.__file__ = str(file.path)  # pydantic reads the docstrings below the fields there
+    module.__file__ = str(file.path)  # where pydantic reads the docstrings of fields
     sys.modules[name] = module
     try:
         assert spec.loader is not None
@@ -196,29 +198,29 @@ def _executed(file: File) -> ModuleType:
 
 
 def shown(kind: str) -> str:
-    """Return a model's or task's name as messages show it: a record with the first digits of its hash."""
+    """Return a model's or task's name for messages: a record with the first digits of its hash."""
     found = _RECORD.fullmatch(kind)
     return f"{found['name']} (SHA-256 {found['sha256'][:SHORT]})" if found else kind
 
 
 def file_of(module: str) -> str | None:
-    """Return the file that a module was made from, by its name for messages; None for any other module."""
+    """Return the name, for messages, of the file that a module was executed from; None for other modules."""
     records = (record for record, made in _modules.items() if made.__name__ == module)
     return next(map(shown, records), None)
 
 
 def option(*kinds: str) -> str:
-    """Return what a command needs besides, to use a run of these models or tasks: " --model.file FILE"."""
+    """Return the option that a command needs for these models or tasks, " --model.file FILE", or ""."""
     files = dict.fromkeys(str(_known[kind].path) for kind in kinds if kind in _known)
     return "".join(f" --model.file {shlex.quote(file)}" for file in files)
 
 
 def environment() -> dict[str, str]:
-    """Return the environment with which another process may execute the files that this one may."""
+    """Return the environment for a child process that may execute the same files."""
     return {**os.environ, VARIABLE: os.pathsep.join(map(str, _named))} if _named else dict(os.environ)
 
 
-def _take_in_environment() -> None:
+def _register_environment() -> None:
     for path in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         if Path(os.path.abspath(path)) not in _named:  # noqa: PTH100
             name_file(path)
@@ -228,11 +230,12 @@ def _take_in_environment() -> None:
 
 
 def installed(group: str, taken: Collection[str] = ()) -> Mapping[str, metadata.EntryPoint]:
-    """Return the entry points of a group by name; nothing is imported.
+    """Return the entry points of a group by name, without importing them.
 
     Args:
         group: ``multihead.models`` or ``multihead.tasks``.
-        taken: names of the package's own. These win, as does the first of two packages; a warning says so.
+        taken: names used by this package. They take precedence, as does the first of two packages, with a
+            warning.
     """
     found: dict[str, metadata.EntryPoint] = {}
     for entry in metadata.entry_points(group=group):
@@ -240,31 +243,31 @@ def installed(group: str, taken: Collection[str] = ()) -> Mapping[str, metadata.
             continue
         if (group, entry.name) not in _warned:
             _warned.add((group, entry.name))
-            told = "%s of %s (entry point of %s) is left out: there is another of this name."
-            LOG.warning(told, entry.name, entry.dist.name if entry.dist else "a package", group)
+            message = "%s of %s (entry point of %s) is ignored: its name is already taken."
+            LOG.warning(message, entry.name, entry.dist.name if entry.dist else "a package", group)
     return found
 
 
 def load_installed(entry: metadata.EntryPoint) -> ModuleType:
-    """Return the module that an entry point names.
+    """Return the module of an entry point.
 
     Raises:
-        UserError: it cannot be imported, or is no module.
+        UserError: it cannot be imported, or is not a module.
     """
     try:
         module = entry.load()
     except Exception as error:
         package = entry.dist.name if entry.dist else "an installed package"
         fact = f'the entry point "{entry.name}" of {package} fails ({type(error).__name__}: {error})'
-        raise UserError(fact, place=entry.group, remedy="Mend or uninstall the package.") from error
+        raise UserError(fact, place=entry.group, remedy="Fix or uninstall the package.") from error
     if not isinstance(module, ModuleType):
-        fact = f'the entry point "{entry.name}" is no module but a {type(module).__name__}'
+        fact = f'the entry point "{entry.name}" is not a module but a {type(module).__name__}'
         raise UserError(fact, place=entry.group, remedy=f'Name a module: {entry.name} = "package.module".')
     return module
 
 
 def distributions(group: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield name and version of the package that an entry point of this name comes from."""
+    """Yield name and version of the package with an entry point of this name."""
     entry = installed(group).get(name)
     if entry is not None and entry.dist is not None:
         yield entry.dist.name, entry.dist.version

@@ -69,9 +69,9 @@ def test_a_loaded_translator_translates(trained: Path) -> None:
 
 
 def test_search_settings_without_effect_are_refused(trained: Path, corpus: tuple[Path, Path]) -> None:
-    with pytest.raises(UserError, match=r"search\.temperature: it has no effect on the search method beam"):
+    with pytest.raises(UserError, match=r"search\.temperature: it has no effect with search\.method beam"):
         multihead.load(trained).translate(["eins"], temperature=2.0)
-    with pytest.raises(UserError, match=r"search\.beam_size: it has no effect on the search method greedy"):
+    with pytest.raises(UserError, match=r"search\.beam_size: it has no effect with search\.method greedy"):
         multihead.evaluate(trained, source=corpus[0], target=corpus[1], method="greedy", beam_size=3)
     with pytest.raises(UserError, match=r"search\.n_best: it has no effect where the best output"):
         multihead.evaluate(trained, source=corpus[0], target=corpus[1], n_best=3)

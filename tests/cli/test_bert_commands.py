@@ -209,7 +209,7 @@ def test_sample_texts_longer_than_the_model_are_truncated(folder: Path, tmp_path
         "tokenizer.vocab_size": 300,
     }
     outcome = train(pretraining(tmp_path, **{"data.files": "words.txt", **short}), tmp_path / "run", Silent())
-    assert outcome.how == "finished"
+    assert outcome.status == "finished"
 
 
 def test_duplicate_class_names_are_refused(folder: Path) -> None:

@@ -36,11 +36,11 @@ FILES = ["--src", "SRC", "--tgt", "TGT"]
         (["evaluate", "RUN", "--data.target_field", "2"], "it has no effect on plain lines"),
         (
             ["evaluate", "RUN", "--temperature", "2"],
-            "no effect on the search method beam; it is for the method sample",
+            "no effect with search.method beam; it is for sample",
         ),
         (
             ["evaluate", "RUN", "--method", "greedy", "--beam-size", "2"],
-            "no effect on the search method greedy",
+            "no effect with search.method greedy",
         ),
         (
             ["compare", "RUN", "--data.max_pairs", "3"],
@@ -48,7 +48,7 @@ FILES = ["--src", "SRC", "--tgt", "TGT"]
         ),
         (["compare", "RUN", "--n-best", "3"], "--search.n_best: `multihead compare` does not use it"),
         (["compare", "RUN", *FILES, "--data.dir", "x"], "--data.dir: it has no effect on files that --src"),
-        (["compare", "RUN", "--top-k", "2"], "no effect on the search method beam"),
+        (["compare", "RUN", "--top-k", "2"], "no effect with search.method beam"),
         (["compare", "RUN", *FILES, "--data.source_field", "2"], "it has no effect on plain lines"),
         (["score", "RUN", *FILES, "--data.dir", "x"], "--data.dir: `multihead score` does not use it"),
         (
@@ -57,10 +57,10 @@ FILES = ["--src", "SRC", "--tgt", "TGT"]
         ),
         (["score", "RUN", *FILES, "--encoding", "utf-8", "--data.encoding", "ascii"], "beside --encoding"),
         (["score", "RUN", *FILES, "--data.source_field", "2"], "it has no effect on plain lines"),
-        (["translate", "RUN", "-i", "SRC", "--top-p", "0.5"], "no effect on the search method beam"),
+        (["translate", "RUN", "-i", "SRC", "--top-p", "0.5"], "no effect with search.method beam"),
         (
             ["translate", "RUN", "-i", "SRC", "--method", "sample", "--stop", "exact"],
-            "it is for the method beam",
+            "it is for beam",
         ),
         (
             ["translate", "RUN", "-i", "SRC", "--prefix", "a", "--prefixes", "TGT"],
@@ -70,7 +70,7 @@ FILES = ["--src", "SRC", "--tgt", "TGT"]
             ["serve", "RUN", "--port", "0", "--n-best", "2"],
             "--search.n_best: `multihead serve` does not use it",
         ),
-        (["serve", "RUN", "--port", "0", "--temperature", "2"], "no effect on the search method beam"),
+        (["serve", "RUN", "--port", "0", "--temperature", "2"], "no effect with search.method beam"),
         (
             ["export", "RUN", "--to", "sentencepiece", "-o", "OTHER", "--quantization", "int8"],
             "no effect on a vocabulary",

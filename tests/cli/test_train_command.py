@@ -92,7 +92,7 @@ def test_a_vocabulary_other_than_that_of_the_initial_run_is_refused(
 ) -> None:
     arguments = [*training, "--init", trained, "--run", tmp_path / "tuned", "--tokenizer.vocab_size", "23"]
     error = fail(capfdbinary, *arguments)
-    assert "tokenizer.vocab_size: 23 is given, but the vocabulary is that of the run" in error
+    assert "tokenizer.vocab_size: 23 differs from the run named by --init" in error
     assert not (tmp_path / "tuned").exists()
 
 
@@ -183,7 +183,7 @@ def test_updates_that_were_made_are_not_taken_back(
     capfdbinary.readouterr()
     assert main([*training, "--run", str(tmp_path / "run"), "--training.steps", "7"]) == 2
     told = capfdbinary.readouterr().err.decode()
-    assert "the run has made 12 updates already, more than training.steps 7. Ask for at least 12" in told
+    assert "the run has already made 12 updates, more than training.steps 7. Set training.steps to" in told
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.toml")} == before
 
 
@@ -231,4 +231,4 @@ def test_other_weights_to_begin_with_than_a_run_began_with_are_refused(
     capfdbinary.readouterr()
     assert main([*own, "--init", str(other)]) == 2
     told = capfdbinary.readouterr().err.decode()
-    assert "this run did not begin with the weights that --init names. Resume it without --init" in told
+    assert "started from other weights than those of --init. Resume it without --init" in told

@@ -1,6 +1,6 @@
-"""A changed layer is computed as it is, or declined with a reason: every engine, every export, every part.
+"""Every engine and export computes a changed layer correctly, or declines it with a reason.
 
-Each mutation is what somebody does who tries an idea: a subclass, a part exchanged, a class edited in place.
+Each mutation is a typical experiment: a subclass, a replaced part, a class edited in place.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def attentions(model: Transformer) -> list[MultiHeadAttention]:
 
 
 class LinearBias(DotProductAttention):
-    """ALiBi in a subclass (Press et al. 2022), as somebody writes it who only wants to try."""
+    """ALiBi in a subclass (Press et al. 2022), as in a quick experiment."""
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
         back_QK = torch.arange(k.shape[2]) - torch.arange(k.shape[2] - q.shape[2], k.shape[2])[:, None]
@@ -331,7 +331,7 @@ IN_PLACE = [alibi_in_place, half_the_scale, a_third_product, norm_before_and_aft
 
 
 @pytest.mark.parametrize("edit", IN_PLACE)
-def test_a_class_that_was_edited_in_place_is_found_by_the_proof(
+def test_the_proof_detects_a_class_edited_in_place(
     edit: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit(monkeypatch)
@@ -342,8 +342,8 @@ def test_a_class_that_was_edited_in_place_is_found_by_the_proof(
     assert all("differ from the model's own steps" in reason for reason in choice.refuted.values())
 
 
-def test_shared_key_heads_built_in_place_are_found_by_their_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As somebody does who edits W^K and W^V and leaves the rest of the class as it was."""
+def test_shapes_reveal_shared_key_heads_built_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of W^K and W^V that leaves the rest of the class unchanged."""
     made = model()
     for attention in attentions(made):
         attention.w_k, attention.w_v = Linear(24, 12), Linear(24, 12)
@@ -373,7 +373,7 @@ def test_activations_are_known_by_their_names() -> None:
 
 
 class Words:
-    """A vocabulary, as an export needs it."""
+    """The part of a vocabulary that an export needs."""
 
     vocab_size, pad_id, unk_id, bos_id, eos_id = VOCABULARY, PAD, UNKNOWN, BEGIN, END
 
@@ -399,21 +399,21 @@ def test_ctranslate2_computes_a_mutated_layer_or_its_export_is_refused(variant: 
     pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
     made = mutated(variant)
     spec = None
-    with suppress(UserError):  # the next test says which it must not refuse
+    with suppress(UserError):  # the next test lists those that must be accepted
         spec = specification(made)
     if spec is not None:
         verify(made, complete(spec), WORDS)
 
 
 @pytest.mark.parametrize("variant", ["as published", "two key/value heads", "pre-norm", "GELU"])
-def test_ctranslate2_takes_what_it_can_compute(variant: str) -> None:
+def test_ctranslate2_accepts_what_it_can_compute(variant: str) -> None:
     pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
     made = mutated(variant)
     verify(made, complete(specification(made)), WORDS)
 
 
 @pytest.mark.parametrize("edit", IN_PLACE)
-def test_an_export_of_a_class_that_was_edited_in_place_is_refused(
+def test_an_export_of_a_class_edited_in_place_is_refused(
     edit: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")

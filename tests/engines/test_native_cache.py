@@ -1,7 +1,6 @@
-"""Memory that nobody has written is multiplied too, up to a whole register: it must hold zeros.
+"""Padding of the key/value cache up to a whole register must be zero, because it is multiplied too.
 
-What happens to lie there may be subnormal numbers, with which Intel's processors take a hundred times
-as long.
+Stale memory may hold subnormal numbers, which slow Intel's processors down a hundred times.
 """
 
 from collections.abc import Iterator
@@ -23,20 +22,20 @@ WIDTHS = {"d_model": 22, "d_ff": 37, "num_heads": 2, "num_layers": 2, "d_k": 5, 
 
 @pytest.fixture
 def fresh_memory_is_nan() -> Iterator[None]:
-    torch.use_deterministic_algorithms(True)  # what fills uninitialised tensors with NaN
+    torch.use_deterministic_algorithms(True)  # fills uninitialised tensors with NaN
     yield
     torch.use_deterministic_algorithms(False)
 
 
 def behind(keys: Tensor, values: Tensor, slots: int) -> list[Tensor]:
-    """What is multiplied beside keys (..., d_k, room) and values (..., room, d_v padded) of so many slots."""
+    """The padding that is multiplied with keys (..., d_k, room) and values (..., room, padded d_v)."""
     aligned = -(-slots // ALIGNED) * ALIGNED
     return [keys[..., slots:aligned], values[..., :slots, WIDTHS["d_v"] :]]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("source", [3, 16, 19])
-def test_behind_keys_and_values_lie_zeros(dtype: torch.dtype, source: int) -> None:
+def test_keys_and_values_are_zero_padded(dtype: torch.dtype, source: int) -> None:
     sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, **WIDTHS}
     made = lay_out(Transformer(Settings.model_validate(sizes)).eval(), dtype)
     assert made is not None

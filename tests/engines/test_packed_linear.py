@@ -22,7 +22,7 @@ def test_it_is_the_product(rows: int, inputs: int, outputs: int) -> None:
     assert_close(
         PackedLinear(weight, bias, torch.float32)(x), F.linear(x, weight, bias), rtol=1e-5, atol=1e-4
     )
-    # Inputs that bf16 holds exactly, so that it is the same whether they are rounded or not.
+    # Inputs that bf16 represents exactly, so that rounding does not matter.
     x, weight = x.bfloat16(), weight.bfloat16()
     expected = F.linear(x.double(), weight.double(), bias.double()).float()
     assert_close(PackedLinear(weight, bias, torch.bfloat16)(x.float()), expected, rtol=1e-5, atol=1e-4)
@@ -31,22 +31,22 @@ def test_it_is_the_product(rows: int, inputs: int, outputs: int) -> None:
 @pytest.mark.parametrize("outputs", [1, 61, 131])
 @pytest.mark.parametrize("inputs", [1, 2, 3, 37, 64, 331])
 @pytest.mark.parametrize("rows", [1, 5, 101])
-def test_in_bytes_it_is_the_product_of_whole_numbers(rows: int, inputs: int, outputs: int) -> None:
+def test_in_int8_it_is_the_exact_integer_product(rows: int, inputs: int, outputs: int) -> None:
     x, weight, bias = 3 * torch.randn(rows, inputs), torch.randn(outputs, inputs), torch.randn(outputs)
-    weight[0], x[0] = 0, 0  # without a scale of their own
+    weight[0], x[0] = 0, 0  # without a scale
     x_scale, weight_scale = (part.abs().amax(1, keepdim=True) / 127 for part in (x, weight))
     # Rounded as the kernel does: halves up, in float32.
     x_bytes = (x * (127 / x.abs().amax(1, keepdim=True)) + 128.5).nan_to_num(128.0).floor() - 128
     weight_bytes = (weight / weight_scale).nan_to_num(0.0).round()
     expected = x_bytes.double() @ weight_bytes.double().T * (x_scale * weight_scale.T).double() + bias
     assert_close(PackedLinear(weight, bias, torch.int8)(x), expected.float(), rtol=1e-5, atol=1e-5)
-    # Half of the last place of either, for each input.
+    # Half a quantisation step of either factor, for each input.
     error = (x_scale * weight.abs().sum(1) + weight_scale.T * x.abs().sum(1, keepdim=True)) / 2
     assert ((expected - F.linear(x, weight, bias)).abs() <= 1.01 * error + 1e-5).all()
 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
-def test_what_is_no_number_stays_none_in_bytes(bad: float) -> None:
+def test_in_int8_nan_and_infinity_propagate(bad: float) -> None:
     x = torch.randn(5, 37)
     x[1, 7] = bad
     out = PackedLinear(torch.randn(13, 37), None, torch.int8)(x)
@@ -63,7 +63,7 @@ def test_a_row_does_not_depend_on_the_others(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_matrix_library_and_ours_leave_each_others_registers_alone(dtype: torch.dtype) -> None:
+def test_tile_configurations_of_other_libraries_are_restored(dtype: torch.dtype) -> None:
     x, packed, half = (
         torch.randn(21, 331),
         PackedLinear(torch.randn(131, 331), None, dtype),
@@ -83,7 +83,7 @@ def test_several_layers_are_one_product_and_the_first_is_scaled() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_large_output_goes_past_the_caches_and_is_the_same(dtype: torch.dtype) -> None:
+def test_a_large_output_with_non_temporal_stores_is_the_same(dtype: torch.dtype) -> None:
     x, packed = torch.randn(2053, 5), PackedLinear(torch.randn(528, 5), torch.randn(528), dtype)
     together = packed(x)
     for first in range(0, 2053, 401):
@@ -91,7 +91,7 @@ def test_a_large_output_goes_past_the_caches_and_is_the_same(dtype: torch.dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_threads_share_the_outputs(dtype: torch.dtype) -> None:
+def test_threads_divide_the_outputs(dtype: torch.dtype) -> None:
     x, weight = torch.randn(7, 37), torch.randn(523, 37)
     alone, threads = PackedLinear(weight, None, dtype)(x), torch.get_num_threads()
     try:
@@ -103,5 +103,5 @@ def test_threads_share_the_outputs(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_nothing_comes_of_no_rows(dtype: torch.dtype) -> None:
+def test_no_rows_give_no_rows(dtype: torch.dtype) -> None:
     assert PackedLinear(torch.randn(5, 3), None, dtype)(torch.empty(0, 3)).shape == (0, 5)

@@ -1,4 +1,4 @@
-"""The search over tensors of fixed size against the search one token at a time; on a GPU recorded, too."""
+"""The search over fixed-size tensors against the stepwise search; on a GPU, also as CUDA graphs."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def sources(count: int, longest: int, device: str) -> Source:
     return Source(ids, lengths).to(torch.device(device))
 
 
-def told(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
+def outputs_of(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
     return [[(one.tokens, one.finished) for one in hypotheses] for hypotheses in found]
 
 
@@ -65,7 +65,7 @@ def same(stepper: GraphTransformer, model: Transformer, source: Source, **asked:
     prefixes = [[BEGIN]] * len(source.lengths_B)
     wanted = beam(OneByOne(model), source, prefixes, eos_id=END, **asked)
     found = beam(stepper, source, prefixes, eos_id=END, **asked)
-    assert told(found) == told(wanted)
+    assert outputs_of(found) == outputs_of(wanted)
     assert numbers(found) == pytest.approx(numbers(wanted), rel=1e-4, abs=1e-4)
 
 
@@ -88,7 +88,7 @@ def same(stepper: GraphTransformer, model: Transformer, source: Source, **asked:
         ]
     ),
 )
-def test_it_finds_what_the_search_one_token_at_a_time_finds(
+def test_it_finds_the_hypotheses_of_the_stepwise_search(
     device: str,
     seed: int,
     sentences: int,
@@ -102,7 +102,7 @@ def test_it_finds_what_the_search_one_token_at_a_time_finds(
     torch.manual_seed(seed)
     model = model_of(device, **changed)
     stepper = fixed(model)
-    for _ in range(2):  # the second time it is recorded
+    for _ in range(2):  # the second run is captured
         same(
             stepper,
             model,
@@ -117,10 +117,10 @@ def test_it_finds_what_the_search_one_token_at_a_time_finds(
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_what_does_not_fit_into_memory_is_parted(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_too_large_for_memory_is_split(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(3)
     model = model_of(device)
-    # Room for twenty sentences: 2 layers, 3 heads, keys and values of 8 floats, 32 steps of 4 and 16 places.
+    # Memory for twenty sentences: 2 layers, 3 heads, keys and values of 8 floats, 32 * 4 + 16 slots.
     monkeypatch.setattr(search, "_memory", lambda device: 20 * 2 * 3 * 2 * 8 * 4 * (32 * 4 + 16))
     stepper = fixed(model)
     same(stepper, model, sources(17, 9, device), beam_size=4, limits=Limits(9))
@@ -130,7 +130,7 @@ def test_what_does_not_fit_into_memory_is_parted(device: str, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_scores_that_are_no_numbers_are_refused(device: str) -> None:
+def test_scores_that_are_not_finite_are_refused(device: str) -> None:
     torch.manual_seed(4)
     model = model_of(device)
     with torch.no_grad():
@@ -141,10 +141,10 @@ def test_scores_that_are_no_numbers_are_refused(device: str) -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU of NVIDIA's")
-def test_a_model_on_a_gpu_offers_it() -> None:
+def test_a_model_on_a_gpu_has_the_engine() -> None:
     made = model_of("cuda")
     assert isinstance(LatestStepper(made, torch.device("cuda"), torch.bfloat16).stepper(), GraphTransformer)
 
 
-def test_a_model_with_other_parts_offers_none() -> None:
+def test_a_model_with_other_parts_has_none() -> None:
     assert lay_out(model_of("cpu", window=3), torch.float32, "cuda") is None

@@ -1,4 +1,4 @@
-"""The search that looks at the output layer in bytes first, against the one that computes all of it."""
+"""Search with the int8-screened output layer against search with all logits."""
 
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("native_level")
 
 @pytest.fixture(autouse=True)
 def _everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It must be right where it does not pay, too."""
+    """Screen at every processor level: it must be correct even where it does not pay off."""
     monkeypatch.setattr(screen, "FASTER", dict.fromkeys(native.LEVELS, tuple(DTYPES)))
 
 
@@ -41,7 +41,7 @@ def model(**given: object) -> Transformer:
 def found(
     made: Transformer, dtype: torch.dtype, beam_size: int, *, screened: bool, longest: int = 13
 ) -> list[list[Any]]:
-    """What each of some sentences becomes, the best first."""
+    """The hypotheses of several sentences, best first."""
     generator = torch.Generator().manual_seed(7)
     lengths = torch.randint(1, 12, (29,), generator=generator)
     asked = Source(torch.randint(4, 31, (29, 11), generator=generator), lengths)
@@ -62,24 +62,24 @@ def found(
 
 
 def hard(made: Transformer, kind: str) -> None:
-    """Weights that bytes cannot tell apart, or tell badly."""
+    """Set weights that int8 cannot distinguish, or represents badly."""
     weight = made.target_embedding.weight
     with torch.no_grad():
-        if kind == "twins":  # closer to each other than bytes are
+        if kind == "twins":  # closer than a quantisation step
             weight.copy_(weight[:41].repeat(49, 1)[:VOCABULARY] + 1e-3 * torch.randn_like(weight))
-        elif kind == "equal":  # the first of them is the one
+        elif kind == "equal":  # a tie: the first one wins
             weight.copy_(weight[:41].repeat(49, 1)[:VOCABULARY])
-        elif kind == "coarse":  # one input is all that their scale is made for
+        elif kind == "coarse":  # one outlier input determines the scale
             weight[:, 5] *= 1000
             cast(torch.nn.LayerNorm, made.decoder.norm).weight[5] *= 1e-3
-        elif kind == "sharp":  # nearly all of the probability is the first one's
+        elif kind == "sharp":  # the first token has nearly all of the probability
             weight.mul_(3)
         elif kind == "nothing":
             weight[17:] = 0
 
 
 def agree(screened: list[list[Any]], expected: list[list[Any]]) -> int:
-    """Check that what both have found has nearly the same probability; return how much that is."""
+    """Check that common hypotheses have nearly the same probability; return their number."""
     both = 0
     for mine, theirs in zip(screened, expected, strict=True):
         log_probabilities = {one.tokens: one.log_probability for one in theirs}
@@ -93,7 +93,7 @@ def agree(screened: list[list[Any]], expected: list[list[Any]]) -> int:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["", "twins", "equal", "coarse", "nothing"])
-def test_the_likeliest_is_the_one(kind: str, dtype: torch.dtype) -> None:
+def test_screened_greedy_search_finds_the_most_probable_token(kind: str, dtype: torch.dtype) -> None:
     made = model(norm="pre", output_bias=kind == "")
     hard(made, kind)
     expected, screened = (found(made, dtype, 1, screened=which) for which in (False, True))
@@ -103,7 +103,7 @@ def test_the_likeliest_is_the_one(kind: str, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["", "twins", "coarse", "sharp"])
-def test_the_five_likeliest_first_tokens_are_those(kind: str, dtype: torch.dtype) -> None:
+def test_the_screened_top_five_first_tokens_are_exact(kind: str, dtype: torch.dtype) -> None:
     made = model(norm="pre")
     hard(made, kind)
     expected, screened = (found(made, dtype, 5, screened=which, longest=1) for which in (False, True))
@@ -113,7 +113,7 @@ def test_the_five_likeliest_first_tokens_are_those(kind: str, dtype: torch.dtype
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_beams_best_are_those(threads: int, dtype: torch.dtype) -> None:
+def test_a_screened_beam_finds_the_same_best(threads: int, dtype: torch.dtype) -> None:
     made, before = model(norm="post"), torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -125,7 +125,7 @@ def test_a_beams_best_are_those(threads: int, dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_scores_that_are_no_numbers_are_told_all_the_same(dtype: torch.dtype) -> None:
+def test_scores_that_are_not_finite_are_still_reported(dtype: torch.dtype) -> None:
     made = model()
     with torch.no_grad():
         made.target_embedding.weight[1009, 3] = torch.nan
@@ -133,7 +133,7 @@ def test_scores_that_are_no_numbers_are_told_all_the_same(dtype: torch.dtype) ->
         found(made, dtype, 1, screened=True)
 
 
-def test_it_is_left_out_where_it_does_not_pay() -> None:
+def test_screening_is_off_where_it_does_not_pay() -> None:
     assert not screen.Screen.pays(screen.OUTPUTS_PER_K * 5 - 1, 5, torch.float32)
     assert screen.Screen.pays(screen.OUTPUTS_PER_K * 5, 5, torch.float32)
     assert not screen.Screen.pays(10**6, 1, torch.int8)

@@ -1,4 +1,4 @@
-"""The Transformer laid out for search, against the Transformer."""
+"""The Transformer laid out for search against the model's own steps."""
 
 import pytest
 import torch
@@ -48,7 +48,7 @@ def source() -> Source:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_search_sees_the_same_scores(variant: str) -> None:
+def test_search_gets_the_same_scores(variant: str) -> None:
     made, asked = model(**VARIANTS[variant]), source()
     prepared = lay_out(made, torch.float32)
     assert prepared is not None
@@ -60,7 +60,7 @@ def test_a_search_sees_the_same_scores(variant: str) -> None:
     )
 
 
-def test_memory_is_dropped_and_nothing_changes() -> None:
+def test_dropping_unused_slots_changes_nothing() -> None:
     made, asked = model(norm="pre"), source()
     prepared = lay_out(made, torch.float32)
     assert prepared is not None
@@ -72,7 +72,7 @@ def test_memory_is_dropped_and_nothing_changes() -> None:
         for step in range(60):
             each = 1 if step == 0 else 3
             _, state = prepared.step(torch.full((5 * each,), 7), state)
-            # Everybody's past is the first row's: all that the others wrote is nobody's.
+            # All hypotheses descend from the first row: the other rows' slots are unused.
             state = state.select(torch.arange(5).repeat_interleave(3) * each)
     assert state.caches[0].slots < 60 * 2 + 8 * 3  # of 178 written
 
@@ -85,7 +85,7 @@ def test_without_a_beam_nothing_is_masked() -> None:
     assert state.bias is None
 
 
-def test_no_sentence_and_no_position_end_no_process() -> None:
+def test_empty_batches_and_sources_do_not_crash() -> None:
     prepared = lay_out(model(), torch.float32)
     assert prepared is not None
     if not native.level():
@@ -111,14 +111,14 @@ def test_searches_find_the_same() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "most"), [(torch.bfloat16, 0.03), (torch.int8, 0.05)])
-def test_coarser_matrices_come_near(dtype: torch.dtype, most: float) -> None:
+def test_lower_precision_stays_close(dtype: torch.dtype, most: float) -> None:
     made, asked = model(), source()
     prepared = lay_out(made, dtype)
     if dtype == torch.int8 and not native.level():
         assert prepared is None
         return
     assert prepared is not None
-    with torch.autocast("cpu", torch.bfloat16):  # as a member of an ensemble whose others need it
+    with torch.autocast("cpu", torch.bfloat16):  # as in an ensemble whose other members need it
         found = walk(prepared, asked, PREFIXES, 7, VOCABULARY)
     errors = [
         (a - b).abs().mean() / b.std()
@@ -130,7 +130,7 @@ def test_coarser_matrices_come_near(dtype: torch.dtype, most: float) -> None:
 @pytest.mark.parametrize(
     "settings", [{"window": 3}, {"score": "additive"}, {"norm": "batch"}, {"norm": "none"}]
 )
-def test_what_has_other_parts_is_searched_as_it_is(settings: dict[str, object]) -> None:
+def test_a_model_with_other_parts_uses_its_own_steps(settings: dict[str, object]) -> None:
     made = model(**settings)
     assert lay_out(made, torch.float32) is None
     assert LatestStepper(made, CPU, torch.float32).stepper() is made
@@ -161,8 +161,8 @@ def test_the_stepper_follows_the_weights() -> None:
     )
 
 
-def test_what_a_sentence_is_told_does_not_depend_on_its_batch() -> None:
-    # 29 sentences of 3 hypotheses: more rows than a thread takes at a time, and remainders of every tile.
+def test_a_sentences_scores_do_not_depend_on_its_batch() -> None:
+    # 29 sentences of 3 hypotheses: more rows than a thread's block, with a remainder in every tile.
     made = model(num_heads=3, d_k=17, d_v=19, d_ff=67)
     asked = Source(
         torch.randint(4, VOCABULARY, (29, 11)), torch.randint(1, 12, (29,)).sort(descending=True)[0]
@@ -174,7 +174,7 @@ def test_what_a_sentence_is_told_does_not_depend_on_its_batch() -> None:
 
 
 @pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
-def test_other_kernels_make_another_stepper() -> None:
+def test_another_kernel_level_makes_another_stepper() -> None:
     latest = LatestStepper(model(), CPU, torch.float32)
     with native.use(native.LEVELS[0]):
         first = latest.stepper()

@@ -1,4 +1,4 @@
-"""The search that the native kernel does by itself, against the search that goes step by step."""
+"""The native kernel's whole beam search against the stepwise search."""
 
 from dataclasses import replace
 from typing import Any
@@ -49,7 +49,7 @@ def sources(count: int, longest: int) -> Source:
     return Source(torch.randint(4, VOCABULARY, (count, int(lengths.max()))), lengths)
 
 
-def told(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
+def outputs_of(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
     return [[(one.tokens, one.finished) for one in hypotheses] for hypotheses in found]
 
 
@@ -70,7 +70,7 @@ def scores(found: list[list[Hypothesis]]) -> list[float]:
     positions=st.sampled_from(["sinusoidal", "none"]),
 )
 @settings(max_examples=25, deadline=None)
-def test_it_finds_what_the_steps_find(
+def test_it_finds_the_hypotheses_of_the_steps(
     seed: int,
     sentences: int,
     beam_size: int,
@@ -96,7 +96,7 @@ def test_it_finds_what_the_steps_find(
     else:
         given |= {"beam_size": beam_size, "n_best": min(n_best, beam_size), "stop": stop}
         found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
-    assert told(found) == told(expected)
+    assert outputs_of(found) == outputs_of(expected)
     assert scores(found) == pytest.approx(scores(expected), rel=1e-5, abs=1e-5)
 
 
@@ -112,10 +112,10 @@ def test_in_every_format_and_with_threads(dtype: torch.dtype, threads: int) -> N
         found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
     finally:
         torch.set_num_threads(before)
-    assert told(found) == told(expected)
+    assert outputs_of(found) == outputs_of(expected)
 
 
-def test_sentences_of_a_batch_do_not_know_of_each_other() -> None:
+def test_a_sentence_does_not_depend_on_the_rest_of_its_batch() -> None:
     model, asked = prepared(), sources(29, 13)
     together = beam(model, asked, [[BEGIN]] * 29, eos_id=END, n_best=2)
     for n, length in enumerate(asked.lengths_B.tolist()):
@@ -130,10 +130,10 @@ def test_learned_positions_are_read_to_the_last_and_no_further() -> None:
     limits = Limits(capacity=12)
     given: dict[str, Any] = {"eos_id": END, "limits": limits, "constraints": [Banned([PAD, BEGIN])]}
     found, expected = (beam(each, asked, [[BEGIN]] * 5, **given) for each in (model, OneByOne(model)))
-    assert told(found) == told(expected)
+    assert outputs_of(found) == outputs_of(expected)
 
 
-def test_a_model_without_an_end_is_cut_and_says_so() -> None:
+def test_a_model_that_never_ends_is_cut_and_marked() -> None:
     ((one,),) = beam(
         with_bias(END, -50.0), sources(1, 3), [[BEGIN]], eos_id=END, limits=Limits(max_length=11)
     )
@@ -142,7 +142,7 @@ def test_a_model_without_an_end_is_cut_and_says_so() -> None:
 
 
 def with_bias(token: int, bias: float) -> LaidOutTransformer:
-    """A model that is led to a token, or away from it."""
+    """A model with a biased logit of one token."""
     sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
     made = Transformer(
         Settings.model_validate({**sizes, "num_heads": 2, "num_layers": 1, "output_bias": True})
@@ -156,13 +156,13 @@ def with_bias(token: int, bias: float) -> LaidOutTransformer:
 
 
 @pytest.mark.parametrize("bias", [float("nan"), float("inf")])
-def test_scores_that_are_no_numbers_are_told(bias: float) -> None:
+def test_scores_that_are_not_finite_are_reported(bias: float) -> None:
     for stepper in (with_bias(7, bias), OneByOne(with_bias(7, bias))):
         with pytest.raises(UserError, match=r"search, step 1: .*not finite"):
             beam(stepper, sources(3, 5), [[BEGIN]] * 3, eos_id=END)
 
 
-def test_it_is_left_to_the_steps_where_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_requests_are_left_to_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     model, asked = prepared(), sources(2, 5)
     searched: list[BeamRequest] = []
     own = model.beam
@@ -183,10 +183,10 @@ def test_it_is_left_to_the_steps_where_more_is_asked(monkeypatch: pytest.MonkeyP
     assert len(searched) == 1
     wide = beam(model, asked, begun, eos_id=END, beam_size=65)
     assert len(searched) == 2
-    assert told(wide) == told(beam(OneByOne(model), asked, begun, eos_id=END, beam_size=65))
+    assert outputs_of(wide) == outputs_of(beam(OneByOne(model), asked, begun, eos_id=END, beam_size=65))
 
 
-def test_what_was_asked_is_left_as_it_was() -> None:
+def test_the_arguments_are_not_modified() -> None:
     model, asked = prepared(), sources(19, 7)
     before = replace(asked, ids_BS=asked.ids_BS.clone(), lengths_B=asked.lengths_B.clone())
     beam(model, asked, [[BEGIN]] * 19, eos_id=END)
@@ -195,7 +195,7 @@ def test_what_was_asked_is_left_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("alpha", [80.0, -9.5])
-def test_a_length_penalty_beyond_all_measure_ends_all_the_same(alpha: float) -> None:
+def test_search_ends_under_an_extreme_length_penalty(alpha: float) -> None:
     one, asked = prepared(), sources(7, 11)
     given: dict[str, Any] = {"eos_id": END, "alpha": alpha, "limits": Limits(max_length=20)}
     found = beam(one, asked, [[BEGIN]] * 7, beam_size=3, **given)
@@ -204,7 +204,7 @@ def test_a_length_penalty_beyond_all_measure_ends_all_the_same(alpha: float) -> 
     assert [len(hypotheses) for hypotheses in stepwise] == [1] * 7
 
 
-def test_a_search_past_the_positions_that_were_learned_is_an_error() -> None:
+def test_a_search_past_the_learned_positions_is_an_error() -> None:
     one, asked = prepared(positions="learned", max_positions=12), sources(3, 11)
     never, limits = [Banned([PAD, BEGIN, END])], Limits(max_length=40)
     for stepper in (one, OneByOne(one)):
@@ -212,6 +212,6 @@ def test_a_search_past_the_positions_that_were_learned_is_an_error() -> None:
             beam(stepper, asked, [[BEGIN]] * 3, eos_id=END, constraints=never, limits=limits)
 
 
-def test_no_hypothesis_is_too_few() -> None:
+def test_n_best_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="n_best is 0"):
         beam(prepared(), sources(3, 11), [[BEGIN]] * 3, eos_id=END, n_best=0)

@@ -1,4 +1,4 @@
-"""BERT against Hugging Face's with copied weights, its sizes, and what a classifier takes of it."""
+"""BERT against Hugging Face's with copied weights, its sizes, and the weights that a classifier reuses."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def some_input() -> Input:
 
 
 @torch.no_grad()
-def test_both_heads_say_what_hugging_faces_say() -> None:
+def test_both_heads_equal_hugging_faces() -> None:
     config = BertConfig(
         vocab_size=V,
         hidden_size=D,
@@ -62,7 +62,7 @@ def test_both_heads_say_what_hugging_faces_say() -> None:
     assert_close(follows, expected.seq_relationship_logits, atol=1e-4, rtol=1e-5)
 
 
-def test_the_loss_asks_for_the_gaps_and_for_the_pairs_that_are_asked() -> None:
+def test_the_loss_covers_masked_tokens_and_labelled_pairs() -> None:
     model = BERT(Settings.model_validate(SIZES)).eval()
     read = some_input()
     places, answers = torch.tensor([2, 15, 27]), torch.tensor([7, 11, 13])
@@ -85,7 +85,7 @@ def test_a_recipe_has_the_published_number_of_parameters(name: str, published: f
     assert count == pytest.approx(published, rel=0.02)
 
 
-def test_a_classifier_takes_the_encoder_and_keeps_its_own_classes() -> None:
+def test_a_classifier_reuses_the_encoder_and_keeps_its_own_classes() -> None:
     trained = BERT(Settings.model_validate(SIZES)).state_dict()
     model = BERTClassifier(ClassifierSettings.model_validate({**SIZES, "classes": 3}))
     taken = model.taken_from(trained)
@@ -94,7 +94,7 @@ def test_a_classifier_takes_the_encoder_and_keeps_its_own_classes() -> None:
     assert set(model.taken_from(other.state_dict())) == set(model.state_dict())
 
 
-def test_layers_learn_the_slower_the_lower_they_are() -> None:
+def test_lower_layers_have_greater_depth() -> None:
     model = BERTClassifier(ClassifierSettings.model_validate({**SIZES, "classes": 3}))
     optimizer = optimizers.make_optimizer(model, TrainingSettings(layer_decay=0.5))
     optimizers.set_rate(optimizer, 0.8)

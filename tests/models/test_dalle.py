@@ -1,4 +1,4 @@
-"""DALL-E: codes and back, the decoder step by step, weights of the losses, guidance, the ranker."""
+"""DALL-E: discrete VAE, cached decoding, weights of the losses, guidance, ranker."""
 
 import pytest
 import torch
@@ -42,7 +42,7 @@ def batch() -> CaptionBatch:
 
 
 def test_the_discrete_vae_learns_to_reconstruct() -> None:
-    """Pictures of four flat squares in four shades: four codes are enough."""
+    """Pictures of four flat squares in four shades, for which four codes suffice."""
     shades = torch.tensor([[0.1, 0.1, 0.9], [0.9, 0.5, 0.1], [0.2, 0.8, 0.3], [1.0, 1.0, 1.0]])
     squares = shades[torch.randint(0, 4, (32, 3, 3))].permute(0, 3, 1, 2)
     pixels = squares.repeat_interleave(4, dim=2).repeat_interleave(4, dim=3)
@@ -60,7 +60,7 @@ def test_the_discrete_vae_learns_to_reconstruct() -> None:
     assert len(set(codes.flatten().tolist())) == 4
 
 
-def test_schedules_go_from_one_end_to_the_other() -> None:
+def test_schedules_start_and_end_at_their_bounds() -> None:
     assert (temperature(0, 10, 0.1), temperature(10, 10, 0.1), temperature(99, 10, 0.1)) == (1.0, 0.1, 0.1)
     assert (kl_weight(0, 10, 6.6), kl_weight(10, 10, 6.6)) == (0.0, 6.6)
     assert 0.1 < temperature(5, 10, 0.1) < 1
@@ -74,12 +74,12 @@ def test_divergence_from_uniform_is_zero_for_uniform_and_log_k_for_one_code() ->
     assert_close(kl_to_uniform(certain), torch.tensor(float(CODES)).log())
 
 
-def test_a_first_stage_of_its_own_rate_is_told_to_the_training() -> None:
+def test_a_first_stage_with_its_own_rate_is_exposed_to_training() -> None:
     assert DALLE(settings()).first is None
     assert DALLE(settings(dvae_learning_rate=5e-3)).first == (3, 5e-3)
 
 
-def test_stages_train_their_own_parts_and_leave_the_others_as_they_are() -> None:
+def test_each_stage_trains_only_its_own_parts() -> None:
     model = DALLE(settings()).train()
     for step, learns in ((3, {"dvae"}), (4, {"decoder", "ranker"})):
         model.zero_grad(set_to_none=True)
@@ -113,7 +113,7 @@ def test_the_text_loss_counts_real_tokens_only() -> None:
 
 
 @pytest.mark.parametrize("attention", ["sparse", "full"])
-def test_step_by_step_gives_what_the_whole_gives(attention: str) -> None:
+def test_steps_equal_the_whole_forward(attention: str) -> None:
     model = DALLE(settings(attention=attention, num_layers=5)).eval()
     found, codes = batch(), torch.randint(0, CODES, (B, GRID * GRID))
     with torch.no_grad():
@@ -128,7 +128,7 @@ def test_step_by_step_gives_what_the_whole_gives(attention: str) -> None:
                     logits = model.decoder.step(codes[:, place], caches)
 
 
-def test_the_decoder_does_not_see_the_code_it_is_asked_for() -> None:
+def test_the_decoder_does_not_see_the_code_it_predicts() -> None:
     model = DALLE(settings()).eval()
     found, codes = batch(), torch.randint(0, CODES, (B, GRID * GRID))
     other = codes.clone()
@@ -139,7 +139,7 @@ def test_the_decoder_does_not_see_the_code_it_is_asked_for() -> None:
     assert not torch.equal(first[:, 6:], second[:, 6:])
 
 
-def test_guidance_of_one_changes_nothing_and_more_moves_away_from_no_caption() -> None:
+def test_guidance_of_one_changes_nothing_and_more_moves_away_from_the_unconditional() -> None:
     told, untold = torch.randn(B, CODES), torch.randn(B, CODES)
     both = torch.cat([told, untold])
     assert_close(guide(both, 1.0), told.log_softmax(-1))
@@ -148,7 +148,7 @@ def test_guidance_of_one_changes_nothing_and_more_moves_away_from_no_caption() -
 
 
 def test_layouts_follow_the_paper() -> None:
-    """Row, but column in every fourth layer from the second on, and a convolution at the end (app. B.1)."""
+    """Row, except column in every fourth layer from the second on, and convolution in the last (app. B.1)."""
     assert settings(num_layers=7).layouts == [
         "row",
         "column",

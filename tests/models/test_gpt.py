@@ -41,7 +41,7 @@ def nothing(rows: int) -> Source:
 
 
 @torch.no_grad()
-def test_the_logits_are_those_of_hugging_face() -> None:
+def test_the_logits_equal_hugging_faces() -> None:
     config = GPT2Config(
         vocab_size=V, n_positions=CONTEXT, n_embd=D, n_layer=LAYERS, n_head=H, n_inner=31, use_cache=False
     )
@@ -60,7 +60,7 @@ def test_the_logits_are_those_of_hugging_face() -> None:
 
 @torch.no_grad()
 @pytest.mark.parametrize("positions", ["learned", "none"])
-def test_steps_with_a_cache_give_what_the_whole_forward_gives(positions: str) -> None:
+def test_cached_steps_equal_the_whole_forward(positions: str) -> None:
     model = small(positions)
     texts = [[3, 5, 7, 11, 2], [17, 13], [29, 4, 6]]
     state = model.start(nothing(3), texts)
@@ -74,7 +74,7 @@ def test_steps_with_a_cache_give_what_the_whole_forward_gives(positions: str) ->
 
 
 @torch.no_grad()
-def test_without_positions_the_cache_slides_and_equals_a_mask_that_looks_back_no_further() -> None:
+def test_without_positions_the_cache_slides_and_equals_a_causal_window() -> None:
     model = small("none")
     ids = torch.randint(0, V, (1, 5 * CONTEXT))
     state = model.start(nothing(1), [ids[0, :2].tolist()])
@@ -103,7 +103,7 @@ def test_the_loss_is_the_sum_of_the_negative_log_likelihoods() -> None:
 
 
 @torch.no_grad()
-def test_a_later_token_changes_nothing_before_it() -> None:
+def test_no_position_depends_on_later_tokens() -> None:
     model = small()
     ids = torch.randint(1, V, (1, CONTEXT))
     other = ids.clone()
@@ -112,12 +112,12 @@ def test_a_later_token_changes_nothing_before_it() -> None:
     assert same.tolist() == [True] * 7 + [False] * (CONTEXT - 7)
 
 
-def test_the_defaults_begin_as_the_papers_say() -> None:
+def test_the_defaults_are_initialised_as_in_the_papers() -> None:
     model = GPT(Settings(vocab_size=997, context=64, d_model=256, num_layers=2, num_heads=4))
     layer = model.stack.layers[0]
     assert model.embedding.weight.std().item() == pytest.approx(0.02, rel=0.03)
     assert layer.get_parameter("feed_forward.w_1.weight").std().item() == pytest.approx(0.02, rel=0.03)
-    # Two sublayers a layer, so N = 4 of them add to the residual stream.
+    # Two sublayers per layer: N = 4 of them add to the residual stream.
     for name in ("self_attention.w_o.weight", "feed_forward.w_2.weight"):
         assert layer.get_parameter(name).std().item() == pytest.approx(0.02 / math.sqrt(4), rel=0.03)
 

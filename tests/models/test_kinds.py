@@ -1,4 +1,4 @@
-"""What is known of a model by its name alone."""
+"""The properties of a model that follow from its kind."""
 
 import pytest
 
@@ -10,5 +10,5 @@ from multihead.settings import tasks
     ("kind", "what"),
     [("transformer", "tokens"), ("gpt", "tokens"), ("vit", "images"), ("dalle", "images")],
 )
-def test_speed_is_told_in_what_there_is_to_learn_from(kind: str, what: str) -> None:
+def test_speed_is_reported_in_the_tasks_unit(kind: str, what: str) -> None:
     assert tasks.speed_unit(models.task(kind)) == what

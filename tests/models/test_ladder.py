@@ -1,4 +1,4 @@
-"""What holds for every model on the road to the Transformer: what it sees, what it does not, its loss."""
+"""Properties of every translation model, from RNN to Transformer: dependencies, masking, loss."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def test_a_sentence_does_not_depend_on_its_batch(name: str) -> None:
 
 @EVERY
 @torch.no_grad()
-def test_what_stands_in_the_padding_does_not_matter(name: str) -> None:
+def test_the_contents_of_padding_do_not_matter(name: str) -> None:
     model, batch = model_of(name), pairs()
     real_BS = torch.arange(batch.source.ids_BS.shape[1]) < batch.source.lengths_B[:, None]
     junk = Source(torch.where(real_BS, batch.source.ids_BS, 12), batch.source.lengths_B)
@@ -40,7 +40,7 @@ def test_what_stands_in_the_padding_does_not_matter(name: str) -> None:
 
 @EVERY
 @torch.no_grad()
-def test_a_target_token_changes_nothing_before_it(name: str) -> None:
+def test_no_prediction_depends_on_later_target_tokens(name: str) -> None:
     model, batch = model_of(name), pairs(SOURCES[1:2], TARGETS[1:2])
     before = model(batch.source, batch.target_in)
     for place in range(1, batch.target_in.shape[1]):
@@ -66,7 +66,7 @@ def test_every_source_token_reaches_every_prediction(name: str) -> None:
 
 @EVERY
 @torch.no_grad()
-def test_the_order_of_the_source_is_seen(name: str) -> None:
+def test_predictions_depend_on_the_sources_order(name: str) -> None:
     model = model_of(name)
     one, other = pairs([[5, 9, 4]], [[6, 8]]), pairs([[4, 9, 5]], [[6, 8]])
     assert not torch.allclose(
@@ -99,7 +99,7 @@ def test_every_parameter_gets_a_gradient(name: str) -> None:
 
 
 @EVERY
-def test_dropout_works_in_training_only(name: str) -> None:
+def test_dropout_is_active_in_training_only(name: str) -> None:
     model, batch = model_of(name, dropout=0.3), pairs()
     assert torch.equal(model(batch.source, batch.target_in), model(batch.source, batch.target_in))
     model.train()
@@ -119,7 +119,7 @@ def test_under_autocast_everything_stays_close_and_gradients_are_in_fp32(name: s
 
 
 @RECURRENT
-def test_reading_its_own_words_now_and_then_is_training_only_and_falls_with_the_step(name: str) -> None:
+def test_scheduled_sampling_is_training_only_and_follows_the_step(name: str) -> None:
     batch = pairs()
     right, own = model_of(name), model_of(name, teacher_forcing=0.0, teacher_forcing_steps=100)
 
@@ -136,8 +136,8 @@ def test_reading_its_own_words_now_and_then_is_training_only_and_falls_with_the_
 
 @RECURRENT
 @torch.no_grad()
-def test_its_own_words_are_those_of_greedy_search(name: str) -> None:
-    """With teacher forcing 0 the decoder reads what greedy search writes."""
+def test_scheduled_samplings_predictions_are_those_of_greedy_search(name: str) -> None:
+    """With teacher_forcing 0, the decoder reads greedy search's output."""
     model, batch = model_of(name, teacher_forcing=0.0), pairs()
     state, token = model.start(batch.source, [[2]] * 4), torch.full((4,), 2)
     logits = []

@@ -1,4 +1,4 @@
-"""Each model learns in seconds to write strings backwards, and gets unseen ones right."""
+"""Each model learns in seconds to reverse strings, unseen ones included."""
 
 import random
 from functools import cache
@@ -34,7 +34,7 @@ LEARNERS: dict[str, tuple[str, int, dict[str, object]]] = {
 
 @cache
 def strings() -> list[list[int]]:
-    """Different strings in random order; the last are never trained on."""
+    """Distinct strings in random order; the last ones are held out."""
     chance, found = random.Random(1), dict[tuple[int, ...], None]()
     while len(found) < 1700:
         length = chance.randint(1, LONGEST)
@@ -50,7 +50,7 @@ def backwards(sources: list[list[int]]) -> PairBatch:
 
 @cache
 def learned(name: str) -> Any:
-    """The model after its training, the same at every call."""
+    """The trained model, cached."""
     kind, steps, given = LEARNERS[name]
     module, chance = models.load(kind), random.Random(2)
     torch.manual_seed(1)
@@ -83,7 +83,7 @@ def test_unseen_strings_come_out_backwards(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["additive", "dot", "general", "concat", "fed"])
 def test_the_alignment_picture_is_the_other_diagonal(name: str) -> None:
-    """Each word was written with a look at the one that it is: in reverse, from the last to the first."""
+    """Each word attends to its copy in the source, from the last to the first."""
     sources = [string for string in strings()[-UNSEEN:] if len(string) == LONGEST][:31]
     (one,) = record(learned(name), backwards(sources))
     assert (one.kind, one.num_heads) == ("cross", 1)
@@ -91,11 +91,11 @@ def test_the_alignment_picture_is_the_other_diagonal(name: str) -> None:
     assert np.allclose(looks.sum(2), 1, atol=1e-5)
     place = looks.argmax(2)
     expected = np.arange(LONGEST)[::-1]
-    # A recurrent encoder's state also tells of the neighbours, so a look next to the word is as good.
+    # A recurrent encoder's state also encodes its neighbours, so attention to an adjacent word is as good.
     assert (np.abs(place - expected) <= 1).mean() > 0.9
 
 
-def test_every_layer_of_a_convolutional_decoder_looks_and_a_fixed_vector_is_never_looked_at() -> None:
+def test_every_convolutional_decoder_layer_attends_and_seq2seq_never_does() -> None:
     batch = backwards(strings()[-7:])
     assert [(one.kind, one.layer) for one in record(learned("conv"), batch)] == [("cross", 1), ("cross", 2)]
     assert record(learned("lstm"), batch) == []

@@ -1,4 +1,4 @@
-"""Search, scoring, recorded attention and the translator take every model as it is."""
+"""Search, scoring, recorded attention and the translator accept every model."""
 
 import pytest
 import torch
@@ -63,7 +63,7 @@ def test_a_sentence_searched_alone_is_found_again_in_a_batch(name: str) -> None:
         assert [h.tokens for h in alone] == [h.tokens for h in together[b]]
 
 
-def test_all_rungs_write_together() -> None:
+def test_all_models_form_an_ensemble() -> None:
     source = some_source()
     members = [model_of(name) for name in ("seq2seq", "additive", "conv")]
     found = beam(Ensemble(members), source, prefixes(), eos_id=EOS, beam_size=3, limits=LIMITS)
@@ -77,7 +77,7 @@ def test_all_rungs_write_together() -> None:
 
 
 @EVERY
-def test_the_recorded_attention_is_that_of_every_layer_that_looks(name: str) -> None:
+def test_attention_is_recorded_from_every_attending_layer(name: str) -> None:
     model, batch = model_of(name), pairs()
     records = record(model, batch, keep_inputs=True)
     kind = VARIANTS[name][0]
@@ -89,7 +89,7 @@ def test_the_recorded_attention_is_that_of_every_layer_that_looks(name: str) -> 
         assert one.weights_BHQK.shape == (4, 1, 8, 9)
         for b in range(4):
             assert one.sentence(b).sum(-1) == pytest.approx(1, abs=1e-5)
-        # The queries differ, so a decoder did not look at the same place all the time by mistake.
+        # The queries differ, so the decoder does not attend to one fixed position by mistake.
         assert one.q_BHQd is not None
         assert one.q_BHQd[0, 0].std(axis=0).max() > 1e-4
 

@@ -1,4 +1,4 @@
-"""Settings that make no sense for a model are refused, and the model is named."""
+"""Invalid settings of a model are refused with its name."""
 
 import pytest
 import torch
@@ -69,7 +69,7 @@ def test_the_papers_model_is_the_default_and_takes_no_memory_on_the_meta_device(
         ("conv-s2s-multi30k", (6_000, 6_000), 2.1),
     ],
 )
-def test_the_rungs_are_of_one_size_and_the_tutorials_of_theirs(
+def test_the_recipes_have_equal_sizes_and_the_tutorials_have_theirs(
     recipe: str, vocabularies: tuple[int, int], millions: float
 ) -> None:
     chosen = load(recipe)
@@ -82,7 +82,7 @@ def test_the_rungs_are_of_one_size_and_the_tutorials_of_theirs(
     )
 
 
-def test_a_source_is_reversed_but_for_its_end_symbol_and_its_padding() -> None:
+def test_a_source_is_reversed_except_its_end_symbol_and_padding() -> None:
     ids = torch.tensor([[5, 6, 7, 8, 3], [9, 3, 0, 0, 0], [3, 0, 0, 0, 0], [4, 5, 3, 0, 0]])
     lengths = torch.tensor([5, 2, 1, 3])
     assert reversed_within(ids, lengths).tolist() == [
@@ -94,7 +94,7 @@ def test_a_source_is_reversed_but_for_its_end_symbol_and_its_padding() -> None:
 
 
 @torch.no_grad()
-def test_a_reversing_model_is_the_other_on_reversed_sources() -> None:
+def test_a_reversing_model_equals_the_plain_one_on_reversed_sources() -> None:
     one, other = model_of("seq2seq"), model_of("seq2seq", reverse_source=False)
     plain, turned = pairs([[5, 9, 4, 11]], [[7, 5]]), pairs([[11, 4, 9, 5]], [[7, 5]])
     assert_close(one(plain.source, plain.target_in), other(turned.source, turned.target_in))
@@ -109,7 +109,7 @@ def test_only_positions_limit_the_length() -> None:
 
 
 @torch.no_grad()
-def test_a_window_keeps_far_words_apart_in_one_layer() -> None:
+def test_a_window_hides_distant_words_in_one_layer() -> None:
     given = {"source_vocab": V, "target_vocab": V, "d_model": 12, "d_ff": 19, "num_layers": 1, "num_heads": 3}
     model = Transformer(Settings.model_validate({**given, "window": 5})).eval()
     ids = torch.randint(4, V, (1, 11))
@@ -120,7 +120,7 @@ def test_a_window_keeps_far_words_apart_in_one_layer() -> None:
 
 
 @torch.no_grad()
-def test_a_wide_window_is_none() -> None:
+def test_a_wide_window_changes_nothing() -> None:
     given = {"source_vocab": V, "target_vocab": V, "d_model": 12, "d_ff": 19, "num_layers": 2, "num_heads": 3}
     batch = pairs()
     outputs = []

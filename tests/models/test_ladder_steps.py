@@ -1,4 +1,4 @@
-"""Step by step, as search goes, against the whole sequence at once: LSTM, attention, convolution."""
+"""Cached steps, as in search, against whole sequences: LSTM, attention, convolution."""
 
 import pytest
 import torch
@@ -11,14 +11,14 @@ from multihead.models.transformer import Settings, Transformer
 @EVERY
 @PREFIXES
 @torch.inference_mode()
-def test_a_search_sees_what_the_whole_sequence_gives(name: str, prefixes: list[list[int]]) -> None:
+def test_cached_steps_equal_the_whole_sequence(name: str, prefixes: list[list[int]]) -> None:
     walk_through(model_of(name), prefixes)
 
 
 @pytest.mark.parametrize("window", [1, 3, 7])
 @PREFIXES
 @torch.inference_mode()
-def test_so_does_a_transformer_with_a_window(window: int, prefixes: list[list[int]]) -> None:
+def test_a_window_leaves_cached_steps_equal_to_the_whole(window: int, prefixes: list[list[int]]) -> None:
     settings = Settings(
         source_vocab=V, target_vocab=V, d_model=12, d_ff=19, num_layers=2, num_heads=3, window=window
     )

@@ -1,4 +1,4 @@
-"""The Transformer as a module: its settings, its names, what it sees and what it does not."""
+"""The Transformer as a module: settings, parameter names, dependencies and masking."""
 
 import pytest
 import torch
@@ -130,7 +130,7 @@ def test_the_papers_base_model_takes_one_line_and_no_memory_on_the_meta_device()
         ({"score": "dot", "attention_dropout": 0.1}, "attention_dropout needs score"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused(changed: dict[str, object], said: str) -> None:
+def test_inconsistent_settings_are_refused(changed: dict[str, object], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         small(**changed)
 
@@ -153,7 +153,7 @@ def test_a_sentence_does_not_depend_on_its_batch(changed: dict[str, object]) -> 
 
 
 @VARIANTS
-def test_what_stands_in_the_padding_does_not_matter(changed: dict[str, object]) -> None:
+def test_the_contents_of_padding_do_not_matter(changed: dict[str, object]) -> None:
     model, batch = Transformer(small(**changed)).eval(), pairs()
     real_BS = torch.arange(batch.source.ids_BS.shape[1]) < batch.source.lengths_B[:, None]
     junk = torch.where(real_BS, batch.source.ids_BS, 12)
@@ -161,7 +161,7 @@ def test_what_stands_in_the_padding_does_not_matter(changed: dict[str, object]) 
 
 
 @VARIANTS
-def test_a_target_token_changes_nothing_before_it(changed: dict[str, object]) -> None:
+def test_no_prediction_depends_on_later_target_tokens(changed: dict[str, object]) -> None:
     model, batch = Transformer(small(**changed)).eval(), pairs(SOURCES[1:2], TARGETS[1:2])
     before = logits(model, batch)
     for place in range(1, batch.target_in.shape[1]):
@@ -181,7 +181,7 @@ def test_every_source_token_reaches_every_prediction() -> None:
         assert ((model(source, batch.target_in) - before).abs().amax(2) > 1e-6).all()
 
 
-def test_the_order_of_the_source_is_seen_through_positions_alone() -> None:
+def test_the_sources_order_enters_through_positions_alone() -> None:
     mixed = [[7, 4, 11, 5, 9]]
     for positions, seen in (("none", False), ("sinusoidal", True)):
         model = Transformer(small(positions=positions)).eval()
@@ -227,12 +227,12 @@ def test_loss_and_score_are_those_of_the_logits(changed: dict[str, object]) -> N
 def test_every_parameter_gets_a_gradient(changed: dict[str, object]) -> None:
     model, batch = Transformer(small(**changed)), pairs()
     objective(model.loss(batch, step=1), batch.counts).backward()  # type: ignore[no-untyped-call]
-    # A bias of the keys moves all scores of a query alike, and softmax does not see it.
+    # A bias of the keys shifts all scores of a query equally, and softmax is invariant to it.
     seen = {name: p.grad for name, p in model.named_parameters() if not name.endswith("w_k.bias")}
     assert all(gradient is not None and gradient.any() for gradient in seen.values())
 
 
-def test_dropout_works_in_training_only() -> None:
+def test_dropout_is_active_in_training_only() -> None:
     model, batch = Transformer(small(dropout=0.3)), pairs()
     assert not torch.equal(logits(model, batch), logits(model, batch))
     model.eval()

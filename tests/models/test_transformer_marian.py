@@ -1,7 +1,7 @@
 """The whole Transformer against Hugging Face's with the same weights: Marian (post-norm), Pegasus (pre-norm).
 
-Their sinusoids stand in halves, sines then cosines, with the wavelengths of the paper: the paper's
-interleaved encoding with the dimensions in another order. So every weight is copied with d_model reordered.
+Their sinusoids are concatenated, sines then cosines, with the paper's wavelengths: the paper's
+interleaved encoding with permuted dimensions. So every weight is copied with d_model permuted.
 """
 
 from typing import Any
@@ -54,7 +54,7 @@ def theirs_with(norm: str) -> Any:
     ).eval()
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            # Biases and norms not neutral; matrices large beside the embeddings, so that outputs are varied.
+            # Non-neutral biases and norms, and matrices larger than embeddings, so that outputs vary.
             mean = 1.0 if "norm.weight" in name else 0.0
             std = 0.05 if "shared" in name else 0.1 if parameter.dim() == 1 else 0.8
             nn.init.normal_(parameter, mean=mean, std=std)
@@ -65,7 +65,7 @@ def theirs_with(norm: str) -> Any:
 
 
 def copy(ours: nn.Module, theirs: nn.Module, *, reads: bool = False, writes: bool = False) -> None:
-    """Copy weights; reorder what is read from, or written to, the residual stream."""
+    """Copy weights; permute the axes that read from, or write to, the residual stream."""
     with torch.no_grad():
         for name, parameter in ours.named_parameters():
             weight: Tensor = theirs.get_parameter(name)
@@ -132,7 +132,7 @@ def some_source() -> tuple[Source, Tensor]:
 
 
 @KINDS
-def test_the_logits_are_theirs(norm: str) -> None:
+def test_the_logits_equal_theirs(norm: str) -> None:
     theirs = theirs_with(norm)
     ours = ours_from(theirs, norm)
     source, real = some_source()
@@ -145,7 +145,7 @@ def test_the_logits_are_theirs(norm: str) -> None:
 
 
 @KINDS
-def test_greedy_search_writes_what_theirs_writes(norm: str) -> None:
+def test_greedy_search_equals_theirs(norm: str) -> None:
     theirs = theirs_with(norm)
     ours = ours_from(theirs, norm)
     source, real = some_source()
@@ -169,6 +169,6 @@ def test_their_positions_are_ours_in_another_order(norm: str) -> None:
 
 
 def test_concatenated_positions_are_those_of_fairseqs_successors() -> None:
-    """M2M100 took them from tensor2tensor by way of fairseq."""
+    """M2M100's come from tensor2tensor through fairseq."""
     theirs = M2M100SinusoidalPositionalEmbedding.get_embedding(LONGEST, D)
     assert_close(sinusoids(LONGEST, D, interleaved=False), theirs, atol=1e-5, rtol=0)

@@ -1,4 +1,4 @@
-"""Step by step with keys and values cached, as search goes, against the whole sequence at once."""
+"""Cached steps, as in search, against whole sequences."""
 
 import pytest
 import torch
@@ -35,9 +35,7 @@ VARIANTS = pytest.mark.parametrize(
 @VARIANTS
 @PREFIXES
 @torch.inference_mode()
-def test_a_search_sees_what_the_whole_sequence_gives(
-    changed: dict[str, object], prefixes: list[list[int]]
-) -> None:
+def test_cached_steps_equal_the_whole_sequence(changed: dict[str, object], prefixes: list[list[int]]) -> None:
     walk_through(model_with(**changed), prefixes)
 
 
@@ -47,7 +45,7 @@ def test_rows_may_be_copied_before_the_first_step() -> None:
 
 
 @torch.inference_mode()
-def test_a_long_walk_outgrows_every_buffer() -> None:
+def test_a_long_search_outgrows_every_buffer() -> None:
     walk = Walk(model_with(), source_of([3, 5]), [[BOS], [BOS, 5]])
     for _ in range(70):
         _, walk.state = walk.model.step(torch.tensor([row[-1] for row in walk.rows]), walk.state)

@@ -50,17 +50,17 @@ def test_pictures_become_logits_and_every_weight_learns(pooling: str, stem: str)
     logits = model(torch.rand(B, C, GRID * size, GRID * size))
     assert logits.shape == (B, CLASSES)
     logits.square().sum().backward()
-    # The keys' bias moves all scores of a query alike, which softmax does not see.
+    # The keys' bias shifts all scores of a query equally, and softmax is invariant to it.
     still = [n for n, w in model.named_parameters() if w.grad is None or not w.grad.abs().max() > 0]
     assert [name for name in still if "w_k.bias" not in name] == []
 
 
-def test_a_picture_of_another_size_and_shape_is_read_too() -> None:
+def test_a_picture_of_another_size_and_shape_is_accepted() -> None:
     model = with_a_classifier(VisionTransformer(settings()))
     assert model(torch.rand(B, C, 3 * PATCH, 5 * PATCH)).shape == (B, CLASSES)
 
 
-def test_an_untrained_classifier_finds_all_classes_alike() -> None:
+def test_an_untrained_classifier_gives_all_classes_equal_probability() -> None:
     logits = VisionTransformer(settings()).eval()(torch.rand(B, C, GRID * PATCH, GRID * PATCH))
     assert torch.equal(logits, torch.zeros(B, CLASSES))
 

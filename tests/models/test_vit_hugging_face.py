@@ -95,9 +95,9 @@ def test_logits_are_hugging_faces() -> None:
     model = theirs()
     pixels = torch.rand(B, C, GRID * PATCH, GRID * PATCH)
     with torch.no_grad():
-        wanted = model(pixel_values=2 * pixels - 1).logits  # their processor brings 0..1 to -1..1
+        wanted = model(pixel_values=2 * pixels - 1).logits  # their processor rescales 0..1 to -1..1
         assert_close(ours(model)(pixels), wanted, atol=1e-4, rtol=0)
-        assert wanted.std() > 0.1  # varied enough to tell
+        assert wanted.std() > 0.1  # varied enough for a meaningful comparison
 
 
 @pytest.mark.parametrize("grid", [2, 5])

@@ -1,4 +1,4 @@
-"""Residual connections with a part taken away: each is its equation."""
+"""Ablated residual connections against their equations."""
 
 import pytest
 import torch
@@ -19,13 +19,13 @@ def test_without_norm_it_is_a_sum() -> None:
     assert_close(NoNorm(D, 0.0)(x, twice), 3 * x)
 
 
-def test_without_residual_the_input_is_seen_through_the_sublayer_alone() -> None:
+def test_without_residual_only_the_sublayers_output_is_normalised() -> None:
     x = torch.randn(B, N, D)
     assert_close(NoResidual(D, 0.0)(x, twice), nn.functional.layer_norm(2 * x, (D,)))
     assert not NoResidual(D, 0.0)(x, lambda y: 0 * y).any()
 
 
-def test_batch_norm_takes_each_unit_by_its_mean_over_the_batch() -> None:
+def test_batch_norm_normalises_each_unit_over_the_batch() -> None:
     block, x = PostBatchNorm(D, 0.0), torch.randn(B, N, D) * 3 + 5
     out = block(x, twice)
     assert_close(out.mean((0, 1)), torch.zeros(D), atol=1e-5, rtol=0)
@@ -36,7 +36,7 @@ def test_batch_norm_takes_each_unit_by_its_mean_over_the_batch() -> None:
 
 
 @pytest.mark.parametrize("kind", [NoNorm, NoResidual, PostBatchNorm])
-def test_dropout_falls_on_the_sublayers_output(kind: type[nn.Module]) -> None:
+def test_dropout_applies_to_the_sublayers_output(kind: type[nn.Module]) -> None:
     block, x = kind(D, 0.5), torch.randn(B, N, D)
     assert not torch.equal(block(x, twice), block(x, twice))
     block.eval()

@@ -34,7 +34,7 @@ def queries_keys_values(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Ten
 
 
 def some_mask() -> Tensor:
-    """A different set of keys for every query of every head, never none."""
+    """A random mask for every query of every head, with at least one key."""
     allowed = torch.rand(B, H, Q, K) < 0.5
     return allowed | (torch.arange(K) == torch.randint(K, (B, H, Q, 1)))
 
@@ -114,7 +114,7 @@ def test_every_kernel_is_close_to_the_equation_in_bf16(kernel: Kernel) -> None:
     q, k, v = queries_keys_values(torch.bfloat16)
     allowed = some_mask()
     exact = attention(q.double(), k.double(), v.double(), allowed)
-    # bf16 has 8 bits: scores below 8 are off by up to 2^-6, so weights by up to 2 %.
+    # bf16 has 8 bits: the error of scores below 8 is up to 2^-6, that of weights up to 2 %.
     assert_close(kernel(q, k, v, allowed, 0.0).double(), exact, atol=0.05, rtol=0.02)
 
 
@@ -135,7 +135,7 @@ def test_every_kernel_drops_weights_and_keeps_their_mean(kernel: Kernel) -> None
     assert_close(out.mean(), torch.tensor(1.0, dtype=torch.float64), atol=0.01, rtol=0)
 
 
-def test_the_module_drops_weights_in_training_only_and_never_in_what_it_shows() -> None:
+def test_the_module_drops_weights_in_training_only_and_never_in_recorded_weights() -> None:
     module = DotProductAttention(dropout=0.5)
     q, k, v = queries_keys_values()
     assert not torch.equal(module(q, k, v), module(q, k, v))

@@ -1,4 +1,4 @@
-"""Dropout from bytes: its equation, its chance, its seed."""
+"""Dropout from random bytes: its equation, its probability, its seed."""
 
 import math
 
@@ -22,7 +22,7 @@ def test_the_kept_fraction_is_binomial(p: float) -> None:
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.9])
-def test_what_is_kept_is_scaled_so_that_the_mean_is_kept(p: float) -> None:
+def test_kept_elements_are_rescaled_to_keep_the_mean(p: float) -> None:
     chance = round(256 * p) / 256
     out = byte_dropout(torch.ones(1_000_003), p)
     assert_close(torch.tensor(sorted(set(out.tolist()))), torch.tensor([0.0, 1 / (1 - chance)]))
@@ -67,7 +67,7 @@ def test_torchs_generator_seeds_it() -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=4), st.sampled_from([torch.float32, torch.bfloat16]))
-def test_any_shape_comes_back_in_its_own_format(shape: list[int], dtype: torch.dtype) -> None:
+def test_shape_and_format_are_kept(shape: list[int], dtype: torch.dtype) -> None:
     x = torch.ones(shape, dtype=dtype)
     out = byte_dropout(x, 0.5)
     assert (out.shape, out.dtype) == (x.shape, dtype)

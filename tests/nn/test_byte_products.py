@@ -1,4 +1,4 @@
-"""Products of training in bytes: what each must be, exactly or in the mean, and when they are made."""
+"""int8 products in training: exact, or unbiased where rounding is stochastic, and off by default."""
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from multihead.nn.modules import Linear, all_linear
 N, D, E = 101, 67, 131
 FORMATS = st.sampled_from([torch.float32, torch.bfloat16])
 ROUNDED = {torch.float32: 1e-6, torch.bfloat16: 2**-8}
-"""How far a number may be off, as a part of the largest, in what it is written in."""
+"""Relative tolerance of each output format, with respect to the largest number."""
 
 levels = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 
@@ -34,7 +34,7 @@ def off(found: Tensor, wanted: Tensor) -> float:
 
 
 def numbers(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Rows that bytes times a scale hold exactly, and bf16 too."""
+    """Rows that int8 with a scale represents exactly, and bf16 too."""
     whole = torch.randint(-127, 128, shape)
     whole[:, :1] = 127
     return (whole * 2.0 ** torch.randint(-9, -3, (shape[0], 1))).to(dtype)
@@ -52,7 +52,7 @@ def numbers(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     level=st.sampled_from(native.LEVELS or ("",)),
     seed=st.integers(0, 999),
 )
-def test_a_product_is_that_of_the_bytes(
+def test_an_int8_product_is_exact(
     n: int,
     d: int,
     e: int,
@@ -79,14 +79,14 @@ def test_a_product_is_that_of_the_bytes(
     x=st.lists(st.floats(-(2**99), 2**99, width=32), min_size=1, max_size=67),
     level=st.sampled_from(native.LEVELS or ("",)),
 )
-def test_numbers_are_off_by_half_a_unit_of_their_row_at_most(x: list[float], level: str) -> None:
+def test_quantisation_error_is_at_most_half_a_step_of_the_row(x: list[float], level: str) -> None:
     x_1d = torch.tensor([x])
     with native.use(level):
         out, _ = product(x_1d, torch.eye(len(x)))
     assert (out - x_1d).abs().max() <= (0.5001 / 127 * x_1d.abs().max()).clamp_min(1e-30)
 
 
-def test_what_is_kept_of_x_is_its_bytes(native_level: str) -> None:
+def test_the_saved_x_is_its_int8_rows(native_level: str) -> None:
     x = numbers(N, D)
     _, rows = product(x, torch.randn(E, D))
     assert rows.shape == (N, 18)  # 67 bytes are 17 words; the scale
@@ -96,7 +96,7 @@ def test_what_is_kept_of_x_is_its_bytes(native_level: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_gradients_at_weights_are_right_in_the_mean(native_level: str, dtype: torch.dtype) -> None:
+def test_weight_gradients_are_unbiased(native_level: str, dtype: torch.dtype) -> None:
     x, g, weight = numbers(N, D, dtype=dtype), numbers(N, E, dtype=dtype), torch.randn(E, D)
     _, rows = product(x, weight)
     exact = g.double().T @ x.double()
@@ -111,14 +111,14 @@ def test_gradients_at_weights_are_right_in_the_mean(native_level: str, dtype: to
     errors = torch.stack(draws)
     spread = errors.std(0)
     assert spread.mean() < 0.02 * exact.std()
-    # The mean of 200 is off by a 14th of the spread: that of all entries of both signs by next to nothing.
+    # The error of a mean of 200 is a 14th of the spread; averaged over all entries it nearly vanishes.
     assert errors.mean(0).abs().max() < 6 * spread.max() / 200**0.5
     assert abs(errors.mean(0).mean()) < 4 * spread.mean() / (200 * E * D) ** 0.5
 
 
 @pytest.mark.parametrize("n", [1, 509, 1031])  # a chunk has 512 rows
 @pytest.mark.parametrize(("d", "e"), [(13, 7), (521, 17), (17, 521)])  # and as many columns
-def test_gradients_at_weights_do_not_depend_on_threads(native_level: str, n: int, d: int, e: int) -> None:
+def test_weight_gradients_do_not_depend_on_threads(native_level: str, n: int, d: int, e: int) -> None:
     x, g, weight = numbers(n, d), numbers(n, e), numbers(d, e).T
     before, found = torch.get_num_threads(), []
     try:
@@ -136,7 +136,7 @@ def test_gradients_at_weights_do_not_depend_on_threads(native_level: str, n: int
     assert off(found[0][2], g.double().T @ x.double()) < 0.05
 
 
-def test_rows_of_nothing_are_nothing(native_level: str) -> None:
+def test_rows_of_zeros_give_zeros(native_level: str) -> None:
     x, g = torch.zeros(5, D), torch.zeros(5, E)
     products = ByteProducts(torch.float32)
     out, rows = products.output(x, torch.zeros(E, D), torch.zeros(E), False)
@@ -149,7 +149,7 @@ def test_rows_of_nothing_are_nothing(native_level: str) -> None:
 
 
 @pytest.mark.parametrize("broken", [float("nan"), float("inf")])
-def test_what_is_no_number_is_passed_on(native_level: str, broken: float) -> None:
+def test_nan_and_infinity_propagate(native_level: str, broken: float) -> None:
     x, weight, g = torch.randn(5, D), torch.randn(E, D), torch.randn(5, E)
     x[3, 2] = broken
     products = ByteProducts(torch.float32)
@@ -168,7 +168,7 @@ def test_what_is_no_number_is_passed_on(native_level: str, broken: float) -> Non
 
 
 def gradients(layers: list[Linear], x: Tensor, with_relu: bool) -> list[Tensor]:
-    """Of a sum of squares at x and at all parameters."""
+    """Gradients of a sum of squares with respect to x and all parameters."""
     x = x.clone().requires_grad_()
     outs = all_linear(x, *layers, with_relu=with_relu)
     parameters = [part for layer in layers for part in (layer.weight, layer.bias)]
@@ -177,7 +177,7 @@ def gradients(layers: list[Linear], x: Tensor, with_relu: bool) -> list[Tensor]:
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("with_relu", [False, True])
-def test_layers_learn_nearly_what_they_learn_otherwise(
+def test_int8_layers_have_nearly_the_same_gradients(
     native_level: str, precision: torch.dtype, with_relu: bool
 ) -> None:
     layers, x = [Linear(D, E), Linear(D, 13)], torch.randn(3, 29, D)
@@ -190,7 +190,7 @@ def test_layers_learn_nearly_what_they_learn_otherwise(
         assert not torch.equal(one, other)
 
 
-def test_an_output_layer_says_nearly_what_it_says_otherwise(native_level: str) -> None:
+def test_an_int8_output_layer_has_nearly_the_same_loss_and_gradients(native_level: str) -> None:
     hidden, weight, targets = torch.randn(N, D) / 4, torch.randn(2003, D), torch.randint(0, 2003, (N,))
     found = []
     for wanted in (False, True):
@@ -206,7 +206,7 @@ def test_an_output_layer_says_nearly_what_it_says_otherwise(native_level: str) -
         assert 0 < (one - other).norm() < 0.03 * other.norm()
 
 
-def test_they_are_made_only_where_they_are_asked_for_and_gradients_are_wanted(native_level: str) -> None:
+def test_int8_products_need_the_context_and_recorded_gradients(native_level: str) -> None:
     layer = Linear(D, E)
     own, x = [(layer.weight, layer.bias)], torch.randn(2, 3, D)
     with int8_training():
@@ -226,6 +226,6 @@ def test_they_are_made_only_where_they_are_asked_for_and_gradients_are_wanted(na
     assert products_for(x, own) is None
 
 
-def test_a_weight_with_room_between_all_its_numbers_is_the_same(native_level: str) -> None:
+def test_a_weight_with_strides_gives_the_same_product(native_level: str) -> None:
     x, weight = torch.randn(5, D), torch.randn(E, 2 * D)[:, ::2]
     assert torch.equal(product(x, weight)[0], product(x, weight.contiguous())[0])

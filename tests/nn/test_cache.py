@@ -1,4 +1,4 @@
-"""A decoder's memory: keys and values kept, moved and dropped with the hypotheses they belong to."""
+"""A decoder's key/value cache: kept, moved and dropped with its hypotheses."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def written(rows: int, positions: int) -> tuple[Tensor, Tensor]:
 
 
 @given(sizes=st.lists(st.integers(1, 41), min_size=1, max_size=7))
-def test_a_cache_holds_all_that_was_appended_however_much_it_grows(sizes: list[int]) -> None:
+def test_a_cache_keeps_all_appended_positions_as_it_grows(sizes: list[int]) -> None:
     cache = LayerCache(*source_side())
     parts = [written(N, size) for size in sizes]
     for part in parts:
@@ -55,13 +55,13 @@ def test_keep_drops_sentences_on_both_sides() -> None:
     assert torch.equal(keys, torch.cat([first[0][[0, 1, 4, 5]], second[0]], dim=2))
 
 
-def test_before_the_first_step_a_sentence_is_one_row() -> None:
+def test_before_the_first_step_a_sentence_has_one_row() -> None:
     cache = LayerCache(*source_side())
     assert (cache.rows, cache.sentences, cache.length) == (N, N, 0)
     cache.select(torch.arange(N).repeat_interleave(2)).append(*written(2 * N, 1))
 
 
-def test_prefixes_are_set_flush_right() -> None:
+def test_prefixes_are_padded_on_the_left() -> None:
     ids, shift = left_padded([[2], [2, 7, 8], [2, 9]], torch.device("cpu"))
     assert ids.tolist() == [[0, 0, 2], [2, 7, 8], [0, 2, 9]]
     assert shift is not None
@@ -83,11 +83,11 @@ def state_after(length: int, rows: int, shift: list[int] | None) -> DecoderState
     return DecoderState((cache,), allowed, None if shift is None else torch.tensor(shift))
 
 
-def test_one_more_column_needs_no_mask_where_nothing_was_shifted() -> None:
+def test_one_more_column_without_padding_needs_no_mask() -> None:
     assert state_after(3, N, None).shift_and_mask(torch.zeros(N, 1, dtype=torch.long)) == (None, None)
 
 
-def test_several_columns_at_once_see_what_stands_before_each() -> None:
+def test_several_new_columns_attend_causally() -> None:
     shift, allowed = state_after(2, N, None).shift_and_mask(torch.zeros(N, 3, dtype=torch.long))
     assert shift is None
     assert allowed is not None
@@ -95,7 +95,7 @@ def test_several_columns_at_once_see_what_stands_before_each() -> None:
     assert allowed[0, 0].int().tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
 
 
-def test_empty_columns_are_seen_by_nobody_but_themselves() -> None:
+def test_padding_columns_are_attended_to_by_themselves_only() -> None:
     _, allowed = state_after(0, N, [0, 2, 1]).shift_and_mask(torch.zeros(N, 3, dtype=torch.long))
     assert allowed is not None
     assert allowed[:, 0].int().tolist() == [

@@ -36,7 +36,7 @@ def test_it_is_pytorchs_convolution_and_gate(kernel_size: int, normalised: bool)
 
 
 @KERNELS
-def test_in_parts_it_comes_to_the_same(kernel_size: int) -> None:
+def test_a_causal_convolution_in_parts_equals_the_whole(kernel_size: int) -> None:
     layer, x = gated(kernel_size), torch.randn(B, N, D)
     beginning = torch.zeros(B, kernel_size - 1, D)
     whole, _ = layer.after(beginning, x)
@@ -48,7 +48,7 @@ def test_in_parts_it_comes_to_the_same(kernel_size: int) -> None:
     assert_close(torch.cat(parts, dim=1), whole)
 
 
-def test_the_past_is_not_dropped_a_second_time() -> None:
+def test_dropout_is_not_applied_twice_to_the_past() -> None:
     layer, x = gated(3, dropout=0.5), torch.ones(1, 1, D)
     _, past = layer.after(torch.zeros(1, 2, D), x)
     _, later = layer.after(past, x)
@@ -56,7 +56,7 @@ def test_the_past_is_not_dropped_a_second_time() -> None:
 
 
 @pytest.mark.parametrize("normalised", [False, True])
-def test_a_linear_layer_begins_with_the_papers_variance(normalised: bool) -> None:
+def test_a_linear_layer_is_initialised_with_the_papers_variance(normalised: bool) -> None:
     layer = linear(211, 199, gain=4, dropout=0.25, normalised=normalised)
     assert layer.weight.var().item() == pytest.approx(4 * 0.75 / 211, rel=0.05)
     assert not layer.bias.any()

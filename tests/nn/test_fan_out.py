@@ -1,4 +1,4 @@
-"""A tensor for two readers: its gradient is the sum of what both send back."""
+"""A tensor fanned out to two consumers: its gradient is the sum of theirs."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ def leaf(*shape: int) -> Tensor:
 
 
 @SHAPES
-def test_the_gradients_are_added(shape: tuple[int, ...]) -> None:
+def test_gradients_are_summed(shape: tuple[int, ...]) -> None:
     x, a, b = leaf(*shape), leaf(*shape).detach(), leaf(*shape).detach()
     first, second = fan_out(x)
     assert first.equal(x)
@@ -27,7 +27,7 @@ def test_the_gradients_are_added(shape: tuple[int, ...]) -> None:
     assert found.equal(a + b)
 
 
-def test_what_lies_in_another_order_is_added_too() -> None:
+def test_gradients_with_other_strides_are_summed() -> None:
     x, a = leaf(5, 7), leaf(7, 5).detach().T
     first, second = fan_out(x)
     (found,) = torch.autograd.grad([first, second], x, [a, torch.ones_like(a)])
@@ -35,19 +35,19 @@ def test_what_lies_in_another_order_is_added_too() -> None:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_one_reader_may_say_nothing(which: int) -> None:
+def test_one_consumer_may_send_no_gradient(which: int) -> None:
     x, a = leaf(5, 7), leaf(5, 7).detach()
     (found,) = torch.autograd.grad(fan_out(x)[which], x, a)
     assert found.equal(a)
 
 
-def test_where_nothing_is_learnt_it_is_x_itself() -> None:
+def test_without_gradients_both_are_x_itself() -> None:
     x = leaf(5, 7).detach()
     assert all(one is x for one in fan_out(x))
 
 
 @pytest.mark.parametrize("kind", [PostNorm, PreNorm])
-def test_a_residual_connection_learns_what_it_did(kind: type[PostNorm | PreNorm]) -> None:
+def test_a_residual_connection_has_the_same_gradients(kind: type[PostNorm | PreNorm]) -> None:
     residual, layer, x = kind(67, 0.0), nn.Linear(67, 67).bfloat16(), leaf(5, 3, 67)
     out = residual(x, layer)
     plain = residual.norm(x + layer(x)) if kind is PostNorm else x + layer(residual.norm(x))

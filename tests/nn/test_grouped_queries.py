@@ -49,7 +49,7 @@ def test_one_key_head_is_multi_query_attention_and_all_are_multi_head() -> None:
     assert size(1) == 2 * (12 * 12 + 12) + 2 * (12 * 3 + 3)
 
 
-def test_heads_that_make_no_groups_are_refused() -> None:
+def test_heads_that_do_not_divide_into_groups_are_refused() -> None:
     with pytest.raises(ValueError, match="num_heads 6 is not a multiple of num_kv_heads 4"):
         MultiHeadAttention(12, 6, num_kv_heads=4)
     with pytest.raises(ValueError, match="num_heads 8 is not a multiple of num_kv_heads 3"):

@@ -1,4 +1,4 @@
-"""How weights begin: variances against the papers' formulas."""
+"""Initialisation: variances against the papers' formulas."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ def test_every_method_has_its_variance(method: str, variance: float) -> None:
     linear = nn.Linear(FAN_IN, FAN_OUT)
     initialise(nn.Sequential(nn.ReLU(), nn.Sequential(linear)), method)
     found = linear.weight.detach()
-    # The variance of n samples is off by at most a few times sqrt(2 / n).
+    # The relative error of a variance of n samples is at most a few times sqrt(2 / n).
     assert abs(found.var().item() / variance - 1) < 5 * (2 / found.numel()) ** 0.5
     assert abs(found.mean().item()) < 5 * (variance / found.numel()) ** 0.5
     assert not linear.bias.any()

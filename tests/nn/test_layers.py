@@ -29,7 +29,7 @@ ACTIVATIONS = pytest.mark.parametrize("activation", ["relu", "gelu"])
 
 
 def shaken(module: M) -> M:
-    """Double precision, and norms and biases that are not their neutral beginnings."""
+    """The module in double precision, with norms and biases moved from their neutral initial values."""
     for parameter in module.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter, mean=0.5)
@@ -195,7 +195,7 @@ def test_the_decoder_ignores_the_future(residual: Residual) -> None:
 
 
 @RESIDUALS
-def test_padding_is_not_seen(residual: Residual) -> None:
+def test_padding_is_ignored(residual: Residual) -> None:
     encoder, decoder = stacks(residual)
     lengths = torch.tensor([3, 5])
     allowed = masks.padding(lengths, S)
@@ -234,7 +234,7 @@ def steps(decoder: TransformerDecoder, x: Tensor, memory: Tensor, allowed: Tenso
 
 @RESIDUALS
 @pytest.mark.parametrize("at_once", [1, 3, T])
-def test_cached_steps_of_any_size_give_what_the_whole_gives(residual: Residual, at_once: int) -> None:
+def test_cached_steps_of_any_size_equal_the_whole_sequence(residual: Residual, at_once: int) -> None:
     _, decoder = stacks(residual)
     x, memory = torch.randn(B, T, D, dtype=torch.float64), torch.randn(B, S, D, dtype=torch.float64)
     allowed = masks.padding(torch.tensor([3, 5]), S)

@@ -1,4 +1,4 @@
-"""Output layer and cross-entropy in one, against PyTorch's one after the other."""
+"""Fused output layer and cross-entropy against PyTorch's separate ones."""
 
 from unittest import mock
 
@@ -53,7 +53,7 @@ def assert_by_the_book(hidden: Tensor, weight: Tensor, targets: Tensor, smoothin
     even=st.sampled_from([2, 64]),
     seed=st.integers(0, 99),
 )
-def test_values_and_gradients_are_pytorchs_whatever_the_block(
+def test_values_and_gradients_are_pytorchs_for_any_block_size(
     n: int, v: int, smoothing: float, block: int, even: int, seed: int
 ) -> None:
     torch.manual_seed(seed)
@@ -82,7 +82,7 @@ def test_no_rows_give_zero() -> None:
     assert not any(gradient.any() for gradient in gradients)
 
 
-def test_one_class_costs_nothing() -> None:
+def test_a_single_class_has_zero_loss() -> None:
     hidden, weight, targets = hidden_weight_targets(v=1)
     smoothed, nll, correct = linear_cross_entropy(hidden, weight, targets, 0.1)
     assert (smoothed.item(), nll.item(), correct.item()) == (0, 0, N)
@@ -104,7 +104,7 @@ def test_large_logits_stay_finite_and_exact() -> None:
         assert (gradient - wanted).norm() < 1e-5 * wanted.norm()
 
 
-def test_a_matrix_that_is_the_embedding_too_gets_both_gradients() -> None:
+def test_a_tied_matrix_gets_both_gradients() -> None:
     weight, targets = torch.randn(V, D, dtype=torch.float64, requires_grad=True), torch.randint(V, (N,))
     read = torch.randint(V, (N,))
 
@@ -121,7 +121,7 @@ def test_metrics_carry_no_gradient() -> None:
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
-def test_no_gradient_is_computed_where_none_is_recorded(mode: type[torch.no_grad]) -> None:
+def test_no_gradient_is_computed_without_recording(mode: type[torch.no_grad]) -> None:
     hidden, weight, targets = hidden_weight_targets()
     expected = linear_cross_entropy(hidden, weight, targets, 0.1)
     with mode(), mock.patch.object(Tensor, "scatter_add_", side_effect=AssertionError("a gradient")):
@@ -130,7 +130,7 @@ def test_no_gradient_is_computed_where_none_is_recorded(mode: type[torch.no_grad
 
 
 @pytest.mark.parametrize("frozen", ["hidden", "weight"])
-def test_one_of_the_two_may_be_frozen(frozen: str) -> None:
+def test_hidden_or_weight_may_be_frozen(frozen: str) -> None:
     hidden, weight, targets = hidden_weight_targets()
     learned = {"hidden": weight, "weight": hidden}[frozen]
     {"hidden": hidden, "weight": weight}[frozen].requires_grad_(False)
@@ -144,7 +144,7 @@ def test_under_autocast_it_multiplies_in_bf16_and_sums_in_fp32() -> None:
         smoothed, nll, _ = linear_cross_entropy(hidden, weight, targets, 0.1)
     exact = by_the_book(hidden, weight, targets, 0.1)
     assert smoothed.dtype == nll.dtype == torch.float32
-    # 8 bits a factor: the sum over 101 rows is right to a few thousandths, a gradient to a hundredth.
+    # 8 bits per factor: the error of a sum over 101 rows is a few thousandths, a gradient's a hundredth.
     assert_close([smoothed, nll], exact[:2], rtol=0.005, atol=0)
     found = torch.autograd.grad(smoothed, (hidden, weight))
     assert [gradient.dtype for gradient in found] == [torch.float32, torch.float32]
@@ -162,7 +162,7 @@ def test_a_gradient_of_the_gradient_is_refused() -> None:
 
 
 @given(left=st.lists(st.booleans(), min_size=1, max_size=43), agreeing=st.booleans())
-def test_rows_without_a_target_count_nothing(left: list[bool], agreeing: bool) -> None:
+def test_ignored_rows_do_not_count(left: list[bool], agreeing: bool) -> None:
     n, kept = len(left), torch.tensor(left)
     hidden = torch.randn(n, 2, D, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(V, D, dtype=torch.float64, requires_grad=True)
@@ -181,7 +181,7 @@ def test_rows_without_a_target_count_nothing(left: list[bool], agreeing: bool) -
 
 @pytest.mark.parametrize("level", ["", *native.LEVELS[:1]])
 @pytest.mark.parametrize("wrong", [V, V + 100, -2])
-def test_a_target_that_is_no_id_is_refused(level: str, wrong: int) -> None:
+def test_a_target_out_of_range_is_refused(level: str, wrong: int) -> None:
     hidden, weight, targets = hidden_weight_targets(dtype=torch.float32)
     targets[3] = wrong
     with native.use(level), pytest.raises(IndexError, match=f"outside 0 to {V - 1}"):

@@ -1,4 +1,4 @@
-"""Embeddings by the native kernel: the equation, its gradient, and ids that are none."""
+"""Embedding lookup by the native kernel: the equation, its gradient, and ids out of range."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("every_level")
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @given(V=st.integers(1, 61), d=st.integers(1, 71), N=st.integers(0, 37), seed=st.integers(0, 999))
-def test_rows_and_what_comes_back_to_them(dtype: torch.dtype, V: int, d: int, N: int, seed: int) -> None:
+def test_lookup_and_gradient_are_the_equation(dtype: torch.dtype, V: int, d: int, N: int, seed: int) -> None:
     torch.manual_seed(seed)
     weight, ids = torch.randn(V, d, requires_grad=True), torch.randint(0, V, (N, 2))
     with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
@@ -28,7 +28,7 @@ def test_rows_and_what_comes_back_to_them(dtype: torch.dtype, V: int, d: int, N:
     assert_close(back.double(), plain, rtol=1e-5, atol=1e-5)
 
 
-def test_sums_are_the_same_on_any_number_of_threads() -> None:
+def test_gradients_do_not_depend_on_threads() -> None:
     weight, ids = torch.randn(31, 67, requires_grad=True), torch.randint(0, 31, (499,))
     gradient, before = torch.randn(499, 67), torch.get_num_threads()
     found = []
@@ -42,12 +42,12 @@ def test_sums_are_the_same_on_any_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 7])
-def test_an_id_that_is_none_is_refused(wrong: int) -> None:
+def test_an_id_out_of_range_is_refused(wrong: int) -> None:
     with pytest.raises(IndexError):
         TokenEmbedding(7, 5)(torch.tensor([[0, wrong]]))
 
 
-def test_other_formats_go_without_it() -> None:
+def test_other_formats_use_pytorch() -> None:
     weight = torch.randn(7, 5, dtype=torch.float64, requires_grad=True)
     ids = torch.tensor([1, 1, 6])
     assert torch.equal(lookup(weight, ids, 2.0), 2 * weight[ids])

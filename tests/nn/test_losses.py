@@ -1,4 +1,4 @@
-"""A loss is a sum and a count."""
+"""Losses as sums and counts."""
 
 import torch
 from torch.testing import assert_close
@@ -24,7 +24,7 @@ def test_a_term_of_weight_zero_is_a_metric_and_may_be_anything() -> None:
     assert_close(x.grad, torch.tensor(0.5))
 
 
-def test_a_target_that_shares_the_highest_logit_counts_as_correct_as_in_the_fused_loss() -> None:
+def test_ties_count_as_correct_as_in_the_fused_loss() -> None:
     hidden = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     weight = torch.tensor([[2.0, 0.0], [2.0, 1.0], [1.0, 0.0]])
     targets = torch.tensor([1, 2, 1])

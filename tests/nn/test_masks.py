@@ -12,7 +12,7 @@ def test_padding_allows_the_first_keys_of_each_sentence() -> None:
     assert allowed.int().flatten(1).tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0]]
 
 
-def test_causal_allows_each_position_itself_and_what_came_before() -> None:
+def test_causal_allows_each_position_itself_and_earlier_ones() -> None:
     allowed = masks.causal(3)
     assert allowed.dtype == torch.bool
     assert allowed.shape == (1, 1, 3, 3)
@@ -27,7 +27,7 @@ def test_masks_combine_with_and() -> None:
     ]
 
 
-def test_a_window_leaves_the_nearest_and_combines_with_the_others() -> None:
+def test_a_window_allows_the_nearest_positions_and_combines_with_other_masks() -> None:
     allowed = masks.window(5, 3)[0, 0]
     assert allowed.int().tolist() == [
         [1, 1, 0, 0, 0],

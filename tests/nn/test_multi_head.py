@@ -75,7 +75,7 @@ def test_widths_of_keys_and_values_are_free(d_k: int, d_v: int) -> None:
     assert_close(ours(x, memory), by_loops(ours, x, memory, d_k, d_v))
 
 
-def test_widths_follow_from_d_model_unless_they_are_given() -> None:
+def test_widths_default_to_d_model_over_heads() -> None:
     ours = MultiHeadAttention(3 * 7, 3)
     assert [linear.out_features for linear in (ours.w_q, ours.w_k, ours.w_v)] == [21, 21, 21]
     ours = MultiHeadAttention(3 * 7, 3, d_k=5)
@@ -87,7 +87,7 @@ def test_heads_that_do_not_divide_d_model_are_refused() -> None:
         MultiHeadAttention(17, 3)
 
 
-def test_another_score_can_be_put_in() -> None:
+def test_the_score_can_be_replaced() -> None:
     class FirstKeyOnly(nn.Module):
         def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
             return v[:, :, :1].expand(-1, -1, q.shape[2], -1)

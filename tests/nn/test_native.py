@@ -25,7 +25,7 @@ FORMATS = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=
 
 
 def close(found: Tensor, exact: Tensor, dtype: torch.dtype) -> None:
-    """To the digits of a format, measured by the largest of the exact numbers."""
+    """Compare within the precision of a format, relative to the largest exact number."""
     digits = 2e-2 if dtype == torch.bfloat16 else 2e-5
     largest = float(exact.detach().abs().max())
     assert_close(found.double(), exact.double(), rtol=0, atol=digits * largest)
@@ -52,7 +52,7 @@ def random(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 def heads(N: int, d: int, dtype: torch.dtype) -> Tensor:
-    """(B, H, N, d) as a projection leaves it: the heads side by side."""
+    """(B, H, N, d) in a projection's layout: the heads of a position are adjacent."""
     return torch.randn(B, N, H, d).to(dtype).transpose(1, 2).requires_grad_()
 
 
@@ -101,7 +101,7 @@ def test_a_row_without_any_allowed_key_is_uniform_and_its_scores_get_no_gradient
 
 def test_dropout_of_attention_weights_is_the_equation_with_its_mask() -> None:
     q, k, v = heads(Q, D_K, torch.float32), heads(K, D_K, torch.float32), heads(K, D_V, torch.float32)
-    # Values that are the unit vectors show the weights, and with them the mask.
+    # With unit vectors as values, the output is the weights, which reveal the mask.
     torch.manual_seed(7)
     shown = ops.attention(q, k, torch.eye(K).expand(B, H, K, K), None, 0.5).detach()
     plain = (q @ k.mT / math.sqrt(D_K)).softmax(-1).detach()
@@ -124,7 +124,7 @@ def test_very_large_scores_stay_finite() -> None:
     assert_close(ops.attention(q, k, v, None, 0.0), attention(q, k, v))
 
 
-def test_nan_is_passed_on() -> None:
+def test_nan_propagates() -> None:
     q, k, v = (heads(n, d, torch.float32).detach() for n, d in ((Q, D_K), (K, D_K), (K, D_V)))
     q[0, 1, 2, 3] = math.nan
     assert ops.attention(q, k, v, None, 0.0)[0, 1, 2].isnan().all()
@@ -226,12 +226,12 @@ def test_the_additive_score_is_the_equation(d: int, dtype: torch.dtype) -> None:
     assert_equation(additive_scores, lambda q, k, v: (q[:, :, :, None] + k[:, :, None]).tanh() @ v, inputs)
 
 
-def test_the_additive_score_keeps_to_its_range_and_passes_nan_on() -> None:
+def test_the_additive_score_stays_in_range_and_propagates_nan() -> None:
     q, k, v = torch.tensor([[[0.0], [300.0], [-300.0], [math.nan]]]), torch.zeros(1, 1, 1), torch.ones(1)
     assert_close(additive_scores(q, k, v).flatten(), torch.tensor([0, 1, -1, math.nan]), equal_nan=True)
 
 
-def test_queries_that_share_their_keys_are_left_to_pytorch() -> None:
+def test_broadcast_keys_are_left_to_pytorch() -> None:
     q, k, v = random(B, H, 5, 7), random(1, 1, K, 7), random(7)
     assert additive_scores(q, k, v).shape == (B, H, 5, K)
 
@@ -260,7 +260,7 @@ def test_the_metrics_of_cross_entropy_are_those_of_the_plain_loss() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_more_threads_compute_the_same(threads: int) -> None:
+def test_results_do_not_depend_on_threads(threads: int) -> None:
     def everything() -> list[Tensor]:
         torch.manual_seed(5)
         norm, x = norm_of(131), random(3, 7, 131)

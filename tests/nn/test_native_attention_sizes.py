@@ -1,4 +1,4 @@
-"""Attention in bf16 at every length, and at widths of whole registers, which have products of their own."""
+"""Attention in bf16 at every length, and at widths of whole registers, which have their own products."""
 
 import math
 
@@ -17,7 +17,7 @@ LENGTHS = st.one_of(st.integers(1, 34), st.integers(60, 68), st.integers(126, 15
 
 
 def heads(B: int, H: int, N: int, d: int, room: int = 0) -> Tensor:
-    """(B, H, N, d) as a projection leaves it; other layers' outputs may lie between its rows."""
+    """(B, H, N, d) in a projection's layout; other layers' outputs may lie between its rows."""
     return torch.randn(B, N, H * d + room)[..., : H * d].bfloat16().view(B, N, H, d).transpose(1, 2)
 
 
@@ -61,7 +61,7 @@ def test_attention_and_its_gradients(
         assert_close(gradient.double(), w, rtol=0, atol=1.5e-2 * max(largest, 1e-3))
 
 
-def test_dropout_takes_the_same_weights_there_and_back() -> None:
+def test_forward_and_backward_use_the_same_dropout_mask() -> None:
     B, H, Q, K = 2, 3, 71, 32
     q, k, v = (heads(B, H, n, 32).requires_grad_() for n in (Q, K, K))
 
@@ -69,7 +69,7 @@ def test_dropout_takes_the_same_weights_there_and_back() -> None:
         torch.manual_seed(7)
         return ops.attention(q, k, values, None, 0.5)
 
-    # Values that are the unit vectors show the weights, and with them the mask.
+    # With unit vectors as values, the output is the weights, which reveal the mask.
     kept = with_dropout(torch.eye(K).bfloat16().expand(B, H, K, K)).detach() != 0
     assert abs(kept.float().mean() - 0.5) < 5 * 0.5 / math.sqrt(kept.numel())
     a, b, c = exact_inputs = [x.detach().double().requires_grad_() for x in (q, k, v)]
@@ -88,7 +88,7 @@ def test_very_large_scores_stay_finite() -> None:
     assert_close(ops.attention(q, k, v, None, 0.0).double(), exact, rtol=1e-2, atol=10)
 
 
-def test_nan_is_passed_on_and_stays_where_it_is() -> None:
+def test_nan_propagates_and_stays_in_its_sentence() -> None:
     q, k, v = (heads(2, 3, n, 64) for n in (71, 19, 19))
     q[0, 1, 2, 3] = math.nan
     out = ops.attention(q, k, v, None, 0.0)

@@ -1,4 +1,4 @@
-"""Where the native kernels compute, and where PyTorch does."""
+"""The choice between native kernels and PyTorch."""
 
 import importlib.util
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_double_precision_and_compiled_code_stay_in_pytorch() -> None:
         assert not native.suits(torch.ones(1))
 
 
-def test_without_the_library_or_with_one_of_another_machine_everything_is_pytorch(tmp_path: Path) -> None:
+def test_without_a_usable_library_everything_is_pytorch(tmp_path: Path) -> None:
     with mock.patch.object(native, "find_spec", return_value=None):
         assert native._load() == (None, ())
     broken = tmp_path / "broken.so"
@@ -32,7 +32,7 @@ def test_without_the_library_or_with_one_of_another_machine_everything_is_pytorc
         assert native._load() == (None, ())
 
 
-def test_a_library_that_lacks_a_kernel_is_none() -> None:
+def test_a_library_without_a_kernel_is_rejected() -> None:
     with mock.patch.dict(native.SIGNATURES, {"one_of_tomorrow": "p"}):
         library, levels = native._load()
     assert library is not None

@@ -1,4 +1,4 @@
-"""What would have the native kernels read or write where they must not is refused, or left to PyTorch."""
+"""Inputs that would make native kernels read or write out of bounds are refused, or left to PyTorch."""
 
 import copy
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def narrow_by_default() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("target", [11, 2**40, -2, -100])
-def test_a_target_that_is_no_id_is_refused(target: int) -> None:
+def test_a_target_out_of_range_is_refused(target: int) -> None:
     hidden, weight = torch.randn(5, 7), torch.randn(11, 7)
     with pytest.raises(IndexError, match="outside 0 to 10"):
         linear_cross_entropy(hidden, weight, torch.tensor([0, 1, target, 3, 4]), 0.1)
@@ -40,7 +40,7 @@ def test_targets_may_be_integers_of_any_width() -> None:
 
 
 @pytest.mark.usefixtures("narrow_by_default")
-def test_what_kernels_write_in_float32_does_not_follow_the_default() -> None:
+def test_float32_outputs_do_not_follow_the_default_dtype() -> None:
     q = torch.randn(2, 3, 71, 13, dtype=torch.float32, requires_grad=True)
     x, norm = torch.randn(7, 131, dtype=torch.float32, requires_grad=True), nn.LayerNorm(131).float()
     loss = short_attention.attend(q, q, q, None, 0.0).sum() + residual_norm(x, x, norm, 0.0).sum()
@@ -52,7 +52,7 @@ def test_what_kernels_write_in_float32_does_not_follow_the_default() -> None:
     assert loss.isfinite()
 
 
-def test_attention_whose_shapes_do_not_fit_is_not_for_the_kernel() -> None:
+def test_the_kernel_declines_inconsistent_attention_shapes() -> None:
     q, k, v = torch.randn(1, 2, 5, 16), torch.randn(1, 2, 3, 16), torch.randn(1, 2, 3, 7)
     assert short_attention.suits(q, k, v, None)
     assert not short_attention.suits(q, k, torch.randn(1, 2, 9, 7), None)
@@ -65,18 +65,18 @@ def test_additive_scores_are_in_the_format_of_the_queries() -> None:
     assert additive_scores(q, k, v).dtype == torch.bfloat16
 
 
-def test_what_kernels_know_by_its_address_is_not_copied() -> None:
+def test_objects_whose_addresses_kernels_hold_cannot_be_copied() -> None:
     packed = PackedLinear(torch.randn(3, 5), None, torch.float32)
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.deepcopy(packed)
 
 
-def test_nothing_is_asked_for_and_nothing_found() -> None:
+def test_empty_inputs_give_empty_outputs() -> None:
     values, columns = largest(torch.randn(3, 100), 0)
     assert values.shape == columns.shape == (3, 0)
 
 
-def test_what_relu_hands_back_of_nan_is_as_in_pytorch() -> None:
+def test_relus_gradient_at_nan_is_pytorchs() -> None:
     x, g = torch.tensor([torch.nan, 1.0, -1.0, 0.0] * 9, requires_grad=True), torch.randn(36)
     (found,), (expected,) = (torch.autograd.grad(f(x), x, g) for f in (relu, torch.relu))
     assert found.equal(expected)

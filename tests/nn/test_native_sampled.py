@@ -1,6 +1,6 @@
-"""The sampled gradient of cross-entropy: right in the mean, and its products right to the last digit.
+"""The sampled gradient of cross-entropy is unbiased, and its products are exact.
 
-Where the output layer's matrix is (1, R), what it hands back begins with the sampled gradient itself.
+With an output matrix (1, R), the gradient of hidden begins with the sampled gradient itself.
 """
 
 import pytest
@@ -36,7 +36,7 @@ def hidden_weight_targets(
 
 
 def gradients(inputs: tuple[Tensor, Tensor, Tensor], grain: float, seed: int = 0) -> list[Tensor]:
-    """Of hidden and weight; the sampled gradient at the logits is the first columns of that of hidden."""
+    """Gradients of hidden and weight; hidden's first columns are the sampled gradient of the logits."""
     torch.manual_seed(seed)
     with sampling(grain):
         loss = linear_cross_entropy(*inputs, 0.1)[0]
@@ -58,7 +58,7 @@ def at_the_logits(inputs: tuple[Tensor, Tensor, Tensor]) -> Tensor:
     log_grain=st.integers(-6, -1),
     seed=st.integers(0, 99),
 )
-def test_what_is_left_is_multiplied(
+def test_the_remaining_entries_are_multiplied(
     dtype: torch.dtype, n: int, v: int, rest: int, log_grain: int, seed: int
 ) -> None:
     torch.manual_seed(seed)
@@ -73,7 +73,7 @@ def test_what_is_left_is_multiplied(
         assert_close(found.double(), expected, rtol=0, atol=digits * float(expected.abs().max() + 1e-9))
 
 
-def test_an_entry_is_itself_or_a_grain_or_nothing() -> None:
+def test_an_entry_is_itself_or_a_grain_or_zero() -> None:
     inputs, grain = hidden_weight_targets(spread=3.0), 2**-6
     exact, left = at_the_logits(inputs).float(), gradients(inputs, grain)[0][:, :V]
     large = exact.abs() >= grain
@@ -84,18 +84,18 @@ def test_an_entry_is_itself_or_a_grain_or_nothing() -> None:
 
 
 @FORMATS
-def test_the_mean_is_the_gradient(dtype: torch.dtype) -> None:
+def test_the_sampled_gradient_is_unbiased(dtype: torch.dtype) -> None:
     inputs, grain, draws = hidden_weight_targets(dtype, n=5, v=67), 2**-4, 600
     exact = at_the_logits(inputs)
     found = torch.stack([gradients(inputs, grain, seed)[0][:, :67] for seed in range(draws)]).double().mean(0)
     chance = (exact.abs() / grain).clamp(max=1)
     error = grain * (chance * (1 - chance) / draws).sqrt()
-    # 335 entries: one in ten million exceeds five standard errors. bf16 rounds what is left as it is written.
+    # 335 entries: one in ten million exceeds five standard errors. bf16 rounds the remaining entries.
     digits = 1e-2 if dtype == torch.bfloat16 else 1e-5
     assert ((found - exact).abs() <= 5.5 * error + digits * exact.abs() + 1e-7).all()
 
 
-def test_the_sums_are_those_of_the_whole() -> None:
+def test_loss_and_metrics_are_exact() -> None:
     inputs = hidden_weight_targets()
     whole = linear_cross_entropy(*inputs, 0.1)
     with sampling(2**-4):
@@ -103,7 +103,7 @@ def test_the_sums_are_those_of_the_whole() -> None:
 
 
 @pytest.mark.parametrize("threads", [2, 3, 16])
-def test_the_number_of_threads_does_not_matter(threads: int) -> None:
+def test_the_sample_does_not_depend_on_threads(threads: int) -> None:
     inputs = hidden_weight_targets()
     expected, before = gradients(inputs, 2**-4), torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -112,7 +112,7 @@ def test_the_number_of_threads_does_not_matter(threads: int) -> None:
     assert_close(found, expected)
 
 
-def test_it_follows_from_the_seed_alone() -> None:
+def test_the_sample_depends_on_the_seed_alone() -> None:
     inputs = hidden_weight_targets()
     first, again, other = (gradients(inputs, 2**-4, seed)[0] for seed in (3, 3, 4))
     assert first.equal(again)
@@ -120,7 +120,7 @@ def test_it_follows_from_the_seed_alone() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 100, 10_000])
-def test_blocks_are_added_up(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_summed(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "BLOCK_ELEMENTS", block)
     inputs = hidden_weight_targets()
     of_hidden, of_weight = gradients(inputs, 2**-4)
@@ -128,21 +128,21 @@ def test_blocks_are_added_up(block: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @FORMATS
-def test_more_than_there_is_room_for_gets_a_coarser_grain(dtype: torch.dtype) -> None:
+def test_too_many_entries_get_a_coarser_grain(dtype: torch.dtype) -> None:
     inputs = hidden_weight_targets(dtype, v=257)
     left = gradients(inputs, 1e-9)[0][:, :257]
-    # Eight bytes an entry, in the place of a row of logits.
+    # An entry takes eight bytes in the memory of a row of logits.
     assert 0 < int((left != 0).sum()) <= left.numel() * inputs[0].element_size() // 8
     assert_close(left.double().sum(1), torch.zeros(N).double(), rtol=0, atol=0.5)
 
 
 @pytest.mark.parametrize("v", [1, 2, 3])
-def test_a_handful_of_words_ends_too(v: int) -> None:
+def test_a_tiny_vocabulary_works(v: int) -> None:
     assert all(x.isfinite().all() for x in gradients(hidden_weight_targets(torch.bfloat16, v=v), 2**-4))
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_no_number_is_not_lost(bad: float) -> None:
+def test_nan_and_infinity_remain_in_the_sample(bad: float) -> None:
     hidden, weight, targets = hidden_weight_targets()
     with torch.no_grad():
         hidden[3, 5] = bad

@@ -1,4 +1,4 @@
-"""Pictures as patches."""
+"""Patch embeddings of pictures."""
 
 import pytest
 import torch
@@ -33,7 +33,7 @@ def test_patches_are_cut_row_by_row_with_channels_first() -> None:
     assert torch.equal(patch, x[1, :, 2 * SIZE : 3 * SIZE, 4 * SIZE : 5 * SIZE].flatten())
 
 
-def test_a_picture_that_patches_do_not_fill_is_refused() -> None:
+def test_a_picture_not_divisible_into_patches_is_refused() -> None:
     with pytest.raises(ValueError, match="36 x 55 cannot be cut into patches of 5 x 5"):
         patches_of(torch.zeros(B, C, 36, 55), SIZE)
 
@@ -51,12 +51,12 @@ def test_convolutions_give_as_many_patches_as_the_projection() -> None:
     assert embed(torch.rand(B, C, 4 * ROWS, 4 * COLUMNS)).shape == (B, ROWS * COLUMNS, D)
 
 
-def test_convolutions_cannot_make_patches_of_any_size() -> None:
+def test_a_convolutional_stem_needs_a_power_of_2() -> None:
     with pytest.raises(ValueError, match="must be a power of 2, not 6"):
         ConvolutionalPatches(6, C, D, width=2)
 
 
-def test_positions_of_another_grid_are_resized_and_those_of_their_own_are_not() -> None:
+def test_positions_are_interpolated_for_another_grid_only() -> None:
     positions = PatchPositions(ROWS, COLUMNS, D)
     zeros = torch.zeros(B, ROWS * COLUMNS, D)
     assert torch.equal(positions(zeros, ROWS, COLUMNS)[0], positions.weight)
@@ -64,8 +64,8 @@ def test_positions_of_another_grid_are_resized_and_those_of_their_own_are_not() 
     assert larger.shape == (B, 2 * ROWS * COLUMNS, D)
 
 
-def test_resizing_keeps_a_slope_where_it_is() -> None:
-    """Vectors that grow from left to right by 1 a patch: twice as many columns grow by 1/2."""
+def test_interpolation_keeps_a_linear_slope() -> None:
+    """Vectors with a slope of 1 per patch have a slope of 1/2 on twice as many columns."""
     slope = torch.arange(float(COLUMNS)).expand(ROWS, COLUMNS).reshape(-1, 1)
     wider = resized(slope, (ROWS, COLUMNS), (ROWS, 2 * COLUMNS)).view(ROWS, 2 * COLUMNS)
     assert (wider.diff(dim=1) > 0).all()

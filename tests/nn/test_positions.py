@@ -47,14 +47,14 @@ def test_far_positions_are_as_exact_as_near_ones(interleaved: bool) -> None:
 
 
 @pytest.mark.parametrize("interleaved", [True, False])
-def test_the_table_grows_with_what_it_is_given(interleaved: bool) -> None:
+def test_the_table_grows_on_demand(interleaved: bool) -> None:
     positions = SinusoidalPositions(D, interleaved=interleaved)
     for length in (5, 512, 513, 1031, 7):
         x = torch.randn(1, length, D)
         assert_close(positions(x), x + sinusoids(length, D, interleaved=interleaved))
 
 
-def test_a_table_that_was_outgrown_stays_where_it_was_for_kernels_that_were_recorded() -> None:
+def test_an_outgrown_table_stays_in_memory_for_recorded_graphs() -> None:
     positions = SinusoidalPositions(6)
     first = weakref.ref(positions.table)
     positions(torch.zeros(1, 601, 6))
@@ -80,7 +80,7 @@ def test_no_positions_add_nothing() -> None:
 
 
 @pytest.mark.parametrize("positions", [SinusoidalPositions(D), LearnedPositions(23, D)])
-def test_a_start_and_a_shift_say_where_a_sentence_stands(positions: nn.Module) -> None:
+def test_start_and_shift_select_positions(positions: nn.Module) -> None:
     zero = torch.zeros(B, 5, D)
     table = positions(torch.zeros(1, 23, D))[0]
     assert_close(positions(zero, start=3), table[3:8].expand(B, -1, -1))
@@ -88,7 +88,7 @@ def test_a_start_and_a_shift_say_where_a_sentence_stands(positions: nn.Module) -
     assert_close(shifted, torch.stack([table[3:8], table[1:6], table[0:5]]))
 
 
-def test_empty_columns_before_a_shifted_sentence_get_some_position() -> None:
+def test_padding_columns_get_position_zero() -> None:
     shifted = SinusoidalPositions(D)(torch.zeros(2, 3, D), shift_B=torch.tensor([0, 2]))
     assert_close(shifted[1, 2], sinusoids(1, D)[0])
     assert shifted.isfinite().all()
@@ -110,7 +110,7 @@ def test_a_shifted_sentence_may_use_all_learned_positions() -> None:
         positions(torch.zeros(2, 1, D), start=14, shift_B=torch.tensor([3, 7]))
 
 
-def test_positions_keep_the_format_of_what_they_are_added_to() -> None:
+def test_positions_keep_the_inputs_format() -> None:
     x = torch.zeros(1, 3, D, dtype=torch.bfloat16)
     assert SinusoidalPositions(D)(x).dtype == torch.bfloat16
     assert LearnedPositions(5, D)(x).dtype == torch.bfloat16

@@ -44,7 +44,7 @@ def test_a_stack_is_pytorchs(cell: Cell) -> None:
 
 
 @CELLS
-def test_each_sentence_is_read_as_if_it_were_alone(cell: Cell) -> None:
+def test_a_sentence_does_not_depend_on_its_batch(cell: Cell) -> None:
     stack, x = RecurrentStack(cell, D_IN, D, LAYERS), torch.randn(B, N, D_IN)
     out, last = stack(x, LENGTHS)
     assert out.shape == (B, N, D)
@@ -68,7 +68,7 @@ def test_a_bidirectional_stack_is_pytorchs_on_packed_sentences(cell: Cell) -> No
 
 
 @CELLS
-def test_step_by_step_it_comes_to_the_same(cell: Cell) -> None:
+def test_steps_equal_the_whole_sequence(cell: Cell) -> None:
     stack = RecurrentStack(cell, D_IN, D, LAYERS)
     x = torch.randn(B, N, D_IN)
     state = tuple(torch.randn(B, D) for _ in range(stack.state_size))
@@ -107,7 +107,7 @@ def test_a_gru_is_its_equations() -> None:
 
 
 @CELLS
-def test_it_begins_as_the_papers_say(cell: Cell) -> None:
+def test_it_is_initialised_as_in_the_papers(cell: Cell) -> None:
     stack = RecurrentStack(cell, D_IN, D, 1)
     weights = stack.state_dict()
     for gate in weights["layers.0.weight_hh_l0"].split(D):
@@ -119,7 +119,7 @@ def test_it_begins_as_the_papers_say(cell: Cell) -> None:
 
 
 @CELLS
-def test_dropout_falls_between_the_layers_and_nowhere_else(cell: Cell) -> None:
+def test_dropout_applies_between_layers_only(cell: Cell) -> None:
     x = torch.randn(B, N, D_IN)
     one, two = (RecurrentStack(cell, D_IN, D, layers, dropout=0.5) for layers in (1, 2))
     assert torch.equal(one(x, LENGTHS)[0], one(x, LENGTHS)[0])

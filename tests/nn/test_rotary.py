@@ -13,7 +13,7 @@ from multihead.nn.rotary import RotaryPositions
 B, H, N, D = 2, 3, 7, 10
 
 
-def test_a_pair_is_turned_as_a_complex_number() -> None:
+def test_a_pair_is_rotated_like_a_complex_number() -> None:
     x = torch.randn(B, H, N, D, dtype=torch.float64)
     found = RotaryPositions(D)(x, start=5)
     for n in range(N):
@@ -51,7 +51,7 @@ def test_a_score_depends_on_the_distance_alone() -> None:
     assert abs(float(score(3, 11) - score(3, 12))) > 1e-6
 
 
-def test_norms_stay_and_position_0_is_not_turned() -> None:
+def test_norms_are_kept_and_position_0_is_not_rotated() -> None:
     x = torch.randn(B, H, N, D)
     found = RotaryPositions(D)(x)
     assert_close(found.norm(dim=-1), x.norm(dim=-1))

@@ -1,4 +1,4 @@
-"""A state of rows: what moves, what stays, what prefixes of different lengths leave behind."""
+"""RowState: selection, dropped sentences, and prefixes of different lengths."""
 
 from dataclasses import replace
 

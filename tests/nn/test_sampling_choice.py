@@ -1,4 +1,4 @@
-"""When the gradient at the logits is sampled, and when it is whole."""
+"""The choice between the sampled and the exact gradient of the logits."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,7 +16,7 @@ needs_native = pytest.mark.skipif(not native.LEVELS, reason="the native part was
 
 
 def zeros(words: int, grain: float | None) -> int:
-    """How many of the weights' rows get no gradient."""
+    """Number of the weight's rows without gradient."""
     torch.manual_seed(1)
     hidden, weight = torch.randn(N, D), torch.randn(words, D, requires_grad=True)
     if grain is None:
@@ -28,13 +28,13 @@ def zeros(words: int, grain: float | None) -> int:
 
 
 @needs_native
-def test_it_is_sampled_where_it_was_asked_for_and_words_are_many() -> None:
+def test_the_gradient_is_sampled_on_request_for_a_large_vocabulary() -> None:
     assert zeros(LARGE, GRAIN) > LARGE // 2
     assert zeros(SMALL, GRAIN) == 0
 
 
 @pytest.mark.parametrize("grain", [None, 0.0])
-def test_otherwise_it_is_whole(grain: float | None) -> None:
+def test_otherwise_the_gradient_is_exact(grain: float | None) -> None:
     assert zeros(LARGE, grain) == 0
 
 
@@ -43,21 +43,21 @@ def test_plain_pytorch_never_samples() -> None:
         assert zeros(LARGE, GRAIN) == 0
 
 
-def test_two_guesses_that_are_to_agree_are_not_sampled() -> None:
+def test_r_drop_is_not_sampled() -> None:
     hidden, weight = torch.randn(N, 2, D), torch.randn(LARGE, D, requires_grad=True)
     with sampling(GRAIN):
         loss = r_drop_cross_entropy(hidden, weight, torch.arange(N), 0.1, 5.0)[0]
     assert not (torch.autograd.grad(loss, weight)[0] == 0).all(1).any()
 
 
-def test_what_held_before_holds_again_even_after_an_error() -> None:
+def test_leaving_the_context_restores_the_grain_even_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError), sampling(GRAIN):
         raise ZeroDivisionError
     assert zeros(LARGE, None) == 0
 
 
 @needs_native
-def test_what_holds_in_one_thread_does_not_hold_in_another() -> None:
+def test_the_grain_is_local_to_a_thread() -> None:
     with ThreadPoolExecutor(1) as other, sampling(GRAIN):
         assert other.submit(zeros, LARGE, None).result() == 0
         other.submit(zeros, LARGE, 0.0).result()

@@ -1,4 +1,4 @@
-"""How often a decoder reads the right word, and what it reads otherwise."""
+"""Scheduled sampling: the mixture of true and predicted tokens that a decoder reads."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ RIGHT = torch.arange(B * T).view(B, T) % 5
 
 
 def unrolled(chance: float) -> list[Tensor]:
-    """What a decoder was given to read that always holds 11 for the likeliest, T times (B,)."""
+    """The tokens read by a decoder whose most probable token is always 11, T tensors (B,)."""
     read: list[Tensor] = []
 
     def reader(tokens_B: Tensor, state: RowState) -> tuple[Tensor, RowState]:
@@ -35,12 +35,12 @@ def test_the_begin_symbol_is_always_read() -> None:
     assert torch.equal(unrolled(0.0)[0], RIGHT[:, 0])
 
 
-def test_with_chance_zero_its_own_words_with_chance_one_the_right_ones() -> None:
+def test_probability_zero_reads_predictions_and_one_reads_true_tokens() -> None:
     assert all((tokens == 11).all() for tokens in unrolled(0.0)[1:])
     assert torch.equal(torch.stack(unrolled(1.0), dim=1), RIGHT)
 
 
-def test_in_between_the_share_is_the_chance_and_the_same_for_the_same_step() -> None:
+def test_the_share_of_true_tokens_is_the_probability_and_seeded() -> None:
     with randomness.at(1, "update", 7):
         read = torch.stack(unrolled(0.7), dim=1)
     own = read == 11
@@ -53,6 +53,6 @@ def test_in_between_the_share_is_the_chance_and_the_same_for_the_same_step() -> 
 
 
 @pytest.mark.parametrize(("step", "expected"), [(0, 1.0), (25, 0.9), (50, 0.8), (100, 0.6), (9999, 0.6)])
-def test_the_chance_falls_linearly(step: int, expected: float) -> None:
+def test_the_probability_decays_linearly(step: int, expected: float) -> None:
     assert true_token_probability(step, 0.6, 100) == pytest.approx(expected)
     assert true_token_probability(step, 0.6, 0) == 0.6

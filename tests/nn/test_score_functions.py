@@ -70,7 +70,7 @@ def test_a_dot_score_needs_equal_widths() -> None:
         ALIGNMENTS["dot"](D_S, D_H, D)
 
 
-def test_a_concat_score_is_an_additive_one_with_its_matrices_side_by_side() -> None:
+def test_a_concat_score_is_an_additive_score_with_concatenated_matrices() -> None:
     one, other = Concat(D_S, D_H, D), Additive(D_S, D_H, D)
     weights = torch.cat([other.w_a.weight, other.u_a.weight], dim=1)
     one.load_state_dict({"w_a.weight": weights, "score.v": other.get_parameter("score.v")})

@@ -21,7 +21,7 @@ def qkv(length: int) -> list[torch.Tensor]:
 
 
 @KINDS
-def test_gathering_gives_what_the_dense_mask_gives(kind: Kind) -> None:
+def test_gathering_equals_the_dense_mask(kind: Kind) -> None:
     found = layout(kind)
     q, k, v = qkv(found.length - 1)  # in training the last code is not read
     dense = attention(q, k, v, found.mask()[:-1, :-1])
@@ -36,7 +36,7 @@ def test_gathering_gives_what_the_dense_mask_gives(kind: Kind) -> None:
 
 
 @KINDS
-def test_nobody_looks_ahead_and_pictures_see_all_text(kind: Kind) -> None:
+def test_attention_is_causal_and_pictures_attend_to_all_text(kind: Kind) -> None:
     mask = layout(kind).mask()
     assert not mask.triu(1).any()
     assert mask.diagonal().all()
@@ -46,20 +46,20 @@ def test_nobody_looks_ahead_and_pictures_see_all_text(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("kind", "seen"),
     [
-        # Of a grid of 4 x 4, what the token in row 2, column 1 looks at (Ramesh et al. 2021, fig. 11).
+        # The tokens of a 4 x 4 grid that row 2, column 1 attends to (Ramesh et al. 2021, fig. 11).
         ("row", [5, 6, 7, 8, 9]),
         ("column", [1, 5, 9]),
         ("convolution", [4, 5, 6, 8, 9]),
         ("full", list(range(10))),
     ],
 )
-def test_layouts_look_as_in_the_figure(kind: Kind, seen: list[int]) -> None:
+def test_layouts_are_those_of_the_figure(kind: Kind, seen: list[int]) -> None:
     mask = Layout(kind, 6, 4, 4, kernel=3).mask()
     assert (mask[6 + 9, 6:].nonzero()[:, 0]).tolist() == seen
 
 
 def test_the_convolution_wraps_around_at_the_edges() -> None:
-    """The token at the left edge also looks at the end of the row above, as in figure 11 (d)."""
+    """A token at the left edge also attends to the end of the row above, as in figure 11 (d)."""
     mask = Layout("convolution", 6, 4, 4, kernel=3).mask()
     assert (mask[6 + 8, 6:].nonzero()[:, 0]).tolist() == [3, 4, 5, 7, 8]
 
@@ -71,7 +71,7 @@ def test_the_last_query_alone_gives_the_last_row(kind: Kind) -> None:
     assert_close(attend(q[:, :, -1:], k, v), attend(q, k, v)[:, :, -1:])
 
 
-def test_a_large_grid_takes_the_gathering_path_and_it_is_the_same() -> None:
+def test_a_large_grid_uses_gathering_with_the_same_result() -> None:
     large = Layout("column", TEXT, 5, 53)
     attend = SparseAttention(large)
     assert 24 * attend.attended.shape[1] <= 5 * 53

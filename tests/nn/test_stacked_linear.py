@@ -1,4 +1,4 @@
-"""Linear layers of one input as one product: the equations, and what must not change by it."""
+"""Linear layers of one input as one product: the equations, and the behaviour that must not change."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ def layers(*widths: int) -> list[Linear]:
 
 
 def by_equation(x: Tensor, of: list[Linear], with_relu: bool) -> list[Tensor]:
-    """In float64, from what bf16 makes of x and of the parameters."""
+    """The equation in float64, of x and parameters rounded to bf16."""
     outs = [x.double() @ layer.weight.bfloat16().double().T + layer.bias.bfloat16().double() for layer in of]
     return [out.clamp_min(0) for out in outs] if with_relu else outs
 
@@ -53,7 +53,7 @@ def test_it_is_the_equation_and_its_gradients(level: str, widths: tuple[int, ...
         assert out.dtype == torch.bfloat16
         assert out.shape == (B, N, wanted.shape[-1])
         assert_close(out.double(), wanted, rtol=2**-7, atol=1e-2)
-    # The same units on: a sum near 0 may round to the other side.
+    # With the same active units: a sum near 0 may round to the other sign.
     masked = [
         c.double() * (out > 0) if with_relu else c.double() for c, out in zip(cotangents, outs, strict=True)
     ]
@@ -69,7 +69,7 @@ matrix_registers = pytest.mark.skipif("amx" not in native.LEVELS, reason="a proc
 
 
 def spread(rows: int, columns: int, room: int) -> torch.Tensor:
-    """A matrix whose rows lie apart; what is between them is no number."""
+    """A matrix with strided rows; NaN lies between them."""
     whole = torch.full((rows, columns + room), torch.nan, dtype=torch.bfloat16)
     whole[:, :columns] = torch.randn(rows, columns)
     return whole[:, :columns]
@@ -83,7 +83,7 @@ def spread(rows: int, columns: int, room: int) -> torch.Tensor:
     room=st.sampled_from([0, 1, 32]),  # what lies between rows
     seed=st.integers(0, 999),
 )
-def test_gradients_at_weights_and_biases(N: int, e: int, d: int, room: int, seed: int) -> None:
+def test_weight_and_bias_gradients_are_the_equation(N: int, e: int, d: int, room: int, seed: int) -> None:
     torch.manual_seed(seed)
     g, x = spread(N, 32 * e, room), spread(N, 32 * d, room)
     with native.use("amx"):
@@ -100,7 +100,7 @@ def test_gradients_at_weights_and_biases(N: int, e: int, d: int, room: int, seed
 
 
 @matrix_registers
-def test_gradients_at_weights_pass_on_what_is_no_number() -> None:
+def test_weight_gradients_propagate_nan_and_infinity() -> None:
     g, x = torch.randn(37, 64).bfloat16(), torch.randn(37, 32).bfloat16()
     g[36, 5] = torch.nan
     with native.use("amx"):
@@ -109,7 +109,7 @@ def test_gradients_at_weights_pass_on_what_is_no_number() -> None:
     assert torch.equal(of_bias.isnan(), torch.arange(64) == 5)
 
 
-def test_nan_is_passed_on(level: str) -> None:
+def test_nan_propagates(level: str) -> None:
     x = torch.randn(3, D)
     x[1, 2] = torch.nan
     of = layers(13)
@@ -119,7 +119,7 @@ def test_nan_is_passed_on(level: str) -> None:
     assert not out[0].isnan().any()
 
 
-def test_parts_side_by_side_are_not_copied() -> None:
+def test_adjacent_parts_are_not_copied() -> None:
     whole = torch.randn(3, 5, 11)
     assert concatenated(whole.split_with_sizes([2, 4, 5], -1)).data_ptr() == whole.data_ptr()
     assert torch.equal(concatenated(whole.split_with_sizes([2, 4, 5], -1)), whole)
@@ -129,7 +129,7 @@ def test_parts_side_by_side_are_not_copied() -> None:
     assert torch.equal(concatenated(gap), torch.cat(gap, -1))
 
 
-def test_gradients_lie_as_what_they_are_of_lies() -> None:
+def test_gradients_are_laid_out_like_their_inputs() -> None:
     q, k, v = (part.view(2, 5, 3, 4).transpose(1, 2) for part in torch.randn(2, 5, 36).chunk(3, -1))
     apart, broadcast = torch.randn_like(q), torch.randn(2, 1, 1, 4).expand(2, 3, 5, 4)
     for tensors, memories in (
@@ -188,7 +188,7 @@ def test_parameters_that_are_not_trained_get_no_gradient() -> None:
     assert layer.weight.grad is None
 
 
-def test_what_it_is_not_for_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_inputs_are_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     (layer,) = layers(13)
     pair = [(layer.weight, layer.bias)]
     x = torch.randn(2, 3, D)

@@ -1,4 +1,4 @@
-"""Sublayers left out by chance."""
+"""Stochastic depth: sublayers skipped at random."""
 
 import torch
 from torch import Tensor
@@ -14,14 +14,14 @@ def double(x: Tensor) -> Tensor:
     return 2 * torch.ones_like(x)
 
 
-def test_in_use_nothing_is_left_out() -> None:
+def test_no_sublayer_is_skipped_in_evaluation() -> None:
     residual, plain = StochasticPreNorm(D, 0.0).eval(), PreNorm(D, 0.0)
     residual.drop_probability = 0.7
     x = torch.randn(5, N, D)
     assert torch.equal(residual(x, double), plain(x, double))
 
 
-def test_in_training_whole_rows_are_left_out_and_the_mean_is_kept() -> None:
+def test_training_skips_whole_rows_and_keeps_the_mean() -> None:
     residual = StochasticPreNorm(D, 0.0).train()
     residual.drop_probability = 0.25
     out = residual(torch.zeros(B, N, D), double)
@@ -32,7 +32,7 @@ def test_in_training_whole_rows_are_left_out_and_the_mean_is_kept() -> None:
     assert_close(out.mean(), torch.tensor(2.0), atol=0.1, rtol=0)
 
 
-def test_the_chance_rises_linearly_from_the_first_layer_to_the_last() -> None:
+def test_the_drop_probability_rises_linearly_from_the_first_layer_to_the_last() -> None:
     encoder = TransformerEncoder(
         3,
         D,

@@ -1,4 +1,4 @@
-"""The GPU's kernels against the equations: on a GPU, or by Triton's interpreter where there is none."""
+"""The Triton kernels against the equations, on a GPU or in Triton's interpreter."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ for N, V, smoothing in [(7, 13, 0.1), (5, 5003, 0.0), (3, 1, 0.2), (4, 8192, 0.1
     near(sums[0], nll)
     assert sums[2] == correct
     near(found.double(), exact.grad, 1e-6)
-    # Without gradient the logits stay; a row that counts nothing adds nothing.
+    # Without gradient the logits are kept; an ignored row adds nothing.
     kept, fewer = logits.clone(), targets.clone()
     fewer[1] = -1
     assert torch.equal(rows_to_gradient(kept, targets, smoothing, False).double(), sums)
@@ -65,7 +65,7 @@ for shape in [(7, 13), (2, 3, 128), (5, 601), (541, 24)]:
 
     compared(kernel.residual_norm(x, y, norm, 0.0), norm(x + y), every)
     compared(kernel.residual_norm(x, None, norm, 0.0), norm(x), [x, norm.weight, norm.bias])
-    # What was dropped is seen in the gradient: with that mask it is the equation again.
+    # The gradient reveals the dropout mask: with it, the output is the equation again.
     for compute, equation in (
         (lambda: kernel.residual_sum(x, y, 0.3), lambda mask: x + y * mask),
         (lambda: kernel.residual_norm(x, y, norm, 0.3), lambda mask: norm(x + y * mask)),
@@ -122,7 +122,7 @@ for B, H, Q, K, d_k, d_v in SIZES:
     assert kernel.suits(q, v)
     for rows in (1, Q):
         allowed = torch.rand(B, rows, K, device=device) < 0.4
-        allowed[:, :, -1] = True  # whole blocks of keys before it may be nothing
+        allowed[:, :, -1] = True  # whole blocks of keys before it may be masked
         bias = torch.zeros(B, rows, K, device=device).masked_fill(~allowed, float("-inf"))
         near(kernel.attend(q, k, v, bias), attention(q, k, v, allowed[:, None]))
     beside = torch.randn(B, Q, H, d_k, device=device).transpose(1, 2)

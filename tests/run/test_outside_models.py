@@ -14,7 +14,7 @@ from multihead import recipe as recipes
 from multihead.cli import main
 from multihead.errors import UserError
 from multihead.recipe import recipe_hash
-from multihead.workflows.resolve_recipe import chosen
+from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.sweep import running
 from multihead.workflows.sweep.plan import read
 
@@ -167,7 +167,7 @@ def test_a_missing_file_is_told_by_its_name_hash_and_remedy(place: Path) -> None
     assert told.value.place == str(place / "run")
     assert "--model.file path/to/mine.py" in str(told.value)
     assert plugins.VARIABLE in str(told.value)
-    with pytest.raises(UserError, match=r"nowhere\.py: cannot be read as a model's"):
+    with pytest.raises(UserError, match=r"nowhere\.py: cannot be read as the Python file"):
         multihead.load(place / "run", model_file=place / "nowhere.py")
 
 
@@ -177,7 +177,7 @@ def test_a_changed_file_is_told(place: Path, caplog: pytest.LogCaptureFixture) -
     multihead.load(place / "run", model_file=place / "mine.py")
     (message,) = caplog.messages
     now = plugins.name_file(place / "mine.py")
-    assert message.startswith(f"{plugins.shown(old)} is recorded, and {plugins.shown(now)} is used")
+    assert message.startswith(f"{plugins.shown(old)} is recorded, but {plugins.shown(now)} is used")
     caplog.clear()
     multihead.load(place / "run")
     assert not caplog.messages  # once is enough
@@ -236,12 +236,12 @@ def test_a_path_in_a_recipe_is_seen_from_the_recipes_folder(place: Path) -> None
     (place / "own.toml").write_text('[model]\nkind = "mine.py"\nd_model = 64\n')
     (place / "further").mkdir()
     (place / "further" / "more.toml").write_text('extends = "../own.toml"\n[model]\nd_ff = 17\n')
-    recipe = chosen(str(place / "further" / "more.toml"), NOTHING, {}, run=None, init=None)
+    recipe = resolve_recipe(str(place / "further" / "more.toml"), NOTHING, {}, run=None, init=None)
     assert recipe.kind == plugins.name_file(place / "mine.py")
     assert (recipe.model.model_dump()["d_model"], recipe.model.model_dump()["d_ff"]) == (64, 17)
     typed = {"model.kind": str(place / "mine.py")}
     assert (
-        chosen(str(place / "own.toml"), NOTHING, typed, run=None, init=None).model
+        resolve_recipe(str(place / "own.toml"), NOTHING, typed, run=None, init=None).model
         == recipes.load(place / "own.toml", own=True).model
     )
     with pytest.raises(
@@ -340,10 +340,10 @@ def test_an_installed_model_is_found_by_its_name(place: Path, package: Path, tmp
 def test_an_installed_model_that_fails_is_told(package: Path, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(UserError, match=r'the entry point "broken" of their-models fails \(ModuleNotFound'):
         models.load("broken")
-    with pytest.raises(UserError, match='the entry point "a_class" is no module but a'):
+    with pytest.raises(UserError, match='the entry point "a_class" is not a module but a'):
         models.load("a_class")
     with caplog.at_level(logging.WARNING):
         assert models.load("transformer").__name__ == "multihead.models.transformer"
         assert models.kinds().count("transformer") == 1
     assert "transformer of their-models" in caplog.messages[0]
-    assert "is left out: there is another of this name" in caplog.messages[0]
+    assert "is ignored: its name is already taken" in caplog.messages[0]

@@ -45,7 +45,7 @@ def test_a_beam_wide_enough_finds_the_n_best_of_brute_force(seed: int, alpha: fl
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lengths_ngrams_and_prefixes_hold_as_in_brute_force(seed: int) -> None:
+def test_length_ngram_and_prefix_constraints_agree_with_brute_force(seed: int) -> None:
     table = Table(seed)
     prefixes = [[BOS, A], [BOS], [BOS, B, B]]
     found = beam(
@@ -64,7 +64,7 @@ def test_lengths_ngrams_and_prefixes_hold_as_in_brute_force(seed: int) -> None:
         same(hypotheses, best[:5])
 
 
-def test_log_probabilities_are_the_models_own_whatever_is_forbidden() -> None:
+def test_constraints_do_not_change_log_probabilities() -> None:
     table = Table(5)
     (found,) = beam(
         table, sources(3), [[BOS, A]], eos_id=EOS, constraints=[Banned([B])], limits=Limits(max_length=7)
@@ -97,12 +97,12 @@ def test_stopping_early_loses_nothing(alpha: float) -> None:
         )
 
     early, late = Table(), Table()
-    # With all five asked for, the search goes on for longer; its first is still the same.
+    # With n_best 5 the search runs longer; its best hypothesis is the same.
     assert [h[:1] for h in run(late, 5)] == run(early, 1)
     assert early.rows < late.rows
 
 
-def test_the_usual_stop_rule_ends_when_as_many_have_ended_as_the_beam_holds() -> None:
+def test_the_first_stop_rule_ends_once_beam_size_hypotheses_have_ended() -> None:
     def run(table: Table, beam_size: int, stop: Literal["exact", "first"]) -> list[Hypothesis]:
         (found,) = beam(
             table, sources(7), [[BOS]], eos_id=EOS, beam_size=beam_size, alpha=2.0, stop=stop,
@@ -111,7 +111,7 @@ def test_the_usual_stop_rule_ends_when_as_many_have_ended_as_the_beam_holds() ->
         return found
 
     usual, exact = Chain(0.6, 11), Chain(0.6, 11)
-    # One has ended at once; a beam of one is content, though a later one is better.
+    # One hypothesis ends at once; a beam of one stops there, though a later one is better.
     assert run(usual, 1, "first")[0].tokens == ()
     assert usual.steps == 1
     assert run(exact, 2, "exact")[0].tokens == (A,) * 11
@@ -122,7 +122,7 @@ def test_the_usual_stop_rule_ends_when_as_many_have_ended_as_the_beam_holds() ->
 
 
 class Chain(Table):
-    """Ends at once with probability ``end``; otherwise goes on for sure up to ``length`` tokens."""
+    """Ends at once with probability ``end``; otherwise continues for ``length`` tokens with certainty."""
 
     def __init__(self, end: float, length: int) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class Chain(Table):
         (-1.0, 0.4, 1),
     ],
 )
-def test_a_search_goes_on_while_anything_can_still_win(alpha: float, end: float, length: int) -> None:
+def test_a_search_continues_while_a_hypothesis_can_win(alpha: float, end: float, length: int) -> None:
     (found,) = beam(
         Chain(end, length), sources(1), [[BOS]], eos_id=EOS, alpha=alpha, limits=Limits(max_length=11)
     )
@@ -151,7 +151,7 @@ def test_a_search_goes_on_while_anything_can_still_win(alpha: float, end: float,
     assert found[0].finished
 
 
-def test_a_search_stops_when_nothing_can_win_any_more() -> None:
+def test_a_search_stops_when_no_live_hypothesis_can_win() -> None:
     table = Chain(0.7, 11)
     (found,) = beam(table, sources(1), [[BOS]], eos_id=EOS, alpha=1.0, limits=Limits(max_length=11))
     assert found[0].tokens == ()
@@ -171,13 +171,13 @@ def test_results_do_not_depend_on_the_batch() -> None:
 
 
 class Endless(Table):
-    """Never wants to end: the end symbol has the least score."""
+    """Never ends by itself: the end symbol has the lowest score."""
 
     def logits(self, number: int, history: Sequence[int]) -> Tensor:
         return torch.tensor([0.0, 2.0, 1.0, 0.0, -7.0])
 
 
-def test_each_sentence_has_the_limit_of_its_own_source() -> None:
+def test_each_sentences_limit_follows_its_own_source() -> None:
     source = Source(torch.tensor([[1, 1, 1], [2, 0, 0]]), torch.tensor([3, 1]))
     found = beam(
         Endless(), source, [[BOS], [BOS]], eos_id=EOS, alpha=0.0, beam_size=3, limits=Limits(max_extra=4)
@@ -189,7 +189,7 @@ def test_each_sentence_has_the_limit_of_its_own_source() -> None:
         assert near(hypothesis.log_probability, float(length * step[A] + step[EOS]))
 
 
-def test_no_sentence_is_stepped_past_its_limit_while_it_waits_for_others() -> None:
+def test_a_finished_sentence_is_not_stepped_past_its_limit() -> None:
     class Positions(Endless):
         """A model of seven positions."""
 
@@ -203,7 +203,7 @@ def test_no_sentence_is_stepped_past_its_limit_while_it_waits_for_others() -> No
         assert all(len(h[0].tokens) <= 7 for h in found)
 
 
-def test_a_cut_hypothesis_competes_as_what_it_is_an_output_with_an_unlikely_end() -> None:
+def test_a_cut_hypothesis_competes_with_the_low_score_of_its_end() -> None:
     source, limits = sources(1), Limits(max_length=2)
     (found,) = beam(Endless(), source, [[BOS]], eos_id=EOS, alpha=0.0, beam_size=3, n_best=3, limits=limits)
     assert [h.tokens for h in found] == [(A, A), (A, B), (B, A)]
@@ -211,7 +211,7 @@ def test_a_cut_hypothesis_competes_as_what_it_is_an_output_with_an_unlikely_end(
     assert all(near(h.score, scores[h.tokens]) and not h.finished for h in found)
 
 
-def test_no_hypothesis_comes_twice_and_the_best_comes_first() -> None:
+def test_hypotheses_are_distinct_and_sorted() -> None:
     found = beam(
         Table(3, spread=0.5),
         sources(*range(19)),
@@ -229,7 +229,7 @@ def test_no_hypothesis_comes_twice_and_the_best_comes_first() -> None:
         assert scores == sorted(scores, reverse=True)
 
 
-def test_where_nothing_is_allowed_to_follow_the_output_is_cut() -> None:
+def test_an_output_without_allowed_continuations_is_cut() -> None:
     table = Table()
     for search in (beam, greedy):
         (found,) = search(table, sources(3), [[BOS, A]], eos_id=EOS, constraints=[Banned(range(5))])
@@ -239,7 +239,7 @@ def test_where_nothing_is_allowed_to_follow_the_output_is_cut() -> None:
         assert near(hypothesis.log_probability, log_p(table, 3, [BOS, A], [EOS]))
 
 
-def test_an_end_that_the_model_rules_out_still_gives_an_output() -> None:
+def test_an_end_of_probability_zero_still_gives_an_output() -> None:
     class Ruled(Table):
         def logits(self, number: int, history: Sequence[int]) -> Tensor:
             return torch.tensor([0.0, 2.0, 1.0, 0.0, -math.inf])
@@ -251,7 +251,7 @@ def test_an_end_that_the_model_rules_out_still_gives_an_output() -> None:
         assert found[0].log_probability < -9e3
 
 
-def test_an_output_without_room_is_cut_at_its_prefix_or_ends_there() -> None:
+def test_an_output_at_its_limit_is_cut_at_its_prefix_or_ends_there() -> None:
     found = beam(
         Table(), sources(*range(29)), [[BOS, A, B]] * 29, eos_id=EOS, beam_size=1, limits=Limits(max_length=1)
     )
@@ -260,7 +260,7 @@ def test_an_output_without_room_is_cut_at_its_prefix_or_ends_there() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_scores_that_are_not_numbers_are_an_error(bad: float) -> None:
+def test_nan_and_infinite_scores_are_an_error(bad: float) -> None:
     class Broken(Table):
         def logits(self, number: int, history: Sequence[int]) -> Tensor:
             logits = super().logits(number, history).clone()

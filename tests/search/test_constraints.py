@@ -28,7 +28,7 @@ def test_a_token_is_forbidden_exactly_where_it_would_repeat_an_ngram(rows: list[
         return tuple(row[-n:]) in grams and len(row) >= n
 
     expected = [{token for token in range(V) if repeats([*row, token])} for row in rows]
-    # The begin symbol (id V) stands in the history, and is itself an n-gram of one token.
+    # The begin symbol (id V) is part of the history, and is itself an n-gram of one token.
     found = [tokens - {V} for tokens in forbidden(rows, no_repeated_ngram(n))]
     assert found == expected
 
@@ -40,12 +40,12 @@ def test_the_end_is_forbidden_up_to_the_minimum_length(rows: list[list[int]], le
     assert forbidden(rows, at_least(length, 3)) == expected
 
 
-def test_constraints_add_up() -> None:
+def test_constraints_combine() -> None:
     assert forbidden([[0, 1, 0], [4]], Banned([2, 5]), no_repeated_ngram(2), at_least(2, 3)) == [
         {1, 2, 5},
         {2, 3, 5},
     ]
 
 
-def test_nothing_banned_is_nothing_forbidden() -> None:
+def test_banning_no_tokens_forbids_nothing() -> None:
     assert forbidden([[1], [2, 3]], Banned([])) == [set(), set()]

@@ -48,7 +48,7 @@ def test_the_normaliser_is_log_sum_exp_also_for_large_scores_and_many_rows() -> 
     torch.testing.assert_close(log_normaliser(logits, 0).double(), expected, rtol=1e-6, atol=1e-5)
 
 
-def test_limits_follow_the_source_unless_told_otherwise() -> None:
+def test_limits_follow_the_source_by_default() -> None:
     lengths = torch.tensor([3, 0, 11])
     assert Limits().longest(lengths).tolist() == [53, 50, 61]
     assert Limits(max_extra=2).longest(lengths).tolist() == [5, 2, 13]

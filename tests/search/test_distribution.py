@@ -1,4 +1,4 @@
-"""A row's normaliser and its largest entries, natively at every level of processor and in plain PyTorch."""
+"""A row's log-normaliser and top-k, natively at every processor level and in plain PyTorch."""
 
 import pytest
 import torch
@@ -24,14 +24,14 @@ def test_the_normaliser_is_that_of_the_equation(vocabulary: int) -> None:
 
 @pytest.mark.parametrize("place", [0, 63, 66])
 @pytest.mark.parametrize("wrong", [nan, inf])
-def test_what_is_no_distribution_is_said_with_its_step(place: int, wrong: float) -> None:
+def test_invalid_scores_are_reported_with_their_step(place: int, wrong: float) -> None:
     logits = torch.randn(5, 67)
     logits[2, place] = wrong
     with pytest.raises(UserError, match="not finite"):
         log_normaliser(logits, 7)
 
 
-def test_a_row_without_any_possibility_is_no_distribution() -> None:
+def test_a_row_of_minus_infinities_is_no_distribution() -> None:
     logits = torch.randn(5, 67)
     logits[4] = -inf
     with pytest.raises(UserError, match="not finite"):
@@ -40,7 +40,7 @@ def test_a_row_without_any_possibility_is_no_distribution() -> None:
 
 @pytest.mark.parametrize("vocabulary", [1, 13, 64, 67, 1009])
 @pytest.mark.parametrize("k", [1, 5, 29, 71])
-def test_the_largest_are_found_where_they_are(vocabulary: int, k: int) -> None:
+def test_the_top_k_values_and_columns_are_found(vocabulary: int, k: int) -> None:
     logits = torch.randn(11, vocabulary)
     values, columns = largest(logits, k)
     expected = logits.sort(dim=1, descending=True).values[:, :k]
@@ -49,7 +49,7 @@ def test_the_largest_are_found_where_they_are(vocabulary: int, k: int) -> None:
     assert all(len(set(row)) == len(row) for row in columns.tolist())
 
 
-def test_equal_entries_are_taken_each_once_and_alike_in_every_row() -> None:
+def test_ties_are_taken_once_each_in_the_same_order_in_every_row() -> None:
     logits = torch.zeros(3, 131)
     logits[:, 70] = 1.0
     logits[:, 5] = -inf
@@ -60,7 +60,7 @@ def test_equal_entries_are_taken_each_once_and_alike_in_every_row() -> None:
     assert len(set(columns[0].tolist()) - {5}) == 7
 
 
-def test_the_impossible_comes_last() -> None:
+def test_minus_infinity_comes_last() -> None:
     logits = torch.full((2, 67), -inf)
     logits[:, 66] = 0.0
     values, columns = largest(logits, 3)

@@ -1,4 +1,4 @@
-"""Real models behind the waist: a recurrent one, a Transformer, and both together."""
+"""Search with real models: a recurrent one, a Transformer, and their ensemble."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -82,7 +82,7 @@ def test_a_hypothesis_has_the_log_probability_that_scoring_the_pair_gives(model:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_greedy_search_writes_what_the_parallel_pass_finds_likeliest(model: Callable[[], Any]) -> None:
+def test_greedy_search_agrees_with_the_parallel_pass(model: Callable[[], Any]) -> None:
     source = some_source()
     stepper = model()
     for b, (hypothesis,) in enumerate(greedy(stepper, source, prefixes(), eos_id=EOS, limits=LIMITS)):
@@ -109,7 +109,7 @@ def test_a_models_output_does_not_depend_on_the_batch(model: Callable[[], Any]) 
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_models_samples_are_as_likely_as_scoring_says_and_do_not_depend_on_the_batch(
+def test_a_models_samples_agree_with_scoring_and_do_not_depend_on_the_batch(
     model: Callable[[], Any],
 ) -> None:
     source = some_source()
@@ -162,7 +162,7 @@ def test_an_ensemble_of_one_model_with_itself_is_that_model() -> None:
     assert [h[0].tokens for h in one] == [h[0].tokens for h in two]
 
 
-def test_models_with_different_vocabularies_cannot_write_together() -> None:
+def test_models_with_different_vocabularies_cannot_form_an_ensemble() -> None:
     torch.manual_seed(1)
     other = Gru(SOURCE, TARGET + 2)
     with pytest.raises(UserError, match=r"vocabularies differ: 83, 85 tokens.*one target tokenizer"):

@@ -24,7 +24,7 @@ class Fixed(Table):
 
 
 def first_tokens(count: int = 4001, **settings: float) -> Counter[int]:
-    """What is drawn first, once for each of many sentences; an output of no token counts as its end."""
+    """The first token drawn for each of many sentences; an empty output counts as its end."""
     found = sample(
         Fixed(),
         sources(*[1] * count),
@@ -73,14 +73,14 @@ def test_a_temperature_too_low_to_divide_by_is_greedy(more: dict[str, float]) ->
         assert set(first_tokens(23, temperature=temperature, **more)) == {A}
 
 
-def test_a_temperature_too_high_to_divide_by_draws_all_that_is_allowed_alike() -> None:
+def test_a_temperature_too_high_to_divide_by_is_uniform_over_allowed_tokens() -> None:
     logits_RV = torch.tensor([[0.08, 0.4, 0.0, 0.02, 0.2]]).log().expand(997, 5)
     uniform_R = uniform(torch.arange(997), 0)
     drawn = Counter(draw(logits_RV, uniform_R, temperature=1e300).tolist())
     assert_drawn_from(drawn, dict.fromkeys([0, 1, 3, 4], 0.25))
 
 
-def test_top_k_draws_from_the_k_likeliest() -> None:
+def test_top_k_draws_from_the_k_most_probable() -> None:
     assert_drawn_from(first_tokens(top_k=3), {A: 0.4, B: 0.3, EOS: 0.2})
 
 
@@ -96,7 +96,7 @@ def test_top_p_counts_within_the_top_k() -> None:
     assert set(first_tokens(211, top_k=2, top_p=0.5)) == {A}
 
 
-def test_what_is_forbidden_is_never_drawn() -> None:
+def test_forbidden_tokens_are_never_drawn() -> None:
     count = 997
     found = sample(
         Fixed(),
@@ -133,7 +133,7 @@ def test_a_sample_depends_on_the_seed_and_its_own_number_only() -> None:
     assert together != run(numbers, 2)
 
 
-def test_the_samples_of_a_sentence_differ_from_each_other_and_come_sorted() -> None:
+def test_a_sentences_samples_are_distinct_and_sorted() -> None:
     (found,) = sample(
         Table(), sources(3), [[BOS]], eos_id=EOS, seed=1, samples=53, limits=Limits(max_length=4)
     )

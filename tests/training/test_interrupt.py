@@ -20,7 +20,7 @@ def test_a_signal_ends_the_training_after_the_update_and_saves_its_state(tmp_pat
                 signal.raise_signal(number)
 
     outcome = fit(training_in(tmp_path, observer=Stops()))
-    assert (outcome.how, outcome.progress.step, outcome.chosen) == ("interrupted", 6, "")
+    assert (outcome.status, outcome.progress.step, outcome.weights) == ("interrupted", 6, "")
     run = Run(tmp_path)
     assert run.checkpoints() == ["best", "state-0000000005", "state-0000000006", "weights-0000000005"]
     assert not (tmp_path / "model.safetensors").exists()
@@ -41,7 +41,7 @@ def test_a_second_signal_is_not_caught() -> None:
 def test_training_in_another_thread_catches_no_signals(tmp_path: Path) -> None:
     finished: list[str] = []
     thread = threading.Thread(
-        target=lambda: finished.append(fit(training_in(tmp_path, settings={"steps": 2})).how)
+        target=lambda: finished.append(fit(training_in(tmp_path, settings={"steps": 2})).status)
     )
     thread.start()
     thread.join()

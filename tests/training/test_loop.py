@@ -29,7 +29,7 @@ def test_a_run_keeps_the_model_the_best_and_last_checkpoints_and_states(tmp_path
     model = small_transformer()
     untrained = mean_loss(model, pairs_of(strings(31, 9, seed=2)))
     outcome = fit(training_in(tmp_path, model))
-    assert (outcome.how, outcome.progress.step) == ("finished", 20)
+    assert (outcome.status, outcome.progress.step) == ("finished", 20)
     assert outcome.metrics is not None
     assert outcome.metrics["loss"] < untrained - 0.3
     # Two are averaged; one more is kept in case the newest state cannot be read.
@@ -96,7 +96,7 @@ def test_a_finished_run_is_left_unchanged(tmp_path: Path) -> None:
     outcome = fit(training_in(tmp_path))
     before = contents(tmp_path), (tmp_path / "metrics.jsonl").read_bytes()
     again = fit(training_in(tmp_path))
-    assert (again.how, again.chosen, again.metrics) == (outcome.how, outcome.chosen, outcome.metrics)
+    assert (again.status, again.weights, again.metrics) == (outcome.status, outcome.weights, outcome.metrics)
     assert (contents(tmp_path), (tmp_path / "metrics.jsonl").read_bytes()) == before
 
 
@@ -111,7 +111,7 @@ def test_it_stops_early_and_gives_the_reason(tmp_path: Path) -> None:
             tmp_path, validate=given_losses(losses), settings=settings, validation={"patience": 3}
         )
         outcome = fit(training)
-        assert (outcome.how, outcome.progress.step) == ("finished", 25)
+        assert (outcome.status, outcome.progress.step) == ("finished", 25)
         assert outcome.progress.stopped == (
             "early stopping: loss has not improved on 2 (step 10) in 3 validations"
         )
@@ -150,7 +150,7 @@ def test_the_final_weights_are_those_of_the_setting(tmp_path: Path) -> None:
         settings: dict[str, object] = {"steps": 17, "final": final, "ema": 0.5}
         folder = tmp_path / final
         outcome = fit(training_in(folder, validate=given_losses(losses), settings=settings))
-        assert outcome.chosen == final
+        assert outcome.weights == final
         assert final_weights(folder)[1] == {"step": 17, "weights": final}
     found = {path.name: final_weights(path)[0] for path in tmp_path.iterdir()}
     state = weights_of(tmp_path / "last", "state-0000000017")
@@ -184,7 +184,7 @@ def test_a_run_without_a_selectable_validation_keeps_its_last_weights(tmp_path: 
         return Validation({"loss": 0.0}, selectable=False)
 
     outcome = fit(training_in(tmp_path, validate=validate))
-    assert (outcome.chosen, outcome.progress.best) == ("last", None)
+    assert (outcome.weights, outcome.progress.best) == ("last", None)
     assert (tmp_path / "model.safetensors").is_file()
 
 
@@ -197,7 +197,7 @@ def test_auto_selects_the_weights_that_validate_best(tmp_path: Path) -> None:
         return Validation({"loss": losses[-1]})
 
     outcome = fit(training_in(tmp_path, validate=validate, settings={"steps": 17, "ema": 0.5}))
-    assert (outcome.chosen, outcome.metrics) == ("ema", {"loss": 1.0})
+    assert (outcome.weights, outcome.metrics) == ("ema", {"loss": 1.0})
     end = list(Run(tmp_path).metrics())[-1]
     assert end["candidates"] == {"average": 1.5, "best": 2.0, "ema": 1.0, "last": 1.2}
 

@@ -1,4 +1,4 @@
-"""Every optimiser survives save and resume bit for bit; a state that does not fit is refused."""
+"""Every optimiser is saved and resumed bit for bit; a state that does not fit is refused."""
 
 import math
 import signal
@@ -23,7 +23,7 @@ SHIPPED = get_args(OptimisationSettings.model_fields["optimizer"].annotation)
 
 
 class Counting(torch.optim.SGD):
-    """Keeps plain values: a count for each parameter, a factor and a pair of numbers for each group."""
+    """An optimiser with plain values: a count per parameter, a factor and a pair of numbers per group."""
 
     def __init__(self, parameters: list[nn.Parameter], **given: Any) -> None:
         super().__init__(parameters, **given)
@@ -53,19 +53,19 @@ FOREIGN: dict[str, Make] = {
 
 
 class StopsAt(Silent):
-    """Asks for a stop, as Ctrl-C does, when a step is reported."""
+    """Interrupts training, as Ctrl-C does, after a step."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
         self.step = step
 
-    def stepped(self, step: int) -> None:
+    def on_step(self, step: int) -> None:
         if step == self.step:
             signal.raise_signal(signal.SIGINT)
 
 
 def use(monkeypatch: pytest.MonkeyPatch, make: Make) -> None:
-    """Let every training use this optimiser, as somebody does who edits ``training/optimizers.py``."""
+    """Make every training run use this optimiser, as if ``training/optimizers.py`` were edited."""
     monkeypatch.setattr(optimizers, "make_optimizer", lambda model, _: make(list(model.parameters())))
 
 
@@ -113,7 +113,7 @@ def test_plain_values_come_back_with_their_types(tmp_path: Path) -> None:
     assert (resumed.param_groups[0]["factor"], resumed.param_groups[0]["spread"]) == (0.9, (0.9, math.inf))
 
 
-def test_what_a_checkpoint_cannot_hold_is_refused_not_dropped(
+def test_state_that_a_checkpoint_cannot_hold_is_refused_not_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Listing(torch.optim.SGD):
@@ -123,7 +123,7 @@ def test_what_a_checkpoint_cannot_hold_is_refused_not_dropped(
             return super().step(closure)
 
     use(monkeypatch, lambda parameters: Listing(parameters, lr=0.0))
-    with pytest.raises(UserError, match='Listing keeps "history", a list, which a checkpoint cannot hold'):
+    with pytest.raises(UserError, match='state of Listing has "history", a list, which cannot be saved'):
         fit(training_in(tmp_path))
 
 
@@ -175,9 +175,9 @@ def _another_weight(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
         (_lost, r"momentum_buffer\.\S+ is missing, not \("),
         (_cut, r"momentum_buffer\.\S+ is \(\d+.*\), not \(\d+"),
         (_added, r"second_buffer\.\S+ is unknown"),
-        (_of_no_parameter, r"momentum_buffer\.nowhere is of no parameter"),
-        (_another_group, "2 groups of parameters, not 1"),
-        (_no_description, "no description of an optimiser: values"),
+        (_of_no_parameter, r"momentum_buffer\.nowhere belongs to no parameter"),
+        (_another_group, "2 parameter groups, not 1"),
+        (_no_description, "malformed description of an optimiser: values"),
         (_foreign, "shadow.weight is unknown"),
         (_another_weight, "model.one_more is unknown"),
     ],
@@ -191,21 +191,21 @@ def test_a_state_with_missing_or_unknown_tensors_is_refused(
     use(monkeypatch, FOREIGN["SGD with momentum"])
     fit(training_in(tmp_path))
     spoilt(tmp_path, change)
-    with pytest.raises(UserError, match=fact) as told:
+    with pytest.raises(UserError, match=fact) as caught:
         training_in(tmp_path)
-    assert told.value.place == f"{tmp_path}/checkpoints"
-    assert "another --run folder" in (told.value.remedy or "")
+    assert caught.value.place == f"{tmp_path}/checkpoints"
+    assert "another --run folder" in (caught.value.remedy or "")
 
 
 def test_the_state_of_another_optimiser_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fit(training_in(tmp_path))
     use(monkeypatch, FOREIGN["SGD with momentum"])
-    with pytest.raises(UserError, match="the state of the optimiser Adam, but this training has SGD"):
+    with pytest.raises(UserError, match="the saved state is that of Adam, but the optimiser is SGD"):
         training_in(tmp_path)
 
 
-def test_a_state_without_a_description_is_resumed_as_before(tmp_path: Path) -> None:
-    """Earlier versions wrote none; their optimisers were Adam, AdamW and Muon."""
+def test_a_state_without_a_description_is_resumed(tmp_path: Path) -> None:
+    """Earlier versions wrote no description; their optimisers were Adam, AdamW and Muon."""
 
     def earlier(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
         del meta["optimizer"]

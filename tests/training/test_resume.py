@@ -62,8 +62,8 @@ def test_a_resumed_run_ends_as_an_uninterrupted_one(
     fit(start("whole"))
     for step in (4, 10):
         stopped = fit(start("parts", StopsAt(step)))
-        assert (stopped.how, stopped.progress.step) == ("interrupted", step)
-    assert fit(start("parts")).how == "finished"
+        assert (stopped.status, stopped.progress.step) == ("interrupted", step)
+    assert fit(start("parts")).status == "finished"
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
@@ -115,7 +115,10 @@ def test_steps_may_shrink(tmp_path: Path) -> None:
         fit(training_in(tmp_path / f"{schedule} cut", observer=StopsAt(6), settings=settings | {"steps": 20}))
         fit(training_in(tmp_path / f"{schedule} cut", settings=settings | {"steps": 9}))
         whole, cut = contents(tmp_path / f"{schedule} whole"), contents(tmp_path / f"{schedule} cut")
-        for found in (whole, cut):  # the state before the last is another one: of 5, or of where it stopped
+        for found in (
+            whole,
+            cut,
+        ):  # the state before the last differs: step 5, or the step of the interruption
             for key in [key for key in found if key.startswith(("state-0000000005", "state-0000000006"))]:
                 del found[key]
         assert cut == whole
@@ -204,7 +207,7 @@ def test_a_killed_process_costs_nothing(tmp_path: Path) -> None:
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
-def test_other_kernels_than_before_are_told(
+def test_other_kernels_than_before_are_logged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def start(level: str, observer: Silent | None = None) -> Training:
@@ -214,53 +217,55 @@ def test_other_kernels_than_before_are_told(
     fit(start("avx2", StopsAt(4)))
     fit(start("avx2", StopsAt(6)))
     assert not caplog.records
-    assert fit(start("")).how == "finished"
-    (told,) = caplog.messages
-    assert "other kernels before (avx2, now none): it goes on" in told
+    assert fit(start("")).status == "finished"
+    (message,) = caplog.messages
+    assert "other kernels before (avx2, now none). It resumes" in message
 
 
-def test_bytes_where_there_were_none_before_are_other_kernels(
+def test_int8_counts_as_other_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for now in (False, True):
-        monkeypatch.setattr(hardware, "trains_in_int8", lambda *_, in_bytes=now: in_bytes)
+        monkeypatch.setattr(hardware, "trains_in_int8", lambda *_, int8=now: int8)
         settings: dict[str, object] = {"steps": 20 + now, "log_every": 1}
         fit(training_in(tmp_path, small_transformer(), settings=settings))
-    (told,) = caplog.messages
-    assert f"other kernels before ({native.level() or 'none'}, now {native.level() or 'none'}, int8)" in told
+    (message,) = caplog.messages
+    assert (
+        f"other kernels before ({native.level() or 'none'}, now {native.level() or 'none'}, int8)" in message
+    )
 
 
 @pytest.mark.parametrize(
-    ("what", "now", "told"),
+    ("condition", "now", "change"),
     [
         ("threads", 3, "another number of threads before (1, now 3)"),
         ("torch", "2.99.0", f"another version of PyTorch before ({torch.__version__}, now 2.99.0)"),
-        ("format", "bf16", "another number format before (fp32, now bf16)"),
+        ("format", "bf16", "another precision before (fp32, now bf16)"),
         ("device", "A GPU", "another device before (cpu, now A GPU)"),
     ],
 )
-def test_whatever_else_rounds_differently_than_before_is_told(
+def test_changed_conditions_of_rounding_are_logged(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    what: str,
+    condition: str,
     now: object,
-    told: str,
+    change: str,
 ) -> None:
     fit(training_in(tmp_path))
     fit(training_in(tmp_path, settings={"steps": 21}))
     assert not caplog.records
-    monkeypatch.setattr(state, "computation", lambda *given: computation(*given) | {what: now})
+    monkeypatch.setattr(state, "computation", lambda *given: computation(*given) | {condition: now})
     fit(training_in(tmp_path, settings={"steps": 22}))
     (message,) = caplog.messages
-    assert told in message
+    assert change in message
 
 
 @pytest.mark.parametrize(
     ("part", "how"),
     [("model.", "gone"), ("model.", "another"), ("ema.", "gone"), ("optimizer.exp_avg.", "another")],
 )
-def test_a_state_of_another_model_is_told(tmp_path: Path, part: str, how: str) -> None:
+def test_the_state_of_another_model_is_refused(tmp_path: Path, part: str, how: str) -> None:
     fit(training_in(tmp_path, settings={"ema": 0.5}))
     run = Run(tmp_path)
     tensors, meta = run.load_tensors("state-0000000020")

@@ -1,4 +1,4 @@
-"""docs/extending.md: its files, recipes and commands do what the page says."""
+"""docs/extending.md: its files, recipes and commands work as described."""
 
 import random
 import re
@@ -21,7 +21,7 @@ SHORT = ("--training.steps", "4", "--training.threads", "1")
 
 
 def blocks() -> Iterator[tuple[str, str]]:
-    """Yield kind and content of each block of the page."""
+    """Yield language and content of each code block of the page."""
     yield from BLOCK.findall(PAGE.read_text(encoding="utf-8"))
 
 

@@ -53,7 +53,7 @@ def test_a_report_that_fails_does_not_fail_the_training(
     monkeypatch.setattr(workflow, "training_page", fails)
     with pytest.warns(UserWarning, match="no ink"):
         outcome = train(small(), tmp_path / "run", Silent())
-    assert outcome.how == "finished"
+    assert outcome.status == "finished"
     assert not (tmp_path / "run" / "report.html").exists()
 
 

@@ -25,7 +25,7 @@ def test_a_run_folder_has_all_documented_files_and_translates(tmp_path: Path, sm
     observer = Silent()
     outcome = train(small(), tmp_path / "run", observer)
 
-    assert outcome.how == "finished"
+    assert outcome.status == "finished"
     assert [event["step"] for event in observer.validations] == [2, 4, 6]
     assert {"loss", "perplexity", "bleu", "chrf", "accuracy"} <= observer.validations[0].keys()
     present = {path.name for path in (tmp_path / "run").iterdir()}
@@ -73,7 +73,7 @@ def test_a_finished_run_returns_its_outcome_and_changes_nothing(tmp_path: Path, 
     observer = Silent()
     again = train(small(), tmp_path / "run", observer)
 
-    assert (again.how, again.chosen, again.metrics) == (first.how, first.chosen, first.metrics)
+    assert (again.status, again.weights, again.metrics) == (first.status, first.weights, first.metrics)
     assert not observer.updates
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.safetensors")}
 
@@ -90,7 +90,7 @@ def test_other_settings_are_refused_by_name(tmp_path: Path, small: Make) -> None
     with pytest.raises(UserError, match=r"model\.d_ff: 22 -> 23"):
         train(small(model__d_ff=23), tmp_path / "run", Silent())
     # The folder's lock is released, even within the same process.
-    assert train(small(), tmp_path / "run", Silent()).how == "finished"
+    assert train(small(), tmp_path / "run", Silent()).status == "finished"
 
 
 def test_other_data_is_refused(tmp_path: Path, small: Make, corpus: Path) -> None:
@@ -153,7 +153,7 @@ def test_curves_that_cannot_be_written_do_not_stop_training(tmp_path: Path, smal
     (folder / "curves.svg").unlink()
     (folder / "curves.svg").mkdir()
     with pytest.warns(UserWarning, match=r"curves\.svg and report\.html could not be written"):
-        assert train(small(training__horizon=8, training__steps=8), folder, Silent()).how == "finished"
+        assert train(small(training__horizon=8, training__steps=8), folder, Silent()).status == "finished"
 
 
 def test_another_setting_is_refused_before_the_data_is_read(tmp_path: Path, small: Make) -> None:

@@ -1,4 +1,4 @@
-"""Settings that were typed and have no effect in training are refused; those of a recipe's file are not."""
+"""Given settings without effect in training are refused; those in a recipe file are not."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ import pytest
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.workflows.resolve_recipe import chosen
+from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.sweep.plan import read
-from multihead.workflows.without_effect import refuse_idle
+from multihead.workflows.without_effect import refuse_without_effect
 
 VALID = {"data.valid_source": "v.de", "data.valid_target": "v.en"}
 
@@ -45,14 +45,14 @@ VALID = {"data.valid_source": "v.de", "data.valid_target": "v.en"}
     ],
     ids=str,
 )
-def test_a_typed_setting_without_effect_is_refused_by_its_name(
+def test_a_given_setting_without_effect_is_refused_by_name(
     others: dict[str, object], typed: dict[str, object]
 ) -> None:
     recipe = recipes.from_toml("", overrides=others | typed)
     (key,) = typed
     with pytest.raises(UserError, match=rf"^--{key}: it has no effect .*\. Leave it out\.$"):
-        refuse_idle(typed, recipe)
-    refuse_idle(others, recipe)
+        refuse_without_effect(typed, recipe)
+    refuse_without_effect(others, recipe)
 
 
 @pytest.mark.parametrize(
@@ -77,22 +77,22 @@ def test_a_typed_setting_without_effect_is_refused_by_its_name(
     ],
     ids=str,
 )
-def test_a_setting_with_effect_is_taken(typed: dict[str, object]) -> None:
-    refuse_idle(typed, recipes.from_toml("", overrides=typed))
+def test_a_setting_with_effect_is_accepted(typed: dict[str, object]) -> None:
+    refuse_without_effect(typed, recipes.from_toml("", overrides=typed))
 
 
 def test_training_refuses_before_any_data_is_read(tmp_path: Path) -> None:
     nothing: dict[str, tuple[str, ...]] = {"source": (), "target": (), "valid_source": (), "valid_target": ()}
     with pytest.raises(UserError, match=r"^--training\.horizon: it has no effect but on"):
-        chosen(
+        resolve_recipe(
             "multi30k-en-de",
             nothing,
             {"training.horizon": "7", "training.schedule": "noam"},
             run=None,
             init=None,
         )
-    with pytest.raises(UserError, match=r"^--data\.source: it has no effect beside the option that names"):
-        chosen(
+    with pytest.raises(UserError, match=r"^--data\.source: it has no effect together with the option"):
+        resolve_recipe(
             "multi30k-en-de", nothing | {"source": ("a.de",)}, {"data.source": "b.de"}, run=None, init=None
         )
     (tmp_path / "sweep.toml").write_text('recipe = "multi30k-en-de"\ngrid.model.max_positions = [5, 7]\n')
@@ -107,6 +107,6 @@ def test_training_refuses_before_any_data_is_read(tmp_path: Path) -> None:
         ({"training.final": "average", "training.average": 1}, "training.average is 1: nothing is averaged"),
     ],
 )
-def test_final_weights_that_there_cannot_be_are_refused(given: dict[str, object], fact: str) -> None:
+def test_final_weights_that_cannot_exist_are_refused(given: dict[str, object], fact: str) -> None:
     with pytest.raises(UserError, match=rf"^training\.final: .*{fact}"):
         recipes.refuse_contradictions(recipes.from_toml("", overrides=given))

@@ -10,7 +10,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.image_generator import Drawing, ImageGenerator
 from multihead.generation.mask_filler import MaskFiller
-from multihead.generation.picture_classifier import Guess, PictureClassifier, Views
+from multihead.generation.picture_classifier import PictureClassifier, PicturePrediction, Views
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.text_generator import TextGenerator
 from multihead.generation.translation import Translation
@@ -155,7 +155,7 @@ class LoadedTextClassifier(_ListsMethods, TextClassifier):
 class LoadedImageClassifier(_ListsMethods, PictureClassifier):
     """Image classifier that returns its predictions as a list, with inspection of its attention."""
 
-    def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> list[Guess]:
+    def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> list[PicturePrediction]:
         """Return a prediction per image file, in order; its ``name`` is the most probable class.
 
         Args:

@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.resolve_corpora import chosen_of_corpora, named_corpora, several
-from multihead.workflows.resolve_recipe import chosen
+from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
+from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder
 from multihead.workflows.train import train as train_recipe
 
@@ -58,15 +58,15 @@ def train(
     run_folder, init_folder = (None if name is None else Path(name) for name in (run, init))
     listed = [f"{languages}={','.join(_names(paths))}" for languages, paths in (corpus or {}).items()]
     keys = {**(settings or {}), **named_corpora(None if corpora is None else str(corpora), listed)}
-    choose = chosen_of_corpora if several(keys) else chosen
-    made = choose(None if recipe is None else str(recipe), files, keys, run=run_folder, init=init_folder)
+    resolve = resolve_corpora if several(keys) else resolve_recipe
+    made = resolve(None if recipe is None else str(recipe), files, keys, run=run_folder, init=init_folder)
     folder = run_folder or default_folder(made)
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
     )
     with ProgressDisplay(console) as display:
         outcome = train_recipe(made, folder, display, init=init_folder)
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call resumes")
     return folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from multihead.cli import _console
 from multihead.cli._confusion import as_json, show
 from multihead.errors import UserError
-from multihead.generation.text_classifier import Measured, TextClassifier, TextGuess
+from multihead.generation.text_classifier import TextClassifier, TextPrediction, TextScores
 from multihead.run import Run
 from multihead.text.corpus import read_lines
 from multihead.text.tables import read_labelled
@@ -65,7 +65,7 @@ def _sets(folder: str, labelled: Sequence[str], *, tests: bool) -> dict[str, lis
 def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]], *, json_: bool) -> None:
     trained = Run.open(folder)
     data, labels = trained.recipe.data, trained.environment["data"].get("labels", [])
-    found: dict[str, Measured] = {}
+    found: dict[str, TextScores] = {}
     for name, paths in sets.items():
         examples = (
             e for path in paths for e in read_labelled(path, data.text_field, data.label_field, data.encoding)
@@ -87,9 +87,9 @@ def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]
             console.print(f"{measured.empty:,} empty texts skipped (first: {', '.join(measured.places)})")
 
 
-def _line(guess: TextGuess, top: int) -> str:
+def _line(guess: TextPrediction, top: int) -> str:
     return "\t".join(f"{name} {100 * p:.1f} %" for name, p in islice(guess.probabilities.items(), top))
 
 
-def _as_json(text: str, guess: TextGuess) -> str:
+def _as_json(text: str, guess: TextPrediction) -> str:
     return json.dumps({"text": text, "probabilities": guess.probabilities}, ensure_ascii=False)

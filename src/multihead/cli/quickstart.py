@@ -35,7 +35,7 @@ from multihead.workflows.equal_size import settings_of_equal_size
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
-from multihead.workflows.without_effect import refuse_idle, refuse_keys
+from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     with ProgressDisplay(console) as display:
         outcome = train(recipe, folder, display)
     console.print(summary(outcome, display.began, f"quickstart {shlex.join(arguments)}"))
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         return INTERRUPTED
     translator = Translator.load(folder, device=recipe.training.device)
     with counted("translating held-out numbers") as progress:
@@ -119,7 +119,7 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
         )
     sizes = settings_of_equal_size(recipes.load("quickstart"), kind)
     recipe = recipes.load("quickstart", {**overrides, **steps, **sizes, **given})
-    refuse_idle(given, recipe)
+    refuse_without_effect(given, recipe)
     return recipe
 
 

@@ -24,8 +24,8 @@ from multihead.settings import tasks
 from multihead.training import Outcome
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.progress_display import ProgressDisplay, format_duration, format_metrics
-from multihead.workflows.resolve_corpora import chosen_of_corpora, named_corpora, several
-from multihead.workflows.resolve_recipe import chosen
+from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
+from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder, train
 
 
@@ -69,8 +69,8 @@ def main(arguments: Sequence[str]) -> int:
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
-    choose = chosen_of_corpora if several(settings) else chosen
-    recipe = choose(options.recipe, files, settings, run=run, init=init)
+    resolve = resolve_corpora if several(settings) else resolve_recipe
+    recipe = resolve(options.recipe, files, settings, run=run, init=init)
     console = _console.output()
     with ProgressDisplay(console) as display:
         if options.dry_run:
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     # A file that the command does not name was named by --model.file.
     named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         return INTERRUPTED
     if command := tasks.use(recipe.task):
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
@@ -107,7 +107,7 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         command: the command line after ``multihead``.
     """
     progress = outcome.progress
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         resume = f"{_console.program()} {command}"
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
     reason = f" ({progress.stopped})" if progress.stopped else ""
@@ -115,5 +115,5 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
     spent = format_duration(progress.seconds)
     return (
         f"{nothing}finished after {progress.step:,} steps{reason}, {spent} of training\n"
-        f"{outcome.chosen} weights: {format_metrics(outcome.metrics or {})}"
+        f"{outcome.weights} weights: {format_metrics(outcome.metrics or {})}"
     )

@@ -71,15 +71,15 @@ class Outcome:
     """The outcome of a training run.
 
     Attributes:
-        how: "finished", or "interrupted" (the same command resumes it).
+        status: "finished", or "interrupted" (the same command resumes it).
         progress: its progress.
-        chosen: the selected weights ("average", "best", ...); "" if interrupted.
+        weights: the selected weights ("average", "best", ...); "" if interrupted.
         metrics: validation metrics of these weights.
     """
 
-    how: Literal["finished", "interrupted"]
+    status: Literal["finished", "interrupted"]
     progress: Progress
-    chosen: str = ""
+    weights: str = ""
     metrics: dict[str, float] | None = None
 
 

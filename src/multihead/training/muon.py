@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from multihead.nn.modules import Linear
 
-INNER = "inner"
+HIDDEN = "hidden"
 """Key of a parameter group: True if it holds hidden matrices, whose momentum is orthogonalised."""
 
 MOMENTUM = 0.95
@@ -33,10 +33,10 @@ Shape = tuple[int, int]
 
 
 class Muon(torch.optim.AdamW):
-    """Muon for parameter groups with ``INNER``, AdamW for the others.
+    """Muon for parameter groups with ``HIDDEN``, AdamW for the others.
 
     Args:
-        groups: parameter groups with ``INNER``, learning rate and weight decay; ``INNER`` groups hold only
+        groups: parameter groups with ``HIDDEN``, learning rate and weight decay; ``HIDDEN`` groups hold only
             matrices.
         dtype: dtype of the orthogonalisation.
         adam: other arguments of ``AdamW``.
@@ -48,8 +48,8 @@ class Muon(torch.optim.AdamW):
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Update every parameter that has a gradient."""
-        inner = [group for group in self.param_groups if group[INNER]]
-        matrices = [p for group in inner for p in group["params"] if p.grad is not None]
+        hidden = [group for group in self.param_groups if group[HIDDEN]]
+        matrices = [p for group in hidden for p in group["params"] if p.grad is not None]
         gradients = [p.grad for p in matrices]
         for p in matrices:
             p.grad = None  # AdamW skips it
@@ -58,7 +58,7 @@ class Muon(torch.optim.AdamW):
             p.grad = gradient
         with torch.no_grad():
             directions = self._directions(matrices)
-            for group in inner:
+            for group in hidden:
                 moved = [p for p in group["params"] if p in directions]
                 if not moved:
                     continue
@@ -109,6 +109,6 @@ def orthogonalize(g_Kmn: Tensor, dtype: torch.dtype) -> Tensor:
     return (x.mT if tall else x).to(g_Kmn.dtype)
 
 
-def inner_matrices(model: nn.Module) -> set[Tensor]:
+def hidden_matrices(model: nn.Module) -> set[Tensor]:
     """Return the matrices of attention and feed-forward layers; embeddings and output layers are others."""
     return {part.weight for part in model.modules() if isinstance(part, Linear)}

@@ -1,6 +1,6 @@
 """Serialise the state of any PyTorch optimiser to tensors and JSON, and restore it bit for bit.
 
-``Optimizer.load_state_dict`` is not used: it converts what an optimiser keeps to the parameter's dtype.
+``Optimizer.load_state_dict`` is not used, because it casts the state to the parameter's dtype.
 """
 
 import copy
@@ -24,27 +24,27 @@ Group = dict[str, Any]
 
 
 class _Description(BaseModel):
-    """The part of an optimiser's state that is no tensor, and a list of the tensors."""
+    """The JSON part of an optimiser's state: plain values, and the shapes of the tensors."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     kind: str
     tensors: dict[str, list[int]]
-    """The shape of each."""
+    """Shape of each tensor."""
     values: dict[str, Plain]
     groups: list[dict[str, Plain | list[Plain]]]
-    """Of each parameter group the entries that have changed since the optimiser was made."""
+    """For each parameter group, the entries that have changed since the optimiser was created."""
 
 
 class OptimizerState:
-    """The state of an optimiser, as it is written to a checkpoint and read from one.
+    """The state of an optimiser for checkpoints.
 
-    Entries are named ``optimizer.<entry>.<parameter>``: tensors go beside the weights, numbers, texts and
-    None into the description.
+    Entries are named ``optimizer.<entry>.<parameter>``. Tensors are saved with the weights; numbers, strings
+    and None are saved in the description.
 
     Args:
-        optimizer: as it was made, before its first update.
-        model: has the parameters that it trains.
+        optimizer: the optimiser, before its first update.
+        model: the model whose parameters it trains.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, model: nn.Module) -> None:
@@ -55,15 +55,15 @@ class OptimizerState:
         ]
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all tensors of the state, by their names in a checkpoint.
+        """Return all tensors of the state by name.
 
         Raises:
-            UserError: the optimiser keeps something that is neither a tensor nor a plain value.
+            UserError: the state has a value that is neither a tensor nor plain.
         """
         return {name: value for name, value in self._entries() if isinstance(value, Tensor)}
 
     def description(self) -> dict[str, Any]:
-        """Return everything else, for JSON: the optimiser's class, the tensors' shapes, plain values.
+        """Return the rest of the state for JSON: the optimiser's class, the tensors' shapes, plain values.
 
         Raises:
             UserError: see :meth:`tensors`.
@@ -80,11 +80,12 @@ class OptimizerState:
         """Restore what :meth:`tensors` and :meth:`description` returned.
 
         Args:
-            tensors: of the checkpoint; those of other names are left alone.
-            description: None: a checkpoint of an earlier version, which had none.
+            tensors: all tensors of the checkpoint; those with other prefixes are ignored.
+            description: the description; None for a checkpoint of an earlier version.
 
         Raises:
-            ValueError: a tensor is missing, unknown or of another shape; the state of another optimiser.
+            ValueError: a tensor is missing, unknown or of another shape; it is the state of another
+                optimiser.
         """
         own = {name: value for name, value in tensors.items() if name.startswith(PREFIX)}
         parameters = dict(self.model.named_parameters())
@@ -96,7 +97,7 @@ class OptimizerState:
         for name, value in {**own, **described.values}.items():
             entry, _, parameter = name.removeprefix(PREFIX).partition(".")
             if not name.startswith(PREFIX) or parameter not in parameters:
-                raise ValueError(f"not the state of this model: {name} is of no parameter of it")
+                raise ValueError(f"not the state of this model: {name} belongs to no parameter")
             of = parameters[parameter]
             if isinstance(value, Tensor):
                 value = value.to(self._device(entry, of), copy=True)
@@ -128,14 +129,14 @@ class OptimizerState:
 
     def _unsaved(self, entry: object, value: object) -> UserError:
         return UserError(
-            f'{type(self.optimizer).__name__} keeps "{entry}", a {type(value).__name__}, which a checkpoint '
-            "cannot hold",
+            f'the state of {type(self.optimizer).__name__} has "{entry}", a {type(value).__name__}, which '
+            "cannot be saved in a checkpoint",
             place="training.optimizer",
-            remedy="Let it keep a tensor, a number, a text or None, each for one parameter of the model.",
+            remedy="Use a tensor, a number, a string or None for each parameter of the model.",
         )
 
     def _device(self, entry: str, parameter: Tensor) -> torch.device:
-        """Return an entry's device: "step" stays on the CPU unless the optimiser is fused or captured."""
+        """Return an entry's device: "step" stays on the CPU unless the optimiser is fused or capturable."""
         group = next(g for g in self.optimizer.param_groups if any(p is parameter for p in g["params"]))
         on_cpu = entry == "step" and not (group.get("fused") or group.get("capturable"))
         return torch.device("cpu") if on_cpu else parameter.device
@@ -145,15 +146,13 @@ class OptimizerState:
             described = _Description.model_validate(found)
         except ValidationError as error:
             where = ".".join(map(str, error.errors()[0]["loc"]))
-            raise ValueError(
-                f"no description of an optimiser: {where or 'it'} is not as it should be"
-            ) from None
+            raise ValueError(f"malformed description of an optimiser: {where or 'the whole'}") from None
         kind = type(self.optimizer).__name__
         if described.kind != kind:
-            raise ValueError(f"the state of the optimiser {described.kind}, but this training has {kind}")
+            raise ValueError(f"the saved state is that of {described.kind}, but the optimiser is {kind}")
         if len(described.groups) != len(self._initial):
-            counts = f"{len(described.groups)} groups of parameters, not {len(self._initial)}"
-            raise ValueError(f"the state of another optimiser: {counts}")
+            counts = f"{len(described.groups)} parameter groups, not {len(self._initial)}"
+            raise ValueError(f"not the state of this optimiser: {counts}")
         for name, shape in described.tensors.items():
             check_shape(name, own, torch.Size(shape))
         if unknown := sorted(own.keys() - described.tensors.keys()):
@@ -163,7 +162,7 @@ class OptimizerState:
     def _without_description(
         self, own: Mapping[str, Tensor], parameters: Mapping[str, Tensor]
     ) -> _Description:
-        """Check the state that an earlier version wrote, of Adam, AdamW or Muon."""
+        """Check the state of Adam, AdamW or Muon written by an earlier version, without a description."""
         for name in own:
             entry, _, parameter = name.removeprefix(PREFIX).partition(".")
             if parameter in parameters:
@@ -178,7 +177,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def check_shape(name: str, tensors: Mapping[str, Tensor], shape: torch.Size) -> None:
-    """Raise ValueError where a tensor of a saved state is missing, or has not this shape."""
+    """Raise ``ValueError`` where a tensor of a saved state is missing or has another shape."""
     if name not in tensors or tensors[name].shape != shape:
         found = str(tuple(tensors[name].shape)) if name in tensors else "missing"
         raise ValueError(f"not the state of this model: {name} is {found}, not {tuple(shape)}")

@@ -1,4 +1,4 @@
-"""Everything that a training goes on from: weights, moments, moving average, and where it stands."""
+"""The training state for resuming: weights, optimiser state, moving average, progress."""
 
 import logging
 from collections.abc import Mapping
@@ -18,18 +18,18 @@ from multihead.training.progress import Progress
 
 MODEL, EMA = "model.", "ema."
 COMPUTATION, OPTIMIZER = "computation", "optimizer"
-"""Entries of a state beside ``Progress``: what computed it, and the optimiser's description."""
+"""Keys of a saved state besides those of ``Progress``: its computation, and the optimiser's description."""
 
 LOG = logging.getLogger(__name__)
 
 
 class State:
-    """A model in training, with what belongs to it.
+    """A model in training, with its optimiser, moving average and progress.
 
     Args:
-        model: on its device.
-        settings: of the training.
-        device: where the model is.
+        model: the model, on its device.
+        settings: training settings.
+        device: device of the model.
     """
 
     def __init__(self, model: nn.Module, settings: OptimisationSettings, device: torch.device) -> None:
@@ -40,7 +40,7 @@ class State:
         self.progress = Progress()
 
     def save(self, run: Run) -> None:
-        """Write it as the run's newest state."""
+        """Save this state as the run's newest one."""
         tensors = {MODEL + name: weight for name, weight in self.model.state_dict().items()}
         tensors |= self._optimizer_state.tensors()
         if self.ema:
@@ -52,10 +52,10 @@ class State:
         run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), **described})
 
     def restore(self, run: Run) -> None:
-        """Become the run's newest state, if there is any; forget what was told of later steps.
+        """Restore the run's newest state, if there is one, and truncate the logs after its step.
 
         Raises:
-            UserError: a state of another model, or damaged ones only.
+            UserError: the state of another model or optimiser; all states are damaged.
         """
         if saved := run.load_state():
             tensors, meta = saved
@@ -63,17 +63,17 @@ class State:
             self._warn_of_changes(meta.pop(COMPUTATION, kernels))
             optimizer = meta.pop(OPTIMIZER, None)
             try:
-                self._become(tensors, Progress.from_dict(meta), optimizer)
+                self._load(tensors, Progress.from_dict(meta), optimizer)
             except ValueError as error:
                 remedy = (
-                    "Start with the model and the optimiser that the run began with. If neither has changed, "
+                    "Use the model and the optimiser that the run was started with. If neither has changed, "
                     "copy the checkpoints from a backup, or train in another --run folder."
                 )
                 raise UserError(str(error), place=f"{run.folder}/checkpoints", remedy=remedy) from None
         run.truncate_after(self.progress.step)
 
-    def _become(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
-        """Restore a saved state. Raises ValueError where a tensor is missing, unknown or of another shape."""
+    def _load(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
+        """Load a saved state. Raises ``ValueError``: a tensor is missing, unknown or of another shape."""
         known = {
             prefix + name: weight.shape
             for name, weight in self.model.state_dict().items()
@@ -84,21 +84,22 @@ class State:
         if unknown := [name for name in tensors if name not in known and not name.startswith(PREFIX)]:
             raise ValueError(f"not the state of this model: {min(unknown)} is unknown")
         self.progress = progress
-        self.model.load_state_dict(_under(MODEL, tensors))
+        self.model.load_state_dict(_with_prefix(MODEL, tensors))
         self._optimizer_state.load(tensors, optimizer)
         if self.ema:
-            self.ema.weights = {name: weight.to(self.device) for name, weight in _under(EMA, tensors).items()}
+            averages = _with_prefix(EMA, tensors)
+            self.ema.weights = {name: weight.to(self.device) for name, weight in averages.items()}
 
     def _warn_of_changes(self, before: Any) -> None:
-        """Warn where a resumed training cannot end with the bytes of an uninterrupted one."""
+        """Warn where a resumed run cannot end with the same bytes as an uninterrupted one."""
         known = before if isinstance(before, Mapping) else {}
         if found := list(differences(known, computation(self._precision, self.device))):
             LOG.warning(
-                "This run was computed with %s: it goes on, but does not end with the same bytes as one that "
-                "was never cut off.",
+                "This run was computed with %s. It resumes, but will not end with the same bytes as an "
+                "uninterrupted run.",
                 ", ".join(found),
             )
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -16,7 +16,7 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.training import optimizers
 from multihead.training.cuda_graphs import make_updater
-from multihead.workflows.tasks import ready
+from multihead.workflows.tasks import setup
 from multihead.workflows.train import Observer, new_model
 
 TIMED = 5
@@ -69,12 +69,12 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)
-    beginning = Run.open(init) if init else None
-    made = ready(recipe, device, progress=observer.on_preparation, beginning=beginning)
-    recipe = made.recipe
-    model = new_model(recipe, device, beginning).train()
+    init_run = Run.open(init) if init else None
+    task = setup(recipe, device, progress=observer.on_preparation, init_run=init_run)
+    recipe = task.recipe
+    model = new_model(recipe, device, init_run).train()
     updater = make_updater(model, optimizers.make_optimizer(model, settings), settings, device)
-    stream = made.stream(Position())
+    stream = task.stream(Position())
     largest = stream.largest()
     updater.update(1, [largest])
     began = time.perf_counter()
@@ -93,7 +93,7 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
     per_epoch = stream.batches_an_epoch()
     return DryRun(
         recipe=recipe,
-        sizes=made.sizes,
+        sizes=task.sizes,
         device=str(device),
         dtype=hardware.training_precision(settings.precision, device),
         parameters=sum(parameter.numel() for parameter in model.parameters()),

@@ -1,4 +1,4 @@
-"""Settings that give another model about as many parameters as a recipe's Transformer has."""
+"""Settings with which another model has about as many parameters as a recipe's Transformer."""
 
 import math
 from collections.abc import Mapping
@@ -9,20 +9,20 @@ import torch
 from multihead import models
 from multihead.recipe import Recipe
 from multihead.settings import Settings
-from multihead.workflows.suggest import OTHERS_RATE, model_settings
+from multihead.workflows.suggest import OTHER_MODELS_RATE_FACTOR, model_settings
 
 STEP = 8
-"""Widths tried are multiples of it."""
+"""Step between the widths that are tried."""
 
 
 def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, object]:
-    """Return settings, by dotted key, with which a model has about as many parameters as a recipe's has.
+    """Return settings, by dotted key, for a model of about the same size as a recipe's.
 
-    Both vocabularies are taken to have ``tokenizer.vocab_size`` pieces.
+    Both vocabularies are assumed to have ``tokenizer.vocab_size`` tokens.
 
     Args:
         base: the recipe of a Transformer.
-        kind: the other model, a translator. Of one without suggested settings its own defaults stand.
+        kind: kind of the other model, a translator. A kind without suggested settings keeps its defaults.
 
     Raises:
         UserError: there is no such model.
@@ -30,10 +30,10 @@ def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, ob
     like: Any = base.model
     if kind == base.kind or not model_settings(kind, like.d_model, like.num_layers, like.dropout):
         return {}
-    wanted = parameters(base.kind, base.model, base.tokenizer.vocab_size)
+    target = parameters(base.kind, base.model, base.tokenizer.vocab_size)
 
     def distance(width: int) -> float:
-        return abs(math.log(parameters(kind, sized(width), base.tokenizer.vocab_size) / wanted))
+        return abs(math.log(parameters(kind, sized(width), base.tokenizer.vocab_size) / target))
 
     def sized(width: int) -> Settings:
         given = model_settings(kind, width, like.num_layers, like.dropout)
@@ -44,12 +44,12 @@ def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, ob
     chosen = model_settings(kind, width, like.num_layers, like.dropout)
     return {
         **{f"model.{key}": value for key, value in chosen.items()},
-        "training.learning_rate": base.training.learning_rate * OTHERS_RATE,
+        "training.learning_rate": base.training.learning_rate * OTHER_MODELS_RATE_FACTOR,
     }
 
 
 def parameters(kind: str, settings: Settings, vocabulary: int) -> int:
-    """Return how many parameters a model of these settings has with a vocabulary of this size."""
+    """Return the number of parameters of a model with these settings and a vocabulary of this size."""
     sizes = {"source_vocab": vocabulary, "target_vocab": vocabulary}
     with torch.device("meta"):
         model: torch.nn.Module = models.load(kind).Model(settings.model_copy(update=sizes))

@@ -59,6 +59,3 @@ class Inspection:
     on_page: frozenset[str] = EVERY_CHOICE | {"full"}
     in_figure: frozenset[str] = EVERY_CHOICE
     in_terminal: frozenset[str] = EVERY_CHOICE
-
-
-Question = InspectionRequest

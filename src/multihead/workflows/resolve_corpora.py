@@ -12,9 +12,9 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.resolve_recipe import FOLLOWING, Files
-from multihead.workflows.suggest import measure, suggest
-from multihead.workflows.without_effect import refuse_idle, refuse_keys
+from multihead.workflows.resolve_recipe import DURATION_KEYS, Files
+from multihead.workflows.suggest import measure_corpus, suggest_settings
+from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 KEYS = ("data.corpora", "data.corpus")
 ONE_CORPUS = ("source", "target", "valid_source", "valid_target")
@@ -46,7 +46,7 @@ def named_corpora(file: str | None, listed: Sequence[str]) -> dict[str, object]:
     return {**found, **({"data.corpus": files} if files else {})}
 
 
-def chosen_of_corpora(
+def resolve_corpora(
     name: str | None, files: Files, given: Mapping[str, object], *, run: Path | None, init: Path | None
 ) -> Recipe[Settings]:
     """Return the recipe meant: the named one, that of the run to begin with, or one that suits the corpora.
@@ -71,7 +71,7 @@ def chosen_of_corpora(
     cleared |= {"data.tests": {}, "data.source_language": "", "data.target_language": ""}
     cleared |= {"data.corpora": "", "data.corpus": {}}
     recipe = _meant(name, {**cleared, **given}, run, init)
-    refuse_idle(given, recipe)
+    refuse_without_effect(given, recipe)
     return recipe
 
 
@@ -84,7 +84,7 @@ def _meant(
         place = Run.open(init).fit_for("translation").folder / "recipe.toml"
         given = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0, **given}
         fresh = _suggested(recipes.load(place, given), given)
-        followed = {key: fresh[key] for key in FOLLOWING} | _settled(run)
+        followed = {key: fresh[key] for key in DURATION_KEYS} | _settled(run)
         return recipes.load(place, {**followed, **given})
     first = recipes.from_toml("", overrides=given)
     recipes.refuse_contradictions(first)
@@ -97,7 +97,7 @@ def _settled(run: Path | None) -> dict[str, object]:
     if run is None or not Run.exists(run):
         return {}
     values = Run.open(run).recipe.values()
-    return {key: values[key] for key in FOLLOWING}
+    return {key: values[key] for key in DURATION_KEYS}
 
 
 def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[str, object]:
@@ -105,7 +105,7 @@ def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[
     found = corpora(first.data)
     for corpus in found:
         check_sides(corpus.files, corpus.files.source, corpus.files.target)
-    each = [(measure(corpus.files), len(corpus.directions)) for corpus in found]
+    each = [(measure_corpus(corpus.files), len(corpus.directions)) for corpus in found]
     whole = replace(
         each[0][0],
         pairs=sum(one.pairs * ways for one, ways in each),
@@ -116,7 +116,7 @@ def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[
     )
     steps = first.training.steps if "training.steps" in given else None
     optimizer = first.training.optimizer if "training.optimizer" in given else None
-    fresh = dict(suggest(whole, steps, optimizer, first.kind))
+    fresh = dict(suggest_settings(whole, steps, optimizer, first.kind))
     size = fresh["tokenizer.vocab_size"]
     if not first.tokenizer.file and "tokenizer.vocab_size" not in given and isinstance(size, int):
         fresh["tokenizer.symbols"] = (ALL_STANDARD,)

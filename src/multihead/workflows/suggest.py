@@ -1,9 +1,8 @@
-"""Sensible settings for a corpus that comes without a recipe.
+"""Default settings for a corpus without a recipe, by its size.
 
-The sizes follow what works on public corpora of each order of magnitude: the smaller the corpus, the
-smaller the vocabulary and the model, and the more dropout (Sennrich and Zhang 2019; Araabi and Monz 2020).
-Up to 80,000 pairs Muon gave better models than Adam; for the next size its first 600 updates were far ahead
-(docs/measured/quality.md); larger sizes were not measured.
+The smaller the corpus, the smaller the vocabulary and the model, and the higher the dropout (Sennrich and
+Zhang 2019; Araabi and Monz 2020). Up to 80,000 pairs, Muon gave better models than Adam. For the next size,
+its first 600 updates were far ahead (docs/measured/quality.md). Larger sizes were not measured.
 """
 
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ class Size:
     dropout: float
     optimizer: Literal["adam", "muon"]
     learning_rate: float
-    """Adam's."""
+    """Learning rate of Adam."""
     epochs: int
 
 
@@ -41,32 +40,32 @@ SIZES = (
     Size(float("inf"), 32_000, 0.0, 512, 2048, 6, 8, 0.1, "adam", 1e-3, 8),
 )
 
-MUONS_RATE = 2.0
-"""How many times as high as Adam's a rate for Muon is."""
+MUON_RATE_FACTOR = 2.0
+"""Learning rate of Muon relative to that of Adam."""
 
-OTHERS_RATE = 0.5
-"""How many times as high as a Transformer's the rate of the models before it is."""
+OTHER_MODELS_RATE_FACTOR = 0.5
+"""Learning rate of the models before the Transformer, relative to that of the Transformer."""
 
-MOST_WORDS = 50_000
-"""Words counted: more than the largest vocabulary below."""
+MAX_WORDS = 50_000
+"""Limit of counted words; larger than the largest vocabulary."""
 
 CONTROL, CONTROL_AND_BYTES = 4, 260
-"""Pieces that every vocabulary has: control symbols, and but for WordPiece's and whole words all bytes."""
+"""Tokens in every vocabulary: control symbols, and all bytes except for WordPiece and whole words."""
 
-CHARACTERS_A_PIECE = 4.0
-"""Of alphabetic scripts, at these vocabulary sizes; only the number of steps hangs on it."""
+CHARS_PER_TOKEN = 4.0
+"""Characters per token for alphabetic scripts at these vocabulary sizes; affects only the number of steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
-    """How large a corpus is.
+class CorpusSize:
+    """The size of a corpus.
 
     Attributes:
-        pairs: its sentence pairs.
-        target_characters: the characters of its target side.
-        characters: its different characters, both sides, the very rare ones left out.
-        words: its different words or parts of words that one piece could stand for, of two characters and
-            more, both sides; counted up to about ``MOST_WORDS``.
+        pairs: number of sentence pairs.
+        target_characters: number of characters on the target side.
+        characters: number of distinct characters on both sides, without very rare ones.
+        words: number of distinct words on both sides, or parts of words, that could be one token of two or
+            more characters; counted up to about ``MAX_WORDS``.
     """
 
     pairs: int
@@ -75,8 +74,8 @@ class Corpus:
     words: int
 
 
-def measure(data: DataSettings) -> Corpus:
-    """Read the training files once and count.
+def measure_corpus(data: DataSettings) -> CorpusSize:
+    """Measure a corpus by reading its training files once.
 
     Raises:
         UserError: see ``text.corpus.read_pairs``.
@@ -87,38 +86,38 @@ def measure(data: DataSettings) -> Corpus:
     for source, target in read_pairs(data, data.source, data.target):
         pairs += 1
         characters += len(target)
-        if len(words) < MOST_WORDS:
+        if len(words) < MAX_WORDS:
             for text in (source, target):
                 words.update(normal.normalize_str(text).split(" "))
     parts = count(words, script_pre_tokenizer(split_digits=False))
     longer = sum(1 < len(part) <= MAX_PIECE_CHARS for part in parts)
-    return Corpus(pairs, characters, len(alphabet(words)), longer)
+    return CorpusSize(pairs, characters, len(alphabet(words)), longer)
 
 
-def suggest(
-    corpus: Corpus,
+def suggest_settings(
+    corpus: CorpusSize,
     steps: int | None = None,
     optimizer: str | None = None,
     kind: str = "transformer",
     *,
     tokenizer: str = "bpe",
 ) -> Mapping[str, object]:
-    """Return settings, by dotted key, that suit a corpus of this size, and these updates if given.
+    """Return suitable settings for a corpus, by dotted key.
 
     Args:
-        corpus: how large it is.
-        steps: the updates that were asked for.
-        optimizer: the optimiser that was asked for.
-        kind: of model.
-        tokenizer: ``tokenizer.kind``; of tokenizers from files "bpe" where BPE-dropout works with them.
+        corpus: size of the corpus.
+        steps: number of updates; None: chosen by the size.
+        optimizer: the optimiser; None: chosen by the size.
+        kind: model kind.
+        tokenizer: ``tokenizer.kind``; for tokenizers from files "bpe" if they support BPE-dropout.
     """
     size = next(size for size in SIZES if corpus.pairs <= size.pairs)
     batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
-    tokens = corpus.pairs + corpus.target_characters / CHARACTERS_A_PIECE
+    tokens = corpus.pairs + corpus.target_characters / CHARS_PER_TOKEN
     epoch = max(1, round(tokens / batch_tokens))
     steps = steps or max(500, round(size.epochs * epoch, -2))
     optimizer = optimizer or (size.optimizer if kind == "transformer" else "adam")
-    rate = size.learning_rate * (MUONS_RATE if optimizer == "muon" else 1)
+    rate = size.learning_rate * (MUON_RATE_FACTOR if optimizer == "muon" else 1)
     every = max(min(50, steps), min(2 * epoch, steps // 10))
     return {
         "tokenizer.vocab_size": _vocab_size(size, corpus, tokenizer),
@@ -128,7 +127,7 @@ def suggest(
         "training.batch_tokens": batch_tokens,
         "training.optimizer": optimizer,
         "training.schedule": "cosine",
-        "training.learning_rate": rate * (1 if kind == "transformer" else OTHERS_RATE),
+        "training.learning_rate": rate * (1 if kind == "transformer" else OTHER_MODELS_RATE_FACTOR),
         "training.warmup_steps": min(1000, steps // 10),
         "training.average": 5,
         "validation.every": every,
@@ -137,7 +136,7 @@ def suggest(
 
 
 def _model(size: Size, kind: str) -> dict[str, object]:
-    """Return the settings of a model of this kind with about as many parameters as the Transformer has."""
+    """Return the settings of a model of this kind with about as many parameters as the Transformer."""
     if kind == "transformer":
         heads = {"num_layers": size.num_layers, "num_heads": size.num_heads}
         widths = {"d_model": size.d_model, "d_ff": size.d_ff}
@@ -146,16 +145,16 @@ def _model(size: Size, kind: str) -> dict[str, object]:
 
 
 def model_settings(kind: str, width: int, num_layers: int, dropout: float) -> dict[str, object]:
-    """Return the settings of another model than the Transformer; {} for a kind unknown here.
+    """Return the settings of a model other than the Transformer; {} for an unknown kind.
 
-    What is wider than the Transformer, and by how much, is as in the recipes of Multi30k (`multihead sweep
-    ladder`), where each has 2.1 M parameters.
+    Widths relative to the Transformer's are those of the Multi30k recipes (`multihead sweep ladder`), where
+    every model has 2.1 M parameters.
 
     Args:
-        kind: of model.
-        width: the Transformer's ``d_model``.
-        num_layers: the Transformer's.
-        dropout: the Transformer's.
+        kind: model kind.
+        width: ``d_model`` of the Transformer.
+        num_layers: number of layers of the Transformer.
+        dropout: dropout of the Transformer.
     """
     common = {"d_embedding": width, "tied": "all", "label_smoothing": 0.1}
     recurrent = {**common, "dropout": dropout + 0.1}
@@ -170,12 +169,12 @@ def model_settings(kind: str, width: int, num_layers: int, dropout: float) -> di
             return {}
 
 
-def _vocab_size(size: Size, corpus: Corpus, tokenizer: str) -> int:
-    """Return a vocabulary that holds every character, and no more pieces than the corpus can fill.
+def _vocab_size(size: Size, corpus: CorpusSize, tokenizer: str) -> int:
+    """Return a vocabulary size that covers every character and that the corpus can fill.
 
-    Every word can become a piece; half of them are counted on, for some are held out, and where all words are
-    pieces nothing is learned from their parts. Scripts of many characters get room for words beside them. A
-    vocabulary of whole words has all of them, up to the size's limit.
+    At most half of the words become tokens: some words are held out for validation, and if all words were
+    tokens, nothing would be learned from their parts. Scripts with many characters get additional tokens for
+    words. A vocabulary of whole words may have as many words as the size's limit.
     """
     if tokenizer in ("words", "spaced"):
         return size.vocab_size

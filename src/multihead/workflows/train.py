@@ -23,7 +23,7 @@ from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
 from multihead.workflows.growing import grown
-from multihead.workflows.tasks import Ready, ready
+from multihead.workflows.tasks import TaskSetup, setup
 
 
 class Observer(TrainingObserver, Protocol):
@@ -62,17 +62,17 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
     if Run.exists(folder):
         refuse_at_once(Run.open(folder).recipe, recipe, place=str(folder))
     precision = hardware.training_precision(settings.precision, device)
-    beginning = Run.open(init) if init else None
-    made = ready(recipe, device, progress=observer.on_preparation, beginning=beginning)
-    observer.on_data([*made.told, *_cautions(recipe)], made.tokens_an_epoch)
-    run, recipe = _opened(folder, made, precision, _weights_hash(beginning))
+    init_run = Run.open(init) if init else None
+    task = setup(recipe, device, progress=observer.on_preparation, init_run=init_run)
+    observer.on_data([*task.summary, *_cautions(recipe)], task.tokens_per_epoch)
+    run, recipe = _opened(folder, task, precision, _weights_hash(init_run))
     with run:
-        model = new_model(recipe, device, beginning)
+        model = new_model(recipe, device, init_run)
         training = Training(
             run=run,
             model=model,
-            stream=made.stream,
-            validate=made.validate,
+            stream=task.stream,
+            validate=task.validate,
             observer=_ReportingObserver(run, observer, size_of(model)),
             settings=recipe.training,
             validation=recipe.validation,
@@ -82,16 +82,16 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
         _refuse_fewer(training, folder)
         run.write_recipe(recipe)
         run.record_kind(recipe.kind)
-        if beginning and not training.progress.step:
+        if init_run and not training.progress.step:
             training.save()  # so that the run resumes from these weights even without --init
         observer.on_start(recipe, model, device, training.progress.step)
         outcome = training.fit()
-        write_reports(run, size_of(model), made.look if outcome.how == "finished" else None)
+        write_reports(run, size_of(model), task.attention_maps if outcome.status == "finished" else None)
         return outcome
 
 
 def _cautions(recipe: Recipe[Settings]) -> Iterator[str]:
-    """Yield what a run is too short for, a line each."""
+    """Yield a caution for each setting that needs a longer run."""
     steps, warmup, every = recipe.training.steps, recipe.training.warmup_steps, recipe.validation.every
     if steps <= warmup:
         yield (
@@ -110,7 +110,7 @@ def default_folder(recipe: Recipe[Settings]) -> Path:
     return Path("runs") / f"{recipe.name}-{recipe_hash(recipe)}"
 
 
-def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | None = None) -> nn.Module:
+def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | None = None) -> nn.Module:
     """Return the recipe's model, initialised from the seed or from another run.
 
     Raises:
@@ -118,12 +118,12 @@ def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | N
     """
     with randomness.at(recipe.training.seed, "initialise"):
         model: nn.Module = models.load(recipe.kind).Model(recipe.model)
-    if beginning:
-        trained = beginning.load_model().state_dict()
+    if init_run:
+        trained = init_run.load_model().state_dict()
         # A model may accept a part of another model's weights and keep its own for the rest.
         if hasattr(model, "taken_from"):
             trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
-        sizes = [getattr(of.model, "target_vocab", 0) for of in (beginning.recipe, recipe)]
+        sizes = [getattr(of.model, "target_vocab", 0) for of in (init_run.recipe, recipe)]
         if sizes[0] < sizes[1]:  # the vocabulary reserves more symbols: the tokenizer is the old one's
             trained = grown(trained, model.state_dict(), *sizes)
         there, here = (_shapes(weights) for weights in (trained, model.state_dict()))
@@ -132,7 +132,7 @@ def new_model(recipe: Recipe[Settings], device: torch.device, beginning: Run | N
             shapes = f"{name}: {there.get(name, 'missing')}, here {here.get(name, 'missing')}"
             raise UserError(
                 f"its weights do not fit this recipe's model ({shapes})",
-                place=str(beginning.folder),
+                place=str(init_run.folder),
                 remedy="Use the same [model] settings, or leave the recipe out to take the run's own.",
             )
         model.load_state_dict(trained)
@@ -144,44 +144,44 @@ def _shapes(weights: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
 
 
 def _refuse_fewer(training: Training, folder: Path) -> None:
-    """Refuse fewer updates than a run has made: they cannot be taken back."""
-    made, steps = training.progress.step, training.settings.steps
-    if made > steps:
+    """Refuse fewer updates than the run has already made."""
+    done, steps = training.progress.step, training.settings.steps
+    if done > steps:
         raise UserError(
-            f"the run has made {made:,} updates already, more than training.steps {steps:,}",
+            f"the run has already made {done:,} updates, more than training.steps {steps:,}",
             place=str(folder),
-            remedy=f"Ask for at least {made}, or train in another --run folder.",
+            remedy=f"Set training.steps to at least {done}, or choose another --run folder.",
         )
 
 
-def _weights_hash(beginning: Run | None) -> str:
-    """Return the SHA-256 of the weights that training begins with, "" for a model of its own."""
-    path = beginning.folder / WEIGHTS if beginning else None
+def _weights_hash(init_run: Run | None) -> str:
+    """Return the SHA-256 of the initial weights; "" for random initialisation."""
+    path = init_run.folder / WEIGHTS if init_run else None
     return file_sha256(path) if path and path.is_file() else ""
 
 
-def _opened(folder: Path, made: Ready, precision: str, init: str) -> tuple[Run, Recipe[Settings]]:
+def _opened(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[Run, Recipe[Settings]]:
     """Return the locked run folder and the recipe to train by.
 
     The folder is new, or has the same settings, data and initial weights.
     """
     if not Run.exists(folder):
-        recipe = with_horizon(made.recipe)
-        files = file_hashes(made.files)
-        data = {"files": files, "fingerprint": made.fingerprint, INIT: init, **made.data}
+        recipe = with_horizon(task.recipe)
+        files = file_hashes(task.files)
+        data = {"files": files, "fingerprint": task.fingerprint, INIT: init, **task.data}
         found = environment(data, products=precision)
-        return Run.create(folder, recipe, made.tokenizers, found), recipe
+        return Run.create(folder, recipe, task.tokenizers, found), recipe
     run = Run.open(folder).lock()
     try:
-        recipe = resumed(run.recipe, made.recipe, place=str(folder))
+        recipe = resumed(run.recipe, task.recipe, place=str(folder))
         data = run.environment["data"]
         if init and data.get(INIT, init) != init:
             raise UserError(
-                "this run did not begin with the weights that --init names",
+                "this run was started from other weights than those of --init",
                 place=str(folder),
                 remedy="Resume it without --init, or choose another --run folder.",
             )
-        if data.get("fingerprint") != made.fingerprint:
+        if data.get("fingerprint") != task.fingerprint:
             fact = "this run was started with other data: file contents or preparation settings differ"
             remedy = "Restore the old files, or choose another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
@@ -197,26 +197,27 @@ def size_of(model: nn.Module) -> int:
 
 
 def write_reports(
-    run: Run, parameters: int, look: Callable[[nn.Module], Sequence[AlignedSentence]] | None = None
+    run: Run, parameters: int, attention_maps: Callable[[nn.Module], Sequence[AlignedSentence]] | None = None
 ) -> None:
     """Write a run's curves.svg and report.html. A failure is only a warning, so that training continues.
 
     Args:
         run: the run, locked.
         parameters: number of the model's parameters.
-        look: returns attention maps of sample sentences, see ``Ready``; None: no maps.
+        attention_maps: returns attention maps of sample sentences, see ``TaskSetup``; None: no maps.
     """
     try:
         draw_curves(run.metrics(), run.folder / "curves.svg")
-        looked = look(run.load_model(hardware.pick_device(run.recipe.training.device))) if look else ()
-        training_page(run, parameters, looked).save(run.folder / "report.html")
+        device = hardware.pick_device(run.recipe.training.device)
+        maps = attention_maps(run.load_model(device)) if attention_maps else ()
+        training_page(run, parameters, maps).save(run.folder / "report.html")
     except Exception as error:
         fact = f"curves.svg and report.html could not be written: {type(error).__name__}: {error}"
         warnings.warn(f"{run.folder}: {fact}", stacklevel=2)
 
 
 INIT = "init"
-"""Entry of environment.json: the SHA-256 of the weights that training began with, "" for none."""
+"""Key in environment.json: SHA-256 of the initial weights; "" for random initialisation."""
 
 REPORT_INTERVAL = 10
 """Reports are redrawn after at least this many times as long as drawing took: at most a tenth of the time."""

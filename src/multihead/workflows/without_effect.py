@@ -1,6 +1,6 @@
-"""Refusal of settings that were typed although they have no effect beside the others.
+"""Errors for given settings that have no effect.
 
-A setting that a recipe *file* has is never refused for it: a file keeps what holds for its other variants.
+Settings in a recipe *file* are never refused: a file may keep settings for its other variants.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,24 +15,24 @@ OF_METHODS = {
     "beam": ("beam_size", "stop"),
     "sample": ("temperature", "top_k", "top_p", "seed"),
 }
-"""Keys of [search] that one method alone uses."""
+"""Keys of [search] that only one method uses."""
 
 
 def without_effect(place: str, reason: str) -> UserError:
-    """Return the error about an option or key that has no effect: "on a vocabulary"."""
+    """Return the error for an option or key without effect, e.g. for the reason "on a vocabulary"."""
     return UserError(f"it has no effect {reason}", place=place, remedy="Leave it out.")
 
 
 def refuse_keys(given: Collection[str], keys: Iterable[str], reason: str) -> None:
-    """Refuse dotted keys, entries of tables included (``data.tests.news``).
+    """Refuse given keys without effect, entries of tables (``data.tests.news``) included.
 
     Args:
-        given: the keys that were typed.
-        keys: those that have no effect here.
-        reason: why not.
+        given: the given dotted keys.
+        keys: the keys without effect.
+        reason: the reason.
 
     Raises:
-        UserError: one of them was given.
+        UserError: one of the keys is given.
     """
     for key in keys:
         if typed := next((one for one in given if one == key or one.startswith(f"{key}.")), None):
@@ -42,27 +42,27 @@ def refuse_keys(given: Collection[str], keys: Iterable[str], reason: str) -> Non
 def refuse_other_methods(
     given: Collection[str], method: str, *, methods: Sequence[str] = ("beam", "sample")
 ) -> None:
-    """Refuse keys of [search] that the chosen method of search does not use.
+    """Refuse given keys of [search] that the search method does not use.
 
     Args:
-        given: the keys that were typed.
+        given: the given dotted keys.
         method: ``search.method``.
-        methods: whose keys are looked for.
+        methods: methods whose keys are checked.
 
     Raises:
-        UserError: one of them was given.
+        UserError: one of the keys is given.
     """
     for other in methods:
         if other != method:
             keys = [f"search.{key}" for key in OF_METHODS[other]]
-            refuse_keys(given, keys, f"on the search method {method}; it is for the method {other}")
+            refuse_keys(given, keys, f"with search.method {method}; it is for {other}")
 
 
 def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[str]) -> None:
-    """Refuse the names of columns for files of which each holds one side, line by line.
+    """Refuse column names for plain text files, each of which holds one side.
 
     Raises:
-        UserError: one was given.
+        UserError: one of the keys is given.
     """
     if sources and not any(holds_both_sides(data, name) for name in sources):
         keys = ("data.source_field", "data.target_field")
@@ -70,7 +70,7 @@ def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[
 
 
 class _Rule(NamedTuple):
-    """Keys that have no effect where a condition holds."""
+    """Keys without effect if a condition holds."""
 
     keys: tuple[str, ...]
     holds: Callable[[Any], bool]
@@ -78,7 +78,7 @@ class _Rule(NamedTuple):
 
 
 def _other(section: str, key: str, *values: object) -> Callable[[Any], bool]:
-    """Return whether a recipe has a setting, and with another value than these."""
+    """Return a condition: the recipe has the setting, with a value other than these."""
     missing = object()
 
     def holds(recipe: Recipe[Settings]) -> bool:
@@ -176,15 +176,15 @@ _RULES = (
 )
 
 
-def refuse_idle(given: Collection[str], recipe: Recipe[Settings]) -> None:
-    """Refuse settings of a training that were typed and have no effect beside its other settings.
+def refuse_without_effect(given: Collection[str], recipe: Recipe[Settings]) -> None:
+    """Refuse given training settings that have no effect together with the recipe's other settings.
 
     Args:
-        given: the dotted keys that were typed.
-        recipe: of the training.
+        given: the given dotted keys.
+        recipe: the recipe.
 
     Raises:
-        UserError: one of them was given.
+        UserError: one of them has no effect.
     """
     for rule in _RULES:
         if any(key in given for key in rule.keys) and rule.holds(recipe):

@@ -43,9 +43,9 @@ def outside(task: str) -> ModuleType | None:
     else:
         known = ", ".join([*names(), *plugins.installed(GROUP, names())])
         raise UserError(f'there is no task "{task}"', remedy=f"Known tasks: {known}. A file ends in .py.")
-    for name in ("SECTIONS", "WORK", "ready"):
+    for name in ("SECTIONS", "WORK", "setup"):
         if not hasattr(module, name):
-            remedy = "A task's module has SECTIONS, WORK and ready, see docs/extending.md."
+            remedy = "A task's module has SECTIONS, WORK and setup, see docs/extending.md."
             raise UserError(f"it has no {name}", place=str(module.__file__ or task), remedy=remedy)
     return module
 

@@ -56,7 +56,7 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
     if reserved := next((test.name for test in tests if test.name in RESERVED), None):
         raise UserError(f'a test set cannot be called "{reserved}" in a sweep', place="data.tests")
     outcome = train(recipe, folder, observer)
-    if outcome.how == "interrupted":
+    if outcome.status == "interrupted":
         return None
     run = Run.open(folder)
     result = {"recipe": _identity(recipe), **observer.numbers(outcome)}

@@ -34,7 +34,7 @@ from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.recipes import first_comment
 from multihead.recipes import sweeps as builtin
 from multihead.settings import Settings
-from multihead.workflows.without_effect import refuse_idle
+from multihead.workflows.without_effect import refuse_without_effect
 
 SWEEP_KEYS, MEMBER_KEYS = (
     ("name", "recipe", "base", "set", "members", "grid"),
@@ -194,7 +194,7 @@ def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path)
     file = str(path.parent / chosen) if chosen.endswith(".toml") else chosen
     try:
         recipe = recipes.load(file, {"name": name, **overrides}, own=True)
-        refuse_idle(overrides, recipe)
+        refuse_without_effect(overrides, recipe)
         return recipe
     except UserError as error:
         where = (error.place or "").removeprefix("--")

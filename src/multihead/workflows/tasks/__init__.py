@@ -1,7 +1,7 @@
-"""The roads of the tasks: from a recipe's data to what training asks for. One file a task, by its name.
+"""One module per task: builds data and validation from a recipe, and inspects trained models.
 
-The file of a task has ``ready(recipe, device, *, progress, beginning) -> Ready``, and
-``inspect(run, question) -> Inspection``, for models with attention to look at.
+A task's module has ``setup(recipe, device, *, progress, init_run) -> TaskSetup``, and
+``inspect(run, request) -> Inspection`` if its models have attention.
 """
 
 import importlib
@@ -24,26 +24,26 @@ from multihead.run import Run
 from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
-from multihead.workflows.inspection import Inspection, Question
+from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
 @dataclass(frozen=True)
-class Ready:
-    """What a task makes of a recipe before training begins.
+class TaskSetup:
+    """The data and validation of a training run, prepared from a recipe.
 
     Attributes:
-        recipe: with everything filled in that follows from the data.
-        tokenizers: for the run folder, see ``Run.create``.
-        fingerprint: hash of all data and of how it is prepared; another one is another run.
+        recipe: the recipe, with the settings that follow from the data.
+        tokenizers: the run's tokenizers, see ``Run.create``.
+        fingerprint: hash of the data and its preparation settings; another hash means another run.
         files: the files that were read.
-        data: what else environment.json says of the data.
-        told: what a person is told of the data, a line each.
-        sizes: the same for the table of a dry run, by name.
-        tokens_an_epoch: as ``Batch.tokens`` counts.
-        stream: makes the stream of training batches from a position.
-        validate: looks at a model (in evaluation mode) after some step.
-        look: shows where a trained model looks in a few validation examples; none where it has no attention
-            over a source.
+        data: other facts about the data for environment.json.
+        summary: description of the data, a line each.
+        sizes: sizes of the data by name, for the table of a dry run.
+        tokens_per_epoch: size of an epoch in ``Batch.tokens``.
+        stream: returns the stream of training batches from a position.
+        validate: validates a model, which is in evaluation mode, at a step.
+        attention_maps: returns a trained model's attention maps of a few validation examples; none where it
+            has no attention over a source.
     """
 
     recipe: Recipe[Settings]
@@ -51,50 +51,50 @@ class Ready:
     fingerprint: str
     files: Sequence[Path]
     data: Mapping[str, Any]
-    told: Sequence[str]
+    summary: Sequence[str]
     sizes: Mapping[str, str]
-    tokens_an_epoch: int
+    tokens_per_epoch: int
     stream: Callable[[Position], Stream[Batch]]
     validate: Callable[[nn.Module, int], Validation]
-    look: Callable[[nn.Module], Sequence[AlignedSentence]] = lambda model: ()
+    attention_maps: Callable[[nn.Module], Sequence[AlignedSentence]] = lambda model: ()
 
 
-def _workflow(task: str) -> ModuleType:
+def _module(task: str) -> ModuleType:
     return tasks.outside(task) or importlib.import_module(f"{__name__}.{task}")
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None = None
-) -> Ready:
-    """Prepare a recipe's data as its task does.
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None = None
+) -> TaskSetup:
+    """Prepare the data and validation of a recipe.
 
     Args:
         recipe: all settings.
-        device: where models will be validated.
-        progress: is told how far the preparation has come.
-        beginning: the run that training begins with (fine-tuning), whose vocabulary is taken.
+        device: device of the model during validation.
+        progress: called with the progress of data preparation.
+        init_run: a run to start from (fine-tuning); its vocabulary is used.
 
     Raises:
-        UserError: settings that contradict each other; bad data; settings that do not go with it.
+        UserError: contradictory settings; bad data; settings that do not fit the data.
     """
     refuse_contradictions(recipe)
-    found: Ready = _workflow(recipe.task).ready(recipe, device, progress=progress, beginning=beginning)
+    found: TaskSetup = _module(recipe.task).setup(recipe, device, progress=progress, init_run=init_run)
     return found
 
 
-def inspect(folder: str | Path, question: Question) -> Inspection:
-    """Look into a trained run as its task does.
+def inspect(folder: str | Path, request: InspectionRequest) -> Inspection:
+    """Inspect the attention of a trained run.
 
     Args:
-        folder: the run.
-        question: what with.
+        folder: the run folder.
+        request: the input and the extent of the inspection.
 
     Raises:
-        UserError: not a run, not trained yet; nothing that its model can read; no such layer or head.
+        UserError: not a run; not trained yet; an input that the model cannot read; no such layer or head.
     """
     run = Run.open(folder)
-    task = _workflow(run.task)
-    if not hasattr(task, "inspect"):
-        raise UserError(f"models for {tasks.work(run.task)} cannot be looked into", place=str(folder))
-    found: Inspection = task.inspect(run, question)
+    module = _module(run.task)
+    if not hasattr(module, "inspect"):
+        raise UserError(f"models for {tasks.work(run.task)} cannot be inspected", place=str(folder))
+    found: Inspection = module.inspect(run, request)
     return found

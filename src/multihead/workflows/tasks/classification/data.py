@@ -9,18 +9,18 @@ from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.classification.validation import Validator
-from multihead.workflows.tasks.masked.data import named_files, sizes, told
+from multihead.workflows.tasks.masked.data import named_files, sizes, summary
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
-) -> Ready:
-    """See ``workflows.tasks.ready``. Fine-tuning may start from a masked language model."""
-    if beginning and beginning.task not in ("masked", "classification"):
-        beginning.fit_for("masked")  # raises
-    init_tokenizer = beginning.tokenizers()[0] if beginning else None
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``workflows.tasks.setup``. Fine-tuning may start from a masked language model."""
+    if init_run and init_run.task not in ("masked", "classification"):
+        init_run.fit_for("masked")  # raises
+    init_tokenizer = init_run.tokenizers()[0] if init_run else None
     training = recipe.training
     texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     if len(texts.labels) < 2:
@@ -37,15 +37,15 @@ def ready(
     max_length = recipe.data.max_length
     used = lengths(texts.train, max_length)
 
-    return Ready(
+    return TaskSetup(
         recipe=recipe,
         tokenizers=(texts.tokenizer,),
         fingerprint=texts.fingerprint,
         files=named_files(recipe.data),
         data={"texts": len(texts.train), "empty": texts.empty, "labels": list(texts.labels)},
-        told=[*told(texts, max_length), f"classes: {', '.join(names)}"],
+        summary=[*summary(texts, max_length), f"classes: {', '.join(names)}"],
         sizes={**sizes(texts), "classes": ", ".join(names)},
-        tokens_an_epoch=int(used.sum()) + 2 * len(used),
+        tokens_per_epoch=int(used.sum()) + 2 * len(used),
         stream=lambda position: TextsStream(
             used,
             lambda rows, epoch: labelled(texts.train, rows, texts.tokenizer, max_length),

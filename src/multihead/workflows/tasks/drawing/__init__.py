@@ -1,6 +1,6 @@
 """The text-to-image task."""
 
-from multihead.workflows.tasks.drawing.data import ready
+from multihead.workflows.tasks.drawing.data import setup
 from multihead.workflows.tasks.drawing.inspection import inspect
 
-__all__ = ["inspect", "ready"]
+__all__ = ["inspect", "setup"]

@@ -12,20 +12,20 @@ from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.drawing.validation import Validator
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
-) -> Ready:
-    """See ``workflows.tasks.ready``."""
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``workflows.tasks.setup``."""
     data, training = recipe.data, recipe.training
     found = prepare(data, recipe.tokenizer, progress=progress)
-    if beginning is not None and beginning.tokenizers()[0].fingerprint != found.tokenizer.fingerprint:
+    if init_run is not None and init_run.tokenizers()[0].fingerprint != found.tokenizer.fingerprint:
         raise UserError(
             "its vocabulary differs from that of these captions",
-            place=str(beginning.folder),
+            place=str(init_run.folder),
             remedy="Start from a run that was trained on the same captions.",
         )
     sizes = {
@@ -38,19 +38,19 @@ def ready(
     batches = CaptionBatches(found, found.train)
     listed = [Path(data.dir) / name for name in (data.captions, data.pictures) if name]
     form = f"{found.form.size} x {found.form.size}, {'grey' if found.form.channels == 1 else 'colour'}"
-    return Ready(
+    return TaskSetup(
         recipe=recipe,
         tokenizers=(found.tokenizer,),
         fingerprint=found.fingerprint,
         files=[path for path in listed if path.is_file()],
         data={"pictures": len(found.train), "held_out": len(found.valid)},
-        told=[
+        summary=[
             f"training: {len(found.train):,} captioned pictures, {form}",
             f"validation: {len(found.valid):,} pictures, with captions not seen in training",
             f"vocabulary: {found.tokenizer.vocab_size:,} tokens; longest caption: {found.text_length}",
         ],
         sizes={"training pictures": f"{len(found.train):,}", "validation pictures": f"{len(found.valid):,}"},
-        tokens_an_epoch=len(found.train),
+        tokens_per_epoch=len(found.train),
         stream=lambda position: PictureStream(
             len(found.train),
             lambda indices, _: batches.batch(indices.tolist()),

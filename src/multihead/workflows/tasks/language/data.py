@@ -12,15 +12,15 @@ from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.language.validation import Validator
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
-) -> Ready:
-    """See ``workflows.tasks.ready``."""
-    init_tokenizer = beginning.fit_for("language").tokenizers()[0] if beginning else None
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``workflows.tasks.setup``."""
+    init_tokenizer = init_run.fit_for("language").tokenizers()[0] if init_run else None
     text = pack(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     recipe = with_model(recipe, {"vocab_size": text.tokenizer.vocab_size})
     context: int = recipe.model.context  # type: ignore[attr-defined]
@@ -30,19 +30,19 @@ def ready(
             place="data.valid_fraction",
             remedy="Raise it, or name a file in data.valid_files.",
         )
-    return Ready(
+    return TaskSetup(
         recipe=recipe,
         tokenizers=(text.tokenizer,),
         fingerprint=text.fingerprint,
         files=[Path(recipe.data.dir) / name for name in (*recipe.data.files, *recipe.data.valid_files)],
         data={"tokens": len(text.train), "characters": text.characters[0]},
-        told=_told(text),
+        summary=_summary(text),
         sizes={
             "training text": f"{text.characters[0]:,} characters, {len(text.train):,} tokens",
             "validation text": f"{text.characters[1]:,} characters, {len(text.valid):,} tokens",
             "vocabulary": f"{text.tokenizer.vocab_size:,}",
         },
-        tokens_an_epoch=len(text.train),
+        tokens_per_epoch=len(text.train),
         stream=lambda position: WindowStream(
             text.train,
             context=context,
@@ -54,7 +54,7 @@ def ready(
     )
 
 
-def _told(text: PackedText) -> Sequence[str]:
+def _summary(text: PackedText) -> Sequence[str]:
     lines = [
         f"training: {text.characters[0]:,} characters, {len(text.train):,} tokens",
         f"validation: {text.characters[1]:,} characters, {len(text.valid):,} tokens",

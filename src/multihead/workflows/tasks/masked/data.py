@@ -16,15 +16,15 @@ from multihead.settings import Settings
 from multihead.settings.tasks.classification import DataSettings as Labelled
 from multihead.settings.tasks.masked import DataSettings
 from multihead.text.masking import with_mask
-from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.masked.validation import Validator
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
-) -> Ready:
-    """See ``workflows.tasks.ready``."""
-    init_tokenizer = with_mask(beginning.fit_for("masked").tokenizers()[0]) if beginning else None
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``workflows.tasks.setup``."""
+    init_tokenizer = with_mask(init_run.fit_for("masked").tokenizers()[0]) if init_run else None
     training = recipe.training
     texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     recipe = with_model(recipe, {"vocab_size": texts.tokenizer.vocab_size})
@@ -41,15 +41,15 @@ def ready(
         )
 
     used, collate = lengths(texts.train, max_length), gaps(texts.train, training.seed)
-    return Ready(
+    return TaskSetup(
         recipe=recipe,
         tokenizers=(texts.tokenizer,),
         fingerprint=texts.fingerprint,
         files=named_files(recipe.data),
         data={"texts": len(texts.train), "empty": texts.empty},
-        told=told(texts, max_length),
+        summary=summary(texts, max_length),
         sizes=sizes(texts),
-        tokens_an_epoch=int(used.sum()) + 2 * len(used),
+        tokens_per_epoch=int(used.sum()) + 2 * len(used),
         stream=lambda position: TextsStream(
             used, collate, batch_tokens=training.batch_tokens, seed=training.seed, position=position
         ),
@@ -72,7 +72,7 @@ def sizes(texts: PreparedTexts) -> dict[str, str]:
     }
 
 
-def told(texts: PreparedTexts, max_length: int) -> Sequence[str]:
+def summary(texts: PreparedTexts, max_length: int) -> Sequence[str]:
     """Return the description of the data, a line each."""
     lines = [f"training: {len(texts.train):,} texts; validation: {len(texts.valid):,} texts"]
     if texts.empty:

@@ -62,7 +62,7 @@ class Validator:
 
 
 def _masked(text: str, tokenizer: Tokenizer, limit: int) -> tuple[str, str] | None:
-    """Return a text's beginning with its middle word masked, and that word; None if too few words fit."""
+    """Return a text's init_run with its middle word masked, and that word; None if too few words fit."""
     for words in (text.split()[:count] for count in (20, 10, 5, 3)):
         middle = len(words) // 2
         masked = " ".join([*words[:middle], MASK, *words[middle + 1 :]])

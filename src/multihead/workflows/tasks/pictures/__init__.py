@@ -1,6 +1,6 @@
 """The image-classification task."""
 
-from multihead.workflows.tasks.pictures.data import ready
+from multihead.workflows.tasks.pictures.data import setup
 from multihead.workflows.tasks.pictures.inspection import inspect
 
-__all__ = ["inspect", "ready"]
+__all__ = ["inspect", "setup"]

@@ -14,29 +14,29 @@ from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.settings.tasks.pictures import DataSettings
-from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.pictures.validation import Validator
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
-) -> Ready:
-    """See ``workflows.tasks.ready``."""
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``workflows.tasks.setup``."""
     prepared = prepare(recipe.data, progress=progress)
     recipe = with_model(recipe, model_sizes(prepared))
-    return Ready(
+    return TaskSetup(
         recipe=recipe,
         tokenizers=(),
         fingerprint=prepared.fingerprint,
         files=named_files(recipe.data),
         data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
-        told=prepared.report.split("\n"),
+        summary=prepared.report.split("\n"),
         sizes={
             "training pictures": f"{len(prepared.train):,}",
             "validation pictures": f"{len(prepared.valid):,}",
             "classes": f"{len(prepared.class_names):,}",
         },
-        tokens_an_epoch=len(prepared.train),
+        tokens_per_epoch=len(prepared.train),
         stream=lambda position: stream(recipe, prepared, position),
         validate=Validator(prepared.valid, recipe, device),
     )

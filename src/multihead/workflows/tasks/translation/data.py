@@ -18,23 +18,23 @@ from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
-from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
 from multihead.workflows.tasks.translation.streaming import stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
-) -> Ready:
-    """See ``workflows.tasks.ready``."""
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``workflows.tasks.setup``."""
     if corpora.several(recipe.data):
-        return of_corpora.ready(recipe, device, progress=progress, beginning=beginning)
+        return of_corpora.setup(recipe, device, progress=progress, init_run=init_run)
     prepared = prepare(
         recipe.data,
         recipe.tokenizer,
         progress=progress,
-        init_tokenizers=beginning.tokenizers() if beginning else None,
+        init_tokenizers=init_run.tokenizers() if init_run else None,
     )
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
     if recipe.tokenizer.dropout:
@@ -42,18 +42,18 @@ def ready(
         check_dropout(target)
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
     validator = Validator(prepared, recipe, device)
-    return Ready(
+    return TaskSetup(
         recipe=recipe,
         tokenizers=(source, target),
         fingerprint=prepared.fingerprint,
         files=named_files(recipe.data),
         data={"pairs": len(prepared.train), "cleaning": prepared.report.to_dict()},
-        told=_told(prepared, recipe.data),
+        summary=_summary(prepared, recipe.data),
         sizes=_sizes(prepared),
-        tokens_an_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
+        tokens_per_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
         stream=lambda position: batches(recipe, prepared, position, device),
         validate=validator,
-        look=validator.look,
+        attention_maps=validator.attention_maps,
     )
 
 
@@ -74,7 +74,7 @@ def named_files(data: DataSettings) -> list[Path]:
 # --- description --------------------------------------------------------------------------------------
 
 
-def _told(prepared: Prepared, data: DataSettings) -> Sequence[str]:
+def _summary(prepared: Prepared, data: DataSettings) -> Sequence[str]:
     validation = f"validation: {len(prepared.valid):,} pairs"
     if prepared.held_out:
         validation += ", held out of the training data"

@@ -47,6 +47,6 @@ class DirectionsValidator:
         shown = [f"{name}\n{one.samples}" for name, one in found.items() if one.samples][: self.samples]
         return Validation({**metrics, **single}, "\n\n".join(shown))
 
-    def look(self, model: nn.Module) -> list[AlignedSentence]:
+    def attention_maps(self, model: nn.Module) -> list[AlignedSentence]:
         """Return attention maps for a few validation sentences of the first direction."""
-        return next(iter(self.validators.values())).look(model)
+        return next(iter(self.validators.values())).attention_maps(model)

@@ -20,20 +20,20 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.bpe_dropout import check_dropout
 from multihead.workflows.evaluate import read_test_set
-from multihead.workflows.tasks import Ready
+from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation.directions import DirectionsValidator
 from multihead.workflows.tasks.translation.streaming import stream_settings
 
 
-def ready(
-    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, beginning: Run | None
-) -> Ready:
-    """See ``workflows.tasks.ready``."""
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``workflows.tasks.setup``."""
     prepared = prepare_corpora(
         recipe.data,
         recipe.tokenizer,
         progress=progress,
-        init_tokenizers=beginning.tokenizers() if beginning else None,
+        init_tokenizers=init_run.tokenizers() if init_run else None,
     )
     found = corpora.corpora(recipe.data)
     tokenizer = prepared.tokenizer
@@ -48,28 +48,28 @@ def ready(
         settings = stream_settings(recipe, (tokenizer, tokenizer), position, device)
         return MixedStream(parts, counts, **settings)
 
-    return Ready(
+    return TaskSetup(
         recipe=recipe,
         tokenizers=(tokenizer, tokenizer),
         fingerprint=prepared.fingerprint,
         files=named_files(found),
         data={
             "pairs": sum(counts),
-            "directions": _trained(found, beginning),
+            "directions": _trained(found, init_run),
             "epoch": {one.name: count for one, count in zip(prepared.directions, counts, strict=True)},
         },
-        told=_told(prepared, counts, found),
+        summary=_summary(prepared, counts, found),
         sizes=_sizes(prepared, counts),
-        tokens_an_epoch=_tokens(prepared, _first_epoch(prepared, counts, recipe.training.seed)),
+        tokens_per_epoch=_tokens(prepared, _first_epoch(prepared, counts, recipe.training.seed)),
         stream=stream,
         validate=validator,
-        look=validator.look,
+        attention_maps=validator.attention_maps,
     )
 
 
-def _trained(found: Sequence[Corpus], beginning: Run | None) -> list[tuple[str, str]]:
-    """Return the directions that the run was trained in, those of the run it begins with included."""
-    before = beginning.directions if beginning else []
+def _trained(found: Sequence[Corpus], init_run: Run | None) -> list[tuple[str, str]]:
+    """Return the directions that the run was trained in, those of the run it started from included."""
+    before = init_run.directions if init_run else []
     return list(dict.fromkeys([*before, *corpora.directions(found)]))
 
 
@@ -92,7 +92,7 @@ def _tokens(prepared: PreparedCorpora, chosen: Indices) -> int:
 # --- description --------------------------------------------------------------------------------------
 
 
-def _told(prepared: PreparedCorpora, counts: Sequence[int], found: Sequence[Corpus]) -> list[str]:
+def _summary(prepared: PreparedCorpora, counts: Sequence[int], found: Sequence[Corpus]) -> list[str]:
     lines = []
     for corpus, one in zip(found, prepared.corpora, strict=True):
         lines.append(f"corpus {corpus.name}: {one.report}; validation: {len(one.valid):,} pairs")

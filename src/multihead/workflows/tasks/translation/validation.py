@@ -73,7 +73,7 @@ class Validator:
         ]
         return Validation(metrics, "\n\n".join(samples))
 
-    def look(self, model: nn.Module) -> list[AlignedSentence]:
+    def attention_maps(self, model: nn.Module) -> list[AlignedSentence]:
         """Return attention maps for a few validation sentences; none if the model has no attention."""
         translator = self._translator(model)
         suitable = [source for source, _ in self.text if MIN_WORDS <= len(source.split()) <= MAX_WORDS]
