@@ -127,7 +127,7 @@ def test_given_tokenizers_are_used_and_none_is_trained(
     given = train(sides[0], WORDS), train(sides[1], WORDS)
     monkeypatch.delattr("multihead.data.vocabularies.train")
     prepared = prepare(corpus.settings(**VALID), WORDS, init_tokenizers=given)
-    assert prepared.train.source(0).tolist() == given[0].encode(some_pairs(1)[0][0])
+    assert list(prepared.train.source(0)) == given[0].encode(some_pairs(1)[0][0])
     assert prepared.target_tokenizer.fingerprint == given[1].fingerprint
 
     given[0].save(corpus.folder / "a.json")

@@ -52,6 +52,10 @@ class _ListsMethods:
             raise AttributeError(f"{kind.__name__} has no method {name!r}; available are {available}")
 
 
+_OWN = ("prefixes", "progress", "first_number", "to", "source", "tags", "zero_shot")
+"""Arguments of ``Translator.translate`` that are no keys of [search]."""
+
+
 class LoadedTranslator(_ListsMethods, Translator):
     """Translator, or an ensemble of several, with inspection of its attention."""
 
@@ -66,30 +70,36 @@ class LoadedTranslator(_ListsMethods, Translator):
         Args:
             lines: one sentence each.
             settings: search settings; None: those of the run's recipe.
-            given: keys of [search] to override (``beam_size=2``), and ``prefixes``, ``progress`` and
-                ``first_number`` as in :meth:`Translator.translate`.
+            given: keys of [search] to override (``beam_size=2``), and ``prefixes``, ``progress``,
+                ``first_number`` and, for a model of several directions, ``to``, ``source``, ``tags`` and
+                ``zero_shot``, as in :meth:`Translator.translate`.
 
         Raises:
             UserError: an unknown key, a value out of range, contradictory settings, or a setting that has no
                 effect on the method of search.
         """
-        own = {key: given.pop(key) for key in ("prefixes", "progress", "first_number") if key in given}
+        own = {key: given.pop(key) for key in _OWN if key in given}
         chosen = _changed(settings or self.settings, given)
         refuse_other_methods([f"search.{key}" for key in given], chosen.method)
         return super().translate(lines, chosen, **own)
 
-    def inspect(self, text: str, target: str | None = None, *, full: bool = False) -> Page:
+    def inspect(
+        self, text: str, target: str | None = None, *, full: bool = False, to: str | None = None
+    ) -> Page:
         """Return a page of the model's attention for a sentence; a notebook displays it inline.
 
         Args:
             text: the source sentence.
             target: a translation to show first, before the model's own.
             full: embed everything, whatever the size.
+            to: target language, for a model of several directions.
 
         Raises:
-            UserError: the translator is an ensemble; the sentence is empty or too long for the model.
+            UserError: the translator is an ensemble; the sentence is empty or too long; see ``toward``.
         """
-        return make_page(explore(self, text, target, full=full))
+        undirected = self.directions is not None and self.asked is None
+        directed = self.toward(to) if undirected or to is not None else self
+        return make_page(explore(directed, text, target, full=full))
 
 
 class LoadedTextGenerator(_ListsMethods, TextGenerator):

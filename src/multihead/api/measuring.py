@@ -13,7 +13,7 @@ from multihead.run import Run
 from multihead.workflows import evaluate as measuring
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
-from multihead.workflows.evaluate import Evaluation
+from multihead.workflows.evaluate import Evaluation, Way
 from multihead.workflows.without_effect import refuse_keys, refuse_other_methods
 
 
@@ -23,6 +23,9 @@ def evaluate(
     target: str | Path | None = None,
     device: str = "auto",
     precision: Precision = "auto",
+    to: str | None = None,
+    source_language: str | None = None,
+    zero_shot: bool = False,
     model_file: str | Path | None = None,
     **search: object,
 ) -> dict[str, Evaluation]:
@@ -35,6 +38,9 @@ def evaluate(
         device: cuda, mps, cpu or auto.
         precision: of matrix products, as in ``multihead evaluate --precision``.
         model_file: as in ``multihead.load``.
+        to: for a model of several directions: target language of the files or test sets.
+        source_language: likewise.
+        zero_shot: allow a direction that was never trained.
         search: keys of [search] that override the first run's recipe.
 
     Returns:
@@ -49,7 +55,9 @@ def evaluate(
     recipe = recipes.load(run.folder / "recipe.toml", changes)
     refuse_keys(changes, ("search.n_best",), "where the best output is measured")
     refuse_other_methods(changes, recipe.search.method)
-    sets = measuring.requested_test_sets(recipe.data, source, target)
+    named = to is not None or source_language is not None
+    way = Way(source_language, to, zero_shot=zero_shot) if named else None
+    sets = measuring.requested_test_sets(recipe.data, source, target, way=way)
     return {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder
 from multihead.workflows.train import train as train_recipe
@@ -21,6 +22,8 @@ def train(
     target: Files = (),
     valid_source: Files = (),
     valid_target: Files = (),
+    corpora: str | Path | None = None,
+    corpus: Mapping[str, Files] | None = None,
     run: str | Path | None = None,
     init: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
@@ -36,6 +39,8 @@ def train(
         target: training file(s) of the target side.
         valid_source: validation file(s) of the source side; empty: part of the training data is held out.
         valid_target: validation file(s) of the target side.
+        corpora: a corpora.toml: several corpora, languages and directions in one model.
+        corpus: the same without a file: ``{"de-en": ["train.de", "train.en"]}``.
         run: run folder; None: ``runs/<recipe>-<hash>``.
         init: run folder whose weights and vocabulary to start from (fine-tuning).
         settings: dotted keys that override the recipe (``{"training.steps": 2000}``).
@@ -51,9 +56,10 @@ def train(
     given = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
     files = {side: _names(paths) for side, paths in given.items()}
     run_folder, init_folder = (None if name is None else Path(name) for name in (run, init))
-    made = resolve_recipe(
-        None if recipe is None else str(recipe), files, settings or {}, run=run_folder, init=init_folder
-    )
+    listed = [f"{languages}={','.join(_names(paths))}" for languages, paths in (corpus or {}).items()]
+    keys = {**(settings or {}), **named_corpora(None if corpora is None else str(corpora), listed)}
+    resolve = resolve_corpora if several(keys) else resolve_recipe
+    made = resolve(None if recipe is None else str(recipe), files, keys, run=run_folder, init=init_folder)
     folder = run_folder or default_folder(made)
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True

@@ -4,6 +4,7 @@
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
     multihead evaluate runs/de-en runs/de-en-large
     multihead evaluate runs/one runs/two --ensemble
+    multihead evaluate runs/many --to fr
 
 The default test sets are those of the run's recipe. Two runs are compared, with
 a test of significance (paired bootstrap). --ensemble evaluates all runs as one
@@ -20,8 +21,9 @@ from rich.console import Console
 
 from multihead import hardware
 from multihead import recipe as recipes
-from multihead.cli import _console, _options
+from multihead.cli import _console, _directions, _options
 from multihead.cli._counting import counted
+from multihead.cli._direction_table import show_directions
 from multihead.cli._effect import READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
@@ -32,6 +34,7 @@ from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (
     Evaluation,
     TestSet,
+    Way,
     compare,
     evaluate,
     named_sources,
@@ -42,7 +45,7 @@ from multihead.workflows.without_effect import refuse_fields, refuse_keys, refus
 
 USED = {
     "search": SEARCH_OF_THE_BEST,
-    "data": ("dir", "tests", *READING, "target_language"),
+    "data": ("dir", "tests", "corpora", "corpus", *READING, "target_language"),
 }
 """Keys of a recipe that have an effect here."""
 
@@ -59,6 +62,14 @@ class Options:
     """Source side of the test set, or a TSV / JSONL file with both sides."""
     tgt: _options.File = None
     """Target side of the test set."""
+    to: _directions.To = None
+    """Target language: of the files, or of the test sets to be measured. [all directions]"""
+    of: _directions.From = None
+    """Source language, likewise."""
+    tags: _directions.Tags = ()
+    """Domains of the files."""
+    zero_shot: _directions.ZeroShot = False
+    """Allow a direction that was never trained."""
     json: _options.Flag = False
     """Print JSON."""
     tokenise: Annotated[str | None, tyro.conf.arg(metavar="RULES", help_behavior_hint="")] = None
@@ -86,7 +97,9 @@ def main(arguments: Sequence[str]) -> int:
         lowercase |= recipe.data.lowercase
         refuse_other_methods(given, recipe.search.method)
         refuse_fields(given, recipe.data, named_sources(recipe.data, options.src))
-        sets = sets or _with_perturbed(options, requested_test_sets(recipe.data, options.src, options.tgt))
+        if not sets:
+            requested = requested_test_sets(recipe.data, options.src, options.tgt, way=_way(options))
+            sets = _with_perturbed(options, requested)
         language = recipe.data.target_language or "en"
         tokenise = tokeniser(options.tokenise, language) if options.tokenise else None
         hardware.keep_memory()
@@ -140,6 +153,13 @@ def _systems(options: Options) -> dict[str, Sequence[str]]:
     return {folder: [folder] for folder in options.runs}
 
 
+def _way(options: Options) -> Way | None:
+    """Return the direction that is asked for, None if none is."""
+    if options.to is None and options.of is None and not options.tags:
+        return None
+    return Way(options.of, options.to, options.tags, options.zero_shot)
+
+
 def _with_perturbed(options: Options, sets: list[TestSet]) -> list[TestSet]:
     """Return the test sets, each followed by its perturbed copy if ``--perturb`` is given."""
     if options.perturb == "none":
@@ -178,6 +198,9 @@ def _json(
 
 def _show(found: Mapping[str, Sequence[Evaluation]], console: Console) -> None:
     for run, evaluations in found.items():
+        if len(evaluations) > 1 and all(evaluation.test_set.way for evaluation in evaluations):
+            show_directions(run, evaluations, console)
+            continue
         for evaluation in evaluations:
             show(run, evaluation, console)
         _show_losses(run, evaluations, console)

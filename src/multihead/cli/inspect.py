@@ -22,7 +22,7 @@ from typing import Annotated, Literal
 import tyro
 
 from multihead.attention_maps import Choice
-from multihead.cli import _console, _options
+from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
@@ -64,6 +64,8 @@ class Options:
     """Merge subwords into words."""
     specials: _options.Flag = False
     """Show special symbols."""
+    to: _directions.To = None
+    """Target language, for a translator of several directions."""
     device: _options.Device = "auto"
 
 
@@ -79,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
     choice = Choice(options.layer, options.head, options.combine)
     view = PageOptions(options.run, choice, options.words, options.specials, options.full)
     inspection = tasks.inspect(
-        options.run, InspectionRequest(options.what, options.target, options.device, view)
+        options.run, InspectionRequest(options.what, options.target, options.device, view, options.to)
     )
     _refuse_without_effect(options, inspection, page=bool(page or options.json), figure=bool(figures))
     if page:

@@ -13,6 +13,7 @@ this machine can connect; --host opens the server to others.
 
 import contextlib
 import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -26,12 +27,13 @@ from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
-from multihead.generation import Translator
+from multihead.generation import Translation, Translator
 from multihead.inspect.page import PageOptions
 from multihead.run import Run
 from multihead.serve.app import application
-from multihead.serve.batching import Batcher
+from multihead.serve.batching import Batcher, Translate
 from multihead.serve.service import Direction, Service
+from multihead.settings import SearchSettings
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
 from multihead.workflows.without_effect import refuse_other_methods
@@ -70,7 +72,8 @@ def main(arguments: Sequence[str]) -> int:
     with contextlib.ExitStack() as stack:
         server_socket = stack.enter_context(_listen(options.host, options.port))
         hardware.keep_memory()
-        service = Service([stack.enter_context(_direction(run, options, given)) for run in options.runs])
+        opened = [stack.enter_context(_directions(run, options, given)) for run in options.runs]
+        service = Service([direction for directions in opened for direction in directions])
         for one in service.directions:
             console.print(f"{one.source} to {one.target}: {one.name}")
         host, port = server_socket.getsockname()[:2]
@@ -106,19 +109,34 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def _direction(folder: str, options: Options, given: Mapping[str, str]) -> Iterator[Direction]:
+def _directions(folder: str, options: Options, given: Mapping[str, str]) -> Iterator[list[Direction]]:
     run = Run.open(folder).fit_for("translation")
     settings = search_settings(folder, given)
     # A request for alternatives is a beam search, whatever the method is.
     refuse_other_methods(given, settings.method, methods=("sample",))
     translator = Translator.load(folder, device=options.device, precision=options.precision)
-    # A first translation prepares the engine, so that the first request is as fast as the others.
-    translator.translate(["a"], settings)
     data = run.recipe.data
-    with Batcher(translator.translate) as batcher:
-        yield Direction(
-            folder, data.source_language or "source", data.target_language or "target", batcher, settings
-        )
+    ways = {(data.source_language or "source", data.target_language or "target"): translator}
+    if translator.directions is not None:
+        ways = {pair: translator.toward(pair[1], pair[0]) for pair in translator.directions.trained}
+    # A first translation prepares the engine, so that the first request is as fast as the others.
+    next(iter(ways.values())).translate(["a"], settings)
+    with contextlib.ExitStack() as closing:
+        free = threading.Lock()
+        yield [
+            Direction(folder, *pair, closing.enter_context(Batcher(_alone(free, one.translate))), settings)
+            for pair, one in ways.items()
+        ]
+
+
+def _alone(free: threading.Lock, translate: Translate) -> Translate:
+    """Return a function that translates while no other direction of the same model does."""
+
+    def translated(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
+        with free:
+            return translate(lines, settings)
+
+    return translated
 
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:

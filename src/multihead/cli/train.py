@@ -2,6 +2,7 @@
 
     multihead train multi30k-de-en --data.dir data/multi30k
     multihead train --src train.de --tgt train.en
+    multihead train --corpora corpora.toml
 
 The same command resumes an interrupted training.
 """
@@ -18,10 +19,12 @@ from multihead import plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.recipe import SECTION_NAMES
+from multihead.run import Run
 from multihead.settings import tasks
 from multihead.training import Outcome
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.progress_display import ProgressDisplay, format_duration, format_metrics
+from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder, train
 
@@ -36,6 +39,13 @@ class Options:
     """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""
     tgt: _options.Files = ()
     """Training file(s), target side, aligned with the source line by line."""
+    corpora: _options.File = None
+    """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
+    corpus: Annotated[
+        tuple[str, ...],
+        tyro.conf.arg(metavar="LANGUAGES=SOURCE,TARGET [...]", help_behavior_hint=""),
+    ] = ()
+    """The same without a file: de-en=train.de,train.en fr-en=train.fr,train.en."""
     valid_src: _options.Files = ()
     """Validation file(s), source side. (default: part of the training data is held out)"""
     valid_tgt: _options.Files = ()
@@ -58,7 +68,9 @@ def main(arguments: Sequence[str]) -> int:
         "valid_target": options.valid_tgt,
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
-    recipe = resolve_recipe(options.recipe, files, given, run=run, init=init)
+    settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
+    resolve = resolve_corpora if several(settings) else resolve_recipe
+    recipe = resolve(options.recipe, files, settings, run=run, init=init)
     console = _console.output()
     with ProgressDisplay(console) as display:
         if options.dry_run:
@@ -77,7 +89,9 @@ def main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     if command := tasks.use(recipe.task):
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
-        console.print(f"to use it: {_console.program()} {use}")
+        targets = sorted({to for _, to in Run.open(folder).directions})
+        language = f" --to {'|'.join(targets)}" if len(targets) > 1 else ""
+        console.print(f"to use it: {_console.program()} {use}{language}")
     if init and recipe.task == "translation" and recipe.data.tests:
         console.print("\ntest sets before and after fine-tuning:\n")
         return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])

@@ -2,6 +2,7 @@
 
     echo "Guten Tag." | multihead translate runs/de-en
     multihead translate runs/de-en -i test.de -o test.en --beam-size 8
+    multihead translate runs/many --to fr < text.de
 
 By default it reads standard input and writes standard output, one output line
 per input line. Several runs with the same vocabulary form an ensemble. The
@@ -21,7 +22,7 @@ from typing import Annotated
 import tyro
 
 from multihead import hardware
-from multihead.cli import _console, _options
+from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._writing import same_file, write
@@ -46,6 +47,14 @@ class Options:
     """Text file with one sentence per line, plain or compressed. (default: standard input)"""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Output file, which appears when it is complete. (default: standard output)"""
+    to: _directions.To = None
+    """Target language, for a model of several directions."""
+    of: _directions.From = None
+    """Source language; checks that the direction was trained."""
+    tags: _directions.Tags = ()
+    """Domains of the text ("legal"), for a model trained with them."""
+    zero_shot: _directions.ZeroShot = False
+    """Allow a direction that was never trained."""
     prefix: _options.Text = None
     """Words that every translation must start with."""
     prefixes: _options.File = None
@@ -80,6 +89,9 @@ def main(arguments: Sequence[str]) -> int:
     refuse_other_methods(given, search.method)
     hardware.keep_memory()
     translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
+    translator = _directions.directed(
+        translator, options.to, options.of, options.tags, zero_shot=options.zero_shot
+    )
     write(_blocks(translator, search, options), options.output)
     return 0
 

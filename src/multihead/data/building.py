@@ -42,7 +42,7 @@ def build(
         return read_pairs(files, files.source, files.target)
 
     hold_out = not files.valid_source
-    reading = _with_progress(corpus(), "reading", None, progress)
+    reading = with_progress(corpus(), "reading", None, progress)
     chosen = select(reading, files, hold_out=hold_out)
     total = chosen.count(TRAIN)
 
@@ -54,10 +54,10 @@ def build(
     vocabularies.save(tokenizers, folder)
 
     numbered = compress(enumerate(corpus(), start=1), chosen.mask(TRAIN))
-    encoding = _with_progress(numbered, "encoding", total, progress)
-    kept = _stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report)
+    encoding = with_progress(numbered, "encoding", total, progress)
+    kept = stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report)
     hashes = array("Q", (sentence_hash(source) for source, _ in kept))
-    _check(len(hashes), "training", chosen.report)
+    check_left(len(hashes), "training", chosen.report)
     save_training_sources(folder, as_hashes(hashes))
 
     valid: Iterator[Numbered]
@@ -66,11 +66,10 @@ def build(
         valid_report = chosen.report
     else:
         valid_report = CleaningReport()
-        valid = _counted(read_pairs(files, files.valid_source, files.valid_target), valid_report)
-    valid_pairs = list(_stored(folder / VALID_STORE, valid, tokenizers, files.max_length, valid_report))
-    _check(len(valid_pairs), "validation", valid_report)
-    lines = "".join(json.dumps(pair) + "\n" for pair in valid_pairs)
-    (folder / VALID_PAIRS).write_text(lines, encoding="utf-8")
+        valid = counted(read_pairs(files, files.valid_source, files.valid_target), valid_report)
+    valid_pairs = list(stored(folder / VALID_STORE, valid, tokenizers, files.max_length, valid_report))
+    check_left(len(valid_pairs), "validation", valid_report)
+    (folder / VALID_PAIRS).write_text(to_lines(valid_pairs), encoding="utf-8")
     return {
         "train": len(hashes),
         "valid": len(valid_pairs),
@@ -80,7 +79,12 @@ def build(
     }
 
 
-def _stored(
+def to_lines(pairs: Iterable[Pair]) -> str:
+    """Return pairs as lines of JSON."""
+    return "".join(json.dumps(pair) + "\n" for pair in pairs)
+
+
+def stored(
     folder: Path, pairs: Iterable[Numbered], tokenizers: Tokenizers, max_length: int, report: CleaningReport
 ) -> Iterator[Pair]:
     """Encode and store pairs; yield those within the maximum length."""
@@ -99,21 +103,22 @@ def _stored(
                     yield pair
 
 
-def _counted(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
+def counted(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
     """Count and number validation pairs, which are not cleaned; only unusable ones are dropped later."""
     for number, pair in enumerate(pairs, start=1):
         report.record(None)
         yield number, pair
 
 
-def _check(count: int, what: str, report: CleaningReport) -> None:
+def check_left(count: int, what: str, report: CleaningReport) -> None:
+    """Refuse that no pair is left."""
     if not count:
         remedy = "Check data.max_length, and that the tokenizer fits the text."
         fact = f"no {what} pair is left of the {report.read:,} read (dropped: {reasons(report)})"
         raise UserError(fact, place="data", remedy=remedy)
 
 
-def _with_progress(items: Iterable[T], stage: str, total: int | None, progress: OnProgress) -> Iterator[T]:
+def with_progress(items: Iterable[T], stage: str, total: int | None, progress: OnProgress) -> Iterator[T]:
     """Yield the items, reporting progress every thousand."""
     count = 0
     for count, item in enumerate(items, start=1):

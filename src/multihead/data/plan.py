@@ -24,7 +24,13 @@ Indices = NDArray[np.int64]
 
 
 def epoch_plan(
-    source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int, seed: int, epoch: int
+    source_lengths: Lengths,
+    target_lengths: Lengths,
+    batch_tokens: int,
+    seed: int,
+    epoch: int,
+    *,
+    chosen: Indices | None = None,
 ) -> list[Indices]:
     """Return the batches of an epoch as arrays of pair indices; each pair is in exactly one.
 
@@ -35,9 +41,13 @@ def epoch_plan(
             side, padding included, stays within twice as many. A longer pair is a batch of its own.
         seed: with the epoch, seeds the order.
         epoch: number of the epoch, from 0.
+        chosen: the pairs of the epoch, some perhaps several times; None: each once.
     """
     batches: list[Indices] = []
-    order = shuffled(len(source_lengths), seed, "pairs of epoch", epoch)
+    pairs = len(source_lengths) if chosen is None else len(chosen)
+    order = shuffled(pairs, seed, "pairs of epoch", epoch)
+    if chosen is not None:
+        order = chosen[order]
     for start in range(0, len(order), CHUNK):
         chunk = order[start : start + CHUNK]
         batches += batch_by_length(chunk, source_lengths, target_lengths, batch_tokens)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead.data import store, vocabularies
+from multihead.data.batches import Pairs
 from multihead.data.build_cache import cached_build
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
 from multihead.data.folders import cache_root
@@ -27,8 +28,9 @@ VERSION = 1
 """Increases when the same corpus is prepared differently."""
 SUMMARY = "report.json"
 
-_ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
-_WITHOUT_EFFECT = {"tests", "cache", "source_language", "target_language"}
+ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
+WITHOUT_EFFECT = {"tests", "cache", "source_language", "target_language"}
+OF_SEVERAL = {"corpora", "corpus", "both_directions", "temperature"}
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class Prepared:
         folder: its cache folder, for ``hashes.contamination``.
     """
 
-    train: TokenStore
-    valid: TokenStore
+    train: Pairs
+    valid: Pairs
     valid_pairs: list[Pair]
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
@@ -94,7 +96,7 @@ def prepare(
             inputs,
             summary_file=SUMMARY,
             build=lambda folder: build(folder, files, tokenizer, given, progress or _silent),
-            load=_opened,
+            load=lambda folder, summary, key: opened(folder, summary, key, vocabularies.load(folder)),
         )
 
 
@@ -103,7 +105,7 @@ def _cache_inputs(
 ) -> dict[str, Any]:
     """Return everything that the result depends on, as JSON."""
     learned = None in given
-    data = files.model_dump(mode="json", exclude=_ELSEWHERE | _WITHOUT_EFFECT)
+    data = files.model_dump(mode="json", exclude=ELSEWHERE | WITHOUT_EFFECT | OF_SEVERAL)
     if not files.max_pairs:
         del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
     training = settings.model_dump(exclude={"dropout", "file", "target_file"})
@@ -119,9 +121,9 @@ def _cache_inputs(
     }
 
 
-def _opened(folder: Path, summary: Any, key: str) -> Prepared:
+def opened(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> Prepared:
+    """Open the stores of a folder; raises ValueError and others where it is incomplete."""
     lines = (folder / VALID_PAIRS).read_text(encoding="utf-8").split("\n")[:-1]
-    source_tokenizer, target_tokenizer = vocabularies.load(folder)
     checked = summary["valid_cleaning"]
     valid = TokenStore(folder / VALID_STORE)
     if len(valid) != len(lines):
@@ -130,8 +132,8 @@ def _opened(folder: Path, summary: Any, key: str) -> Prepared:
         train=TokenStore(folder / TRAIN_STORE),
         valid=valid,
         valid_pairs=[(source, target) for source, target in map(json.loads, lines)],
-        source_tokenizer=source_tokenizer,
-        target_tokenizer=target_tokenizer,
+        source_tokenizer=tokenizers[0],
+        target_tokenizer=tokenizers[1],
         report=CleaningReport.from_dict(summary["cleaning"]),
         valid_report=checked and CleaningReport.from_dict(checked),
         shared=summary["shared"],

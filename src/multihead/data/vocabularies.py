@@ -62,11 +62,17 @@ def trained(
     for tokenizer, side in zip(found, sides, strict=True):
         if tokenizer is None:
             sample = side(evenly_spaced(corpus(), total, settings.sample_pairs))
-            tokenizer = train(sample, settings, lowercase)
-            _check_size(tokenizer, settings)
+            tokenizer = train_one(sample, settings, lowercase=lowercase)
         ready.append(tokenizer.lowercased() if lowercase else tokenizer)
     _check_special_ids(ready[0], ready[-1])
     return ready[0], ready[-1]
+
+
+def train_one(texts: Iterable[str], settings: TokenizerSettings, *, lowercase: bool) -> Tokenizer:
+    """Train a tokenizer. Raises ``UserError`` where the texts do not support the vocabulary size."""
+    tokenizer = train(texts, settings, lowercase)
+    _check_size(tokenizer, settings)
+    return tokenizer
 
 
 def _check_size(tokenizer: Tokenizer, settings: TokenizerSettings) -> None:

@@ -1,6 +1,8 @@
 """Translation with a trained run, or with an ensemble of runs."""
 
+import copy
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from multihead.attention_maps.calls import evaluating
 from multihead.engines.choose import LatestStepper
 from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, batch_by_length, collate_sources
+from multihead.generation.directions import Asked, Directions
 from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import search
 from multihead.generation.translation import Output, PairScore, Translation
@@ -24,6 +27,7 @@ from multihead.run import Run
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypotheses import Hypothesis
 from multihead.settings import SearchSettings
+from multihead.text.tagged import TaggedTokenizer
 from multihead.text.tokenizer import Tokenizer
 
 GPU_BATCH_FACTOR = 8
@@ -43,6 +47,7 @@ class Translator:
         device: device of the models.
         precision: precision of matrix products. int8 is for search only; scoring then uses auto.
         settings: default search settings.
+        directions: of a model of several directions; the source then needs tags, see ``toward``.
     """
 
     def __init__(
@@ -54,7 +59,11 @@ class Translator:
         device: torch.device,
         precision: Precision = "auto",
         settings: SearchSettings | None = None,
+        directions: Directions | None = None,
     ) -> None:
+        self.directions = directions
+        self.asked: Asked | None = None
+        """The direction, of a translator that ``toward`` returned."""
         self.models = tuple(models)
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.device = device
@@ -86,9 +95,48 @@ class Translator:
                     )
         where = hardware.pick_device(device)
         models = [run.load_model(where) for run in runs]
+        leader = runs[0]
         return cls(
-            models, *vocabularies[0], device=where, precision=precision, settings=runs[0].recipe.search
+            models,
+            *vocabularies[0],
+            device=where,
+            precision=precision,
+            settings=leader.recipe.search,
+            directions=Directions.of(leader.directions, vocabularies[0][0], str(leader.folder)),
         )
+
+    def toward(
+        self,
+        to: str | None = None,
+        source: str | None = None,
+        tags: Sequence[str] = (),
+        *,
+        zero_shot: bool = False,
+    ) -> Self:
+        """Return this translator in one direction; it shares the models.
+
+        Args:
+            to: target language; None where there is but one.
+            source: source language, to check that the direction was trained; None for any.
+            tags: domains ("legal") or origins of the source.
+            zero_shot: allow a direction that was never trained; ``asked`` says so.
+
+        Raises:
+            UserError: see ``Directions.ask``; the run names no languages.
+        """
+        if self.directions is None:
+            fact = "this model was not trained with language tags; it translates in one direction"
+            raise UserError(fact, place="--to", remedy="Leave the languages and tags out.")
+        asked = self.directions.ask(to, source, tags, zero_shot=zero_shot)
+        directed = copy.copy(self)
+        directed.asked = asked
+        base = self.target_tokenizer  # one vocabulary for both sides, and never tagged
+        directed.source_tokenizer = TaggedTokenizer(base, asked.symbols)
+        return directed
+
+    def _directed(self) -> Self:
+        """Return this translator where it has a direction or needs none, else in its only direction."""
+        return self if self.directions is None or self.asked is not None else self.toward()
 
     def translate(
         self,
@@ -98,6 +146,10 @@ class Translator:
         prefixes: Sequence[str] | None = None,
         progress: OnCount | None = None,
         first_number: int = 0,
+        to: str | None = None,
+        source: str | None = None,
+        tags: Sequence[str] = (),
+        zero_shot: bool = False,
     ) -> list[Translation]:
         """Translate lines; results are in the order of the lines.
 
@@ -110,10 +162,24 @@ class Translator:
             prefixes: forced beginning of each translation, in whole words; "" for none.
             progress: called with the number of finished lines.
             first_number: number of the first line; it seeds random samples.
+            to: target language, of a model of several directions; see ``toward`` for this and what follows.
+            source: source language.
+            tags: domains or origins.
+            zero_shot: allow a direction that was never trained, with a warning.
 
         Raises:
-            UserError: contradictory settings; scores that are not finite; lines that are not strings.
+            UserError: contradictory settings; scores that are not finite; lines that are not strings; see
+                ``toward``.
         """
+        named = to is not None or source is not None or bool(tags)
+        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self._directed()
+        if named and directed.asked is not None and directed.asked.zero_shot:
+            fact = f"the model was never trained to translate from {directed.asked.source}"
+            warnings.warn(f"zero-shot: {fact} to {directed.asked.target}", stacklevel=2)
+        if directed is not self:
+            return Translator.translate(
+                directed, lines, settings, prefixes=prefixes, progress=progress, first_number=first_number
+            )
         if isinstance(lines, str):
             raise UserError("a string, not a list of lines", remedy='Pass a list: translate(["..."]).')
         lines, settings = list(lines), settings or self.settings
@@ -192,7 +258,12 @@ class Translator:
             pairs: (source, target) lines.
             batch_tokens: target tokens of a batch.
             progress: called with the number of finished pairs.
+
+        Raises:
+            UserError: a model of several directions, none of which is chosen; see ``toward``.
         """
+        if (directed := self._directed()) is not self:
+            return directed.score(pairs, batch_tokens=batch_tokens, progress=progress)
         sources = self.source_tokenizer.encode_batch([source for source, _ in pairs])
         targets = self.target_tokenizer.encode_batch([target for _, target in pairs])
         notes = [self.too_long(source, target) for source, target in zip(sources, targets, strict=True)]

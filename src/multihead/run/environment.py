@@ -5,9 +5,10 @@ import platform
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Len
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from multihead import native
@@ -43,6 +44,7 @@ class _Data(_Part):
     files: list[_File] = []
     cleaning: _Cleaning | None = None
     labels: list[str] = []
+    directions: list[Annotated[list[str], Len(2, 2)]] = []
 
 
 class _Environment(_Part):

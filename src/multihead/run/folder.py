@@ -200,6 +200,17 @@ class Run(Checkpoints):
         check_environment(found, self.folder / ENVIRONMENT)
         return found
 
+    @property
+    def directions(self) -> list[tuple[str, str]]:
+        """The (source, target) languages of a translator of several directions, empty for any other.
+
+        Raises:
+            UserError: environment.json, which names them, is damaged.
+        """
+        if not (self.folder / ENVIRONMENT).exists():
+            return []
+        return [(source, target) for source, target in self.environment["data"].get("directions", [])]
+
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Return the tokenizers of source and target, the same object where they share a vocabulary.
 

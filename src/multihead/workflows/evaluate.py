@@ -3,10 +3,11 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from multihead.data.corpora import corpora, place, several
 from multihead.data.folders import cache_root
 from multihead.data.hashes import contamination
 from multihead.errors import UserError
@@ -16,17 +17,33 @@ from multihead.run import Run
 from multihead.scores import Comparison, Score, bleu, chrf, exact_match, paired_bootstrap, perplexity
 from multihead.settings import DataSettings, SearchSettings
 from multihead.text.corpus import read_pairs
+from multihead.text.languages import closest
 from multihead.text.perturb import Perturbation, perturb
 from multihead.text.published import Tokenise
 
 
+class Way(NamedTuple):
+    """The direction of a test set, for a translator of several; see ``Translator.toward``."""
+
+    source: str | None
+    target: str | None
+    tags: tuple[str, ...] = ()
+    zero_shot: bool = False
+
+    def fits(self, source: str | None, target: str | None) -> bool:
+        """Return whether this is from one language to another, None for any."""
+        wanted = ((source, self.source), (target, self.target))
+        return all(asked is None or closest(asked, [own or ""]) is not None for asked, own in wanted)
+
+
 @dataclass(frozen=True)
 class TestSet:
-    """Named source sentences and their references."""
+    """Named source sentences and their references; with a direction, for a translator of several."""
 
     name: str
     sources: list[str]
     references: list[str]
+    way: Way | None = None
 
 
 @dataclass(frozen=True)
@@ -105,18 +122,51 @@ def read_test_set(name: str, data: DataSettings, files: Sequence[str]) -> TestSe
 
 
 def test_sets(data: DataSettings) -> list[TestSet]:
-    """Read all test sets of a recipe. Raises ``UserError`` where it names none."""
+    """Read all test sets of a recipe; of several corpora, in every direction.
+
+    Raises:
+        UserError: it names none; they cannot be read.
+    """
+    if several(data):
+        return _of_corpora(data)
     if not data.tests:
         raise UserError("the run's recipe names no test sets", remedy="Name files: --src FILE --tgt FILE.")
     return [read_test_set(name, data, files) for name, files in data.tests.items()]
 
 
+def _of_corpora(data: DataSettings) -> list[TestSet]:
+    every = [(corpus, pair) for corpus in corpora(data) for pair in corpus.directions]
+    pairs = [pair for _, pair in every]
+    found = []
+    for corpus, pair in every:
+        label = "-".join(pair) if pairs.count(pair) == 1 else f"{'-'.join(pair)} ({corpus.name})"
+        for name, files in corpus.files.tests.items():
+            test = read_test_set(name, corpus.files, files)
+            sides = test.sources, test.references
+            sources, references = sides if pair[0] == corpus.source_language else sides[::-1]
+            found.append(TestSet(f"{label} {name}", sources, references, Way(*pair, corpus.tags)))
+    if not found:
+        remedy = 'Name some in a corpus, tests.NAME = ["source file", "target file"]; or --src, --tgt, --to.'
+        raise UserError("the corpora name no test sets", place=place(data), remedy=remedy)
+    return found
+
+
 def requested_test_sets(
-    data: DataSettings, source: str | Path | None, target: str | Path | None
+    data: DataSettings,
+    source: str | Path | None,
+    target: str | Path | None,
+    *,
+    way: Way | None = None,
 ) -> list[TestSet]:
-    """Read the test set in the given files, or all test sets of the recipe where none are given.
+    """Read the test set in the given files, or the test sets of the recipe where none are given.
 
     Paths are relative to the working directory.
+
+    Args:
+        data: the recipe's.
+        source: file of the sources.
+        target: file of the references.
+        way: direction of the files; without files, of the recipe's test sets that are wanted.
 
     Raises:
         UserError: a target without a source; no test set at all; see ``read_test_set``.
@@ -124,9 +174,15 @@ def requested_test_sets(
     if source is None and target is not None:
         raise UserError("--tgt without --src", remedy="Name both sides: --src FILE --tgt FILE.")
     if source is None:
-        return test_sets(data)
+        found = test_sets(data)
+        chosen = [test for test in found if way is None or (test.way or way).fits(way.source, way.target)]
+        if not chosen:
+            remedy = f"Name files: --src FILE --tgt FILE. There is {', '.join(one.name for one in found)}."
+            raise UserError("no test set in this direction", place="--to", remedy=remedy)
+        return chosen
     files = [str(file) for file in (source, target) if file is not None]
-    return [read_test_set(Path(source).name, data.model_copy(update={"dir": "."}), files)]
+    read = read_test_set(Path(source).name, data.model_copy(update={"dir": "."}), files)
+    return [replace(read, way=way)]
 
 
 def named_sources(data: DataSettings, source: str | Path | None) -> list[str]:
@@ -137,7 +193,7 @@ def named_sources(data: DataSettings, source: str | Path | None) -> list[str]:
 def perturbed(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
     """Return a test set with perturbed sources and the same references, see ``text.perturb``."""
     sources = [perturb(text, how, rate, number=number) for number, text in enumerate(test_set.sources)]
-    return TestSet(f"{test_set.name}, {how} {rate:g}", sources, test_set.references)
+    return replace(test_set, name=f"{test_set.name}, {how} {rate:g}", sources=sources)
 
 
 def evaluate(
@@ -163,6 +219,9 @@ def evaluate(
         UserError: see ``Translator.translate``.
     """
     sources, references = test_set.sources, test_set.references
+    if test_set.way is not None and translator.directions is not None:
+        of, to, tags, zero_shot = test_set.way
+        translator = translator.toward(to, of, tags, zero_shot=zero_shot)
     search = search.model_copy(update={"n_best": 1})  # the best is measured
     began = time.perf_counter()
     translations = translator.translate(sources, search, progress=progress)

@@ -18,12 +18,14 @@ class InspectionRequest:
         target: an output to use in place of the model's own.
         device: device to compute on.
         asked: layer, head and extent of the inspection.
+        to: target language, of a translator of several directions.
     """
 
     input: str
     target: str | None = None
     device: str = "auto"
     asked: PageOptions = field(default_factory=PageOptions)
+    to: str | None = None
 
     def input_alone(self, model: str) -> str:
         """Return the input. Raises ``UserError`` where a target is given to a model that takes none."""

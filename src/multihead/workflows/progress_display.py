@@ -152,13 +152,15 @@ class _Bars(Progress):
 
 
 def format_metrics(metrics: Mapping[str, Any]) -> str:
-    """Return metrics as one line, without integers and flags.
+    """Return metrics as one line, without integers, flags and the metrics of single directions.
 
-    >>> format_metrics({"step": 7, "loss": 3.21456, "bleu": 23.4})
+    >>> format_metrics({"step": 7, "loss": 3.21456, "bleu": 23.4, "bleu de-en": 21.5})
     'loss 3.215  bleu 23.40'
     """
     return "  ".join(
-        f"{name} {format_number(value)}" for name, value in metrics.items() if isinstance(value, float)
+        f"{name} {format_number(value)}"
+        for name, value in metrics.items()
+        if isinstance(value, float) and " " not in name
     )
 
 

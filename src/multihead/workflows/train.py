@@ -22,6 +22,7 @@ from multihead.run.folder import WEIGHTS
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
+from multihead.workflows.growing import grown
 from multihead.workflows.tasks import TaskSetup, setup
 
 
@@ -122,6 +123,9 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
         # A model may accept a part of another model's weights and keep its own for the rest.
         if hasattr(model, "taken_from"):
             trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
+        sizes = [getattr(of.model, "target_vocab", 0) for of in (init_run.recipe, recipe)]
+        if sizes[0] < sizes[1]:  # the vocabulary reserves more symbols: the tokenizer is the old one's
+            trained = grown(trained, model.state_dict(), *sizes)
         there, here = (_shapes(weights) for weights in (trained, model.state_dict()))
         if there != here:
             name = next(name for name in {**there, **here} if there.get(name) != here.get(name))

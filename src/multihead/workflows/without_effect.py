@@ -104,6 +104,10 @@ def _validates_on_files(recipe: Recipe[Settings]) -> bool:
     return not drawn and any(getattr(recipe.data, name, ()) for name in names)
 
 
+def _of_one_corpus(recipe: Recipe[Settings]) -> bool:
+    return not (getattr(recipe.data, "corpora", "") or getattr(recipe.data, "corpus", {}))
+
+
 _OF_A_TOKENIZER = (
     "vocab_size",
     "min_frequency",
@@ -130,6 +134,11 @@ _RULES = (
         ("data.valid_fraction", "data.seed"),
         _validates_on_files,
         "where validation files are named: nothing is held out",
+    ),
+    _Rule(
+        ("data.both_directions", "data.temperature"),
+        _of_one_corpus,
+        "without several corpora (data.corpora)",
     ),
     _Rule(
         ("training.horizon",),

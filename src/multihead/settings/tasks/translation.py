@@ -29,6 +29,16 @@ class DataSettings(Settings):
     """Validation file(s), target side."""
     tests: dict[str, tuple[str, ...]] = Field({})
     """Test sets for `multihead evaluate`: name = ["source file", "target file"] (or one TSV / JSONL file)."""
+    corpora: str = ""
+    """A corpora.toml in place of the files above: several corpora, languages and directions in one model
+    (docs/languages.md)."""
+    corpus: dict[str, tuple[str, ...]] = Field({})
+    """Corpora without such a file: de-en = ["train.de", "train.en"] (or one TSV / JSONL file)."""
+    both_directions: bool = False
+    """Train in both directions of each corpus that does not say itself."""
+    temperature: float = Field(1.0, ge=1, le=100)
+    """Sampling of several corpora: each is drawn in proportion to weight * pairs^(1/temperature). 1: by
+    size; 5: small corpora are repeated; 100: nearly all alike."""
     source_language: str = ""
     """Source language, e.g. "de", for display."""
     target_language: str = ""

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from multihead import hardware, randomness
-from multihead.data.batches import FREE, BatchStream, Position, Reencode, Shapes
+from multihead.data import corpora
+from multihead.data.batches import BatchStream, Position
 from multihead.data.prepare import Prepared, prepare
 from multihead.data.sanity_checks import sanity_warnings
 from multihead.errors import UserError
@@ -15,23 +15,21 @@ from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings
-from multihead.text.bpe_dropout import BPEDropout, check_dropout
+from multihead.text.bpe_dropout import check_dropout
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
+from multihead.workflows.tasks.translation import of_corpora
+from multihead.workflows.tasks.translation.streaming import stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
-
-CPU_SHAPES = Shapes(multiple=4)
-"""oneDNN compiles code for every new shape; native int8 products need no rounded shapes."""
-
-GPU_SHAPES = Shapes(multiple=8, few_rows=True)
-"""A CUDA graph is captured for every new shape (``training.cuda_graphs``)."""
 
 
 def setup(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
 ) -> TaskSetup:
     """See ``workflows.tasks.setup``."""
+    if corpora.several(recipe.data):
+        return of_corpora.setup(recipe, device, progress=progress, init_run=init_run)
     prepared = prepare(
         recipe.data,
         recipe.tokenizer,
@@ -63,32 +61,8 @@ def batches(
     recipe: Recipe[Settings], prepared: Prepared, position: Position, device: torch.device
 ) -> BatchStream:
     """Return the endless stream of training batches from a position, in shapes that suit the device."""
-    source, target = prepared.source_tokenizer, prepared.target_tokenizer
-    dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
-    return BatchStream(
-        prepared.train,
-        batch_tokens=recipe.training.batch_tokens,
-        seed=seed,
-        pad_id=target.pad_id,
-        bos_id=target.bos_id,
-        eos_id=target.eos_id,
-        position=position,
-        source_encode=_reencoder(source, dropout, randomness.derive(seed, "source")),
-        target_encode=_reencoder(target, dropout, randomness.derive(seed, "target")),
-        shapes=_shapes(recipe.training.precision, device),
-    )
-
-
-def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
-    if device.type == "cuda":
-        return GPU_SHAPES
-    return FREE if hardware.trains_in_int8(precision, device) else CPU_SHAPES
-
-
-def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
-    if not dropout:
-        return None
-    return BPEDropout(tokenizer, dropout, seed).reencode
+    tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
+    return BatchStream(prepared.train, **stream_settings(recipe, tokenizers, position, device))
 
 
 def named_files(data: DataSettings) -> list[Path]:
@@ -115,11 +89,11 @@ def _summary(prepared: Prepared, data: DataSettings) -> Sequence[str]:
         validation,
         f"vocabulary: {tokens}",
         *sanity_warnings(prepared),
-        *_unreadable(data),
+        *unreadable(data),
     )
 
 
-def _unreadable(data: DataSettings) -> Iterator[str]:
+def unreadable(data: DataSettings) -> Iterator[str]:
     """Yield a caution for every test set that cannot be read: better now than after training."""
     for name, files in data.tests.items():
         try:

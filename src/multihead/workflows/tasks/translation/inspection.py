@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from multihead.attention_maps import Alignment, align
 from multihead.generation import Translator
@@ -18,9 +19,14 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """
     asked = request.asked
 
+    def loaded(**given: Any) -> Translator:
+        translator = Translator.load(run.folder, device=request.device, **given)
+        several = translator.directions is not None or request.to is not None
+        return translator.toward(request.to) if several else translator
+
     @cache
     def explored() -> Exploration:
-        translator = Translator.load(run.folder, device=request.device, precision="fp32")
+        translator = loaded(precision="fp32")
         return explore(
             translator,
             request.input,
@@ -42,7 +48,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         if explored.cache_info().currsize:
             recording = explored().recordings[0]
         else:
-            translator = Translator.load(run.folder, device=request.device)
+            translator = loaded()
             recording = record_sentence(translator, request.input, request.target)
         return align(
             recording.records,

@@ -14,6 +14,7 @@ from multihead.inspect.report import AlignedSentence
 from multihead.recipe import Recipe
 from multihead.scores import bleu, chrf
 from multihead.settings import Settings
+from multihead.settings.tasks.translation import ValidationSettings
 from multihead.training import Validation
 from multihead.workflows.compare import alignment
 
@@ -25,9 +26,23 @@ class Validator:
     """Validates a model on the prepared validation pairs, at most ``validation.max_pairs`` of them.
 
     It translates by greedy search, which is fast and ranks checkpoints as beam search does.
+
+    Args:
+        prepared: the data.
+        recipe: all settings.
+        device: device of the model.
+        validation: in place of the recipe's.
     """
 
-    def __init__(self, prepared: Prepared, recipe: Recipe[Settings], device: torch.device) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        recipe: Recipe[Settings],
+        device: torch.device,
+        *,
+        validation: ValidationSettings | None = None,
+    ) -> None:
+        validation = validation or recipe.validation
         self.prepared, self.device = prepared, device
         # The default precision of translation: int8 training does not imply int8 search.
         precision = recipe.training.precision
@@ -36,12 +51,12 @@ class Validator:
         self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
         self.lowercase = recipe.data.lowercase
         count = len(prepared.valid)
-        chosen = np.linspace(0, count - 1, min(count, recipe.validation.max_pairs)).round().astype(int)
+        chosen = np.linspace(0, count - 1, min(count, validation.max_pairs)).round().astype(int)
         self.text = [prepared.valid_pairs[i] for i in chosen]
         self.pairs = PairList(
             [prepared.valid.source(i) for i in chosen], [prepared.valid.target(i) for i in chosen]
         )
-        shown = min(len(chosen), recipe.validation.samples)
+        shown = min(len(chosen), validation.samples)
         self.shown = np.linspace(0, len(chosen) - 1, shown).round().astype(int).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:

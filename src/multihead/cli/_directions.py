@@ -1,0 +1,31 @@
+"""The languages of a translation on the command line: ``--to``, ``--from``, ``--tag``, ``--zero-shot``."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
+
+import tyro
+
+from multihead.cli import _console, _options
+from multihead.generation import Translator
+
+To = Annotated[str | None, tyro.conf.arg(name="to", metavar="LANGUAGE", help_behavior_hint="")]
+From = Annotated[str | None, tyro.conf.arg(name="from", metavar="LANGUAGE", help_behavior_hint="")]
+Tags = Annotated[tuple[str, ...], tyro.conf.arg(name="tag", metavar="TAG [TAG ...]", help_behavior_hint="")]
+ZeroShot = _options.Flag
+
+T = TypeVar("T", bound=Translator)
+
+
+def directed(translator: T, to: str | None, of: str | None, tags: Sequence[str], *, zero_shot: bool) -> T:
+    """Return a translator in the direction that is asked for; say so where it was never trained.
+
+    Raises:
+        UserError: see ``Translator.toward``.
+    """
+    if translator.directions is None and to is None and of is None and not tags:
+        return translator
+    found = translator.toward(to, of, tags, zero_shot=zero_shot)
+    if found.asked is not None and found.asked.zero_shot:
+        fact = f"zero-shot: the model was never trained to translate from {found.asked.source}"
+        _console.messages().print(f"caution: {fact} to {found.asked.target}", style="yellow")
+    return found

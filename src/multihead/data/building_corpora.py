@@ -1,0 +1,192 @@
+"""The passes over several corpora that prepare them: selection, a balanced tokenizer, encoding."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import compress, cycle, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.data import vocabularies
+from multihead.data.building import (
+    TRAIN_STORE,
+    VALID_PAIRS,
+    VALID_STORE,
+    Numbered,
+    Pair,
+    check_left,
+    counted,
+    stored,
+    to_lines,
+    with_progress,
+)
+from multihead.data.corpora import Corpus
+from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
+from multihead.data.held_out import Sides, held_out
+from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, select
+from multihead.errors import UserError
+from multihead.progress import OnProgress
+from multihead.settings import DataSettings, TokenizerSettings
+from multihead.text.cleaning import CleaningReport
+from multihead.text.corpus import read_pairs
+from multihead.text.symbols import Kind, kind
+from multihead.text.tokenizer import Tokenizer
+
+CORPUS = "corpus-{:04d}"
+"""Folder of a corpus's stores."""
+MAX_REPEAT = 8
+"""Times that the text of a small language is repeated at most to train the tokenizer."""
+
+
+def build(
+    folder: Path,
+    found: Sequence[Corpus],
+    read: Sequence[DataSettings],
+    settings: TokenizerSettings,
+    given: Tokenizer | None,
+    progress: OnProgress,
+) -> dict[str, Any]:
+    """Write prepared corpora into a folder; return their JSON summary. Raises as ``prepare_corpora`` does."""
+    tags = [symbol for symbol in settings.symbols if kind(symbol) in (Kind.LANGUAGE, Kind.DOMAIN)]
+    chosen = _selected(found, read, tags, progress)
+    progress("training the tokenizer", 0, None)
+    if given is None:
+        texts = balanced(_by_language(found, read, chosen), 2 * settings.sample_pairs)
+        tokenizer = vocabularies.train_one(texts, settings, lowercase=read[0].lowercase)
+    else:
+        tokenizer = given.lowercased() if read[0].lowercase else given
+    vocabularies.save((tokenizer, tokenizer), folder)
+    hashes = array("Q")
+    parts = []
+    for number, (corpus, files, selection) in enumerate(zip(found, read, chosen, strict=True)):
+        place = folder / CORPUS.format(number)
+        try:
+            parts.append(_encoded(place, corpus, files, selection, tokenizer, hashes, progress))
+        except UserError as error:
+            raise UserError(error.fact, place=f"corpus {corpus.name}", remedy=error.remedy) from None
+    save_training_sources(folder, as_hashes(hashes))
+    return {"corpora": parts}
+
+
+def _selected(
+    found: Sequence[Corpus], read: Sequence[DataSettings], tags: Sequence[str], progress: OnProgress
+) -> list[Selection]:
+    """Return the roles of all pairs: cleaned by corpus, held out over all of them."""
+    chosen, sides = [], []
+    for corpus, files in zip(found, read, strict=True):
+        hashed = array("Q"), array("Q")
+        pairs = _hashed(_without_tags(files, tags), hashed)
+        try:
+            chosen.append(select(with_progress(pairs, "reading", None, progress), files, hold_out=False))
+        except UserError as error:
+            place = f"corpus {corpus.name}" if error.place == "data" else error.place
+            raise UserError(error.fact, place=place, remedy=error.remedy) from None
+        usable = chosen[-1].roles == TRAIN
+        sides.append(Sides(*(as_hashes(side)[usable] for side in hashed)))
+    own = [bool(files.valid_source) for files in read]
+    split = held_out(sides, own, read[0].valid_fraction, read[0].seed)
+    return [_with_roles(one, roles) for one, roles in zip(chosen, split, strict=True)]
+
+
+def _with_roles(selection: Selection, split: NDArray[np.uint8]) -> Selection:
+    roles = selection.roles.copy()
+    roles[roles == TRAIN] = split
+    return Selection(roles, selection.report, int(np.count_nonzero(split == DROPPED)))
+
+
+def _hashed(pairs: Iterator[Pair], sides: "tuple[array[int], array[int]]") -> Iterator[Pair]:
+    for pair in pairs:
+        for side, text in zip(sides, pair, strict=True):
+            side.append(sentence_hash(text))
+        yield pair
+
+
+def _without_tags(files: DataSettings, tags: Sequence[str]) -> Iterator[Pair]:
+    """Yield the pairs of a corpus; refuse one in which a tag of this training occurs."""
+    for number, pair in enumerate(read_pairs(files, files.source, files.target), start=1):
+        for text, names in zip(pair, (files.source, files.target or files.source), strict=True):
+            if "<" in text and (tag := next((tag for tag in tags if tag in text), None)):
+                where = f"{names[0]}:{number}" if len(names) == 1 else f"{names[0]} ...: pair {number}"
+                remedy = "Remove it: tags are put before each source by themselves. Or remove the line."
+                raise UserError(f"the tag {tag} occurs in the text", place=where, remedy=remedy)
+        yield pair
+
+
+# --- tokenizer ----------------------------------------------------------------------------------------
+
+
+def _by_language(
+    found: Sequence[Corpus], read: Sequence[DataSettings], chosen: Sequence[Selection]
+) -> list[list[str]]:
+    """Return the different training sentences of each language."""
+    texts: dict[str, dict[str, None]] = {}
+    for corpus, files, selection in zip(found, read, chosen, strict=True):
+        languages = corpus.source_language, corpus.target_language
+        kept = compress(read_pairs(files, files.source, files.target), selection.mask(TRAIN))
+        for pair in kept:
+            for language, text in zip(languages, pair, strict=True):
+                texts.setdefault(language, {})[text] = None
+    return [list(each) for each in texts.values()]
+
+
+def balanced(texts: Sequence[Sequence[str]], most: int) -> Iterator[str]:
+    """Yield as many texts of each language, the smaller ones repeated up to ``MAX_REPEAT`` times.
+
+    Args:
+        texts: the texts of each language.
+        most: texts of all languages together, about.
+    """
+    share = max(1, min(most // len(texts), max(map(len, texts))))
+    for each in texts:
+        if len(each) < share:
+            yield from islice(cycle(each), min(share, MAX_REPEAT * len(each)))
+        else:
+            places = np.linspace(0, len(each) - 1, share).round().astype(int).tolist()
+            yield from (each[place] for place in places)
+
+
+# --- stores -------------------------------------------------------------------------------------------
+
+
+def _encoded(
+    folder: Path,
+    corpus: Corpus,
+    files: DataSettings,
+    chosen: Selection,
+    tokenizer: Tokenizer,
+    hashes: "array[int]",
+    progress: OnProgress,
+) -> dict[str, Any]:
+    """Write the stores of a corpus; return its JSON summary, as ``building.build`` does."""
+    folder.mkdir()
+    tokenizers = tokenizer, tokenizer
+
+    def part(role: int) -> Iterator[Numbered]:
+        pairs = enumerate(read_pairs(files, files.source, files.target), start=1)
+        return compress(pairs, chosen.mask(role))
+
+    encoding = with_progress(part(TRAIN), "encoding", chosen.count(TRAIN), progress)
+    longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
+    train = 0
+    for pair in stored(folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report):
+        train += 1
+        hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
+    check_left(train, "training", chosen.report)
+    report = CleaningReport() if files.valid_source else chosen.report
+    valid = (
+        counted(read_pairs(files, files.valid_source, files.valid_target), report)
+        if files.valid_source
+        else part(VALID)
+    )
+    pairs = list(stored(folder / VALID_STORE, valid, tokenizers, longest, report))
+    check_left(len(pairs), "validation", report)
+    (folder / VALID_PAIRS).write_text(to_lines(pairs), encoding="utf-8")
+    return {
+        "train": train,
+        "valid": len(pairs),
+        "shared": chosen.shared,
+        "cleaning": chosen.report.to_dict(),
+        "valid_cleaning": report.to_dict() if files.valid_source else None,
+    }

@@ -1,0 +1,130 @@
+"""The recipe of a training with several corpora, from what was given on the command line or in Python."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from multihead import recipe as recipes
+from multihead.data.corpora import Corpus, corpora
+from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.run import Run
+from multihead.settings import Settings
+from multihead.text.corpus import check_sides
+from multihead.text.symbols import ALL_STANDARD, STANDARD
+from multihead.workflows.resolve_recipe import DURATION_KEYS, Files
+from multihead.workflows.suggest import measure_corpus, suggest_settings
+from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
+
+KEYS = ("data.corpora", "data.corpus")
+ONE_CORPUS = ("source", "target", "valid_source", "valid_target")
+"""Keys of [data] that name the files of a single corpus."""
+
+
+def several(given: Mapping[str, object]) -> bool:
+    """Return whether several corpora are named."""
+    return any(given.get(key) for key in KEYS)
+
+
+def named_corpora(file: str | None, listed: Sequence[str]) -> dict[str, object]:
+    """Return settings from ``--corpora FILE`` and ``--corpus de-en=train.de,train.en``.
+
+    Raises:
+        UserError: an entry without "=", or two of the same languages.
+    """
+    found: dict[str, object] = {} if file is None else {"data.corpora": str(Path(file).absolute())}
+    files: dict[str, list[str]] = {}
+    for entry in listed:
+        languages, equals, names = entry.partition("=")
+        if not equals or not languages or not names:
+            remedy = "Write de-en=train.de,train.en."
+            raise UserError(f'"{entry}" names no languages and files', place="--corpus", remedy=remedy)
+        if languages in files:
+            remedy = "List both in a corpora.toml, each with a name of its own."
+            raise UserError(f"{languages} is named twice", place="--corpus", remedy=remedy)
+        files[languages] = [str(Path(name).absolute()) for name in names.split(",")]
+    return {**found, **({"data.corpus": files} if files else {})}
+
+
+def resolve_corpora(
+    name: str | None, files: Files, given: Mapping[str, object], *, run: Path | None, init: Path | None
+) -> Recipe[Settings]:
+    """Return the recipe meant: the named one, that of the run to begin with, or one that suits the corpora.
+
+    Args:
+        name: of a built-in recipe, or a file; its corpus is replaced.
+        files: must be empty; corpora.toml names all files.
+        given: dotted keys of a recipe, among them ``data.corpora`` or ``data.corpus``.
+        run: the run folder.
+        init: the run whose weights to begin with.
+
+    Raises:
+        UserError: files beside the corpora; bad settings; bad corpora.
+    """
+    for key, names in files.items():
+        if names:
+            remedy = "Name them in the corpora, with their languages."
+            raise UserError("files beside --corpora", place=f"--{key.replace('_', '-')}", remedy=remedy)
+    named = ("data.source_language", "data.target_language", "data.tests")
+    refuse_keys(given, named, "beside several corpora, which name their own")
+    cleared: dict[str, object] = {f"data.{key}": () for key in ONE_CORPUS}
+    cleared |= {"data.tests": {}, "data.source_language": "", "data.target_language": ""}
+    cleared |= {"data.corpora": "", "data.corpus": {}}
+    recipe = _meant(name, {**cleared, **given}, run, init)
+    refuse_without_effect(given, recipe)
+    return recipe
+
+
+def _meant(
+    name: str | None, given: Mapping[str, object], run: Path | None, init: Path | None
+) -> Recipe[Settings]:
+    if name is not None:
+        return recipes.load(name, given)
+    if init is not None:
+        place = Run.open(init).fit_for("translation").folder / "recipe.toml"
+        given = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0, **given}
+        fresh = _suggested(recipes.load(place, given), given)
+        followed = {key: fresh[key] for key in DURATION_KEYS} | _settled(run)
+        return recipes.load(place, {**followed, **given})
+    first = recipes.from_toml("", overrides=given)
+    recipes.refuse_contradictions(first)
+    named = {"name": _name(corpora(first.data)), "model.tied": "all"}
+    return recipes.from_toml("", overrides={**named, **_suggested(first, given), **_settled(run), **given})
+
+
+def _settled(run: Path | None) -> dict[str, object]:
+    """Return the settings of a run that is there which follow from its number of updates."""
+    if run is None or not Run.exists(run):
+        return {}
+    values = Run.open(run).recipe.values()
+    return {key: values[key] for key in DURATION_KEYS}
+
+
+def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return settings that suit the corpora: the size of one corpus that has the pairs of all directions."""
+    found = corpora(first.data)
+    for corpus in found:
+        check_sides(corpus.files, corpus.files.source, corpus.files.target)
+    each = [(measure_corpus(corpus.files), len(corpus.directions)) for corpus in found]
+    whole = replace(
+        each[0][0],
+        pairs=sum(one.pairs * ways for one, ways in each),
+        target_characters=sum(one.target_characters * ways for one, ways in each),
+        # One script has the same letters in all corpora; several scripts have those of the largest at least.
+        characters=max(one.characters for one, _ in each),
+        words=sum(one.words for one, _ in each),
+    )
+    steps = first.training.steps if "training.steps" in given else None
+    optimizer = first.training.optimizer if "training.optimizer" in given else None
+    fresh = dict(suggest_settings(whole, steps, optimizer, first.kind))
+    size = fresh["tokenizer.vocab_size"]
+    if not first.tokenizer.file and "tokenizer.vocab_size" not in given and isinstance(size, int):
+        fresh["tokenizer.symbols"] = (ALL_STANDARD,)
+        fresh["tokenizer.vocab_size"] = size + len(STANDARD)
+    return fresh
+
+
+def _name(found: Sequence[Corpus]) -> str:
+    """Return a name for corpora: their languages, "cs-de-en-fr"."""
+    languages = {code for corpus in found for pair in corpus.directions for code in pair}
+    return "-".join(sorted(languages))

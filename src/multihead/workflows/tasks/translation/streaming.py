@@ -1,0 +1,52 @@
+"""Settings of a translator's stream of training batches: budget, shapes, BPE-dropout."""
+
+from typing import Any
+
+import torch
+
+from multihead import hardware, randomness
+from multihead.data.batches import FREE, Position, Reencode, Shapes
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+from multihead.text.bpe_dropout import BPEDropout
+from multihead.text.tokenizer import Tokenizer
+
+CPU_SHAPES = Shapes(multiple=4)
+"""oneDNN compiles code for every new shape; native int8 products need no rounded shapes."""
+
+GPU_SHAPES = Shapes(multiple=8, few_rows=True)
+"""A CUDA graph is captured for every new shape (``training.cuda_graphs``)."""
+
+
+def stream_settings(
+    recipe: Recipe[Settings],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    position: Position,
+    device: torch.device,
+) -> dict[str, Any]:
+    """Return the keyword arguments of a ``BatchStream`` over pairs of these vocabularies."""
+    source, target = tokenizers
+    dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
+    return {
+        "batch_tokens": recipe.training.batch_tokens,
+        "seed": seed,
+        "pad_id": target.pad_id,
+        "bos_id": target.bos_id,
+        "eos_id": target.eos_id,
+        "position": position,
+        "source_encode": _reencoder(source, dropout, randomness.derive(seed, "source")),
+        "target_encode": _reencoder(target, dropout, randomness.derive(seed, "target")),
+        "shapes": _shapes(recipe.training.precision, device),
+    }
+
+
+def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
+    if device.type == "cuda":
+        return GPU_SHAPES
+    return FREE if hardware.trains_in_int8(precision, device) else CPU_SHAPES
+
+
+def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
+    if not dropout:
+        return None
+    return BPEDropout(tokenizer, dropout, seed).reencode
