@@ -181,10 +181,26 @@ def _opened(folder: Path, made: Ready, precision: str, init: str) -> tuple[Run, 
             fact = "this run was started with other data: file contents or preparation settings differ"
             remedy = "Restore the old files, or choose another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
+        _refuse_other_tokenizers(run, made)
     except BaseException:
         run.close()
         raise
     return run, recipe
+
+
+def _refuse_other_tokenizers(run: Run, made: Ready) -> None:
+    """Refuse data that is encoded by tokenizers other than the run's: the same ids would be other words.
+
+    Raises:
+        UserError: it is.
+    """
+    own = run.tokenizers() if made.tokenizers else ()
+    if any(a.fingerprint != b.fingerprint for a, b in zip(made.tokenizers, own, strict=False)):
+        fact = "the vocabulary learned now from the same data is not the run's"
+        remedy = (
+            "Install the version of tokenizers that environment.json names, or give another --run folder."
+        )
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
 
 
 def size_of(model: nn.Module) -> int:
