@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from hashlib import file_digest
 from pathlib import Path
 
 MAX_BYTES = 1 << 30
@@ -30,6 +31,17 @@ def regular_size(path: Path) -> int:
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return status.st_size
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, 64 hexadecimal digits; the file is read in chunks.
+
+    Raises:
+        OSError: it cannot be read, or is no ordinary file.
+    """
+    regular_size(path)
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def sync(path: Path) -> None:

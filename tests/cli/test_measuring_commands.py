@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 from command_line import Captured, fail, run
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from sealing import accept
 
 import multihead
 from multihead.errors import UserError
+from multihead.run import Run, tensors
 
 
 def test_score_gives_a_number_for_each_pair(
@@ -119,6 +119,7 @@ def test_runs_are_compared_lower_cased_if_one_of_them_is(
     (other / "recipe.toml").write_text(
         recipe.replace("lowercase = false", "lowercase = true"), encoding="utf-8"
     )
+    accept(Path(other))
     (tmp_path / "capital.en").write_text(corpus[1].read_text().title())
     files = ["--src", corpus[0], "--tgt", tmp_path / "capital.en"]
     out, _ = run(capfdbinary, "evaluate", trained, other, *files)
@@ -169,9 +170,8 @@ def test_score_refuses_a_model_with_nonfinite_scores(
     run_folder = tmp_path / "damaged"
     shutil.copytree(trained, run_folder)
     file = run_folder / "model.safetensors"
-    with safe_open(file, framework="pt") as opened:
-        shared = opened.metadata()
-    nothing = {name: torch.full_like(weight, torch.nan) for name, weight in load_file(file).items()}
-    save_file(nothing, file, shared)
+    weights, meta = tensors.load(file)
+    nothing = {name: torch.full_like(weight, torch.nan) for name, weight in weights.items()}
+    tensors.save(file, nothing, meta, Run(run_folder).origin)
     error = fail(capfdbinary, "score", run_folder, "--src", corpus[0], "--tgt", corpus[1])
     assert "pair 1: the model's log-probability is nan" in error

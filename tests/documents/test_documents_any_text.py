@@ -17,7 +17,7 @@ SAMPLES = {
     for name, data in samples().items()
     if not name.startswith("crlf") or name.endswith(LINE_BY_LINE)  # others take line ends for white space
 }
-EXAMPLES = int(os.environ.get("EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("EXAMPLES", "9"))
 BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 
 SPICE = [
@@ -110,13 +110,17 @@ def held(name: str, text: str) -> str:
         text = re.sub(r"[^\S\r\n]*[\r\n]\s*", " ", text)
     if kind == ".docx":
         text = re.sub("[\t\n\r]", " ", text)
-    if kind in (".html", ".htm", ".md", ".docx", ".odt"):
-        text = re.sub("[\t\n\f\r ]+", " ", text)
+    if kind in (".md", ".docx", ".odt"):
+        text = collapsed(text)
     if kind == ".htm":
         text = re.sub("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]", "\ufffd", text)
     if kind in (".srt", ".vtt"):
-        text = " ".join(text.split())
+        text = collapsed(text)
     return text.strip()
+
+
+def collapsed(text: str) -> str:
+    return re.sub("[\t\n\f\r ]+", " ", text)
 
 
 def shown(text: str) -> str:
@@ -147,6 +151,9 @@ def test_any_text_survives(tmp_path: Path, name: str, text: str, choice: int) ->
     found = changed.segments[segment.number]
     result = found.target if Path(name).suffix in BILINGUAL else found.source
     assert result is not None
-    assert shown("".join(piece for piece in result.pieces if isinstance(piece, str))) == shown(expected)
+    found_text = shown("".join(piece for piece in result.pieces if isinstance(piece, str)))
+    if "htm" in name and not segment.context:  # an attribute keeps its white space, a paragraph does not
+        expected = collapsed(expected)
+    assert found_text == shown(expected)
     for old, new in zip(document.segments, changed.segments, strict=True):
         assert old.number == segment.number or (old.source, old.target) == (new.source, new.target)

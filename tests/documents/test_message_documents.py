@@ -59,6 +59,7 @@ def test_letters_are_escaped_where_the_file_escapes_them(tmp_path: Path) -> None
     assert opened(tmp_path, "a.json", b'{"a": "b"}').rendered({0: "안"}) == '{"a": "안"}'.encode()
     assert opened(tmp_path, "a.properties", b"a=b").rendered({0: " 안😀\n"}) == b"a=\\uC548\\uD83D\\uDE00"
     assert opened(tmp_path, "a.properties", "a=ä".encode()).rendered({0: "안\\"}) == "a=안\\\\".encode()
+    assert opened(tmp_path, "a.properties", b"a b").rendered({0: ":c=d"}) == b"a \\:c=d"
     assert opened(tmp_path, "a.properties", "a=ä".encode("latin-1")).rendered({0: "ö"}) == b"a=\\u00F6"
 
 

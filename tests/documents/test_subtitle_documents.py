@@ -60,6 +60,10 @@ def test_wide_letters_take_two_columns() -> None:
     assert wrapped([("東京都庁。舎", True)], 8, "\n", str) == "東京都\n庁。舎"
 
 
+def test_a_no_break_space_breaks_no_line() -> None:
+    assert wrapped([("ab cd\xa0ef gh", True)], 6, "\n", str) == "ab\ncd\xa0ef\ngh"
+
+
 def test_a_tag_stays_with_its_word() -> None:
     pieces = [("one ", True), ("<i>", False), ("two three", True), ("</i>", False), (" four", True)]
     assert wrapped(pieces, 8, "\n", str) == "one <i>two\nthree</i>\nfour"

@@ -107,8 +107,9 @@ assert not kernel.suits(torch.empty(1, 1, 65, 8), k, v, None)
 PROOFS = """
 from importlib import import_module
 
-KERNELS = ("cross_entropy", "residual_norm", "attention", "step_attention")
-for name in (*(f"nn.kernels.triton_{kernel}" for kernel in KERNELS), "engines.cuda.triton_best"):
+TRAINING = [f"nn.kernels.triton_{kernel}" for kernel in ("cross_entropy", "residual_norm", "attention")]
+SEARCH = [f"engines.cuda.triton_{kernel}" for kernel in ("best", "step_attention")]
+for name in TRAINING + SEARCH:
     import_module(f"multihead.{name}").prove(torch.device(device))
 """
 
@@ -156,11 +157,11 @@ assert best(equal, torch.zeros(9, dtype=torch.bool, device=device), 0, 3)[3].tol
 def test_a_kernel_computes_its_equation_and_its_gradient(program: str) -> None:
     pytest.importorskip("triton")
     environment = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", BEGIN + program + "\nprint('right')"],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert told.stdout.strip() == "right", told.stderr
+    assert done.stdout.strip() == "right", done.stderr

@@ -73,7 +73,7 @@ def test_content_is_on_the_disk_before_it_has_its_name_and_the_name_after(
 @pytest.mark.parametrize(
     ("number", "remedy"),
     [
-        (errno.ENOSPC, "Make room and start the same command again: what was saved before is intact."),
+        (errno.ENOSPC, "Make room and start the same command again: everything saved before is intact."),
         (errno.EDQUOT, "Make room"),
         (errno.EACCES, "Name a folder that you may write to."),
         (errno.EROFS, "Name a folder that you may write to."),

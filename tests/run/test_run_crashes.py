@@ -1,11 +1,14 @@
 """A writer is killed at any moment: the folder always opens, with a state that is whole and not lost."""
 
+import json
 import os
 import random
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -16,6 +19,8 @@ from multihead import disk
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
+from multihead.run.sealing import seal
+from multihead.run.verify import verify
 from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 
@@ -159,6 +164,49 @@ def test_making_a_run_can_be_killed_at_each_operation(
             break
         operations += 1
     assert 5 < operations < 300
+
+
+def test_replacing_the_recipe_can_be_killed_at_each_operation(
+    make: Make, fork: Fork, recipe: Recipe[Settings]
+) -> None:
+    folder = make().folder
+    longer = replace(recipe, training=recipe.training.model_copy(update={"steps": 9001}))
+    seen = []
+    for operation in count(step=2):
+        killed = killed_at(operation, lambda: Run.open(folder).lock().write_recipe(longer), fork)
+        seen.append(Run.open(folder).recipe.training.steps)  # while it is pending, too
+        assert not any(row.damaged for row in verify(folder))
+        with Run.open(folder).lock() as run:
+            assert run.recipe.training.steps == seen[-1]
+            assert not json.loads((folder / "manifest.json").read_text())["pending"]
+            if not killed:
+                break
+            run.write_recipe(recipe)
+    assert seen == sorted(seen)
+    assert set(seen) == {recipe.training.steps, 9001}
+    assert len(seen) > 5
+
+
+def test_adding_checksums_can_be_killed_at_each_operation(tmp_path: Path, fork: Fork) -> None:
+    old = Path(__file__).parents[1] / "fixtures" / "run-0.1.0"
+    moments = 0
+    for operation in range(0, 1000, 17):
+        folder = Path(shutil.copytree(old, tmp_path / str(operation)))
+
+        def add(folder: Path = folder) -> None:
+            with Run.open(folder).lock() as run:
+                seal(run)
+
+        killed = killed_at(operation, add, fork)
+        assert not any(row.damaged for row in verify(folder))
+        Run.open(folder).load_model()
+        Run.open(folder).load_state()
+        add()
+        assert {row.state for row in verify(folder)} == {"whole", "not covered"}
+        if not killed:
+            break
+        moments += 1
+    assert 3 < moments < 50
 
 
 def test_a_lock_is_let_go_by_a_killed_process_and_held_by_a_living_one(make: Make, fork: Fork) -> None:

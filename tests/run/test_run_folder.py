@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from sealing import edit
 
 from multihead.errors import UserError
 from multihead.models.transformer import Settings as TransformerSettings
@@ -26,10 +27,6 @@ Make = Callable[[], Run]
 def model(recipe: Recipe[Settings]) -> Transformer:
     assert isinstance(recipe.model, TransformerSettings)
     return Transformer(recipe.model)
-
-
-def edit(path: Path, **changes: object) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
 # --- made and opened ------------------------------------------------------------------------------
@@ -194,16 +191,18 @@ def test_a_tokenizer_of_the_same_size_and_other_pieces_is_refused(make: Make, to
     vocabulary[one], vocabulary[other] = vocabulary[other], vocabulary[one]
     (run.folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(
-        UserError, match=r"tokenizer\.json: not the tokenizer that the model was trained with"
+        UserError, match=r"tokenizer\.json: not the tokenizer that this model was trained with"
     ):
         run.tokenizers()
 
 
-def test_a_run_of_an_earlier_version_without_hashes_keeps_its_tokenizer(make: Make) -> None:
+def test_a_run_of_version_0_1_0_without_fingerprints_keeps_its_tokenizer(make: Make) -> None:
     run = make()
     described = json.loads((run.folder / "model.json").read_text())
-    del described["tokenizer_files"]
+    for key in ("tokenizers", "run"):
+        del described[key]
     (run.folder / "model.json").write_text(json.dumps(described))
+    (run.folder / "manifest.json").unlink()
     run.tokenizers()
 
 

@@ -41,12 +41,13 @@ def test_an_event_is_one_line_of_json(event: dict[str, object]) -> None:
     line = journal.to_line(event)
     assert line.endswith("\n")
     assert line.count("\n") == 1
-    assert json.loads(line) == event
+    assert json.loads(line).keys() == {*event, "crc32"}
+    assert json.loads(line) == event | {"crc32": json.loads(line)["crc32"]}
 
 
 def test_numbers_that_json_lacks_become_null() -> None:
     line = journal.to_line({"loss": float("nan"), "more": {"a": [float("inf"), 1.5]}})
-    assert json.loads(line) == {"loss": None, "more": {"a": [None, 1.5]}}
+    assert json.loads(line) == {"loss": None, "more": {"a": [None, 1.5]}, "crc32": json.loads(line)["crc32"]}
     assert "NaN" not in line
 
 
@@ -68,11 +69,61 @@ def test_a_file_torn_anywhere_loses_only_what_was_torn(tmp_path: Path, length: i
     path.write_bytes(content)
     whole = content.count(b"\n")
     assert steps(path) == list(range(1, whole + 1))
-    journal.append(path, journal.to_line({"step": 11}))
-    assert steps(path)[-1] == 11
-    assert steps(path)[:whole] == list(range(1, whole + 1))
     journal.truncate_events(path, 7)
     assert all(json.loads(line) for line in path.read_text().split("\n") if line)
+    journal.append(path, journal.to_line({"step": 11}))
+    assert steps(path) == [*range(1, whole + 1), 11]
+
+
+def test_the_removal_of_a_torn_last_line_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "m"
+    write(path, range(1, 4))
+    path.write_bytes(path.read_bytes()[:-2])
+    assert steps(path) == [1, 2]
+    assert not caplog.messages  # a training may be writing the line at this moment
+    journal.truncate_events(path, 7)
+    assert caplog.messages == [f"{path}: the last line, cut off when the training was, is removed"]
+    assert path.read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize("offset", range(0, 50, 7))
+@pytest.mark.parametrize("bit", [0, 1, 6])
+def test_a_flipped_bit_in_a_line_is_reported_with_its_number_and_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, offset: int, bit: int
+) -> None:
+    path = tmp_path / "m"
+    write(path, range(1, 8))
+    lines = path.read_bytes().split(b"\n")
+    lines[4] = lines[4][:offset] + bytes([lines[4][offset] ^ 1 << bit]) + lines[4][offset + 1 :]
+    path.write_bytes(b"\n".join(lines))
+    assert steps(path) == [1, 2, 3, 4, 6, 7]
+    assert steps(path) == [1, 2, 3, 4, 6, 7]
+    (said,) = caplog.messages  # once
+    assert f"{path}:5: " in said
+    assert "altered" in said
+    journal.truncate_events(path, 6)
+    assert path.read_bytes() == b"\n".join(lines[:6]) + b"\n"
+
+
+def test_lines_without_a_checksum_are_read_until_the_first_that_has_one(tmp_path: Path) -> None:
+    old = '{"step": 1}\n{"step": 2}\n'
+    (tmp_path / "m").write_text(old)
+    write(tmp_path / "m", range(3, 6))
+    with (tmp_path / "m").open("a") as file:
+        file.write('{"step": 6}\n')
+    assert steps(tmp_path / "m") == [1, 2, 3, 4, 5]
+    assert [event["step"] for event in journal.events(tmp_path / "m", summed=True)] == [3, 4, 5]
+
+
+def test_checksums_are_added_to_sound_lines_only(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.write_text('{"step": 1}\n{"step": 2\n{"step": 3}\n')
+    journal.add_sums(path)
+    assert [event["step"] for event in journal.events(path, summed=True)] == [1, 3]
+    assert path.read_text().split("\n")[1] == '{"step": 2'
+    once = path.read_bytes()
+    journal.add_sums(path)
+    assert path.read_bytes() == once
 
 
 @pytest.mark.parametrize(

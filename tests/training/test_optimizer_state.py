@@ -105,7 +105,7 @@ def test_plain_values_come_back_with_their_types(tmp_path: Path) -> None:
     optimizer.step()
     run = Run(tmp_path)
     run.checkpoint_folder.mkdir()
-    run.save_state(1, state.tensors(), {"optimizer": state.description()})
+    run.save_state(1, state.tensors(), {"step": 1, "optimizer": state.description()})
     tensors, meta = run.load_state() or ({}, {})
     other, resumed = made()
     OptimizerState(resumed, other).load(tensors, meta["optimizer"])
@@ -129,9 +129,10 @@ def test_state_that_a_checkpoint_cannot_hold_is_refused_not_dropped(
 
 def spoilt(folder: Path, change: Callable[[dict[str, Tensor], dict[str, Any]], None]) -> None:
     run = Run(folder)
-    tensors, meta = run.load_tensors("state-0000000020")
-    change(tensors, meta)
-    run.save_tensors("state-0000000020", tensors, meta)
+    for name in ("state-0000000015", "state-0000000020"):
+        tensors, meta = run.load_tensors(name)
+        change(tensors, meta)
+        run.save_tensors(name, tensors, meta)
 
 
 def _lost(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
@@ -193,7 +194,7 @@ def test_a_state_with_missing_or_unknown_tensors_is_refused(
     spoilt(tmp_path, change)
     with pytest.raises(UserError, match=fact) as caught:
         training_in(tmp_path)
-    assert caught.value.place == f"{tmp_path}/checkpoints"
+    assert caught.value.place == f"{tmp_path}/checkpoints/state-0000000020.safetensors"
     assert "another --run folder" in (caught.value.remedy or "")
 
 

@@ -268,11 +268,12 @@ def test_changed_conditions_of_rounding_are_logged(
 def test_the_state_of_another_model_is_refused(tmp_path: Path, part: str, how: str) -> None:
     fit(training_in(tmp_path, settings={"ema": 0.5}))
     run = Run(tmp_path)
-    tensors, meta = run.load_tensors("state-0000000020")
-    key = next(key for key in tensors if key.startswith(part) and tensors[key].dim() == 2)
-    changed = {other: value for other, value in tensors.items() if other != key}
-    if how == "another":
-        changed[key] = tensors[key][:-1].contiguous()
-    run.save_tensors("state-0000000020", changed, meta)
+    for name in ("state-0000000015", "state-0000000020"):
+        tensors, meta = run.load_tensors(name)
+        key = next(key for key in tensors if key.startswith(part) and tensors[key].dim() == 2)
+        changed = {other: value for other, value in tensors.items() if other != key}
+        if how == "another":
+            changed[key] = tensors[key][:-1].contiguous()
+        run.save_tensors(name, changed, meta)
     with pytest.raises(UserError, match=r"not the state of this model: .* is (missing|\(\d+, \d+\)), not"):
         training_in(tmp_path, settings={"ema": 0.5})

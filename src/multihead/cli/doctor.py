@@ -29,6 +29,7 @@ from multihead.export.ctranslate2 import not_expressible
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.run.environment import PACKAGES
+from multihead.run.verify import checksums
 
 OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",
@@ -64,6 +65,7 @@ def _run_report(run: Run) -> Iterator[tuple[str, str]]:
     device = hardware.pick_device()
     model = run.load_model(device).eval()
     yield "run", str(run.folder)
+    yield "checksums", checksums(run.folder)
     yield "model", f"{run.recipe.kind}, {sum(each.numel() for each in model.parameters()):,} parameters"
     yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     dtype = hardware.pick_dtype("auto", device)

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.data import checksums
+
 Hashes = NDArray[np.uint64]
 TRAINED_ON = "train.source.hashes.npy"
 
@@ -67,7 +69,12 @@ def contamination(store_folder: Path, sentences: Iterable[str]) -> int:
     Args:
         store_folder: ``Prepared.folder``.
         sentences: the source side of the test set, as in its file.
+
+    Raises:
+        ValueError: the hashes are damaged.
+        OSError: they cannot be read.
     """
+    checksums.check(store_folder, TRAINED_ON)
     trained_on = np.load(store_folder / TRAINED_ON, mmap_mode="r", allow_pickle=False)
     hashes = np.array([sentence_hash(sentence) for sentence in sentences], dtype=np.uint64)
     return int(np.count_nonzero(count_in(trained_on, hashes)))

@@ -30,7 +30,6 @@ _XML = re.compile(rb"""\A(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.
 _PART = re.compile(r"&(?:#\w{1,32}|\w{1,40});?|&|[^&\t\n\f\r ]+(?: [^&\t\n\f\r ]+)*|[\t\n\f\r ]+")
 _LOOSE = frozenset(("", "br", "wbr", "img", "input"))
 """Tags that are left out of a segment at its ends; "" is a comment."""
-_SPACE = re.compile(r"[\t\n\f\r ]+")
 _UNNAMED = re.compile("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 """Characters without a numeric reference: &#128; is a euro sign."""
 _REFERENCE = re.compile(r"&#?\w{1,40};|&#\w{1,40}|&\w{1,40}(?![=\w;])")
@@ -145,7 +144,7 @@ class Page(TextDocument):
         for number, translation in translations.items():
             content = self._contents[number]
             if isinstance(content, Inline):
-                yield Edit(content.span, parts(translation.target, content.tags, self._escaped))
+                yield Edit(content.span, parts(translation.target.collapsed(), content.tags, self._escaped))
                 continue
             quote = content.quote or '"'
             text = self._escaped(translation.target.text).replace(
@@ -156,7 +155,7 @@ class Page(TextDocument):
     def _escaped(self, text: str) -> str:
         if not self._text.encoding.lower().startswith("utf"):
             text = _UNNAMED.sub("\ufffd", text)
-        return html.escape(_SPACE.sub(" ", text), quote=False)
+        return html.escape(text, quote=False).replace("\r", "&#13;")
 
 
 def _texts(text: str, span: Span) -> Iterator[Item]:

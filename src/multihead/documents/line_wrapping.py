@@ -14,7 +14,8 @@ _ENDS = re.compile(f"[{_UNSPACED}、。，．！？：；…」』）】]")
 _BEGINS = re.compile(f"[{_UNSPACED}「『（【]")
 DASHES = "-‐–—"
 """Wrapping never starts a line with a dash, which would mark another speaker."""
-_PART = re.compile(r"\s+|\S")
+_PART = re.compile(r"[\t\n\f\r ]+|[^\t\n\f\r ]")
+"""A letter or breaking white space; a no-break space is a letter."""
 Fragment = tuple[str, bool]
 """Text, and whether it is visible; tags are not."""
 
@@ -91,7 +92,7 @@ def _words(pieces: Sequence[Fragment], escape: Callable[[str], str]) -> Iterator
                 word.text += piece
             continue
         for part in _PART.findall(piece):
-            if part.isspace():
+            if part[0] in "\t\n\f\r ":
                 spaced = bool(last)
                 continue
             if spaced and (part in DASHES or separator(last, part) == ""):

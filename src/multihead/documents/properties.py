@@ -70,7 +70,7 @@ class Properties(TextDocument):
             yield Edit(self._spans[number], [self._escaped(translation.target.text)])
 
     def _escaped(self, text: str) -> str:
-        spelled = text.translate(_ESCAPES)
+        spelled = re.sub(r"\A(?=[:=])", r"\\", text.translate(_ESCAPES))  # else part of the separator
         if not self._escapes:
             return spelled
         units = spelled.encode("utf-16-be", "surrogatepass")

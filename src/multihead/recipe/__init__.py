@@ -2,6 +2,7 @@
 
 from multihead.recipe.changes import (
     Difference,
+    decisive,
     differences,
     recipe_hash,
     refuse_at_once,
@@ -18,6 +19,7 @@ __all__ = [
     "SECTION_NAMES",
     "Difference",
     "Recipe",
+    "decisive",
     "differences",
     "from_toml",
     "load",

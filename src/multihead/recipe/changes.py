@@ -123,17 +123,25 @@ def joined(found: Sequence[Difference]) -> str:
     return "; ".join(map(str, found))
 
 
-def recipe_hash(recipe: Recipe[Settings]) -> str:
-    """Return a hash, 8 hexadecimal digits, of all settings that affect the result.
+def decisive(recipe: Recipe[Settings]) -> dict[str, object]:
+    """Return all settings that affect the result, by their dotted keys.
 
     The number of steps is excluded, because a run can be extended. Defaults are excluded, so that a new key
-    does not change the hashes of existing recipes.
+    changes nothing for existing recipes.
     """
-    values = recipe.values()
-    decisive = {key: value for key, value in values.items() if not _is_changeable(key) or key == "data.dir"}
-    for key in list(decisive):
+    found = {key: value for key, value in recipe.values().items() if not _is_changeable(key)}
+    for key in list(found):
         section, _, name = key.rpartition(".")
-        if section and key != "model.kind" and _is_default(recipe, section, name, decisive[key]):
-            del decisive[key]
-    text = json.dumps(decisive, sort_keys=True, ensure_ascii=True)
+        if section and key != "model.kind" and _is_default(recipe, section, name, found[key]):
+            del found[key]
+    return found
+
+
+def recipe_hash(recipe: Recipe[Settings]) -> str:
+    """Return a hash, 8 hexadecimal digits, of all settings that affect the result, and the data's folder."""
+    settings = decisive(recipe)
+    folder = recipe.values().get("data.dir")
+    if folder is not None and not _is_default(recipe, "data", "dir", folder):
+        settings["data.dir"] = folder
+    text = json.dumps(settings, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""What a run was made with: versions, machine, data. No names of users, machines or folders."""
+"""Provenance of a run: versions, machine, data. No names of users, machines or folders."""
 
 import os
 import platform
@@ -17,11 +17,11 @@ from multihead.errors import UserError
 
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")
-"""Abilities of a processor that change speed or rounding."""
+"""Processor features that change speed or rounding."""
 
 
 class _Part(BaseModel):
-    """What reports and later commands read of environment.json; there may be more."""
+    """The keys of environment.json that reports and later commands read; there may be more."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
@@ -54,10 +54,10 @@ class _Environment(_Part):
 
 
 def check(found: Mapping[str, Any], place: Path) -> None:
-    """Refuse the content of an environment.json that this package would not write.
+    """Refuse an environment.json that this package would not write.
 
     Raises:
-        UserError: something is missing, or of the wrong kind.
+        UserError: a key is missing, or its value is of the wrong kind.
     """
     try:
         _Environment.model_validate(found)
@@ -68,11 +68,11 @@ def check(found: Mapping[str, Any], place: Path) -> None:
 
 
 def environment(data: Mapping[str, Any] | None = None, *, products: str = "") -> dict[str, Any]:
-    """Return what belongs in environment.json.
+    """Return the content of environment.json.
 
     Args:
-        data: what is known of the data, e.g. ``{"files": file_hashes(...), "fingerprint": "..."}``.
-        products: the number format that a training multiplies in, ``hardware.training_precision``.
+        data: facts about the data, e.g. ``{"files": file_hashes(...), "fingerprint": "..."}``.
+        products: number format of the matrix products in training, ``hardware.training_precision``.
     """
     machine = _machine() | ({"products": products} if products else {})
     return {"versions": _versions(), "machine": machine, "data": dict(data or {})}
@@ -108,7 +108,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _cpu_line(*names: str) -> str:
-    """Return the first line of one of these names in Linux's list of processors, "" elsewhere."""
+    """Return the value of the first of these keys in Linux's /proc/cpuinfo, "" elsewhere."""
     listed = Path("/proc/cpuinfo")
     for line in listed.read_text().split("\n") if listed.exists() else []:
         name, _, value = line.partition(":")

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, whatever happens while they are written."""
+"""Atomic files: there as a whole or not at all, whatever happens while they are written."""
 
 import errno
 import fcntl
@@ -28,7 +28,7 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
     """Replace ``path`` by the file that ``fill`` writes at the path it is given, in a folder beside it.
 
     Written, synced, renamed, and the folder synced: at any moment, also after a power cut, ``path`` is
-    the old file or the new one. A folder of its own, because what fills may make temporary files too.
+    the old file or the new one. A folder of its own, because ``fill`` may make temporary files too.
 
     Raises:
         UserError: the disk is full or the folder cannot be written; the old file is untouched.
@@ -36,7 +36,7 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
     with disk_errors_told(path), beside(path) as folder:
         partial = folder / path.name
         fill(partial)
-        partial.chmod(folder.stat().st_mode & 0o666)  # what fills may be stricter than the user's umask
+        partial.chmod(folder.stat().st_mode & 0o666)  # a library may create it stricter than the user's umask
         disk.sync(partial)
         partial.replace(path)
         disk.sync(path.parent)
@@ -44,7 +44,7 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Give a new folder beside ``path``, of this writer's alone; what is in it at the end is removed."""
+    """Give a new folder beside ``path`` to this writer alone; it is removed at the end."""
     outer = Path(tempfile.mkdtemp(prefix=f"{path.name[:50]}.", suffix=PARTIAL, dir=path.parent))
     held = os.open(outer, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -59,7 +59,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def clear(folder: Path) -> None:
-    """Remove what writers that were killed have left in a folder."""
+    """Remove the temporary folders that killed writers left in a folder."""
     for left in folder.glob(f"*{PARTIAL}"):
         if not _in_use(left):
             shutil.rmtree(left, ignore_errors=True)
@@ -82,7 +82,7 @@ def _in_use(folder: Path) -> bool:
 
 
 def check_place(folder: Path) -> None:
-    """Raise ``UserError`` where it can be seen beforehand that a folder cannot be made and written to."""
+    """Raise ``UserError`` where a folder can evidently not be made or written to."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     with disk_errors_told(folder):
         if not there.is_dir():
@@ -92,7 +92,7 @@ def check_place(folder: Path) -> None:
 
 
 def check_file(path: str | Path) -> None:
-    """Raise ``UserError`` where it can be seen beforehand that a file cannot be written."""
+    """Raise ``UserError`` where a file can evidently not be written."""
     place = Path(path)
     with disk_errors_told(place):
         if place.is_dir():
@@ -124,7 +124,7 @@ def disk_errors_told(path: Path) -> Iterator[None]:
     except OSError as error:
         remedy = None
         if error.errno in NO_ROOM:
-            remedy = "Make room and start the same command again: what was saved before is intact."
+            remedy = "Make room and start the same command again: everything saved before is intact."
         elif error.errno in REFUSED:
             remedy = "Name a folder that you may write to."
         reason = error.strerror or str(error)

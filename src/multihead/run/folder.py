@@ -1,10 +1,11 @@
-"""The run folder: everything that a training writes and everything after it reads.
+"""The run folder: everything that training writes and that all later commands read.
 
-``runs/<name>/``: recipe.toml, environment.json, tokenizer*.json, model.json, model.safetensors,
-metrics.jsonl, samples.txt, curves.svg, report.html, checkpoints/. It can be copied to another machine.
+``runs/<name>/``: recipe.toml, environment.json, tokenizer*.json, model.json, manifest.json,
+model.safetensors, metrics.jsonl, samples.txt, curves.svg, report.html, checkpoints/. It can be copied to
+another machine. Every file that decides a result is compared with its checksum when it is read;
+``run.manifest`` says where each checksum is.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,28 +14,28 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from multihead import disk, models, plugins
+from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.run import files, journal, model_file, tensors
+from multihead.run import files, journal, manifest, model_file, tensors, vocabulary
 from multihead.run.checkpoints import Checkpoints
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
+from multihead.run.manifest import Manifest
+from multihead.run.origin import Origin, fingerprint, identity
 from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 
 RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"
-TOKENIZERS = "tokenizer_files"
-"""Entry of model.json: the SHA-256 of each tokenizer's file."""
 METRICS, SAMPLES = "metrics.jsonl", "samples.txt"
 
 
 class Run(Checkpoints):
     """A run folder. Reading needs nothing; writing needs the lock, which ``create`` and ``lock`` take.
 
-    A ``Run`` is a context manager: leaving it lets the lock go, as the end of the process does.
+    A ``Run`` is a context manager: leaving it releases the lock, as the end of the process does.
     """
 
     def __init__(self, folder: Path, lock: Lock | None = None) -> None:
@@ -46,7 +47,7 @@ class Run(Checkpoints):
 
     @staticmethod
     def exists(folder: str | Path) -> bool:
-        """Tell whether there is a run in a folder."""
+        """Return whether there is a run in a folder."""
         return (Path(folder) / RECIPE).is_file()
 
     @classmethod
@@ -60,7 +61,7 @@ class Run(Checkpoints):
         """Make a run folder, locked for writing.
 
         Args:
-            folder: new or empty, or one whose making was cut off.
+            folder: new or empty, or one whose creation was cut off.
             recipe: with the model's vocabulary sizes filled in (``recipe.with_vocabularies``).
             tokenizers: of the source and of the target, the same object where they share a vocabulary; one
                 where there are no two sides, none where there is no text.
@@ -69,26 +70,24 @@ class Run(Checkpoints):
         Raises:
             UserError: there is a run or something else in the folder; it cannot be written.
         """
-        different = {tokenizer.fingerprint: tokenizer for tokenizer in tokenizers}.values()
-        sides = ("",) if len(different) < 2 else (".source", ".target")
-        contents = {
-            f"tokenizer{side}.json": tokenizer.to_json()
-            for side, tokenizer in zip(sides, different, strict=False)
-        }
+        contents = vocabulary.contents(tokenizers)
         contents[ENVIRONMENT] = _to_json(environment)
+        prints = [fingerprint(tokenizer.to_json()) for tokenizer in tokenizers]
+        origin = Origin(identity(recipe, prints, environment.get("data", {})), tuple(prints))
         sizes = [tokenizer.vocab_size for tokenizer in tokenizers]
-        hashes = {name: _sha256(text.encode()) for name, text in contents.items() if name != ENVIRONMENT}
-        contents[MODEL] = _to_json({**model_file.description(recipe, sizes), TOKENIZERS: hashes})
-        # The recipe comes last: a folder that has one is complete.
+        contents[MODEL] = _to_json(model_file.description(recipe, sizes, origin))
         contents[RECIPE] = recipes.to_toml(recipe)
         path = Path(folder)
         files.make_folder(path)
         run = cls(path, Lock(path))
         try:
-            run._refuse_others({*contents, "checkpoints", LOCK})
+            run._refuse_others({*contents, manifest.NAME, "checkpoints", LOCK})
             files.make_folder(run.checkpoint_folder)
-            for name, text in contents.items():
-                files.write_text(path / name, text)
+            # The recipe comes last: a folder that has one is complete.
+            for name in [name for name in contents if name != RECIPE]:
+                files.write_text(path / name, contents[name])
+            Manifest.of(contents, list(dict.fromkeys(prints))).save(path)
+            files.write_text(path / RECIPE, contents[RECIPE])
         except BaseException:
             run.close()
             raise
@@ -108,7 +107,7 @@ class Run(Checkpoints):
         """Return the run in a folder, for reading.
 
         Raises:
-            UserError: not a run folder; made by a newer version.
+            UserError: not a run folder; made by a newer version; its model.json or manifest.json is damaged.
         """
         path = Path(folder)
         if not path.is_dir():
@@ -117,11 +116,29 @@ class Run(Checkpoints):
             if not (path / name).is_file():
                 remedy = "Name the folder that `multihead train` wrote."
                 raise UserError(f"not a run folder (no {name} in it)", place=str(path), remedy=remedy)
-        model_file.read(path / MODEL)  # refuses a newer format
+        described = model_file.read(path / MODEL)  # refuses a newer format
+        if "run" in described and not (path / manifest.NAME).exists():
+            raise UserError("missing", place=str(path / manifest.NAME), remedy=manifest.REWRITE)
+        manifest.check(path, MODEL)
         return cls(path)
 
+    @property
+    def origin(self) -> Origin:
+        """The training that this run's checkpoints come from; empty for a run of version 0.1.0."""
+        return model_file.origin(self.folder / MODEL) if (self.folder / MODEL).exists() else Origin()
+
+    @property
+    def sealed(self) -> bool:
+        """True if all files have checksums; those of version 0.1.0 have none."""
+        return (self.folder / manifest.NAME).exists()
+
+    def _whole(self, name: str) -> Path:
+        """Return the path of a file that manifest.json covers. Raises ``UserError`` where it is damaged."""
+        manifest.check(self.folder, name)
+        return self.folder / name
+
     def lock(self) -> Self:
-        """Take the right to write, and clear away what a crash left half-written.
+        """Take the right to write, and remove or finish what a crash left half-written.
 
         Raises:
             UserError: another training is writing here.
@@ -130,10 +147,12 @@ class Run(Checkpoints):
         files.make_folder(self.checkpoint_folder)
         files.clear(self.folder)
         files.clear(self.checkpoint_folder)
+        if found := Manifest.load(self.folder):
+            found.settle(self.folder)
         return self
 
     def close(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         if self._lock:
             self._lock.release()
 
@@ -147,12 +166,21 @@ class Run(Checkpoints):
 
     @property
     def recipe(self) -> Recipe[Settings]:
-        """The run's recipe. Raises ``UserError`` where somebody has spoilt it."""
-        return recipes.load(self.folder / RECIPE)
+        """The run's recipe. Raises ``UserError`` where it is damaged."""
+        return recipes.load(self._whole(RECIPE))
 
     def write_recipe(self, recipe: Recipe[Settings]) -> None:
-        """Replace the recipe, of a run that is continued with other settings."""
-        files.write_text(self.folder / RECIPE, recipes.to_toml(recipe))
+        """Replace the recipe of a run that is resumed with other settings."""
+        self._replace(RECIPE, recipes.to_toml(recipe))
+
+    def _replace(self, name: str, text: str) -> None:
+        """Replace a file that manifest.json covers; one that holds the text already is left alone."""
+        if (self.folder / name).read_bytes() == text.encode():
+            return
+        if found := Manifest.load(self.folder):
+            found.replace(self.folder, name, text)
+        else:
+            files.write_text(self.folder / name, text)
 
     @property
     def task(self) -> str:
@@ -173,9 +201,7 @@ class Run(Checkpoints):
         described = model_file.read(self.folder / MODEL)
         if (before := described["kind"]) != kind:
             earlier = [*described.get("earlier_kinds", []), before]
-            files.write_text(
-                self.folder / MODEL, _to_json({**described, "kind": kind, "earlier_kinds": earlier})
-            )
+            self._replace(MODEL, _to_json({**described, "kind": kind, "earlier_kinds": earlier}))
 
     def fit_for(self, task: str) -> Self:
         """Return this run where it is one of a task.
@@ -195,8 +221,8 @@ class Run(Checkpoints):
 
     @property
     def environment(self) -> dict[str, Any]:
-        """What the run was made with. Raises ``UserError`` where environment.json is damaged."""
-        found = model_file.read_json(self.folder / ENVIRONMENT)
+        """Content of environment.json. Raises ``UserError`` where it is damaged."""
+        found = model_file.read_json(self._whole(ENVIRONMENT))
         check_environment(found, self.folder / ENVIRONMENT)
         return found
 
@@ -215,33 +241,17 @@ class Run(Checkpoints):
         """Return the tokenizers of source and target, the same object where they share a vocabulary.
 
         Raises:
-            UserError: a tokenizer is missing, damaged, or not the one that the model was made for.
+            UserError: a tokenizer is missing, damaged, or not the one that the model was trained with.
         """
-        joint = self.folder / "tokenizer.json"
-        sides = [self.folder / f"tokenizer.{side}.json" for side in ("source", "target")]
-        if joint.exists():
-            source = target = Tokenizer.load(joint)
-        elif all(side.exists() for side in sides):
-            source, target = (Tokenizer.load(side) for side in sides)
-        else:
-            fact = "its tokenizer is missing (tokenizer.json)"
-            raise UserError(fact, place=str(self.folder), remedy="Copy the run folder again as a whole.")
-        sizes = [source.vocab_size, target.vocab_size]
         described = model_file.read(self.folder / MODEL)
-        wanted = described["vocabularies"]
-        if sizes[: len(wanted)] != wanted:
-            fact = f"tokenizers of {sizes} pieces, but the model was made for {wanted}"
-            raise UserError(fact, place=str(self.folder), remedy="Copy the run folder again as a whole.")
-        self._check_tokenizers(described.get(TOKENIZERS))
-        return source, target
+        found = Manifest.load(self.folder)
+        prints = self.origin.tokenizers or (found.tokenizers if found else ())
+        return vocabulary.load(self.folder, described["vocabularies"], prints)
 
-    def _check_tokenizers(self, recorded: object) -> None:
-        """Refuse a tokenizer of the right size whose ids stand for other pieces than in training."""
-        for name, sha256 in recorded.items() if isinstance(recorded, dict) else ():
-            path = self.folder / Path(str(name)).name
-            if not path.is_file() or _sha256(disk.content(path)) != sha256:
-                fact = "not the tokenizer that the model was trained with"
-                raise UserError(fact, place=str(path), remedy="Copy the run folder again as a whole.")
+    @property
+    def has_model(self) -> bool:
+        """True if there is a trained model."""
+        return (self.folder / WEIGHTS).exists()
 
     def load_model(self, device: torch.device | str = "cpu") -> nn.Module:
         """Return the trained model, in evaluation mode.
@@ -250,24 +260,34 @@ class Run(Checkpoints):
             UserError: not trained yet; weights and settings do not belong together; damaged files.
         """
         path = self.folder / WEIGHTS
-        if not path.exists():
-            remedy = "`multihead train` with the same settings goes on with it."
+        if not self.has_model:
+            remedy = "`multihead train` with the same settings resumes it."
             raise UserError("this run has no trained model yet", place=str(self.folder), remedy=remedy)
-        return model_file.load(self.folder / MODEL, path, device)
+        return model_file.load(self._whole(MODEL), path, device, sealed=self.sealed)
 
     def save_model(self, weights: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
-        """Write model.safetensors; ``meta`` says what the weights are (step, how chosen)."""
-        tensors.save(self.folder / WEIGHTS, weights, meta)
+        """Write model.safetensors; ``meta`` describes the weights (step, how they were chosen)."""
+        tensors.save(self.folder / WEIGHTS, weights, meta, self.origin)
 
-    # --- what is told of a run ----------------------------------------------------------------------
+    def model_fault(self) -> str:
+        """Return why model.safetensors cannot be used: missing, damaged, another run's; "" where it can."""
+        path = self.folder / WEIGHTS
+        try:
+            with tensors.reading(path) as content:
+                content.check(self.origin, path, sealed=self.sealed)
+        except UserError as error:
+            return f"{path}: {error.fact}"
+        return ""
+
+    # --- metrics and samples ------------------------------------------------------------------------
 
     def log(self, event: Mapping[str, Any]) -> None:
-        """Append an event to metrics.jsonl; its "step" says when."""
+        """Append an event, which has a "step", to metrics.jsonl."""
         journal.append(self.folder / METRICS, journal.to_line(event))
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """Yield the events of metrics.jsonl in order."""
-        return journal.events(self.folder / METRICS)
+        """Yield the events of metrics.jsonl in order; a damaged line is skipped, with a logged warning."""
+        return journal.events(self.folder / METRICS, summed=self.sealed)
 
     def add_samples(self, step: int, text: str) -> None:
         """Append the translations of a validation to samples.txt."""
@@ -278,17 +298,13 @@ class Run(Checkpoints):
         return journal.blocks(self.folder / SAMPLES)
 
     def truncate_after(self, step: int) -> None:
-        """Forget what was told of later steps, so that nothing is told twice when they come again."""
-        journal.truncate_events(self.folder / METRICS, step)
+        """Remove the metrics and samples of later steps, so that each appears once when they come again."""
+        journal.truncate_events(self.folder / METRICS, step, summed=self.sealed)
         journal.truncate_blocks(self.folder / SAMPLES, step)
 
     def write_text(self, name: str, text: str) -> None:
         """Write another file of the run (curves.svg, report.html), whole or not at all."""
         files.write_text(self.folder / name, text)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _to_json(value: Mapping[str, Any]) -> str:

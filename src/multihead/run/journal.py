@@ -1,17 +1,22 @@
-"""Files that grow by a piece an event: metrics.jsonl (a JSON line) and samples.txt (a block of text).
+"""Files that grow by one entry an event: metrics.jsonl (a JSON line) and samples.txt (a block of text).
 
-A piece is on the disk before the next one begins, so only the last can be torn, by a power cut or a kill;
-readers pass over a torn one, and the next writer takes it away.
+Each entry is on the disk before the next one begins, so a kill or a power cut can tear the last one only.
+Readers skip a torn last line, for a training may be writing it; the next writer removes it and says so. A
+line of metrics.jsonl ends with the CRC-32 of what stands before it, so that any other damage is reported
+with its line number, and stays.
 """
 
 import io
 import json
+import logging
 import math
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 from multihead import disk
 from multihead.errors import UserError
@@ -19,15 +24,28 @@ from multihead.run import files
 
 HEADING = re.compile(r"# step ([0-9]{1,15})")
 """Begins a block of samples; the lines of the block are indented, so that no sample looks like one."""
+CRC = "crc32"
+SUM = re.compile(rf'(?:, )?"{CRC}": "[0-9a-f]{{8}}"\}}\Z')
+"""End of a line of metrics.jsonl."""
 NUMBERS = frozenset(
     (
         *("loss", "nll", "accuracy", "perplexity", "bleu", "chrf", "f1"),
         *("rate", "norm", "epoch", "seconds", "eta_seconds", "tokens", "tokens_per_second"),
     )
 )
-"""What is a number in every event that has it."""
+"""Keys whose value is a number in every event that has them."""
 MOST = 2**53
-"""Whole numbers beyond are none that a training counts to, nor are they exact as floating-point numbers."""
+"""Larger whole numbers are not exact as floating-point numbers, and no training counts that far."""
+
+LOG = logging.getLogger(__name__)
+
+
+class Line(NamedTuple):
+    """A line of metrics.jsonl: its text, its event (without the checksum), or what is wrong with it."""
+
+    text: str
+    event: dict[str, Any] | None
+    fault: str
 
 
 def append(path: Path, text: str) -> None:
@@ -43,7 +61,7 @@ def append(path: Path, text: str) -> None:
 
 
 def _line_end(file: io.FileIO) -> bytes:
-    """Return what ends a torn last line, nothing where there is none."""
+    """Return the line break that a torn last line lacks, nothing where there is none."""
     if file.tell() == 0:
         return b""
     file.seek(-1, os.SEEK_END)
@@ -56,8 +74,13 @@ def _write_all(file: io.FileIO, content: bytes) -> None:
 
 
 def to_line(event: Mapping[str, Any]) -> str:
-    """Return an event as a JSON line; a number that is infinite or NaN, which JSON lacks, becomes null."""
-    return json.dumps(_finite(event), ensure_ascii=False) + "\n"
+    """Return an event as a JSON line with its checksum; infinity and NaN, which JSON lacks, become null."""
+    return _summed(json.dumps(_finite(event), ensure_ascii=False)) + "\n"
+
+
+def _summed(text: str) -> str:
+    comma = "" if text == "{}" else ", "
+    return f'{text[:-1]}{comma}"{CRC}": "{crc32(text.encode("utf-8", "surrogatepass")):08x}"}}'
 
 
 def _finite(value: Any) -> Any:
@@ -70,24 +93,52 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def events(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the events of a file in order; what is torn or not an event is passed over."""
-    for line in _lines(path):
-        event = _event(line)
-        if event is not None:
-            yield event
+def events(path: Path, *, summed: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the events of a file in order. A damaged line is skipped, with one warning a process.
+
+    Args:
+        path: a metrics.jsonl.
+        summed: whether each line must have a checksum. In any case each does that follows one with a
+            checksum.
+    """
+    for number, line in enumerate(lines(path, summed=summed), start=1):
+        if line.event is not None:
+            yield line.event
+        else:
+            _warn(f"{path}:{number}", line.fault, line.text)
 
 
-def _event(line: str) -> dict[str, Any] | None:
+@lru_cache(1024)
+def _warn(place: str, fault: str, text: str) -> None:
+    LOG.warning("%s: %s; this line is left out: %s", place, fault, text[:60])
+
+
+def lines(path: Path, *, summed: bool = False) -> Iterator[Line]:
+    """Yield the whole lines of a metrics.jsonl, sound or not; see :func:`events`."""
+    for text in _lines(path):
+        found = SUM.search(text)
+        summed = summed or found is not None
+        yield _line(text, text[: found.start()] + "}" if found else None, summed)
+
+
+def _line(text: str, content: str | None, summed: bool) -> Line:
+    """Return a line; ``content`` is its text without the checksum, None where it has none."""
     try:
-        read = json.loads(line)
+        text.encode()
+        event = json.loads(text if content is None else content)
     except (ValueError, RecursionError):
-        return None
-    return read if isinstance(read, dict) and _sound(read) else None
+        return Line(text, None, "cut or altered (not JSON)")
+    if content is None and summed:
+        return Line(text, None, "altered (it has no checksum)")
+    if content is not None and _summed(content) != text:
+        return Line(text, None, "altered (its checksum does not match)")
+    if not isinstance(event, dict) or not _sound(event):
+        return Line(text, None, "not an event of a training")
+    return Line(text, event, "")
 
 
 def _sound(event: Mapping[str, Any]) -> bool:
-    """Tell whether an event, which anybody may have written, has the numbers that readers count on."""
+    """Return whether an event, which anybody may have written, has the numbers that readers rely on."""
     kind = event.get("event")
     known = kind in ("update", "validation", "end")
     step = event.get("step", None if known else 0)
@@ -101,20 +152,40 @@ def _sound(event: Mapping[str, Any]) -> bool:
     return all(type(value) is float or (type(value) is int and abs(value) < MOST) for value in numbers)
 
 
-def _lines(path: Path) -> list[str]:
-    """Return the whole lines of a file, none if there is no file."""
+def _text(path: Path, errors: str = "surrogateescape") -> str:
+    """Return the text of a file, "" if there is no file; of bytes that are not UTF-8 nothing is lost."""
     if not path.exists():
-        return []
+        return ""
     try:
-        text = disk.content(path).decode("utf-8", errors="replace")
+        return disk.content(path).decode("utf-8", errors)
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
-    return text.split("\n")[:-1]
 
 
-def truncate_events(path: Path, step: int) -> None:
-    """Take away the events after a step, and a torn last line."""
-    kept = [line for line in _lines(path) if (event := _event(line)) and event.get("step", 0) <= step]
+def _lines(path: Path) -> list[str]:
+    """Return the whole lines of a file."""
+    return _text(path).split("\n")[:-1]
+
+
+def torn(path: Path) -> str:
+    """Return the last line of a file where it has no line break, "" elsewhere."""
+    return _text(path).rpartition("\n")[2]
+
+
+def truncate_events(path: Path, step: int, *, summed: bool = False) -> None:
+    """Remove the events after a step, and a torn last line; the log says so of the latter.
+
+    A damaged line stays if the line before it stays: it is reported, and may be mended by hand.
+    """
+    if torn(path):
+        LOG.warning("%s: the last line, cut off when the training was, is removed", path)
+    kept: list[str] = []
+    keeping = True
+    for line in lines(path, summed=summed):
+        if line.event is not None:
+            keeping = line.event.get("step", 0) <= step
+        if keeping:
+            kept.append(line.text)
     _replace(path, kept)
 
 
@@ -128,7 +199,7 @@ def blocks(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (step, samples) of a file of blocks, in order."""
     step: int | None = None
     lines: list[str] = []
-    for line in [*_lines(path), "# step 0"]:
+    for line in [*_text(path, "replace").split("\n")[:-1], "# step 0"]:
         heading = HEADING.fullmatch(line)
         if heading is None:
             lines.append(line.removeprefix("  "))
@@ -139,7 +210,7 @@ def blocks(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def truncate_blocks(path: Path, step: int) -> None:
-    """Take away the blocks of samples after a step, and a torn last line."""
+    """Remove the blocks of samples after a step, and a torn last line."""
     lines = _lines(path)
     headings = ((number, HEADING.fullmatch(line)) for number, line in enumerate(lines))
     late = (number for number, heading in headings if heading and int(heading[1]) > step)
@@ -147,6 +218,15 @@ def truncate_blocks(path: Path, step: int) -> None:
 
 
 def _replace(path: Path, lines: list[str]) -> None:
-    text = "".join(line + "\n" for line in lines)
-    if path.exists() and path.read_bytes() != text.encode():
-        files.write_text(path, text)
+    content = "".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape")
+    if path.exists() and path.read_bytes() != content:
+        files.write(path, lambda partial: partial.write_bytes(content))
+
+
+def add_sums(path: Path) -> None:
+    """Add a checksum to each sound line that has none. Raises ``UserError`` where the disk refuses."""
+    found = lines(path)
+    unsummed = (line.event is not None and not SUM.search(line.text) for line in lines(path))
+    _replace(
+        path, [_summed(line.text) if add else line.text for line, add in zip(found, unsummed, strict=True)]
+    )

@@ -1,4 +1,4 @@
-"""One writer a run folder: a lock that the system lets go of when its holder ends, however it ends."""
+"""One writer a run folder: a lock that the system releases when its holder ends, however it ends."""
 
 import fcntl
 import os
@@ -34,7 +34,7 @@ class Lock:
             raise UserError(fact, place=str(folder), remedy=f"{remedy} run folder.") from None
 
     def release(self) -> None:
-        """Let others write. A second call does nothing."""
+        """Release the lock. A second call does nothing."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

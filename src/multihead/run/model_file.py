@@ -1,4 +1,4 @@
-"""model.json and model.safetensors: which model a run has, and its weights."""
+"""model.json and model.safetensors: a model's kind and settings, and its weights."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,24 +18,30 @@ from multihead.recipe import Recipe
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
 from multihead.run import tensors
+from multihead.run.manifest import UPDATE
+from multihead.run.numbers import check_numbers
+from multihead.run.origin import Origin
 from multihead.settings import Settings, tasks
 
 FORMAT = 1
 """Version of the run folder's layout; a newer one is refused."""
 
 
-def description(recipe: Recipe[Settings], vocabularies: Sequence[int]) -> dict[str, Any]:
+def description(recipe: Recipe[Settings], vocabularies: Sequence[int], origin: Origin) -> dict[str, Any]:
     """Return the content of model.json.
 
     Args:
         recipe: with the model's vocabulary sizes filled in.
         vocabularies: the sizes of the tokenizers that the model goes with: source and target, one, or none.
+        origin: the run, and the fingerprints of these tokenizers.
     """
     versions = {name: metadata.version(name) for name in ("multihead", "torch")}
     # The task of a model of this package follows from its kind; one from outside may change.
     task = {"task": recipe.task} if tasks.outside(recipe.task) else {}
     return {
         "format": FORMAT,
+        "run": origin.run,
+        "tokenizers": list(origin.tokenizers),
         "versions": {**versions, **models.distribution(recipe.kind)},
         "kind": recipe.kind,
         **task,
@@ -54,8 +60,10 @@ def read(path: Path) -> dict[str, Any]:
     version = found.get("format")
     if isinstance(version, int) and version > FORMAT:
         fact = f"made by a newer multihead (folder format {version}, this one knows {FORMAT})"
-        raise UserError(fact, place=str(path.parent), remedy="Update multihead.")
-    for key, kind in {"format": int, "kind": str, "settings": dict, "vocabularies": list}.items():
+        raise UserError(fact, place=str(path.parent), remedy=UPDATE)
+    known = {"format": int, "kind": str, "settings": dict, "vocabularies": list}
+    later = {"run": str, "tokenizers": list}  # which version 0.1.0 did not write
+    for key, kind in (known | (later if later.keys() & found.keys() else {})).items():
         if not isinstance(found.get(key), kind):
             raise UserError(f'"{key}" is missing or of the wrong kind', place=str(path))
     return found
@@ -73,32 +81,54 @@ def load_module(described: Mapping[str, Any], place: Path) -> ModuleType:
         raise UserError(error.fact, place=error.place or str(place), remedy=error.remedy) from error
 
 
-def load(description_file: Path, weights_file: Path, device: torch.device | str) -> nn.Module:
-    """Return the model with its weights, in evaluation mode.
+def origin(path: Path) -> Origin:
+    """Return the origin that a model.json names; an empty one for a run of version 0.1.0.
 
     Raises:
-        UserError: a damaged file; a setting out of range; weights that are not this model's.
+        UserError: see :func:`read`.
+    """
+    found = read(path)
+    return Origin(found.get("run", ""), tuple(map(str, found.get("tokenizers", ()))))
+
+
+def load(
+    description_file: Path, weights_file: Path, device: torch.device | str, *, sealed: bool = False
+) -> nn.Module:
+    """Return the model with its weights, in evaluation mode.
+
+    Args:
+        description_file: a model.json.
+        weights_file: a model.safetensors.
+        device: where the model is to be.
+        sealed: whether weights without a SHA-256 are refused; otherwise their numbers are checked.
+
+    Raises:
+        UserError: a damaged file; a setting out of range; weights that are not this model's, or another
+            run's.
     """
     described = read(description_file)
     module = load_module(described, description_file)
     layer = Layer(str(description_file), {})
     given = {key: (value, layer) for key, value in described["settings"].items()}
     settings = checked("model", {"model": module.Settings}, given)
-    weights, _ = tensors.load(weights_file)
-    check_layers(settings, len(weights), description_file)
-    try:
-        with _Unfilled():
-            model: nn.Module = module.Model(settings)
-    except (RuntimeError, MemoryError, TypeError, ValueError, OverflowError) as error:
-        fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
-        raise UserError(fact, place=str(description_file)) from None
-    _compare(model.state_dict(), weights, weights_file)
-    model.load_state_dict(weights)
+    with tensors.reading(weights_file) as content:
+        content.check(origin(description_file), weights_file, sealed=sealed)
+        if not content.seal:
+            check_numbers(content.tensors, weights_file)
+        check_layers(settings, len(content.tensors), description_file)
+        try:
+            with _Unfilled():
+                model: nn.Module = module.Model(settings)
+        except (RuntimeError, MemoryError, TypeError, ValueError, OverflowError) as error:
+            fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
+            raise UserError(fact, place=str(description_file)) from None
+        check_names(model.state_dict(), content.tensors, weights_file)
+        model.load_state_dict(content.tensors)
     return model.to(device).eval()
 
 
 def check_layers(settings: Settings, weights: int, place: Path) -> None:
-    """Refuse settings of more layers than there are weights, before so many are made.
+    """Refuse settings with more layers than there are weights, before the layers are made.
 
     Raises:
         UserError: there are.
@@ -113,7 +143,7 @@ _FILLING = (Tensor.uniform_, Tensor.normal_, init.uniform_, init.normal_, init.k
 
 
 class _Unfilled(TorchFunctionMode):
-    """Modules made inside it are not given random weights, which takes longest: theirs are about to come."""
+    """Skips random initialisation, which takes longest, in a model whose weights are about to be loaded."""
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -126,7 +156,12 @@ class _Unfilled(TorchFunctionMode):
         return function(*args, **kwargs)
 
 
-def _compare(expected: dict[str, Tensor], weights: dict[str, Tensor], path: Path) -> None:
+def check_names(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], place: Path) -> None:
+    """Refuse weights whose names or shapes are not a model's.
+
+    Raises:
+        UserError: the first differences are named.
+    """
     missing, foreign = expected.keys() - weights.keys(), weights.keys() - expected.keys()
     faults = [f"no {name}" for name in sorted(missing)] + [f"{name} is unknown" for name in sorted(foreign)]
     for name in sorted(expected.keys() & weights.keys()):
@@ -137,7 +172,7 @@ def _compare(expected: dict[str, Tensor], weights: dict[str, Tensor], path: Path
         more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
         raise UserError(
             f"these weights are not of the model that model.json describes: {'; '.join(faults[:3])}{more}",
-            place=str(path),
+            place=str(place),
             remedy="Copy the run folder again as a whole.",
         )
 

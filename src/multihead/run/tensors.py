@@ -1,10 +1,21 @@
-"""Tensors on disk: safetensors with one metadata key, which holds everything else as JSON.
+"""Tensors on disk: safetensors whose header holds, as JSON in one metadata key, everything else.
 
-One key, because safetensors writes several in no fixed order: the same content would be other bytes.
+One key, because safetensors writes several in no fixed order: the same content would be other bytes. The
+JSON is
+
+- ``format``: version of this layout; files of version 0.1.0 have no such key, and neither a seal nor an
+  origin;
+- ``seal``: SHA-256 of the file (see ``run.seal``), checked whenever the file is read;
+- ``run``, ``tokenizers``: the training that the file comes from (see ``run.origin``);
+- ``tied``: names of one and the same tensor, which is stored once;
+- ``meta``: anything else, e.g. the position of a training.
 """
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +26,64 @@ from torch import Tensor
 
 from multihead import disk
 from multihead.errors import UserError
-from multihead.run import files
+from multihead.run import files, seal
+from multihead.run.origin import Origin
 
 KEY = "multihead"
+FORMAT = 2
+UNSEALED = {"tied", "meta"}
+"""Keys of a file of version 0.1.0."""
+SEALED = UNSEALED | {"format", "seal", "run", "tokenizers"}
+
+AGAIN = "Copy it again from where it is whole."
 
 
-def save(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
-    """Write tensors and what belongs to them as one file, whole or not at all; same content, same bytes.
+@dataclass(frozen=True)
+class Content:
+    """Content of a file of tensors.
+
+    Attributes:
+        tensors: by name.
+        meta: whatever was saved with them.
+        seal: the file's own SHA-256, "" where it has none.
+        origin: the training that it comes from; empty where the file says nothing.
+        ours: whether multihead has written it.
+    """
+
+    tensors: dict[str, Tensor]
+    meta: dict[str, Any]
+    seal: str = ""
+    origin: Origin = field(default_factory=Origin)
+    ours: bool = False
+
+    def check(self, run: Origin, path: Path, *, sealed: bool) -> None:
+        """Refuse a file that is no checkpoint of a run.
+
+        Args:
+            run: the origin of all its checkpoints.
+            path: the file.
+            sealed: whether each of them has a seal.
+
+        Raises:
+            UserError: it comes from another run, or from another program; it has no seal.
+        """
+        whole = "Copy the run folder again as a whole."
+        if not self.ours:
+            raise UserError("not written by multihead", place=str(path), remedy=whole)
+        if self.seal and self.origin != run:
+            fact = "belongs to another run (other settings, data or vocabulary)"
+            raise UserError(
+                fact, place=str(path), remedy=f"{whole} --init begins a run with another's weights."
+            )
+        if sealed and not self.seal:
+            remedy = f"{whole} If you trust the file, `multihead verify RUN --write` adds one."
+            raise UserError("has no checksum, which this run's files have", place=str(path), remedy=remedy)
+
+
+def save(
+    path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any], origin: Origin | None = None
+) -> None:
+    """Write tensors and metadata as one sealed file, whole or not at all; same content, same bytes.
 
     Names of one and the same tensor (tied weights) are stored once.
 
@@ -29,6 +91,7 @@ def save(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> 
         path: the file.
         tensors: by name.
         meta: anything that JSON can hold.
+        origin: the training that they come from.
 
     Raises:
         UserError: the disk refuses.
@@ -46,7 +109,9 @@ def save(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> 
         tensor = tensor.cpu().contiguous()
         # safetensors refuses tensors that share memory; a view is written as a tensor of its own.
         kept[name] = tensor.clone() if tensor.untyped_storage().nbytes() != tensor.nbytes else tensor
-    text = json.dumps({"tied": tied, "meta": meta}, sort_keys=True)
+    origin = origin or Origin()
+    described = {"format": FORMAT, "seal": seal.OPEN, "run": origin.run, "tokenizers": origin.tokenizers}
+    text = json.dumps(described | {"tied": tied, "meta": meta}, sort_keys=True)
     files.write(path, lambda partial: _save_file(kept, partial, {KEY: text}))
 
 
@@ -54,8 +119,9 @@ def _save_file(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str])
     try:
         save_file(tensors, path, metadata)
     except SafetensorError as error:
-        # It tells of a full disk in its own words; ask the system for the reason.
+        # Its message names a full disk in its own words; the system's reason is in it.
         raise OSError(_errno(str(error)), str(error)) from error
+    seal.close(path)
 
 
 def _errno(text: str) -> int:
@@ -64,29 +130,82 @@ def _errno(text: str) -> int:
 
 
 def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors of a file and what belongs to them.
+    """Return the tensors of a file and what belongs to them; raises as :func:`reading` does."""
+    with reading(path, device) as content:
+        return content.tensors, content.meta
+
+
+@contextmanager
+def reading(path: Path, device: torch.device | str = "cpu") -> Iterator[Content]:
+    """Give the content of a file to the block, while other threads check the file's seal.
+
+    A file of 250 MB takes a tenth of a second to hash: the block builds the model meanwhile. What the block
+    does counts only when it has ended without an exception.
 
     Raises:
-        UserError: no such file, or it is cut off or not a file of ours.
+        UserError: no such file; it is cut off, altered, or not a file of tensors. Where the seal is broken,
+            this is raised in place of whatever the block raises.
     """
+    with ExitStack() as stack:
+        content, check = _opened(path, device, stack)
+        try:
+            yield content
+        except Exception:
+            check()
+            raise
+        check()
+
+
+def _opened(path: Path, device: torch.device | str, stack: ExitStack) -> tuple[Content, Callable[[], None]]:
+    """Read a file and begin to hash it; return the function that waits for the result and compares it."""
     try:
         disk.regular_size(path)  # a pipe would be waited for
-        with safe_open(path, framework="pt", device=str(device)) as file:
-            tied, meta = _description(file.metadata())
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        tensors.update({name: tensors[same] for name, same in tied.items()})
+        file = stack.enter_context(path.open("rb"))
+        with safe_open(path, framework="pt", device=str(device)) as opened:
+            content = _content(opened)
+        found = os.fstat(file.fileno())
+        if (found.st_dev, found.st_ino) != ((now := path.stat()).st_dev, now.st_ino):
+            return _opened(path, device, stack)  # it was replaced between the two openings
+        identity = seal.identity(found)
+        if not content.seal or seal.CHECKED.holds(identity, content.seal):
+            return content, lambda: None
+        digest = stack.enter_context(seal.hashing(file, content.seal))
     except FileNotFoundError:
         raise UserError("no such file", place=str(path)) from None
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UserError(f"damaged, or not a safetensors file ({error})", place=str(path)) from None
-    return tensors, meta
+        raise _damaged(path, f"damaged, or not a safetensors file ({error})") from None
+
+    def check() -> None:
+        try:
+            hashed = digest()
+        except OSError as error:
+            raise _damaged(path, f"damaged ({error})") from None
+        if hashed != content.seal:
+            raise _damaged(path, "damaged (its SHA-256 is not the one that it was written with)") from None
+        seal.CHECKED.add(identity, content.seal)
+
+    return content, check
 
 
-def _description(metadata: Mapping[str, str] | None) -> tuple[dict[str, str], dict[str, Any]]:
+def _damaged(path: Path, fact: str) -> UserError:
+    return UserError(fact, place=str(path), remedy=AGAIN)
+
+
+def _content(file: Any) -> Content:
+    metadata: Mapping[str, str] | None = file.metadata()
+    tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if not metadata or KEY not in metadata:
-        return {}, {}
+        return Content(tensors, {})
     described = json.loads(metadata[KEY])
     tied, meta = described["tied"], described["meta"]
     if not isinstance(tied, dict) or not isinstance(meta, dict):
         raise TypeError(f"{KEY} in its header is not as it should be")
-    return tied, meta
+    tensors.update({name: tensors[same] for name, same in tied.items()})
+    if described.keys() == UNSEALED:
+        return Content(tensors, meta, ours=True)
+    if not isinstance(described["format"], int) or described["format"] > FORMAT:
+        raise ValueError(f"layout {described['format']!r} of a newer multihead")
+    if described.keys() != SEALED or not isinstance(described["seal"], str) or not described["seal"]:
+        raise ValueError(f"{KEY} in its header is not as it should be")
+    origin = Origin(described["run"], tuple(described["tokenizers"]))
+    return Content(tensors, meta, described["seal"], origin, ours=True)

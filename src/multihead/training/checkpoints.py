@@ -4,15 +4,34 @@ Only validations at multiples of ``validation.every`` count, never a state saved
 run. So a run that is interrupted, or extended, arrives at the same weights.
 """
 
+import logging
 from functools import partial
+from typing import NamedTuple
 
+from multihead.errors import UserError
 from multihead.run import Run
+from multihead.run.checkpoints import BEST, SCHEDULED, numbered
+from multihead.run.model_file import check_names
+from multihead.run.numbers import check_numbers
 from multihead.settings import ValidationSchedule
 from multihead.training.model_selection import Load, Weights, is_better
 from multihead.training.progress import Progress
 
-BEST = "best"
-PREFIX = "weights-"
+LOG = logging.getLogger(__name__)
+
+
+class Kept(NamedTuple):
+    """The checkpoints that the final weights may be made of.
+
+    Attributes:
+        best: loads the weights with the best validation; None: there are none, or they are damaged.
+        scheduled: each loads one of the last scheduled weights.
+        damaged: names of the checkpoints that are missing, damaged or unfit.
+    """
+
+    best: Load | None
+    scheduled: list[Load]
+    damaged: list[str]
 
 
 class Checkpoints:
@@ -46,29 +65,48 @@ class Checkpoints:
                 f"early stopping: {self.validation.metric} has not improved on {progress.best:.4g} "
                 f"(step {progress.best_step}) in {patience} validations"
             )
-        self.run.save_tensors(_name(step), weights, {"step": step})
+        self.run.save_tensors(numbered(SCHEDULED, step), weights, {"step": step})
         # One more than is averaged, in case the newest state turns out to be unreadable.
         progress.scheduled = [*progress.scheduled, step][-self.averaged - 1 :]
         return better
 
     def clear(self, progress: Progress) -> None:
         """Remove the checkpoints that ``progress`` does not list. Call it only after saving ``progress``."""
-        listed = {_name(step) for step in progress.scheduled}
+        listed = {numbered(SCHEDULED, step) for step in progress.scheduled}
         for name in self.run.checkpoints():
-            if name.startswith(PREFIX) and name not in listed:
+            if name.startswith(SCHEDULED) and name not in listed:
                 self.run.remove(name)
 
-    def load_best(self) -> Weights:
-        """Return the weights with the best validation."""
-        return self._load(BEST)
+    def whole(self, progress: Progress, like: Weights) -> Kept:
+        """Return the best and the last scheduled weights that are whole, each to be loaded when it is needed.
 
-    def to_average(self, progress: Progress) -> list[Load]:
-        """Return loaders of the scheduled checkpoints to average."""
-        return [partial(self._load, _name(step)) for step in progress.scheduled[-self.averaged :]]
+        A damaged one does not end a training that is otherwise done; the log says which is left out and why.
+
+        Args:
+            progress: names them.
+            like: weights of the same names and shapes.
+        """
+        scheduled = [numbered(SCHEDULED, step) for step in progress.scheduled[-self.averaged :]]
+        names = [*([BEST] if progress.best is not None else []), *scheduled]
+        damaged = [name for name in names if not self._is_whole(name, like, progress)]
+        loads = {name: partial(self._load, name) for name in names if name not in damaged}
+        return Kept(loads.get(BEST), [loads[name] for name in scheduled if name in loads], damaged)
+
+    def _is_whole(self, name: str, like: Weights, progress: Progress) -> bool:
+        place = self.run.path_of(name)
+        try:
+            weights, meta = self.run.load_tensors(name)
+            if name == BEST and meta.get("step") != progress.best_step:
+                fact = (
+                    f"made after step {meta.get('step')}, but the best validation was at {progress.best_step}"
+                )
+                raise UserError(fact, place=str(place))
+            check_names(like, weights, place)
+            check_numbers(weights, place)
+        except UserError as error:
+            LOG.warning("%s: %s. The final weights are chosen without it.", error.place, error.fact)
+            return False
+        return True
 
     def _load(self, name: str) -> Weights:
         return self.run.load_tensors(name)[0]
-
-
-def _name(step: int) -> str:
-    return f"{PREFIX}{step:010}"

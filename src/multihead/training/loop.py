@@ -5,6 +5,7 @@ state and ends with the same bytes as an uninterrupted run. Batch order and all 
 of (seed, step), so only weights, optimiser moments and a position are saved.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ from multihead.training.prefetch import prefetched
 from multihead.training.progress import Progress
 from multihead.training.schedules import staged_rate
 from multihead.training.state import State
+
+LOG = logging.getLogger(__name__)
 
 Group = list[tuple[Batch, Position]]
 """The micro-batches of one update, each with the position that follows it."""
@@ -235,21 +238,30 @@ class Training:
     # --- the end ------------------------------------------------------------------------------------
 
     def _earlier_outcome(self) -> Outcome | None:
-        """Return the logged outcome of a run that is already finished, else None."""
-        for event in self.run.metrics() if self.done else ():
-            if event.get("event") == "end" and event["step"] == self.progress.step:
-                return Outcome("finished", self.progress, event["weights"], event["metrics"])
-        return None
+        """Return the logged outcome of a finished run; None if unfinished, or if its model is damaged."""
+        if not (event := self._end()):
+            return None
+        if fault := self.run.model_fault():
+            LOG.warning("%s. The final weights are selected again.", fault)
+            return None
+        return Outcome("finished", self.progress, event["weights"], event["metrics"])
+
+    def _end(self) -> dict[str, Any] | None:
+        """Return the logged end of a run of as many steps, None if there is none."""
+        events = self.run.metrics() if self.done else ()
+        ends = (e for e in events if e.get("event") == "end" and e["step"] == self.progress.step)
+        return next(ends, None)
 
     def _finish(self) -> Outcome:
-        """Select the final weights by validation and save them as the run's model."""
+        """Select the final weights by validation, among the undamaged checkpoints; save the run's model."""
         trained = {name: weight.clone() for name, weight in self.model.state_dict().items()}
+        kept = self.checkpoints.whole(self.progress, trained)
         candidates = model_selection.candidate_weights(
             self.settings,
             last=lambda: trained,
-            best=self.checkpoints.load_best if self.progress.best is not None else None,
-            scheduled=self.checkpoints.to_average(self.progress),
-            updated_since=self.progress.step % self.validation.every != 0,
+            best=kept.best,
+            scheduled=kept.scheduled,
+            updated_since=self.progress.step % self.validation.every != 0 or bool(kept.damaged),
             ema=self.state.ema.weights if self.state.ema else None,
         )
         results: dict[str, dict[str, float]] = {}
@@ -262,5 +274,8 @@ class Training:
         self.run.save_model(candidates[chosen](), {"step": step, "weights": chosen})
         self.model.load_state_dict(trained)
         event = {"event": "end", "step": step, "weights": chosen, "candidates": values}
-        self.run.log({**event, "metrics": results[chosen]})
+        if kept.damaged:
+            event["damaged"] = kept.damaged
+        if not self._end():
+            self.run.log({**event, "metrics": results[chosen]})
         return Outcome("finished", self.progress, chosen, results[chosen])

@@ -22,6 +22,9 @@ Plain = bool | int | float | str | None
 
 Group = dict[str, Any]
 
+COMPLETE = ({"step", "exp_avg", "exp_avg_sq"}, {"momentum"})
+"""Entries of a parameter under Adam or AdamW, and under Muon."""
+
 
 class _Description(BaseModel):
     """The JSON part of an optimiser's state: plain values, and the shapes of the tensors."""
@@ -163,10 +166,16 @@ class OptimizerState:
         self, own: Mapping[str, Tensor], parameters: Mapping[str, Tensor]
     ) -> _Description:
         """Check the state of Adam, AdamW or Muon written by an earlier version, without a description."""
+        found: dict[str, set[str]] = {}
         for name in own:
             entry, _, parameter = name.removeprefix(PREFIX).partition(".")
+            found.setdefault(parameter, set()).add(entry)
             if parameter in parameters:
                 check_shape(name, own, torch.Size() if entry == "step" else parameters[parameter].shape)
+        for parameter, entries in found.items():
+            if entries not in COMPLETE:
+                kept = ", ".join(sorted(entries))
+                raise ValueError(f"the optimiser's state of {parameter} is incomplete ({kept} alone)")
         return _Description(kind="", tensors={}, values={}, groups=[{} for _ in self._initial])
 
 

@@ -1,6 +1,7 @@
 """The training state for resuming: weights, optimiser state, moving average, progress."""
 
 import logging
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from multihead.errors import UserError
 from multihead.run import Run
+from multihead.run.numbers import check_numbers
 from multihead.settings import OptimisationSettings
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
@@ -52,28 +54,32 @@ class State:
         run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), **described})
 
     def restore(self, run: Run) -> None:
-        """Restore the run's newest state, if there is one, and truncate the logs after its step.
+        """Restore the newest state that is whole and fits, if any; truncate the logs after its step.
 
         Raises:
-            UserError: the state of another model or optimiser; all states are damaged.
+            UserError: there are states, and none of them is whole and fits; there is a trained model, but no
+                state.
         """
-        if saved := run.load_state():
-            tensors, meta = saved
-            kernels = {KERNELS: meta.pop(KERNELS)} if KERNELS in meta else {}
-            self._warn_of_changes(meta.pop(COMPUTATION, kernels))
-            optimizer = meta.pop(OPTIMIZER, None)
-            try:
-                self._load(tensors, Progress.from_dict(meta), optimizer)
-            except ValueError as error:
-                remedy = (
-                    "Use the model and the optimiser that the run was started with. If neither has changed, "
-                    "copy the checkpoints from a backup, or train in another --run folder."
-                )
-                raise UserError(str(error), place=f"{run.folder}/checkpoints", remedy=remedy) from None
+        if run.load_state(self._restore) is None and run.has_model:
+            fact = "it holds a trained model, but no training state to resume from"
+            remedy = (
+                "Copy its checkpoints from a backup, or begin another with its weights: --init RUN --run NEW."
+            )
+            raise UserError(fact, place=str(run.folder), remedy=remedy)
         run.truncate_after(self.progress.step)
 
-    def _load(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
-        """Load a saved state. Raises ``ValueError``: a tensor is missing, unknown or of another shape."""
+    def _restore(self, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+        """Restore a state. Raises ``UserError`` or ValueError where it does not fit, or is not finite."""
+        check_numbers({name: value for name, value in tensors.items() if not name.startswith(PREFIX)})
+        check_numbers(tensors, largest=math.inf)
+        rest = dict(meta)
+        kernels = {KERNELS: rest.pop(KERNELS)} if KERNELS in rest else {}
+        computed, optimizer = rest.pop(COMPUTATION, kernels), rest.pop(OPTIMIZER, None)
+        self._become(tensors, Progress.from_dict(rest), optimizer)
+        self._warn_of_changes(computed)
+
+    def _become(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
+        """Restore a saved state. Raises ValueError where a tensor is missing, unknown or of another shape."""
         known = {
             prefix + name: weight.shape
             for name, weight in self.model.state_dict().items()
@@ -83,9 +89,9 @@ class State:
             check_shape(name, tensors, shape)
         if unknown := [name for name in tensors if name not in known and not name.startswith(PREFIX)]:
             raise ValueError(f"not the state of this model: {min(unknown)} is unknown")
+        self._optimizer_state.load(tensors, optimizer)  # first, for it may refuse
         self.progress = progress
         self.model.load_state_dict(_with_prefix(MODEL, tensors))
-        self._optimizer_state.load(tensors, optimizer)
         if self.ema:
             averages = _with_prefix(EMA, tensors)
             self.ema.weights = {name: weight.to(self.device) for name, weight in averages.items()}

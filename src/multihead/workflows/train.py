@@ -185,10 +185,26 @@ def _opened(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[R
             fact = "this run was started with other data: file contents or preparation settings differ"
             remedy = "Restore the old files, or choose another --run folder."
             raise UserError(fact, place=str(folder), remedy=remedy)
+        _refuse_other_tokenizers(run, task)
     except BaseException:
         run.close()
         raise
     return run, recipe
+
+
+def _refuse_other_tokenizers(run: Run, task: TaskSetup) -> None:
+    """Refuse data that is encoded by tokenizers other than the run's: the same ids would be other words.
+
+    Raises:
+        UserError: it is.
+    """
+    own = run.tokenizers() if task.tokenizers else ()
+    if any(a.fingerprint != b.fingerprint for a, b in zip(task.tokenizers, own, strict=False)):
+        fact = "the vocabulary learned now from the same data is not the run's"
+        remedy = (
+            "Install the version of tokenizers that environment.json names, or give another --run folder."
+        )
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
 
 
 def size_of(model: nn.Module) -> int:

@@ -1,0 +1,76 @@
+"""Check every file of a run folder against its checksum.
+
+    multihead verify runs/de-en
+    multihead verify runs/de-en --write
+
+A table shows the state of each file: whole, damaged, missing, without a
+checksum (runs of version 0.1.0), or not covered because it is drawn anew.
+Exit code: 0 if the run is whole, 1 if a file is damaged or missing (the
+lines below the table say what to do), 2 if the folder is no run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.table import Table
+
+from multihead.cli import _console, _options
+from multihead.errors import UserError
+from multihead.run import Run
+from multihead.run.lock import Lock
+from multihead.run.sealing import seal
+from multihead.run.verify import UNCOVERED, UNSUMMED, Row, verify
+from multihead.terminal import escape_unprintable
+
+DAMAGE = 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command."""
+
+    run: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = (
+        None
+    )
+    """Run folder."""
+    write: _options.Flag = False
+    """Add checksums to a run of version 0.1.0, or accept text files that were changed on purpose."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    if not options.run:
+        raise UserError("no run folder is named", remedy="multihead verify RUN")
+    folder = Path(options.run)
+    rows = verify(folder)
+    if options.write:
+        try:
+            with Run(folder, Lock(folder)) as run:
+                seal(run)
+        except UserError as error:
+            _console.print_error(error)
+            return DAMAGE
+        rows = verify(folder)
+    _print(rows)
+    return DAMAGE if any(row.damaged for row in rows) else 0
+
+
+def _print(rows: Sequence[Row]) -> None:
+    table = Table.grid(padding=(0, 2))
+    for row in rows:
+        if row.state != UNCOVERED:
+            table.add_row(escape_unprintable(row.file), row.state)
+    if uncovered := [row.file for row in rows if row.state == UNCOVERED]:
+        table.add_row(escape_unprintable(", ".join(uncovered)), UNCOVERED)
+    _console.output().print(table)
+    messages = _console.messages()
+    for row in rows:
+        if row.fact or row.remedy:
+            fact = f"{row.state}: {row.fact}" if row.damaged and row.fact else row.fact or row.state
+            messages.print(escape_unprintable(f"{row.file}: {fact}. {row.remedy}".strip()))
+    if any(row.state == UNSUMMED for row in rows) and not any(row.damaged for row in rows):
+        messages.print("Without checksums most damage cannot be seen; --write adds them.")

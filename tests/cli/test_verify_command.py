@@ -1,0 +1,220 @@
+"""`multihead verify`: exit codes, the table, what to do; and a run folder that version 0.1.0 has made."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from command_line import Captured, fail, run
+
+from multihead.cli import main
+from multihead.run import Run, tensors
+from multihead.run.verify import checksums
+
+OLD = Path(__file__).parents[1] / "fixtures" / "run-0.1.0"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A copy of the run of version 0.1.0."""
+    return Path(shutil.copytree(OLD, tmp_path / "old"))
+
+
+@pytest.fixture
+def copied(trained: Path, tmp_path: Path) -> Path:
+    """A copy of a run of this version."""
+    return Path(shutil.copytree(trained, tmp_path / "run"))
+
+
+def table(out: str) -> dict[str, str]:
+    """Return the state of each file."""
+    rows = [line.rstrip().rsplit("  ", 1) for line in out.split("\n") if line]
+    return {file: state.strip() for files, state in rows for file in files.strip().split(", ")}
+
+
+def verify(capture: Captured, *arguments: object) -> tuple[int, dict[str, str], str]:
+    """Return exit code, table and messages."""
+    capture.readouterr()
+    code = main(["verify", *map(str, arguments)])
+    out, err = capture.readouterr()
+    return code, table(out.decode()), err.decode()
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+# --- a run of this version --------------------------------------------------------------------------
+
+
+def test_a_whole_run_is_whole(trained: Path, capfdbinary: Captured) -> None:
+    code, states, said = verify(capfdbinary, trained)
+    assert (code, said) == (0, "")
+    assert states.pop("samples.txt") == states.pop("report.html") == states.pop("curves.svg") == "not covered"
+    assert set(states.values()) == {"whole"}
+    assert states.keys() >= {"manifest.json", "recipe.toml", "model.safetensors", "metrics.jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("file", "remedy"),
+    [
+        ("recipe.toml", "multihead verify RUN --write"),
+        ("model.safetensors", "`multihead train` with the same settings writes it again"),
+        ("checkpoints/best.safetensors", "The final weights are chosen without it"),
+        ("checkpoints/state-0000000012.safetensors", "Training resumes from an older state"),
+        ("metrics.jsonl", "Reports leave these lines out"),
+    ],
+)
+def test_a_damaged_file_is_named_with_what_to_do(
+    copied: Path, capfdbinary: Captured, file: str, remedy: str
+) -> None:
+    flip(copied / file)
+    code, states, said = verify(capfdbinary, copied)
+    assert code == 1
+    assert [name for name, state in states.items() if state == "damaged"] == [file]
+    assert said.startswith(f"{file}: damaged: ")
+    assert remedy in " ".join(said.split())
+
+
+def test_a_missing_file_is_named(copied: Path, capfdbinary: Captured) -> None:
+    missing = ["environment.json", "model.safetensors", "checkpoints/weights-0000000006.safetensors"]
+    for name in missing:
+        (copied / name).unlink()
+    code, states, _ = verify(capfdbinary, copied)
+    assert code == 1
+    assert {name for name, state in states.items() if state == "missing"} == set(missing)
+
+
+def test_what_is_no_run_is_an_error(tmp_path: Path, capfdbinary: Captured) -> None:
+    assert "not a run folder" in fail(capfdbinary, "verify", tmp_path)
+    assert "not a run folder" in fail(capfdbinary, "verify", tmp_path / "nowhere")
+    assert "no run folder is named" in fail(capfdbinary, "verify")
+
+
+def test_a_recipe_changed_on_purpose_is_accepted_when_asked_to(copied: Path, capfdbinary: Captured) -> None:
+    recipe = copied / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace("beam_size = 5", "beam_size = 3"))
+    assert "altered" in fail(capfdbinary, "score", copied, "--src", recipe, "--tgt", recipe)
+    assert verify(capfdbinary, copied)[0] == 1
+    assert verify(capfdbinary, copied, "--write")[0] == 0
+    assert Run.open(copied).recipe.search.beam_size == 3
+
+
+def test_damage_cannot_be_accepted(copied: Path, capfdbinary: Captured) -> None:
+    manifest = (copied / "manifest.json").read_bytes()
+    flip(copied / "checkpoints" / "best.safetensors")
+    code, _, said = verify(capfdbinary, copied, "--write")
+    assert code == 1
+    assert "best.safetensors: damaged" in said
+    (copied / "recipe.toml").write_text("[model\n")
+    (copied / "checkpoints" / "best.safetensors").unlink()
+    assert verify(capfdbinary, copied, "--write")[0] == 1
+    assert (copied / "manifest.json").read_bytes() == manifest
+
+
+def test_a_lost_manifest_is_missed_and_written_again(copied: Path, capfdbinary: Captured) -> None:
+    before = json.loads((copied / "manifest.json").read_text())
+    (copied / "manifest.json").unlink()
+    assert "manifest.json: missing" in fail(capfdbinary, "translate", copied)
+    assert verify(capfdbinary, copied)[1]["manifest.json"] == "missing"
+    assert verify(capfdbinary, copied, "--write")[0] == 0
+    after = json.loads((copied / "manifest.json").read_text())
+    assert after["files"] == before["files"]
+
+
+def test_the_manifest_holds_what_sha256sum_prints(trained: Path) -> None:
+    manifest = json.loads((trained / "manifest.json").read_text())
+    for name, entry in manifest["files"].items():
+        content = (trained / name).read_bytes()
+        assert entry == {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    assert manifest["tokenizers"] == json.loads((trained / "model.json").read_text())["tokenizers"][:1]
+
+
+# --- a run of version 0.1.0 --------------------------------------------------------------------------
+
+
+def test_a_run_without_checksums_opens_and_is_said_to_have_none(old: Path, capfdbinary: Captured) -> None:
+    assert run(capfdbinary, "score", old, "--src", source(old), "--tgt", source(old))[0]
+    code, states, said = verify(capfdbinary, old)
+    assert code == 0
+    assert states.pop("samples.txt") == "not covered"
+    assert set(states.values()) == {"no checksum"}
+    assert "--write adds them" in said
+    assert checksums(old).startswith("no checksums")
+    assert "no checksums" in " ".join(run(capfdbinary, "doctor", old)[0].split())
+
+
+def source(folder: Path) -> Path:
+    (folder.parent / "source").write_text("eins zwei drei\n", encoding="utf-8")
+    return folder.parent / "source"
+
+
+def test_checksums_are_added_and_change_nothing_else(old: Path, capfdbinary: Captured) -> None:
+    arguments = ("score", old, "--src", source(old), "--tgt", source(old))
+    before = run(capfdbinary, *arguments)[0]
+    names = sorted(path.relative_to(OLD) for path in OLD.rglob("*.safetensors"))
+    code, states, said = verify(capfdbinary, old, "--write")
+    assert (code, said) == (0, "")
+    assert states.pop("samples.txt") == "not covered"
+    assert set(states.values()) == {"whole"}
+    assert run(capfdbinary, *arguments)[0] == before
+    for name in names:
+        (one, meta), (other, other_meta) = tensors.load(OLD / name), tensors.load(old / name)
+        assert meta == other_meta
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[key], other[key]) for key in one)
+    assert list(Run(old).metrics()) == list(Run(OLD).metrics())
+    assert checksums(old).startswith("SHA-256")
+    for path in (old / "recipe.toml", old / "tokenizer.json", old / "model.safetensors"):
+        whole = path.read_bytes()
+        flip(path)
+        assert verify(capfdbinary, old)[0] == 1
+        path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 6.6e36])
+def test_absurd_weights_are_seen_without_a_checksum_too(
+    old: Path, capfdbinary: Captured, value: float
+) -> None:
+    path = old / "model.safetensors"
+    weights, _ = tensors.load(path)
+    name = next(name for name in sorted(weights) if "w_q" in name)
+    content = bytearray(path.read_bytes())
+    place = content.index(weights[name].numpy().tobytes())
+    content[place : place + 4] = torch.tensor([value]).numpy().tobytes()
+    path.write_bytes(content)
+    assert name in fail(capfdbinary, "translate", old)
+    assert verify(capfdbinary, old)[1]["model.safetensors"] == "damaged"
+
+
+def test_a_run_without_checksums_is_resumed(
+    old: Path, corpus: tuple[Path, Path], capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last step is missing: the state is there, the model is not."""
+    before = tensors.load(old / "model.safetensors")[0]
+    (old / "model.safetensors").unlink()
+    metrics = old / "metrics.jsonl"
+    metrics.write_text("".join(line for line in metrics.open() if '"end"' not in line))
+    settings = {
+        **{"tokenizer.kind": "words", "tokenizer.vocab_size": 31, "tokenizer.dropout": 0},
+        **{"model.d_model": 4, "model.d_ff": 5, "model.num_layers": 1, "model.num_heads": 1},
+        **{"training.steps": 8, "training.batch_tokens": 211, "training.log_every": 2, "training.threads": 1},
+        **{"training.optimizer": "adam", "training.precision": "fp32", "training.average": 2},
+        **{
+            "validation.every": 4,
+            "validation.samples": 2,
+            "validation.max_pairs": 7,
+            "validation.patience": 0,
+        },
+    }
+    keys = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
+    monkeypatch.chdir(corpus[0].parent)
+    keys += ["--data.cache", str(old.parent / "cache")]
+    run(capfdbinary, "train", "--src", "train.de", "--tgt", "train.en", "--run", old, *keys)
+    after = tensors.load(old / "model.safetensors")[0]
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert verify(capfdbinary, old)[0] == 0
