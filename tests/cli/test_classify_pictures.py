@@ -124,7 +124,7 @@ def test_a_damaged_image_is_a_user_error(capfdbinary: Captured, trained: Path) -
         (["none.png"], "none.png: no such image"),
         (["a.png", "--tests"], "images and test sets exclude each other"),
         (["--labelled", "none"], "none: no such file or folder"),
-        (["--tests", "--top", "2"], "--top: it has no effect where a classifier is measured"),
+        (["--tests", "--top", "2"], "--top: it has no effect when a classifier is evaluated"),
         (["a.png", "--json", "--top", "2"], "--top: it has no effect on JSON"),
     ],
 )
@@ -140,7 +140,7 @@ def test_options_that_change_no_figure_of_an_image_are_refused(
 ) -> None:
     picture = trained / "test" / "dark" / "0.png"
     told = fail(capfdbinary, "inspect", trained / "run", picture, *arguments)
-    assert f"{arguments[0]}: it has no effect on what is shown here" in told
+    assert f"{arguments[0]}: it has no effect on the requested output" in told
 
 
 def test_the_attention_over_an_image_is_inspected(

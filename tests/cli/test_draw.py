@@ -182,7 +182,7 @@ def test_the_nearest_image_has_the_smallest_difference() -> None:
         (["red", "--complete", "none.png"], "none.png: no such image"),
         (["red", "--guidance", "-1"], "it must be a number of at least 0"),
         (["red", "--temperature", "0", "--seed", "2"], "--search.seed: it has no effect at temperature 0"),
-        (["red", "-n", "8", "--candidates", "4"], "no effect below the 8 pictures that are wanted"),
+        (["red", "-n", "8", "--candidates", "4"], "no effect unless it exceeds the number of images, 8"),
         (["--page", "a.html", "--scale", "2"], "--scale: it has no effect with --page"),
         (["--page", "a.html", "-o", "grid.png"], "--output: it has no effect with --page"),
     ],
@@ -196,8 +196,8 @@ def test_input_that_cannot_be_drawn_is_a_user_error(
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
-        (["--words"], "--words: it has no effect on what is shown here"),
-        (["--layer", "1", "-o", "a.svg"], "--layer: it has no effect on what is shown here"),
+        (["--words"], "--words: it has no effect on the requested output"),
+        (["--layer", "1", "-o", "a.svg"], "--layer: it has no effect on the requested output"),
         (["--full"], "--full: it has no effect"),
     ],
 )

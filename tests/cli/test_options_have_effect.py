@@ -1,4 +1,4 @@
-"""No option is accepted and ignored: what has no effect is refused by its name."""
+"""An option without effect is refused by name; none is silently ignored."""
 
 import re
 from pathlib import Path
@@ -73,9 +73,9 @@ FILES = ["--src", "SRC", "--tgt", "TGT"]
         (["serve", "RUN", "--port", "0", "--temperature", "2"], "no effect with search.method beam"),
         (
             ["export", "RUN", "--to", "sentencepiece", "-o", "OTHER", "--quantization", "int8"],
-            "no effect on a vocabulary",
+            "no effect on the export of a vocabulary",
         ),
-        (["inspect", "RUN", "eins", "--full"], "--full: it has no effect on what is shown here"),
+        (["inspect", "RUN", "eins", "--full"], "--full: it has no effect on the requested output"),
         (
             ["inspect", "RUN", "eins", "--head", "1", "--combine", "max"],
             "--combine: it has no effect on a single head",

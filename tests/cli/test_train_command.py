@@ -156,8 +156,9 @@ def test_a_key_with_an_invalid_value_is_named_once(capfdbinary: Captured) -> Non
     )
 
 
-def weights(folder: Path) -> bytes:
-    return (folder / "model.safetensors").read_bytes()
+def weights(folder: Path) -> dict[str, list[float]]:
+    tensors, _ = load_tensors(folder / "model.safetensors")
+    return {name: tensor.flatten().tolist() for name, tensor in tensors.items()}
 
 
 def test_a_run_is_made_longer_by_its_number_of_updates_alone(
@@ -231,4 +232,4 @@ def test_other_weights_to_begin_with_than_a_run_began_with_are_refused(
     capfdbinary.readouterr()
     assert main([*own, "--init", str(other)]) == 2
     told = capfdbinary.readouterr().err.decode()
-    assert "started from other weights than those of --init. Resume it without --init" in told
+    assert "this run was started from other weights than those of --init. Resume it without --init" in told

@@ -284,7 +284,7 @@ def test_a_file_that_is_no_model_is_told(tmp_path: Path, code: str, fact: str) -
 
 def test_an_option_without_a_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "run", "--model.file"]) == 2
-    assert "--model.file: no file is named" in capsys.readouterr().err
+    assert "--model.file: no file was given" in capsys.readouterr().err
 
 
 def test_a_sweep_names_files_from_its_own_folder_and_its_processes_may_execute_them(

@@ -38,8 +38,8 @@ def evaluate(
         device: cuda, mps, cpu or auto.
         precision: of matrix products, as in ``multihead evaluate --precision``.
         model_file: as in ``multihead.load``.
-        to: for a model of several directions: target language of the files or test sets.
-        source_language: likewise.
+        to: target language of the files or test sets, for a model of several directions.
+        source_language: source language, in the same way.
         zero_shot: allow a direction that was never trained.
         search: keys of [search] that override the first run's recipe.
 
@@ -53,7 +53,7 @@ def evaluate(
     run = Run.open(runs[0])
     changes = {f"search.{key}": value for key, value in search.items()}
     recipe = recipes.load(run.folder / "recipe.toml", changes)
-    refuse_keys(changes, ("search.n_best",), "where the best output is measured")
+    refuse_keys(changes, ("search.n_best",), "in an evaluation, which scores the best output")
     refuse_other_methods(changes, recipe.search.method)
     named = to is not None or source_language is not None
     way = Way(source_language, to, zero_shot=zero_shot) if named else None

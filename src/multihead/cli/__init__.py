@@ -97,7 +97,7 @@ def _with_files_named(given: list[str]) -> list[str]:
     """Register the files that ``--model.file`` names, and return the other arguments.
 
     Raises:
-        UserError: no file follows, or it cannot be read.
+        UserError: no file is given, or it cannot be read.
     """
     rest: list[str] = []
     remaining = iter(given)
@@ -108,7 +108,7 @@ def _with_files_named(given: list[str]) -> list[str]:
         elif path := value if equals else next(remaining, ""):
             plugins.name_file(path)
         else:
-            raise UserError("no file is named", place=FILE_OPTION, remedy=f"{FILE_OPTION} my_model.py")
+            raise UserError("no file was given", place=FILE_OPTION, remedy=f"{FILE_OPTION} my_model.py")
     return rest
 
 

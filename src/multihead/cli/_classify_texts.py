@@ -43,8 +43,8 @@ def run(
         return 0
     lines = iter(texts) if texts else read_lines(file or "-")
     while chunk := list(islice(lines, CHUNK)):
-        for text, guess in zip(chunk, classifier.classify(chunk), strict=True):
-            print(_as_json(text, guess) if json_ else _line(guess, max(1, top)))
+        for text, prediction in zip(chunk, classifier.classify(chunk), strict=True):
+            print(_as_json(text, prediction) if json_ else _line(prediction, max(1, top)))
         sys.stdout.flush()
     return 0
 
@@ -87,9 +87,9 @@ def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]
             console.print(f"{measured.empty:,} empty texts skipped (first: {', '.join(measured.places)})")
 
 
-def _line(guess: TextPrediction, top: int) -> str:
-    return "\t".join(f"{name} {100 * p:.1f} %" for name, p in islice(guess.probabilities.items(), top))
+def _line(prediction: TextPrediction, top: int) -> str:
+    return "\t".join(f"{name} {100 * p:.1f} %" for name, p in islice(prediction.probabilities.items(), top))
 
 
-def _as_json(text: str, guess: TextPrediction) -> str:
-    return json.dumps({"text": text, "probabilities": guess.probabilities}, ensure_ascii=False)
+def _as_json(text: str, prediction: TextPrediction) -> str:
+    return json.dumps({"text": text, "probabilities": prediction.probabilities}, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The scores of a translator in all its directions, as a table."""
+"""Table of a translator's scores in all its directions."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from multihead.workflows.evaluate import Evaluation
 
 
 def show_directions(run: str, evaluations: Sequence[Evaluation], console: Console) -> None:
-    """Print a line for each direction and test set, and their mean; then the signatures of the scores."""
+    """Print a row for each direction and test set, their mean, and the signatures of the scores."""
     table = Table(title=run, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("direction")
     for name in ("pairs", "BLEU", "chrF2", "exact", "perplexity"):
@@ -22,8 +22,8 @@ def show_directions(run: str, evaluations: Sequence[Evaluation], console: Consol
         table.add_row(one.test_set.name, f"{len(one.outputs):,}", *cells)
     table.add_section()
     means = [
-        mean(getter)
-        for getter in (
+        mean(scores)
+        for scores in (
             [one.bleu.value for one in evaluations],
             [one.chrf.value for one in evaluations],
             [one.exact for one in evaluations],

@@ -17,7 +17,7 @@ T = TypeVar("T", bound=Translator)
 
 
 def directed(translator: T, to: str | None, of: str | None, tags: Sequence[str], *, zero_shot: bool) -> T:
-    """Return a translator in the direction that is asked for; say so where it was never trained.
+    """Return the translator in the requested direction; print a caution if it was never trained.
 
     Raises:
         UserError: see ``Translator.toward``.

@@ -9,25 +9,25 @@ from multihead.settings import SearchSettings, Settings
 from multihead.workflows.without_effect import without_effect
 
 Used = Mapping[str, Collection[str]]
-"""The keys that a command uses, by section; of a section that is not named all."""
+"""The keys that a command uses, by section; all keys of a section that is not listed."""
 
-READING = ("format", "source_field", "target_field", "encoding")
-"""Keys of [data] that say how a file is read."""
+FILE_READING = ("format", "source_field", "target_field", "encoding")
+"""Keys of [data] that set how a file is read."""
 
 SEARCH_OF_THE_BEST = tuple(key for key in SearchSettings.model_fields if key != "n_best")
-"""Keys of [search] where only the best output counts."""
+"""Keys of [search] for commands that use only the best output."""
 
 
 def refuse_options(
     options: Any, names: Iterable[str], reason: str, typed_as: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse options that have another value than their default.
+    """Refuse options that differ from their defaults.
 
     Args:
         options: the command's dataclass.
-        names: its fields that have no effect here.
-        reason: "without --page".
-        typed_as: of fields whose options have other names, these.
+        names: fields that have no effect here.
+        reason: completes "it has no effect", e.g. "without --page".
+        typed_as: option names that differ from their fields, by field.
 
     Raises:
         UserError: one of them was given.
@@ -42,10 +42,10 @@ def refuse_options(
 def refuse_unused(
     command: str, given: Collection[str], used: Used, types: Mapping[str, type[Settings]]
 ) -> None:
-    """Refuse keys of a recipe that exist but that a command does not use.
+    """Refuse recipe keys that exist but that the command does not use.
 
     Raises:
-        UserError: one of them was given; the keys that the command uses are named.
+        UserError: one of them was given. The message lists the keys that the command uses.
     """
     for typed in given:
         section, _, rest = typed.partition(".")

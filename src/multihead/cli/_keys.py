@@ -108,7 +108,7 @@ def show(
         sections: sections to print.
         short: section whose keys are printed without its name.
         types: settings class of each section; None: those of the default model.
-        used: keys to print, by section; all keys of a section that is not in it.
+        used: keys to print, by section; all keys of a section that is not listed.
     """
     console = _console.output()
     console.print("\nRecipe keys, with their defaults in brackets:\n")

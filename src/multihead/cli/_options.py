@@ -66,8 +66,8 @@ def read_with_keys(
         short: section whose keys are also accepted without its name and with dashes (``--beam-size 4``).
         task: task of the command, which determines the keys.
         listed: list the keys in the help.
-        used: keys that the command uses, by section; all keys of a section that is not in it. Others are
-            refused.
+        used: keys that the command uses, by section; all keys of a section that is not listed. Others
+            are refused.
     """
     command = kind.__module__.rpartition(".")[2]
     rest, given = _keys.split(arguments, sections=sections, short=short, task=task)

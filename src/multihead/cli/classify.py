@@ -62,9 +62,9 @@ def main(arguments: Sequence[str]) -> int:
     options = _options.read(Options, arguments)
     _options.at_least_one("top", options.top)
     if options.json:
-        refuse_options(options, ("top",), "on JSON, which has all classes")
+        refuse_options(options, ("top",), "with --json, which prints all classes")
     if options.tests or options.labelled:
-        refuse_options(options, ("top",), "where a classifier is measured")
+        refuse_options(options, ("top",), "when a classifier is evaluated")
     if Run.open(options.run).task == "classification":
         if options.views != 1:
             raise UserError("a text has no views", place="--views", remedy="Leave the option out.")

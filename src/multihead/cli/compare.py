@@ -22,7 +22,7 @@ from rich.table import Table
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import counted
-from multihead.cli._effect import READING, SEARCH_OF_THE_BEST
+from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST
 from multihead.errors import UserError
 from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
 from multihead.progress import OnProgress
@@ -33,7 +33,7 @@ from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import named_sources
 from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
 
-USED = {"search": SEARCH_OF_THE_BEST, "data": ("dir", "tests", *READING)}
+USED = {"search": SEARCH_OF_THE_BEST, "data": ("dir", "tests", *FILE_READING)}
 """Keys of a recipe that have an effect here."""
 
 

@@ -80,7 +80,9 @@ def main(arguments: Sequence[str]) -> int:
         keys = ("search.top_k", "search.top_p", "search.seed")
         refuse_keys(given, keys, "at temperature 0, where the most probable code is taken")
     if options.page is None and search.candidates < options.number:
-        refuse_keys(given, ("search.candidates",), f"below the {options.number} pictures that are wanted")
+        refuse_keys(
+            given, ("search.candidates",), f"unless it exceeds the number of images, {options.number}"
+        )
     generator = ImageGenerator.load(options.run, device=options.device)
     if options.caption is None:
         captions = max(options.number, MIN_CAPTIONS)

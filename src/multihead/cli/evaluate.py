@@ -24,7 +24,7 @@ from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _options
 from multihead.cli._counting import counted
 from multihead.cli._direction_table import show_directions
-from multihead.cli._effect import READING, SEARCH_OF_THE_BEST, refuse_options
+from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -45,7 +45,7 @@ from multihead.workflows.without_effect import refuse_fields, refuse_keys, refus
 
 USED = {
     "search": SEARCH_OF_THE_BEST,
-    "data": ("dir", "tests", "corpora", "corpus", *READING, "target_language"),
+    "data": ("dir", "tests", "corpora", "corpus", *FILE_READING, "target_language"),
 }
 """Keys of a recipe that have an effect here."""
 
@@ -63,11 +63,11 @@ class Options:
     tgt: _options.File = None
     """Target side of the test set."""
     to: _directions.To = None
-    """Target language: of the files, or of the test sets to be measured. [all directions]"""
+    """Target language of the files, or of the test sets to evaluate. [all directions]"""
     of: _directions.From = None
-    """Source language, likewise."""
+    """Source language of the files, or of the test sets to evaluate."""
     tags: _directions.Tags = ()
-    """Domains of the files."""
+    """Domain tags of the files, for a model trained with them."""
     zero_shot: _directions.ZeroShot = False
     """Allow a direction that was never trained."""
     json: _options.Flag = False
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _refuse_without_effect(options: Options, given: Mapping[str, str]) -> None:
-    """Refuse what would be accepted and ignored."""
+    """Refuse options and keys that would have no effect."""
     if options.src:
         refuse_keys(given, ("data.dir", "data.tests"), "on files that --src names")
     if options.perturb == "none":
@@ -154,7 +154,7 @@ def _systems(options: Options) -> dict[str, Sequence[str]]:
 
 
 def _way(options: Options) -> Way | None:
-    """Return the direction that is asked for, None if none is."""
+    """Return the requested direction, or None."""
     if options.to is None and options.of is None and not options.tags:
         return None
     return Way(options.of, options.to, options.tags, options.zero_shot)

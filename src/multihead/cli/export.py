@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
     if options.to == "sentencepiece":
-        refuse_options(options, ("quantization",), "on a vocabulary")
+        refuse_options(options, ("quantization",), "on the export of a vocabulary")
         sentencepiece.export(run.fit_for("translation"), folder)
         written = ", ".join(sorted(file.name for file in folder.iterdir()))
         _console.messages().print(f"{folder}: {written}\n{NORMALISATION}")

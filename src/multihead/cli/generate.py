@@ -21,7 +21,8 @@ from multihead.run import Run
 from multihead.text.lines import STDIN, read_lines
 from multihead.workflows.without_effect import refuse_keys
 
-GREEDY_HAS_NONE = ("search.top_k", "search.top_p", "search.seed")
+SAMPLING_KEYS = ("search.top_k", "search.top_p", "search.seed")
+"""Keys of [search] that have no effect at temperature 0."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     run = Run.open(options.run).fit_for("language")
     search = recipes.load(run.folder / "recipe.toml", given).search
     if search.temperature == 0:
-        refuse_keys(given, GREEDY_HAS_NONE, "at temperature 0, where the most probable token is taken")
+        refuse_keys(given, SAMPLING_KEYS, "at temperature 0, where the most probable token is taken")
     prompt = _standard_input() if options.prompt == STDIN else options.prompt
     generator = TextGenerator.load(run.folder, device=options.device)
     for number in range(options.number):

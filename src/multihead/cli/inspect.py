@@ -98,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _refuse_without_effect(options: Options, inspection: Inspection, *, page: bool, figure: bool) -> None:
-    """Refuse options on which no output depends."""
+    """Refuse options that would not change the output."""
     used: set[str] = set()
     if page:
         used |= inspection.on_page
@@ -107,7 +107,7 @@ def _refuse_without_effect(options: Options, inspection: Inspection, *, page: bo
     if not page and not figure:
         used |= inspection.in_terminal
     idle = sorted((EVERY_CHOICE | {"full"}) - used)
-    refuse_options(options, idle, "on what is shown here")
+    refuse_options(options, idle, "on the requested output")
     if options.head is not None:
         refuse_options(options, ("combine",), "on a single head")
 

@@ -17,7 +17,7 @@ import tyro
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _options
-from multihead.cli._effect import READING
+from multihead.cli._effect import FILE_READING
 from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.generation import PairScore, Translator
@@ -30,7 +30,7 @@ CHUNK = 4096
 """Number of pairs scored together."""
 
 
-USED = {"data": READING}
+USED = {"data": FILE_READING}
 """Keys of a recipe that have an effect here."""
 
 

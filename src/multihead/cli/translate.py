@@ -52,7 +52,7 @@ class Options:
     of: _directions.From = None
     """Source language; checks that the direction was trained."""
     tags: _directions.Tags = ()
-    """Domains of the text ("legal"), for a model trained with them."""
+    """Domain tags of the text ("legal"), for a model trained with them."""
     zero_shot: _directions.ZeroShot = False
     """Allow a direction that was never trained."""
     prefix: _options.Text = None

@@ -4,9 +4,10 @@
     multihead verify runs/de-en --write
 
 A table shows the state of each file: whole, damaged, missing, without a
-checksum (runs of version 0.1.0), or not covered because it is drawn anew.
+checksum (runs of version 0.1.0), or not covered because it is redrawn.
 Exit code: 0 if the run is whole, 1 if a file is damaged or missing (the
-lines below the table say what to do), 2 if the folder is no run.
+lines below the table say what to do), 2 if the folder is not
+a run.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if not options.run:
-        raise UserError("no run folder is named", remedy="multihead verify RUN")
+        raise UserError("no run folder was given", remedy="Usage: multihead verify RUN")
     folder = Path(options.run)
     rows = verify(folder)
     if options.write:

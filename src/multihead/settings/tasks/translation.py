@@ -35,10 +35,10 @@ class DataSettings(Settings):
     corpus: dict[str, tuple[str, ...]] = Field({})
     """Corpora without such a file: de-en = ["train.de", "train.en"] (or one TSV / JSONL file)."""
     both_directions: bool = False
-    """Train in both directions of each corpus that does not say itself."""
+    """Train in both directions of each corpus, unless the corpus sets this itself."""
     temperature: float = Field(1.0, ge=1, le=100)
     """Sampling of several corpora: each is drawn in proportion to weight * pairs^(1/temperature). 1: by
-    size; 5: small corpora are repeated; 100: nearly all alike."""
+    size; 5: small corpora are repeated; 100: in nearly equal shares."""
     source_language: str = ""
     """Source language, e.g. "de", for display."""
     target_language: str = ""
