@@ -101,4 +101,4 @@ def test_a_model_without_attention_gets_to_the_end_of_the_story(
 
 def test_a_model_that_does_not_translate_is_refused(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     told = fail(capfdbinary, "quickstart", "--model.kind", "gpt")
-    assert '--model.kind: the quickstart trains a translator, and "gpt" is for writing texts' in told
+    assert '--model.kind: the quickstart trains a translator, and "gpt" is for text generation' in told

@@ -68,12 +68,14 @@ def test_without_a_recipe_settings_follow_from_the_corpus(corpus: Pair) -> None:
     assert resolve_recipe(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None) == recipe
 
 
-def test_symbols_are_reserved_for_a_new_corpus_unless_its_vocabulary_is_given(corpus: Pair) -> None:
+def test_symbols_are_reserved_for_a_new_corpus_unless_its_vocabulary_is_given(
+    corpus: Pair, tmp_path: Path
+) -> None:
     found = resolve_recipe(None, named(corpus), {}, run=None, init=None).tokenizer
     assert found.symbols == ("standard",)
     without = resolve_recipe(None, named(corpus), {"tokenizer.symbols": ()}, run=None, init=None).tokenizer
     assert (without.symbols, without.vocab_size) == ((), found.vocab_size)
-    for key, value in (("tokenizer.vocab_size", 300), ("tokenizer.file", "mine.json")):
+    for key, value in (("tokenizer.vocab_size", 300), ("tokenizer.file", tokenizer_file(tmp_path, "bpe"))):
         assert resolve_recipe(None, named(corpus), {key: value}, run=None, init=None).tokenizer.symbols == ()
     assert recipes.load("multi30k-de-en").tokenizer.symbols == ()
 
@@ -112,7 +114,7 @@ def test_bpe_dropout_is_refused_for_other_tokenizers_before_data_is_read(corpus:
 
 
 def test_sentence_pairs_are_refused_for_a_model_of_another_task(corpus: Pair) -> None:
-    with pytest.raises(UserError, match=r"^--src: .* of the task language"):
+    with pytest.raises(UserError, match=r"^--src: .* the task of this model is language"):
         resolve_recipe(None, named(corpus), {"model.kind": "gpt"}, run=None, init=None)
 
 

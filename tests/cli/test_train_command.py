@@ -192,7 +192,7 @@ def test_a_run_whose_rate_has_ended_at_0_is_told_what_to_do_instead(
 ) -> None:
     assert main([*training, "--run", str(trained), "--training.steps", "31"]) == 2
     told = capfdbinary.readouterr().err.decode()
-    assert "its learning rate is 0 from update 12 on (training.schedule cosine)" in told
+    assert "the learning rate is 0 from update 12 on (training.schedule cosine)" in told
     assert "warmup_steps" not in told
 
 
@@ -223,7 +223,7 @@ def test_other_weights_to_begin_with_than_a_run_began_with_are_refused(
     own = ["train", "--src", source, "--tgt", target, "--run", str(tmp_path / "run")]
     own += ["--training.steps", "2", "--validation.every", "2", "--training.threads", "1"]
     run(capfdbinary, *own, "--init", trained)
-    assert "nothing is left to do" in run(capfdbinary, *own, "--init", trained)[0]
+    assert "nothing left to do" in run(capfdbinary, *own, "--init", trained)[0]
     other = tmp_path / "other"
     shutil.copytree(trained, other)
     tensors, meta = load_tensors(other / "model.safetensors")
