@@ -68,12 +68,15 @@ def test_without_a_recipe_settings_follow_from_the_corpus(corpus: Pair) -> None:
     assert resolve_recipe(None, named(corpus), {"model.num_layers": "1"}, run=None, init=None) == recipe
 
 
-def test_symbols_are_reserved_for_a_new_corpus_unless_its_vocabulary_is_given(corpus: Pair) -> None:
+def test_symbols_are_reserved_for_a_new_corpus_unless_its_vocabulary_is_given(
+    corpus: Pair, tmp_path: Path
+) -> None:
     found = resolve_recipe(None, named(corpus), {}, run=None, init=None).tokenizer
     assert found.symbols == ("standard",)
     without = resolve_recipe(None, named(corpus), {"tokenizer.symbols": ()}, run=None, init=None).tokenizer
     assert (without.symbols, without.vocab_size) == ((), found.vocab_size)
-    for key, value in (("tokenizer.vocab_size", 300), ("tokenizer.file", "mine.json")):
+    file = tokenizer_file(tmp_path, "bpe")
+    for key, value in (("tokenizer.vocab_size", 300), ("tokenizer.file", file)):
         assert resolve_recipe(None, named(corpus), {key: value}, run=None, init=None).tokenizer.symbols == ()
     assert recipes.load("multi30k-de-en").tokenizer.symbols == ()
 
