@@ -110,7 +110,8 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
     if outcome.status == "interrupted":
         resume = f"{_console.program()} {command}"
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
-    reason = f" ({progress.stopped})" if progress.stopped else ""
+    why = progress.stopped or progress.ending
+    reason = f" ({why})" if why else ""
     nothing = "nothing left to do: " if start == progress.step else ""
     spent = format_duration(progress.seconds)
     return (

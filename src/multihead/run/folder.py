@@ -30,6 +30,8 @@ from multihead.text.tokenizer import Tokenizer
 
 RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"
 METRICS, SAMPLES = "metrics.jsonl", "samples.txt"
+FINISH = ".finish"
+"""A file of this name asks the training to end."""
 
 
 class Run(Checkpoints):
@@ -278,6 +280,21 @@ class Run(Checkpoints):
         except UserError as error:
             return f"{path}: {error.fact}"
         return ""
+
+    # --- a request to end ---------------------------------------------------------------------------
+
+    def ask_to_finish(self) -> None:
+        """Ask the training that writes here to end."""
+        files.write_text(self.folder / FINISH, "")
+
+    @property
+    def finish_asked(self) -> bool:
+        """True if the training was asked to end, and has not ended."""
+        return (self.folder / FINISH).exists()
+
+    def forget_finish(self) -> None:
+        """Remove the request to end, which was met."""
+        files.remove(self.folder / FINISH)
 
     # --- metrics and samples ------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from multihead.run.model_file import check_names
 from multihead.run.numbers import check_numbers
 from multihead.settings import ValidationSchedule
 from multihead.training.model_selection import Load, Weights, is_better
-from multihead.training.progress import Progress
+from multihead.training.progress import PATIENCE, Progress
 
 LOG = logging.getLogger(__name__)
 
@@ -52,17 +52,21 @@ class Checkpoints:
         Returns:
             True if it is the best so far.
         """
-        step, value = progress.step, metrics[self.validation.metric]
-        better = progress.best is None or is_better(value, progress.best, self.validation.metric)
+        metric, step, loss = self.validation.metric, progress.step, metrics.get("loss")
+        value = metrics[metric]
+        better = progress.best is None or is_better(value, progress.best, metric)
+        if value == progress.best and None not in (loss, progress.best_loss):
+            # An early model may have no output right, and still be learning.
+            better = is_better(loss, progress.best_loss, "loss")
         if better:
-            progress.best, progress.best_step, progress.without_gain = value, step, 0
+            progress.best, progress.best_step, progress.best_loss, progress.without_gain = value, step, loss, 0
             self.run.save_tensors(BEST, weights, {"step": step, "metrics": metrics})
         else:
             progress.without_gain += 1
         patience = self.validation.patience
         if patience and progress.without_gain >= patience:
             progress.stopped = (
-                f"early stopping: {self.validation.metric} has not improved on {progress.best:.4g} "
+                f"{PATIENCE}: {self.validation.metric} has not improved on {progress.best:.4g} "
                 f"(step {progress.best_step}) in {patience} validations"
             )
         self.run.save_tensors(numbered(SCHEDULED, step), weights, {"step": step})
