@@ -141,6 +141,10 @@ def contents(folder: Path) -> dict[str, object]:
         if name.startswith("state-"):
             tensors, meta = run.load_tensors(name)
             found[name] = {key: value.numpy().tobytes() for key, value in tensors.items()}
-            found[f"{name} meta"] = meta | {"seconds": 0, "elapsed": 0, "unlogged": {**meta["unlogged"], "seconds": 0}}
+            found[f"{name} meta"] = meta | {
+                "seconds": 0,
+                "elapsed": 0,
+                "unlogged": {**meta["unlogged"], "seconds": 0},
+            }
     events = [{key: e[key] for key in e.keys() - TIMED} for e in run.metrics()]
     return found | {"events": events}

@@ -106,4 +106,7 @@ class ValidationSchedule(Settings):
     metric: str = "loss"
     """Metric that selects the best checkpoint; each task has its own."""
     patience: int = Field(0, ge=0)
-    """Early stopping: stop after this many validations without improvement; 0: never."""
+    """Early stopping: stop after this many validations without improvement; 0: never. With schedule wsd, the
+    cool-down starts instead."""
+    patience_share: float = Field(0.0, ge=0, lt=1)
+    """Early stopping also waits until this share of all updates so far has brought no improvement."""

@@ -64,7 +64,9 @@ class TimeLimit:
         if self.left < CLOSE:
             began = self.clock()
             validate()
-            self.validation = (self.clock() - began) / CANDIDATES  # of a model that does not know when to stop
+            self.validation = (
+                self.clock() - began
+            ) / CANDIDATES  # of a model that does not know when to stop
         if self.left <= 0:
             needed = (self.elapsed + CANDIDATES * self.validation) / 60 / (1 - MARGIN)
             raise UserError(

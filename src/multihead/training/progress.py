@@ -7,7 +7,6 @@ from typing import Any
 from multihead.data.stream import Position
 from multihead.training.metrics import IntervalMetrics
 
-
 PATIENCE = "early stopping"
 """The reason of early stopping begins with this."""
 
@@ -39,14 +38,14 @@ class Progress:
     seconds: float = 0.0
     best: float | None = None
     best_step: int = 0
-    best_loss: float | None = None
     without_gain: int = 0
     scheduled: list[int] = field(default_factory=list)
     stopped: str = ""
+    unlogged: IntervalMetrics = field(default_factory=IntervalMetrics)
+    best_loss: float | None = None
     cooldown: tuple[int, int] = (0, 0)
     ending: str = ""
     elapsed: float = 0.0
-    unlogged: IntervalMetrics = field(default_factory=IntervalMetrics)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the progress as a JSON object."""
@@ -69,8 +68,8 @@ class Progress:
             found.cooldown = (first, last)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the progress of a training run: {error}") from None
-        counts = (found.step, found.tokens, found.best_step, found.without_gain)
-        counts += (*found.scheduled, *found.cooldown)
+        counts = [found.step, found.tokens, found.best_step, found.without_gain]
+        counts += [*found.scheduled, *found.cooldown]
         for count in (*counts, found.position.epoch, found.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")

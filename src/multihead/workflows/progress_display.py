@@ -15,6 +15,7 @@ from torch import nn
 
 from multihead import hardware, plugins
 from multihead.recipe import Recipe
+from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
 from multihead.terminal import escape_unprintable
 
@@ -116,6 +117,12 @@ class ProgressDisplay:
             self.console.print(Padding(Text(text), (0, 0, 1, 2), expand=False), soft_wrap=False)
         else:
             self.console.print(indent(text, "  ") + "\n")
+
+
+def reasons(recipe: Recipe[Settings]) -> list[str]:
+    """Return a line for each setting that was chosen for the corpus, with its reason."""
+    values = recipe.values()
+    return [f"{key} = {spelled(values[key])}: {why}" for key, why in recipe.reasons.items() if key in values]
 
 
 class _Bars(Progress):

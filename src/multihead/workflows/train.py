@@ -42,7 +42,15 @@ class Observer(TrainingObserver, Protocol):
         ...
 
 
-def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: Path | None = None) -> Outcome:
+def train(
+    recipe: Recipe[Settings],
+    folder: Path,
+    observer: Observer,
+    *,
+    init: Path | None = None,
+    started: float | None = None,
+    finish: bool = False,
+) -> Outcome:
     """Train the recipe's model in a run folder, or resume its training.
 
     Args:
@@ -50,10 +58,13 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
         folder: the run folder; a new one, or one in which this recipe was started before.
         observer: receives progress events.
         init: a run whose weights and vocabulary to start from (fine-tuning).
+        started: reading of ``time.monotonic`` at which the time limit began; None: now.
+        finish: end the training now, with a cool-down where the schedule has one.
 
     Raises:
         UserError: bad data; bad settings; a run folder with other settings or data.
     """
+    started = time.monotonic() if started is None else started
     check_place(folder)
     settings = recipe.training
     hardware.keep_memory()
@@ -78,6 +89,8 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             validation=recipe.validation,
             d_model=getattr(recipe.model, "d_model", 1),
             device=device,
+            started=started,
+            finish=finish,
         )
         _refuse_fewer(training, folder)
         run.write_recipe(recipe)

@@ -126,16 +126,19 @@ class TokenizerSettings(Settings):
             ("target_vocab_size", self.target_vocab_size or self.vocab_size, self.vocab_size),
         ):
             if self.joint and own != both:
-                raise ValueError(f"{key} = {own!r}, but one joint vocabulary serves both sides: set joint to false")
+                raise ValueError(
+                    f"{key} = {own!r}, but one joint vocabulary serves both sides: set joint to false"
+                )
         return self
 
 
 class ValidationSettings(ValidationSchedule):
     """Validation, model selection and early stopping."""
 
-    metric: Literal["bleu", "chrf", "loss"] = "bleu"
-    """Metric that selects the best checkpoint; loss: negative log-likelihood per token, without label
-    smoothing."""
+    metric: Literal["bleu", "chrf", "exact", "wer", "cer", "loss"] = "bleu"
+    """Metric that selects the best checkpoint; exact: outputs equal to their reference; wer, cer: word and
+    character error rate, for outputs spelt or of symbols between spaces; loss: negative log-likelihood per
+    token, without label smoothing."""
     samples: int = Field(5, ge=0)
     """Sample translations logged at every validation."""
     max_pairs: PositiveInt = 2000
