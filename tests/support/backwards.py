@@ -1,6 +1,7 @@
 """String reversal, a task that is learned in seconds, and a training run for it."""
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,7 @@ def training_in(
     observer: Silent | None = None,
     settings: dict[str, object] | None = None,
     validation: dict[str, object] | None = None,
+    clock: Callable[[], float] | None = None,
 ) -> Training:
     """Return a training run in a folder, resumed from what is saved there; by default 20 steps in fp32."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,6 +119,7 @@ def training_in(
         validation=ValidationSettings.model_validate({"every": 5, "metric": "loss"} | (validation or {})),
         d_model=24,
         device=device,
+        clock=clock or time.monotonic,
     )
 
 

@@ -61,6 +61,7 @@ class TimeLimit:
         Raises:
             UserError: the time is over before the first update.
         """
+        prepared = self.elapsed
         if self.left < CLOSE:
             began = self.clock()
             validate()
@@ -70,7 +71,7 @@ class TimeLimit:
         if self.left <= 0:
             needed = (self.elapsed + CANDIDATES * self.validation) / 60 / (1 - MARGIN)
             raise UserError(
-                f"{self.minutes:g} minutes are too short: preparation took {self.elapsed:.0f} s, "
+                f"{self.minutes:g} minutes are too short: preparation took {prepared:.0f} s, "
                 f"and the validation at the end takes about {CANDIDATES * self.validation:.0f} s",
                 place="--minutes",
                 remedy=f"Give at least {max(2 * needed, 0.1):.1f} minutes.",
@@ -150,5 +151,6 @@ class Ending:
         if not self.limit.minutes or not made:
             return False
         pace = (self.limit.clock() - self._began) / made
-        first, last = cooldown_after(self.progress.step, self.settings)
-        return self.limit.left <= pace * (last - first)
+        # After one update more it would be too late.
+        first, last = cooldown_after(self.progress.step + 1, self.settings)
+        return self.limit.left <= pace * (last - first + 1)

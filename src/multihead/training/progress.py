@@ -73,7 +73,8 @@ class Progress:
         for count in (*counts, found.position.epoch, found.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")
-        for value in (found.best, found.best_loss, found.seconds, found.elapsed):
-            if not isinstance(value, float | int | None):
+        optional = [value for value in (found.best, found.best_loss) if value is not None]
+        for value in (*optional, found.seconds, found.elapsed):
+            if not isinstance(value, float | int):
                 raise ValueError(f"not the progress of a training run: {value!r} is not a number")
         return found

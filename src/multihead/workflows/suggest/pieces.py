@@ -15,6 +15,8 @@ CLOSED_TIMES = 10
 """Occurrences of a word of a closed vocabulary, on average at least."""
 SPELT_WORDS, SPELT_CHARACTERS, SPELT_LONG = 3.0, 24.0, 64
 """Lines that are spelt: mean words and characters of a line, and characters in 99 % of lines, at most."""
+UNSPACED_SPELT = 6.0
+"""The same for scripts without spaces, of which a line is one word whatever its length."""
 STRING_CHARACTERS, STRING_ALPHABET = 200.0, 100
 """Strings without spaces (formulas, sequences) have at most so many characters, and different ones."""
 SHARED_LETTERS = 0.2
@@ -35,7 +37,8 @@ def kind(side: SideProfile) -> Decision[Kind]:
             "spaced",
             f"symbols between spaces, of a closed set: {types:,} different ones, each {often:,.0f} times",
         )
-    short = side.line_characters <= SPELT_CHARACTERS and side.long_line <= SPELT_LONG
+    most_characters = UNSPACED_SPELT if side.unspaced else SPELT_CHARACTERS
+    short = side.line_characters <= most_characters and side.long_line <= SPELT_LONG
     if short and side.line_words <= SPELT_WORDS:
         return Decision(
             "chars",
