@@ -121,7 +121,7 @@ class Ending:
             return self._start(why)
         if self.done:
             return False
-        if self.limit.left <= 0:
+        if progress.step and self.limit.left <= 0:
             progress.stopped = "the time is up"
             return True
         if not wsd:

@@ -199,6 +199,8 @@ def _suggested(named: Files, given: Mapping[str, object], run: Path | None) -> R
     fresh = dict(found.settings)
     if first.data.valid_source:
         del fresh["data.valid_fraction"]
+    if "tokenizer.vocab_size" in given:
+        fresh.pop("tokenizer.target_vocab_size", None)
     if first.tokenizer.file or first.tokenizer.target_file:
         fresh = {key: value for key, value in fresh.items() if key not in PIECES}
     named_after = {"name": _name(first.data), **_languages(first.data)}

@@ -17,6 +17,8 @@ OFTEN, SELDOM = 50, 2_000
 """Updates between validations: at least and at most; between them, an epoch."""
 VALID_PAIRS, VALID_LEAST, VALID_MOST = 300, 0.01, 0.05
 """Pairs held out: so many, but within these shares of the corpus."""
+LEAST_HELD_OUT = 50
+"""Pairs held out whatever the share, see ``data.valid_fraction``."""
 EXTRA = 50
 """Tokens by which an output may be longer than its input, at least."""
 
@@ -56,7 +58,8 @@ def metric(target: SideProfile, kind: str) -> Decision[Metric]:
 def valid_fraction(pairs: int) -> Decision[float]:
     """Decide the share of the corpus that is held out for validation."""
     share = round(min(max(VALID_PAIRS / max(1, pairs), VALID_LEAST), VALID_MOST), 4)
-    return Decision(share, f"about {share * pairs:,.0f} pairs, which decide when training ends")
+    held_out = max(LEAST_HELD_OUT, share * pairs)
+    return Decision(share, f"about {held_out:,.0f} pairs, which decide when training ends")
 
 
 def max_extra(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[int]:
