@@ -227,7 +227,9 @@ class Training:
             **progress.unlogged.speed(self.ending.last_step - progress.step),
             "tokens": progress.tokens,
             "seconds": progress.seconds,
+            "last": self.ending.last_step,
         }
+        event["eta_seconds"] = min(event["eta_seconds"], max(0.0, self.limit.left))
         progress.unlogged = IntervalMetrics()
         self.run.log(event)
         self.observer.on_log(event)

@@ -10,7 +10,7 @@ from multihead.workflows.suggest.profile import CorpusProfile
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user asked for; the rest is decided.
+    """Settings that the user asked for; the rest is decided.
 
     Attributes:
         model: the kind of model.
@@ -33,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Settings by dotted key, and the reasons of those that were decided by looking at the corpus."""
+    """Settings by dotted key, and the reasons of those that were decided by the corpus."""
 
     settings: Mapping[str, object]
     reasons: Mapping[str, str]
