@@ -23,6 +23,7 @@ from multihead.recipe import SECTION_NAMES
 from multihead.run import Run
 from multihead.settings import tasks
 from multihead.training import Outcome
+from multihead.training.ending import BOUND
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
 from multihead.workflows.progress_display import (
@@ -131,7 +132,7 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         resume = f"{_console.program()} {command}"
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
     why = progress.stopped or progress.ending
-    reason = f" ({why})" if why else ""
+    reason = f" ({why})" if why and not why.startswith(BOUND) else ""
     nothing = "nothing left to do: " if start == progress.step else ""
     spent = format_duration(progress.seconds)
     return (

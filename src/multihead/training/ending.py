@@ -13,6 +13,8 @@ CANDIDATES = 3
 """Final validations: of the average, the best and the last weights."""
 MARGIN = 0.03
 """Part of the time limit kept for saving and for reports."""
+BOUND = "training.steps"
+"""The reason of an end at the last step that the settings allow begins with this."""
 ASKED = "as asked"
 """The reason of an end that the user asked for."""
 CLOSE = 60.0
@@ -131,7 +133,7 @@ class Ending:
             return self._start(ASKED)
         latest = latest_cooldown(self.settings)
         if progress.step >= latest.first:
-            return self._start(f"training.steps {latest.last:,}", Cooldown(progress.step, latest.last))
+            return self._start(f"{BOUND} {latest.last:,}", Cooldown(progress.step, latest.last))
         if self._out_of_time():
             return self._start(f"time for a cool-down within {self.limit.minutes:g} minutes")
         return False

@@ -22,6 +22,7 @@ from multihead.run.folder import WEIGHTS
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
+from multihead.training.ending import BOUND
 from multihead.workflows.growing import grown
 from multihead.workflows.tasks import TaskSetup, setup
 
@@ -93,6 +94,7 @@ def train(
             finish=finish,
         )
         _refuse_fewer(training, folder)
+        _refuse_more(training, folder)
         run.write_recipe(recipe)
         run.record_kind(recipe.kind)
         if init_run and not training.progress.step:
@@ -164,6 +166,19 @@ def _refuse_fewer(training: Training, folder: Path) -> None:
             f"the run has already made {done:,} updates, more than training.steps {steps:,}",
             place=str(folder),
             remedy=f"Set training.steps to at least {done}, or choose another --run folder.",
+        )
+
+
+def _refuse_more(training: Training, folder: Path) -> None:
+    """Refuse more updates than a cool-down that has ended was planned for: the learning rate is 0."""
+    progress, steps = training.progress, training.settings.steps
+    last = progress.cooldown[1]
+    if progress.ending.startswith(BOUND) and progress.step >= last and steps > last:
+        raise UserError(
+            f"the learning rate is 0 from update {last:,} on (training.schedule wsd): more updates would "
+            "change nothing",
+            place=str(folder),
+            remedy="Start another run from its weights: --init RUN --run ANOTHER --training.steps N.",
         )
 
 
