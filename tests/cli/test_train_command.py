@@ -193,7 +193,7 @@ def test_a_run_whose_rate_has_ended_at_0_is_told_what_to_do_instead(
 ) -> None:
     assert main([*training, "--run", str(trained), "--training.steps", "31"]) == 2
     told = capfdbinary.readouterr().err.decode()
-    assert "the learning rate is 0 from update 12 on (training.schedule cosine)" in told
+    assert "the learning rate is 0 from update 12 on (training.schedule wsd)" in told
     assert "warmup_steps" not in told
 
 

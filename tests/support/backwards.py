@@ -1,6 +1,7 @@
 """String reversal, a task that is learned in seconds, and a training run for it."""
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,7 @@ def training_in(
     observer: Silent | None = None,
     settings: dict[str, object] | None = None,
     validation: dict[str, object] | None = None,
+    clock: Callable[[], float] | None = None,
 ) -> Training:
     """Return a training run in a folder, resumed from what is saved there; by default 20 steps in fp32."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,6 +119,7 @@ def training_in(
         validation=ValidationSettings.model_validate({"every": 5, "metric": "loss"} | (validation or {})),
         d_model=24,
         device=device,
+        clock=clock or time.monotonic,
     )
 
 
@@ -141,6 +144,10 @@ def contents(folder: Path) -> dict[str, object]:
         if name.startswith("state-"):
             tensors, meta = run.load_tensors(name)
             found[name] = {key: value.numpy().tobytes() for key, value in tensors.items()}
-            found[f"{name} meta"] = meta | {"seconds": 0, "unlogged": {**meta["unlogged"], "seconds": 0}}
+            found[f"{name} meta"] = meta | {
+                "seconds": 0,
+                "elapsed": 0,
+                "unlogged": {**meta["unlogged"], "seconds": 0},
+            }
     events = [{key: e[key] for key in e.keys() - TIMED} for e in run.metrics()]
     return found | {"events": events}

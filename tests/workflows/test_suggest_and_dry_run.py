@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from made_up import sentences
 from watching import Silent
 
 from multihead import hardware, models
@@ -11,7 +12,7 @@ from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.suggest import CorpusSize, measure_corpus, suggest_settings
+from multihead.workflows.suggest import Asked, measure, suggest
 from multihead.workflows.train import train
 
 Make = Callable[..., Recipe[Settings]]
@@ -19,39 +20,34 @@ Make = Callable[..., Recipe[Settings]]
 
 @pytest.mark.parametrize("pairs", [1, 53, 9_973, 29_000, 166_618, 1_000_003, 10_000_019])
 def test_suggestions_are_a_valid_recipe_whatever_the_size(pairs: int) -> None:
-    recipe = recipes.from_toml(
-        "", overrides=dict(suggest_settings(CorpusSize(pairs, 47 * pairs, 101, 3 * pairs)))
-    )
+    recipe = recipes.from_toml("", overrides=suggest(sentences(pairs)).settings)
     assert 1 <= recipe.validation.every <= recipe.training.steps
     assert recipe.training.warmup_steps < recipe.training.steps
 
 
 @pytest.mark.parametrize("steps", [1, 7, 53, 2003, 100_003])
-def test_settings_that_depend_on_the_number_of_updates_use_the_given_number(steps: int) -> None:
-    recipe = recipes.from_toml(
-        "", overrides=dict(suggest_settings(CorpusSize(9_973, 10**6, 101, 30_000), steps))
-    )
+def test_what_follows_from_the_number_of_updates_follows_from_the_one_that_was_given(steps: int) -> None:
+    recipe = recipes.from_toml("", overrides=suggest(sentences(9_973), Asked(steps=steps)).settings)
     assert recipe.training.steps == steps
     assert recipe.training.warmup_steps <= steps / 10
     assert recipe.validation.every <= steps
 
 
-def test_the_learning_rate_is_that_of_the_given_optimiser() -> None:
-    corpus = CorpusSize(9_973, 10**6, 101, 30_000)
-    rates = {
-        name: suggest_settings(corpus, optimizer=name)["training.learning_rate"] for name in ("adam", "muon")
-    }
+def test_the_rate_is_that_of_the_optimiser_which_was_asked_for() -> None:
+    def settings(optimizer: str, schedule: str = "cosine") -> dict[str, object]:
+        return dict(suggest(sentences(9_973), Asked(optimizer=optimizer, schedule=schedule)).settings)
+
+    rates = {name: settings(name)["training.learning_rate"] for name in ("adam", "muon")}
     assert rates == {"adam": 3e-3, "muon": 6e-3}
-    assert suggest_settings(corpus)["training.optimizer"] == "muon"
+    assert settings("")["training.optimizer"] == "muon"
+    assert settings("", "")["training.learning_rate"] == pytest.approx(0.6 * 6e-3)
 
 
 @pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
 @pytest.mark.parametrize("pairs", [9_973, 29_000, 166_618])
-def test_every_kind_of_model_has_about_as_many_parameters(kind: str, pairs: int) -> None:
-    corpus = CorpusSize(pairs, 47 * pairs, 101, 3 * pairs)
-
+def test_whatever_the_kind_of_model_it_has_about_as_many_parameters(kind: str, pairs: int) -> None:
     def parameters(kind: str) -> int:
-        settings = {**suggest_settings(corpus, kind=kind), "model.kind": kind}
+        settings = {**suggest(sentences(pairs), Asked(model=kind)).settings, "model.kind": kind}
         settings["model.source_vocab"] = settings["model.target_vocab"] = settings["tokenizer.vocab_size"]
         recipe = recipes.from_toml("", overrides=settings)
         with torch.device("meta"):
@@ -62,10 +58,7 @@ def test_every_kind_of_model_has_about_as_many_parameters(kind: str, pairs: int)
 
 
 def test_larger_corpora_get_larger_models_and_less_dropout() -> None:
-    found = [
-        suggest_settings(CorpusSize(pairs, 47 * pairs, 101, 3 * pairs))
-        for pairs in (5_003, 29_000, 166_618, 1_000_003, 10_000_019)
-    ]
+    found = [suggest(sentences(pairs)).settings for pairs in (5_003, 29_000, 166_618, 1_000_003, 10_000_019)]
     widths = [settings["model.d_model"] for settings in found]
     drops = [settings["model.dropout"] for settings in found]
     assert widths == sorted(widths)  # type: ignore[type-var]
@@ -92,18 +85,18 @@ def test_the_corpus_supports_the_suggested_vocabulary(line: Callable[[int], str]
     place = str(tmp_path)
     files: dict[str, object] = {"source": ["a"], "target": ["b"], "dir": place, "cache": place}
     named = {f"data.{key}": value for key, value in files.items()}
-    corpus = measure_corpus(recipes.from_toml("", overrides=named).data)
-    recipe = recipes.from_toml("", overrides={**named, **suggest_settings(corpus)})
+    corpus = measure(recipes.from_toml("", overrides=named).data)
+    recipe = recipes.from_toml("", overrides={**named, **suggest(corpus).settings})
     prepared = prepare(recipe.data, recipe.tokenizer)
     assert prepared.source_tokenizer.vocab_size == recipe.tokenizer.vocab_size
 
 
 def test_a_tiny_corpus_trains_with_the_suggested_settings(tmp_path: Path, corpus: Path) -> None:
     files = {"data.dir": str(corpus), "data.source": "train.de", "data.target": "train.en"}
-    size = measure_corpus(recipes.from_toml("", overrides=files).data)
+    size = measure(recipes.from_toml("", overrides=files).data)
     assert size.pairs == 257
     short = {"training.steps": 2, "training.warmup_steps": 1, "validation.every": 1, "training.threads": 1}
-    recipe = recipes.from_toml("", overrides={**files, **suggest_settings(size), **short})
+    recipe = recipes.from_toml("", overrides={**files, **suggest(size).settings, **short})
     assert train(recipe, tmp_path / "run", Silent()).status == "finished"
 
 

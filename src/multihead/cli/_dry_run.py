@@ -11,6 +11,7 @@ from multihead.workflows.progress_display import format_duration
 def show(found: DryRun, console: Console) -> None:
     """Print size, memory, speed and duration of the training."""
     training = found.recipe.training
+    most = "at most " if training.schedule == "wsd" else ""
     rows = {
         **found.sizes,
         "parameters": f"{found.parameters:,}",
@@ -18,10 +19,10 @@ def show(found: DryRun, console: Console) -> None:
         "largest batch": ", ".join(f"{count:,} {name}" for name, count in found.largest_batch.items()),
         "peak memory": f"{found.peak_memory / 2**30:.1f} GiB",
         "one epoch": f"{found.batches_per_epoch / training.accumulate:,.0f} updates",
-        "training": f"{training.steps:,} updates, {found.epochs:.1f} epochs",
+        "training": f"{most}{found.updates:,} updates, {found.epochs:.1f} epochs",
         "speed": f"{found.tokens_per_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "
         f"{_short(found.seconds_per_update)} per update",
-        "time": f"about {format_duration(3600 * found.hours)}, without validation",
+        "time": f"{most}about {format_duration(3600 * found.hours)}, without validation",
     }
     table = Table.grid(padding=(0, 2))
     for name, value in rows.items():

@@ -224,6 +224,8 @@ def show(run: str, evaluation: Evaluation, console: Console) -> None:
         scores["BLEU, tokenised"] = e.bleu_tokenised_lowercase
     others = {
         "exact match": f"{100 * e.exact:.2f} %",
+        "word error rate": f"{e.wer:.2f} %",
+        "character error rate": f"{e.cer:.2f} %",
         "perplexity": f"{e.perplexity:.3f} per token; {e.perplexity_character:.4f} per character",
         "speed": f"{e.sentences_per_second:,.1f} sentences/s",
     }

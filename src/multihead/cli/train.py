@@ -8,6 +8,7 @@ The same command resumes an interrupted training.
 """
 
 import shlex
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,15 @@ from multihead.recipe import SECTION_NAMES
 from multihead.run import Run
 from multihead.settings import tasks
 from multihead.training import Outcome
+from multihead.training.ending import BOUND
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.progress_display import ProgressDisplay, format_duration, format_metrics
+from multihead.workflows.finishing import ask_to_finish, positive_minutes
+from multihead.workflows.progress_display import (
+    ProgressDisplay,
+    format_duration,
+    format_metrics,
+    reasons,
+)
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder, train
@@ -52,6 +60,11 @@ class Options:
     """Validation file(s), target side."""
     run: _options.Folder = None
     """Run folder; an existing run is resumed. (default: runs/RECIPE-HASH)"""
+    minutes: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """Make the best of this many minutes, everything counted."""
+    finish: _options.Flag = False
+    """End the training of --run now, whether it is running or was stopped: with a cool-down (schedule wsd)
+    and the choice of the best weights."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
     dry_run: _options.Flag = False
@@ -60,6 +73,7 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
+    started = time.monotonic()
     options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
     files = {
         "source": options.src,
@@ -68,17 +82,24 @@ def main(arguments: Sequence[str]) -> int:
         "valid_target": options.valid_tgt,
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
+    console = _console.output()
+    if options.finish and ask_to_finish(run):
+        console.print(f"{run}: its training was asked to end")
+        return 0
+    if options.minutes is not None:
+        given = {"training.minutes": str(positive_minutes(options.minutes)), **given}
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
     resolve = resolve_corpora if several(settings) else resolve_recipe
     recipe = resolve(options.recipe, files, settings, run=run, init=init)
-    console = _console.output()
+    for line in reasons(recipe):
+        console.print(line)
     with ProgressDisplay(console) as display:
         if options.dry_run:
             found = dry_run(recipe, display, init=init)
         else:
             folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
-            outcome = train(recipe, folder, display, init=init)
+            outcome = train(recipe, folder, display, init=init, started=started, finish=options.finish)
     if options.dry_run:
         show(found, console)
         return 0
@@ -110,7 +131,8 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
     if outcome.status == "interrupted":
         resume = f"{_console.program()} {command}"
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
-    reason = f" ({progress.stopped})" if progress.stopped else ""
+    why = progress.stopped or progress.ending
+    reason = f" ({why})" if why and not why.startswith(BOUND) else ""
     nothing = "nothing left to do: " if start == progress.step else ""
     spent = format_duration(progress.seconds)
     return (

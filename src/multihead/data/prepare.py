@@ -109,8 +109,9 @@ def _cache_inputs(
     if not files.max_pairs:
         del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
     training = settings.model_dump(exclude={"dropout", "file", "target_file"})
-    if not settings.symbols:
-        del training["symbols"]  # Likewise.
+    for later in ("symbols", "target_kind", "target_vocab_size"):
+        if training[later] == type(settings).model_fields[later].get_default():
+            del training[later]  # Likewise.
     return {
         "version": [VERSION, store.VERSION],
         "files": file_hashes(files),

@@ -57,12 +57,12 @@ def trained(
         UserError: the corpus does not support the vocabulary size, or the special tokens of the two
             vocabularies have different ids.
     """
-    sides = [_both] if len(found) == 1 else [_source, _target]
+    sides = [(_both, settings)] if len(found) == 1 else [(_source, settings), (_target, settings.target)]
     ready = []
-    for tokenizer, side in zip(found, sides, strict=True):
+    for tokenizer, (side, own) in zip(found, sides, strict=True):
         if tokenizer is None:
-            sample = side(evenly_spaced(corpus(), total, settings.sample_pairs))
-            tokenizer = train_one(sample, settings, lowercase=lowercase)
+            sample = side(evenly_spaced(corpus(), total, own.sample_pairs))
+            tokenizer = train_one(sample, own, lowercase=lowercase)
         ready.append(tokenizer.lowercased() if lowercase else tokenizer)
     _check_special_ids(ready[0], ready[-1])
     return ready[0], ready[-1]

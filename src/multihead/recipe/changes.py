@@ -22,6 +22,7 @@ CHANGEABLE = (
     "data.source_language",
     "data.target_language",
     "training.steps",  # the schedule keeps its horizon
+    "training.minutes",
     "training.log_every",
     "training.save_minutes",
     "training.device",

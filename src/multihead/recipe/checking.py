@@ -56,10 +56,10 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             remedy='Set model.tied to "decoder" (or "none"), or tokenizer.joint to true.',
         )
     tokenizer = recipe.tokenizer
-    kind, trained = getattr(tokenizer, "kind", "bpe"), not getattr(tokenizer, "file", "")
-    if getattr(tokenizer, "dropout", 0) and kind != "bpe" and trained:
+    kinds, trained = getattr(tokenizer, "kinds", ("bpe",)), not getattr(tokenizer, "file", "")
+    if getattr(tokenizer, "dropout", 0) and "bpe" not in kinds and trained:
         raise UserError(
-            f'tokenizer.dropout leaves out merges of BPE, and tokenizer.kind is "{kind}"',
+            f'tokenizer.dropout leaves out merges of BPE, and tokenizer.kind is "{tokenizer.kind}"',
             place="tokenizer.dropout",
             remedy='Set tokenizer.dropout to 0, or tokenizer.kind to "bpe".',
         )

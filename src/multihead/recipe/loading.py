@@ -13,6 +13,7 @@ from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer, Origin
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
 from multihead.recipe.values import spelled
+from multihead.recipe.writing import reasons_in
 from multihead.settings import Settings, tasks
 
 Merged = dict[str, dict[str, tuple[Any, Layer]]]
@@ -79,7 +80,9 @@ def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings
             raise _section_of_another_task(section, kind, given)
     sections: dict[str, Any] = dict.fromkeys(SECTION_NAMES, Settings())
     sections |= {section: checked(section, types, merged[section]) for section in types}
-    return Recipe(name=name, kind=kind, **sections)
+    reasons = reasons_in(origin.layers[-1].text)
+    kept = {key: reason for key, reason in reasons.items() if key not in typed_in}
+    return Recipe(name=name, kind=kind, **sections, reasons=kept)
 
 
 def _types(kind: object, layer: Layer) -> tuple[str, Mapping[str, type[Settings]]]:

@@ -1,7 +1,7 @@
 """A recipe: all settings of a run, in sections."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from multihead import models, plugins
@@ -41,6 +41,7 @@ class Recipe(Generic[M_co]):
         name: name of the recipe; part of the name of the default run folder.
         kind: the model, named by its module in ``multihead.models``; ``[model] kind`` in TOML.
         model: settings of the model.
+        reasons: why settings were chosen for the corpus, by dotted key; written as comments.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Recipe(Generic[M_co]):
     training: Any
     validation: Any
     search: Any
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def task(self) -> str:

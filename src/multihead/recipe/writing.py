@@ -9,6 +9,9 @@ from multihead import plugins
 from multihead.recipe.sections import SECTION_NAMES, Recipe
 from multihead.settings import Settings
 
+REASON = "Chosen for this corpus: "
+"""Begins the comment with the reason of a setting."""
+
 
 def to_toml(recipe: Recipe[Settings]) -> str:
     """Return all settings of a recipe as commented TOML, which ``from_toml`` reads."""
@@ -23,6 +26,20 @@ def to_toml(recipe: Recipe[Settings]) -> str:
         document.add(tomlkit.nl())
         document.add(name, _section(recipe, name))
     return tomlkit.dumps(document)
+
+
+def reasons_in(text: str) -> dict[str, str]:
+    """Return the reasons, by dotted key, in the comments of a recipe written by ``to_toml``."""
+    section, reason, found = "", "", {}
+    for line in text.split("\n"):
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line.startswith(f"# {REASON}"):
+            reason = line.removeprefix(f"# {REASON}")
+        elif reason and " = " in line:
+            found[f"{section}.{line.partition(' = ')[0]}"] = reason
+            reason = ""
+    return found
 
 
 def _section(recipe: Recipe[Settings], name: str) -> Table:
@@ -40,6 +57,8 @@ def _section(recipe: Recipe[Settings], name: str) -> Table:
         value = getattr(section, key)
         table.add(tomlkit.nl())
         _comment(table, fields[key].description or "")
+        if reason := recipe.reasons.get(f"{name}.{key}"):
+            _comment(table, REASON + reason)
         if value is None:
             assert fields[key].default is None, "TOML has no null: a key can be None only by default"
             table.add(tomlkit.comment(f"{key} is not set"))

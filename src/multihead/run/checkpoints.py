@@ -83,13 +83,14 @@ class Checkpoints:
         newest = numbered(STATE, step)
         self.save_tensors(newest, content, meta)
         self._rejected.discard(newest)
-        reached = [name for name in self._states() if name <= newest]
+        reached = [name for name in self.states() if name <= newest]
         kept = [name for name in reached if name not in self._rejected][-STATES_KEPT:]
         for name in reached:
             if name not in kept:
                 self.remove(name)
 
-    def _states(self) -> list[str]:
+    def states(self) -> list[str]:
+        """Return the names of the training states, oldest first."""
         return [name for name in self.checkpoints() if name.startswith(STATE)]
 
     def load_state(
@@ -107,7 +108,7 @@ class Checkpoints:
             UserError: there are states, and each of them is rejected.
         """
         rejected: list[UserError] = []
-        for name in reversed(self._states()):
+        for name in reversed(self.states()):
             try:
                 state = self.load_tensors(name)
                 if accept:

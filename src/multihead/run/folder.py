@@ -7,6 +7,7 @@ another machine. Every file that decides a result is compared with its checksum 
 """
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,7 @@ from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import files, journal, manifest, model_file, tensors, vocabulary
-from multihead.run.checkpoints import Checkpoints
+from multihead.run.checkpoints import BEST, Checkpoints
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
@@ -29,7 +30,13 @@ from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 
 RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"
+STATE_MODEL = "model."
+"""Prefix of the model's weights in a training state."""
 METRICS, SAMPLES = "metrics.jsonl", "samples.txt"
+FINISH = ".finish"
+"""A file of this name asks the training to end."""
+
+LOG = logging.getLogger(__name__)
 
 
 class Run(Checkpoints):
@@ -151,6 +158,14 @@ class Run(Checkpoints):
             found.settle(self.folder)
         return self
 
+    def locked(self) -> bool:
+        """Return True if a training is writing here."""
+        try:
+            Lock(self.folder).release()
+        except UserError:
+            return True
+        return False
+
     def close(self) -> None:
         """Release the lock."""
         if self._lock:
@@ -254,16 +269,36 @@ class Run(Checkpoints):
         return (self.folder / WEIGHTS).exists()
 
     def load_model(self, device: torch.device | str = "cpu") -> nn.Module:
-        """Return the trained model, in evaluation mode.
+        """Return the trained model, in evaluation mode; the best checkpoint so far of an unfinished run.
+
+        That a run is not finished is logged as a warning.
 
         Raises:
             UserError: not trained yet; weights and settings do not belong together; damaged files.
         """
         path = self.folder / WEIGHTS
         if not self.has_model:
-            remedy = "`multihead train` with the same settings resumes it."
-            raise UserError("this run has no trained model yet", place=str(self.folder), remedy=remedy)
+            return self._load_unfinished(device)
         return model_file.load(self._whole(MODEL), path, device, sealed=self.sealed)
+
+    def _load_unfinished(self, device: torch.device | str) -> nn.Module:
+        """Return the best checkpoint so far, or the newest state, of a run that is not finished."""
+        for name, prefix in ((BEST, ""), *((state, STATE_MODEL) for state in reversed(self.states()))):
+            path = self.checkpoint_folder / f"{name}.safetensors"
+            if not path.exists():
+                continue
+            try:
+                model = model_file.load(self._whole(MODEL), path, device, sealed=self.sealed, prefix=prefix)
+                step = tensors.load(path)[1].get("step")
+            except UserError:
+                if path.exists():
+                    raise
+                continue  # a training has replaced it meanwhile
+            which = "the best checkpoint so far" if name == BEST else "the newest state, not validated yet"
+            LOG.warning("%s: this training is not finished; using %s (step %s)", self.folder, which, step)
+            return model
+        remedy = "Wait for its first validation; `multihead train` with the same settings resumes it."
+        raise UserError("this run has no trained model yet", place=str(self.folder), remedy=remedy)
 
     def save_model(self, weights: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
         """Write model.safetensors; ``meta`` describes the weights (step, how they were chosen)."""
@@ -278,6 +313,21 @@ class Run(Checkpoints):
         except UserError as error:
             return f"{path}: {error.fact}"
         return ""
+
+    # --- a request to end ---------------------------------------------------------------------------
+
+    def ask_to_finish(self) -> None:
+        """Ask the training that writes here to end."""
+        files.write_text(self.folder / FINISH, "")
+
+    @property
+    def finish_asked(self) -> bool:
+        """True if the training was asked to end, and has not ended."""
+        return (self.folder / FINISH).exists()
+
+    def forget_finish(self) -> None:
+        """Remove the request to end, which was met."""
+        files.remove(self.folder / FINISH)
 
     # --- metrics and samples ------------------------------------------------------------------------
 

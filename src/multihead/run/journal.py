@@ -30,7 +30,7 @@ SUM = re.compile(rf'(?:, )?"{CRC}": "[0-9a-f]{{8}}"\}}\Z')
 """End of a line of metrics.jsonl."""
 NUMBERS = frozenset(
     (
-        *("loss", "nll", "accuracy", "perplexity", "bleu", "chrf", "f1"),
+        *("loss", "nll", "accuracy", "perplexity", "bleu", "chrf", "f1", "exact", "wer", "cer"),
         *("rate", "norm", "epoch", "seconds", "eta_seconds", "tokens", "tokens_per_second"),
     )
 )

@@ -92,7 +92,12 @@ def origin(path: Path) -> Origin:
 
 
 def load(
-    description_file: Path, weights_file: Path, device: torch.device | str, *, sealed: bool = False
+    description_file: Path,
+    weights_file: Path,
+    device: torch.device | str,
+    *,
+    sealed: bool = False,
+    prefix: str = "",
 ) -> nn.Module:
     """Return the model with its weights, in evaluation mode.
 
@@ -101,6 +106,7 @@ def load(
         weights_file: a model.safetensors.
         device: where the model is to be.
         sealed: whether weights without a SHA-256 are refused; otherwise their numbers are checked.
+        prefix: of the weights' names; tensors of other names are left out.
 
     Raises:
         UserError: a damaged file; a setting out of range; weights that are not this model's, or another
@@ -115,15 +121,20 @@ def load(
         content.check(origin(description_file), weights_file, sealed=sealed)
         if not content.seal:
             check_numbers(content.tensors, weights_file)
-        check_layers(settings, len(content.tensors), description_file)
+        weights = {
+            name.removeprefix(prefix): weight
+            for name, weight in content.tensors.items()
+            if name.startswith(prefix)
+        }
+        check_layers(settings, len(weights), description_file)
         try:
             with _Unfilled():
                 model: nn.Module = module.Model(settings)
         except (RuntimeError, MemoryError, TypeError, ValueError, OverflowError) as error:
             fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
             raise UserError(fact, place=str(description_file)) from None
-        check_names(model.state_dict(), content.tensors, weights_file)
-        model.load_state_dict(content.tensors)
+        check_names(model.state_dict(), weights, weights_file)
+        model.load_state_dict(weights)
     return model.to(device).eval()
 
 

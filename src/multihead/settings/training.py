@@ -28,10 +28,17 @@ class OptimisationSettings(Settings):
     """Adam's epsilon (sec. 5.3)."""
     weight_decay: float = Field(0.0, ge=0)
     """Weight decay, applied to matrices only."""
-    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
+    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant", "wsd"] = "inverse_sqrt"
     """Learning-rate schedule. noam: learning_rate * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (eq.
     3). The others rise linearly to learning_rate in warmup_steps, then decay with the inverse square root of
-    the step, decay to 0 along a cosine, or stay constant."""
+    the step, decay to 0 along a cosine, or stay constant. wsd (warm-up, stable, decay; Hu et al. 2024): the
+    rate stays constant until validation.patience, training.minutes, or training.steps asks for the end, and
+    then decays to 0 in a cool-down."""
+    cooldown: float = Field(0.2, gt=0, le=1)
+    """Length of the cool-down of schedule wsd, as a part of the updates before it."""
+    minutes: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Time limit in minutes, in which preparation, validations and the final choice of weights are counted;
+    0: none. The schedule wsd starts its cool-down in time."""
     learning_rate: PositiveFloat = 1e-3
     """Peak learning rate; for schedule noam, the factor before equation 3 (the paper: 1)."""
     warmup_steps: int = Field(1000, ge=0)
@@ -99,4 +106,7 @@ class ValidationSchedule(Settings):
     metric: str = "loss"
     """Metric that selects the best checkpoint; each task has its own."""
     patience: int = Field(0, ge=0)
-    """Early stopping: stop after this many validations without improvement; 0: never."""
+    """Early stopping: stop after this many validations without improvement; 0: never. With schedule wsd, the
+    cool-down starts instead."""
+    patience_share: float = Field(0.0, ge=0, lt=1)
+    """Early stopping also waits until this share of all updates so far has brought no improvement."""

@@ -15,9 +15,12 @@ from multihead.run.model_file import check_names
 from multihead.run.numbers import check_numbers
 from multihead.settings import ValidationSchedule
 from multihead.training.model_selection import Load, Weights, is_better
-from multihead.training.progress import Progress
+from multihead.training.progress import PATIENCE, Progress
 
 LOG = logging.getLogger(__name__)
+
+WORST = {"bleu": 0.0, "chrf": 0.0, "exact": 0.0, "wer": 100.0, "cer": 100.0}
+"""Values of a model that has not learned to write yet; a lower loss is an improvement all the same."""
 
 
 class Kept(NamedTuple):
@@ -52,17 +55,27 @@ class Checkpoints:
         Returns:
             True if it is the best so far.
         """
-        step, value = progress.step, metrics[self.validation.metric]
-        better = progress.best is None or is_better(value, progress.best, self.validation.metric)
+        metric, step, loss = self.validation.metric, progress.step, metrics.get("loss")
+        value = metrics[metric]
+        better = progress.best is None or is_better(value, progress.best, metric)
+        if value == progress.best and value == WORST.get(metric) and loss is not None:
+            # An early model may have no output right, and still be learning.
+            better = progress.best_loss is None or is_better(loss, progress.best_loss, "loss")
         if better:
-            progress.best, progress.best_step, progress.without_gain = value, step, 0
+            progress.best, progress.best_step, progress.best_loss, progress.without_gain = (
+                value,
+                step,
+                loss,
+                0,
+            )
             self.run.save_tensors(BEST, weights, {"step": step, "metrics": metrics})
         else:
             progress.without_gain += 1
         patience = self.validation.patience
-        if patience and progress.without_gain >= patience:
+        waited = step - progress.best_step >= self.validation.patience_share * step
+        if patience and progress.without_gain >= patience and waited:
             progress.stopped = (
-                f"early stopping: {self.validation.metric} has not improved on {progress.best:.4g} "
+                f"{PATIENCE}: {self.validation.metric} has not improved on {progress.best:.4g} "
                 f"(step {progress.best_step}) in {patience} validations"
             )
         self.run.save_tensors(numbered(SCHEDULED, step), weights, {"step": step})

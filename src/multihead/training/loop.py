@@ -24,6 +24,7 @@ from multihead.settings import FirstStage, OptimisationSettings, ValidationSched
 from multihead.training import model_selection, optimizers
 from multihead.training.checkpoints import Checkpoints
 from multihead.training.cuda_graphs import make_updater
+from multihead.training.ending import Clock, Ending, TimeLimit
 from multihead.training.interrupt import interruptible
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.prefetch import prefetched
@@ -99,6 +100,9 @@ class Training:
         validation: validation interval, metric and patience.
         d_model: model width, for the noam schedule.
         device: device of the model.
+        clock: returns seconds, for the time limit.
+        started: the clock's reading when the command started; None: now.
+        finish: end the training now: with a cool-down (schedule wsd), or with the weights it has.
     """
 
     def __init__(
@@ -113,6 +117,9 @@ class Training:
         validation: ValidationSchedule,
         d_model: int,
         device: torch.device,
+        clock: Clock = time.monotonic,
+        started: float | None = None,
+        finish: bool = False,
     ) -> None:
         self.run, self.model, self.observer = run, model, observer
         self._stream, self._validate, self._device = stream, validate, device
@@ -125,6 +132,10 @@ class Training:
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
         self._saved_at = time.monotonic()
+        begun = clock() if started is None else started
+        self.limit = TimeLimit(settings.minutes, clock, begun, self.progress.elapsed)
+        self.ending = Ending(settings, self.progress, self.limit)
+        self._finish_asked = finish
 
     @property
     def progress(self) -> Progress:
@@ -134,15 +145,18 @@ class Training:
     @property
     def done(self) -> bool:
         """True if no update is left: the last step is reached, or training stopped early."""
-        return self.progress.step >= self.settings.steps or bool(self.progress.stopped)
+        return self.ending.done
 
     def fit(self) -> Outcome:
         """Train to the end and select the final weights, or stop when interrupted.
 
         A run that is already finished is left unchanged.
         """
+        self._plan_ending()
         if outcome := self._earlier_outcome():
             return outcome
+        if not self.done and not self.progress.step:
+            self.limit.check_first(self._run_validation)
         self.model.train()
         stream = self._stream(self.progress.position)
         with interruptible() as interrupt, prefetched(stream, self._device) as batches:
@@ -156,8 +170,19 @@ class Training:
                     self._checkpoint()
                 elif time.monotonic() - self._saved_at > 60 * self.settings.save_minutes:
                     self.save()
+                self._plan_ending()
             self.save()
             return self._finish() if self.done else Outcome("interrupted", self.progress)
+
+    def _plan_ending(self) -> None:
+        """Start the cool-down or stop, where it is time to; record that at once."""
+        asked = self._finish_asked or self.run.finish_asked
+        if self.ending.plan(asked=asked):
+            why = self.progress.stopped or self.progress.ending
+            self.save()
+            self.run.log(
+                {"event": "ending", "step": self.progress.step, "last": self.ending.last_step, "why": why}
+            )
 
     # --- one step -----------------------------------------------------------------------------------
 
@@ -165,7 +190,7 @@ class Training:
         """Make one update and record its metrics and position."""
         progress, step = self.progress, self.progress.step + 1
         batches = [batch for batch, _ in group]
-        rate = staged_rate(step, self._first, self.settings, self.d_model)
+        rate = staged_rate(step, self._first, self.settings, self.d_model, self.ending.cooldown)
         optimizers.set_rate(self.state.optimizer, rate)
         finished = self.updater.update(step, batches)
         if self.state.ema:
@@ -199,10 +224,12 @@ class Training:
             "step": progress.step,
             "epoch": progress.position.epoch,
             **progress.unlogged.means(),
-            **progress.unlogged.speed(self.settings.steps - progress.step),
+            **progress.unlogged.speed(self.ending.last_step - progress.step),
             "tokens": progress.tokens,
             "seconds": progress.seconds,
+            "last": self.ending.last_step,
         }
+        event["eta_seconds"] = min(event["eta_seconds"], max(0.0, self.limit.left))
         progress.unlogged = IntervalMetrics()
         self.run.log(event)
         self.observer.on_log(event)
@@ -224,14 +251,17 @@ class Training:
     def save(self) -> None:
         """Save the training state."""
         self._synchronize()
+        self.progress.elapsed = self.limit.elapsed
         self.state.save(self.run)
         self._saved_at = time.monotonic()
 
     def _run_validation(self) -> Validation:
+        began = self.limit.clock()
         self.model.eval()
         with torch.no_grad():
             result = self._validate(self.model, self.progress.step)
         self.model.train()
+        self.limit.validation = self.limit.clock() - began
         hardware.return_memory()
         return result
 
@@ -278,4 +308,5 @@ class Training:
             event["damaged"] = kept.damaged
         if not self._end():
             self.run.log({**event, "metrics": results[chosen]})
+        self.run.forget_finish()
         return Outcome("finished", self.progress, chosen, results[chosen])

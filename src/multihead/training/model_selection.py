@@ -10,7 +10,7 @@ from multihead.training import averaging
 
 Weights = Mapping[str, Tensor]
 Load = Callable[[], Weights]
-LOWER_IS_BETTER = {"loss"}
+LOWER_IS_BETTER = {"loss", "wer", "cer"}
 
 
 def is_better(value: float, than: float, metric: str) -> bool:

@@ -7,6 +7,9 @@ from typing import Any
 from multihead.data.stream import Position
 from multihead.training.metrics import IntervalMetrics
 
+PATIENCE = "early stopping"
+"""The reason of early stopping begins with this."""
+
 
 @dataclass
 class Progress:
@@ -19,9 +22,13 @@ class Progress:
         seconds: time spent in updates, interruptions excluded.
         best: best validation metric at a scheduled checkpoint.
         best_step: step of that checkpoint.
+        best_loss: validation loss of that checkpoint, where the validation has one.
         without_gain: number of scheduled validations since then.
         scheduled: steps of the scheduled checkpoints still on disk, oldest first.
         stopped: the reason of early stopping; "" without it.
+        cooldown: first and last step of the cool-down (schedule wsd) once it is due; 0, 0 before.
+        ending: the reason why the cool-down began; "" before.
+        elapsed: wall-clock seconds of all starts, preparation and validations included.
         unlogged: metrics of the updates since the last line of metrics.jsonl.
     """
 
@@ -35,6 +42,10 @@ class Progress:
     scheduled: list[int] = field(default_factory=list)
     stopped: str = ""
     unlogged: IntervalMetrics = field(default_factory=IntervalMetrics)
+    best_loss: float | None = None
+    cooldown: tuple[int, int] = (0, 0)
+    ending: str = ""
+    elapsed: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the progress as a JSON object."""
@@ -53,13 +64,17 @@ class Progress:
             metrics = IntervalMetrics.from_dict(unlogged)
             found = cls(**{**rest, "position": Position(**rest["position"]), "unlogged": metrics})
             found.scheduled = list(found.scheduled)
-        except (KeyError, TypeError) as error:
+            first, last = found.cooldown
+            found.cooldown = (first, last)
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the progress of a training run: {error}") from None
-        counts = (found.step, found.tokens, found.best_step, found.without_gain, *found.scheduled)
+        counts = [found.step, found.tokens, found.best_step, found.without_gain]
+        counts += [*found.scheduled, *found.cooldown]
         for count in (*counts, found.position.epoch, found.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")
-        for value in (0.0 if found.best is None else found.best, found.seconds):
+        optional = [value for value in (found.best, found.best_loss) if value is not None]
+        for value in (*optional, found.seconds, found.elapsed):
             if not isinstance(value, float | int):
                 raise ValueError(f"not the progress of a training run: {value!r} is not a number")
         return found

@@ -34,7 +34,6 @@ class DryRun:
         dtype: precision of matrix products.
         parameters: number of the model's parameters.
         batches_per_epoch: number of micro-batches per epoch.
-        epochs: number of epochs in ``training.steps``.
         largest_batch: counts of the largest batch (by padded size), by name.
         peak_memory: peak resident memory of the process in bytes; on a GPU, peak memory reserved there.
         seconds_per_update: estimated time of an update.
@@ -47,17 +46,28 @@ class DryRun:
     dtype: str
     parameters: int
     batches_per_epoch: int
-    epochs: float
     largest_batch: Mapping[str, int]
     peak_memory: int
     seconds_per_update: float
     tokens_per_second: float
 
     @property
+    def updates(self) -> int:
+        """Updates of the training; within ``training.minutes``, as many as they are enough for."""
+        steps: int = self.recipe.training.steps
+        if not self.recipe.training.minutes:
+            return steps
+        return min(steps, int(60 * self.recipe.training.minutes / self.seconds_per_update))
+
+    @property
+    def epochs(self) -> float:
+        """Epochs of the training."""
+        return self.updates * self.recipe.training.accumulate / self.batches_per_epoch
+
+    @property
     def hours(self) -> float:
         """Estimated time of all updates, without validations."""
-        steps: int = self.recipe.training.steps
-        return self.seconds_per_update * steps / 3600
+        return self.seconds_per_update * self.updates / 3600
 
 
 def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None = None) -> DryRun:
@@ -98,7 +108,6 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
         dtype=hardware.training_precision(settings.precision, device),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         batches_per_epoch=per_epoch,
-        epochs=settings.steps * settings.accumulate / per_epoch,
         largest_batch=largest.counts,
         peak_memory=_peak_memory(device),
         seconds_per_update=seconds / TIMED * settings.accumulate,

@@ -14,7 +14,17 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.progress import OnCount
 from multihead.run import Run
-from multihead.scores import Comparison, Score, bleu, chrf, exact_match, paired_bootstrap, perplexity
+from multihead.scores import (
+    Comparison,
+    Score,
+    bleu,
+    character_error_rate,
+    chrf,
+    exact_match,
+    paired_bootstrap,
+    perplexity,
+    word_error_rate,
+)
 from multihead.settings import DataSettings, SearchSettings
 from multihead.text.corpus import read_pairs
 from multihead.text.languages import closest
@@ -59,6 +69,8 @@ class Evaluation:
             tokenisation; None without a tokenisation.
         chrf: chrF2, cased.
         exact: share of outputs equal to their reference.
+        wer: wrong white-space tokens (words, or symbols between spaces), in percent.
+        cer: wrong characters, in percent.
         perplexity: perplexity per target token, end symbols included.
         perplexity_character: perplexity per reference character, line ends included; comparable between
             vocabularies.
@@ -75,6 +87,8 @@ class Evaluation:
     bleu_tokenised_lowercase: Score | None
     chrf: Score
     exact: float
+    wer: float
+    cer: float
     perplexity: float
     perplexity_character: float
     sentences_per_second: float
@@ -91,6 +105,8 @@ class Evaluation:
             **({"bleu_tokenised_lowercase": round(tokenised.value, 2)} if tokenised else {}),
             "chrf": round(self.chrf.value, 2),
             "exact": round(self.exact, 4),
+            "wer": round(self.wer, 2),
+            "cer": round(self.cer, 2),
             "perplexity": _rounded(self.perplexity, 3),
             "perplexity_character": _rounded(self.perplexity_character, 4),
             "sentences_per_second": round(self.sentences_per_second, 1),
@@ -251,6 +267,8 @@ def evaluate(
         bleu_tokenised_lowercase=tokenised,
         chrf=chrf(outputs, references),
         exact=exact_match(outputs, references),
+        wer=word_error_rate(outputs, references),
+        cer=character_error_rate(outputs, references),
         perplexity=perplexity(nll, tokens) if known else math.nan,
         perplexity_character=perplexity(nll, characters) if known else math.nan,
         sentences_per_second=len(sources) / seconds,

@@ -15,6 +15,7 @@ from torch import nn
 
 from multihead import hardware, plugins
 from multihead.recipe import Recipe
+from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
 from multihead.terminal import escape_unprintable
 
@@ -36,6 +37,7 @@ class ProgressDisplay:
         self._bars = _Bars(console)
         self._printed_at = time.monotonic()
         self._steps = 0
+        self._limited = False  # the number of updates follows from the time
         self._eta, self._unit = "", "tokens"
         self.began = 0
 
@@ -69,6 +71,7 @@ class ProgressDisplay:
     def on_start(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         """Print model size, device and precision, and the step from which training resumes."""
         self._steps, self._unit = recipe.training.steps, tasks.speed_unit(recipe.task)
+        self._limited = bool(recipe.training.minutes)
         size = sum(parameter.numel() for parameter in model.parameters())
         machine = f"{device.type}, {hardware.training_precision(recipe.training.precision, device)}"
         if device.type == "cpu":
@@ -77,7 +80,8 @@ class ProgressDisplay:
         self.console.print(f"{plugins.shown(recipe.kind)}: {size:,} parameters, on {machine}")
         self.began = step
         if 0 < step < self._steps:
-            self.console.print(f"resumed at step {step:,} of {self._steps:,}")
+            of_all = "" if self._limited else f" of {self._steps:,}"
+            self.console.print(f"resumed at step {step:,}{of_all}")
         self._bars.show("training", step, self._steps, "")
 
     def on_step(self, step: int) -> None:
@@ -87,6 +91,8 @@ class ProgressDisplay:
     def on_log(self, event: dict[str, Any]) -> None:
         """Show loss, learning rate, gradient norm, throughput and ETA."""
         step, self._eta = event["step"], f"ETA {format_duration(event['eta_seconds'])}"
+        if event.get("last", self._steps) < self._steps:  # the cool-down has begun
+            self._steps, self._limited = event["last"], False
         facts = [
             f"loss {format_number(event['loss'])}",
             f"learning rate {event['rate']:.1e}",
@@ -95,10 +101,11 @@ class ProgressDisplay:
         ]
         self._bars.show("training", step, self._steps, self._position(step), facts)
         if not self.console.is_terminal:
-            self.console.print("  ".join([f"step {step}/{self._steps}", *facts, self._eta]))
+            of_all = "" if self._limited else f"/{self._steps}"
+            self.console.print("  ".join([f"step {step}{of_all}", *facts, self._eta]))
 
     def _position(self, step: int) -> str:
-        return f"{step:,}/{self._steps:,}  {self._eta}"
+        return f"{step:,}{'' if self._limited else f'/{self._steps:,}'}  {self._eta}"
 
     def on_validation(self, event: dict[str, Any], samples: str) -> None:
         """Print validation metrics and sample outputs."""
@@ -116,6 +123,12 @@ class ProgressDisplay:
             self.console.print(Padding(Text(text), (0, 0, 1, 2), expand=False), soft_wrap=False)
         else:
             self.console.print(indent(text, "  ") + "\n")
+
+
+def reasons(recipe: Recipe[Settings]) -> list[str]:
+    """Return a line for each setting that was chosen for the corpus, with its reason."""
+    values = recipe.values()
+    return [f"{key} = {spelled(values[key])}: {why}" for key, why in recipe.reasons.items() if key in values]
 
 
 class _Bars(Progress):

@@ -1,6 +1,7 @@
 """Resolution of the arguments of ``multihead train`` and ``multihead.train`` to a recipe."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from multihead import models
@@ -9,10 +10,17 @@ from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
-from multihead.settings import DataSettings, Settings, TokenizerSettings
+from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.suggest import MUON_RATE_FACTOR, measure_corpus, suggest_settings
+from multihead.workflows.suggest import (
+    MUON_RATE_FACTOR,
+    Asked,
+    measure,
+    measure_corpus,
+    suggest,
+    suggest_settings,
+)
 from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 Files = Mapping[str, tuple[str, ...]]
@@ -23,6 +31,9 @@ DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 
 In fine-tuning they are chosen for the new corpus; all others are those of the old run.
 """
+
+MOST_STEPS = 100_000_000
+"""Updates of a training that only time limits."""
 
 
 def resolve_recipe(
@@ -59,6 +70,7 @@ def _select(
     named = {key: value for key, value in files.items() if value}
     if isinstance(kind := given.get("model.kind"), str):
         given = {**given, "model.kind": models.named(kind)}
+    given = _within_minutes(given)
     for source, target in (("source", "target"), ("valid_source", "valid_target")):
         if source in named:
             # A source file alone holds both sides, so the recipe's target file is dropped.
@@ -126,7 +138,13 @@ def _fine_tuning(
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _absolute(base, corpus)
     first = recipes.load(place, {**overrides, **given})
-    suggested = suggest_settings(measure_corpus(_rereadable(first.data)), _steps(first, given))
+    schedule = first.training.schedule
+    suggested: Mapping[str, object]
+    if schedule == "wsd":
+        asked = Asked(schedule=schedule, steps=_steps(first, given) or 0)
+        suggested = suggest(measure(_rereadable(first.data)), asked).settings
+    else:
+        suggested = suggest_settings(measure_corpus(_rereadable(first.data)), _steps(first, given))
     duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
     return recipes.load(place, {**overrides, **duration, **given})
 
@@ -176,37 +194,74 @@ def _suggested(named: Files, given: Mapping[str, object], run: Path | None) -> R
         _refuse_pairs(named, models.task(kind))
     first = recipes.from_toml("", overrides={**overrides, **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
-    data = first.data
-    optimizer = first.training.optimizer if "training.optimizer" in given else None
-    tokenizer = _tokenizer(first.tokenizer)  # before the corpus is measured: a file may be missing
-    corpus = measure_corpus(_rereadable(data))
-    suggested = suggest_settings(corpus, _steps(first, given), optimizer, first.kind, tokenizer=tokenizer)
-    naming = {"name": _name(data), **_languages(data)}
-    settings = {**suggested, **_reserved(first, given, suggested), **_existing_duration(run)}
-    return recipes.from_toml("", overrides={**overrides, **naming, **settings, **given})
+    asked = _asked(first, given)  # before the corpus is measured: a file may be missing
+    found = suggest(measure(_rereadable(first.data)), asked)
+    fresh = dict(found.settings)
+    if first.data.valid_source:
+        del fresh["data.valid_fraction"]
+    if "tokenizer.vocab_size" in given:
+        fresh.pop("tokenizer.target_vocab_size", None)
+    if first.tokenizer.file or first.tokenizer.target_file:
+        fresh = {key: value for key, value in fresh.items() if key not in PIECES}
+    named_after = {"name": _name(first.data), **_languages(first.data)}
+    reserved, settled = _reserved(first, given, fresh), _existing_duration(run)
+    overrides = {**overrides, **named_after, **fresh, **reserved, **settled, **given}
+    reasons = {key: why for key, why in found.reasons.items() if key in fresh and key not in given}
+    return replace(recipes.from_toml("", overrides=overrides), reasons=reasons)
+
+
+PIECES = (
+    *("tokenizer.kind", "tokenizer.target_kind", "tokenizer.joint"),
+    *("tokenizer.vocab_size", "tokenizer.target_vocab_size", "model.tied"),
+)
+"""Settings that files of tokenizers decide."""
+
+
+def _within_minutes(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return what was given; with a time limit, a schedule that ends in time, and no limit of updates."""
+    if "training.minutes" not in given:
+        return given
+    return {"training.schedule": "wsd", "training.steps": MOST_STEPS, **given}
 
 
 def _reserved(
-    first: Recipe[Settings], given: Mapping[str, object], suggested: Mapping[str, object]
+    first: Recipe[Settings], given: Mapping[str, object], fresh: Mapping[str, object]
 ) -> dict[str, object]:
     """Return overrides that reserve the standard symbols and enlarge the vocabulary accordingly.
 
     Reserving them later would change the model. They are not reserved in built-in recipes, whose results are
     recorded, nor where the vocabulary's file or size is given.
     """
-    size = suggested["tokenizer.vocab_size"]
-    if first.tokenizer.file or "tokenizer.vocab_size" in given or not isinstance(size, int):
+    sizes = {
+        key: fresh[key] for key in ("tokenizer.vocab_size", "tokenizer.target_vocab_size") if key in fresh
+    }
+    if not sizes or first.tokenizer.file or not sizes.keys().isdisjoint(given):
         return {}
-    return {"tokenizer.symbols": (ALL_STANDARD,), "tokenizer.vocab_size": size + len(STANDARD)}
+    larger = {key: size + len(STANDARD) for key, size in sizes.items() if isinstance(size, int)}
+    return {"tokenizer.symbols": (ALL_STANDARD,), **larger}
 
 
-def _tokenizer(settings: TokenizerSettings) -> str:
-    """Return the tokenizer kind for :func:`suggest_settings`; for files "bpe" if they support BPE-dropout."""
-    found = vocabularies.from_files(settings, None)
-    if not any(found):
-        return settings.kind
-    supported = (supports_dropout(each) if each else settings.kind == "bpe" for each in found)
-    return "bpe" if all(supported) else "file"
+def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> Asked:
+    """Return what decides other settings among those that were given."""
+    settings, training = first.tokenizer, first.training
+    files = vocabularies.from_files(settings, None)
+    kind = settings.kind if "tokenizer.kind" in given else ""
+    if any(files):
+        plain = (supports_dropout(one) if one else settings.kind == "bpe" for one in files)
+        kind = "bpe" if all(plain) else "file"
+    joint = settings.joint if any(files) or "tokenizer.joint" in given else None
+    if joint is None and getattr(first.model, "tied", "") == "all" and "model.tied" in given:
+        joint = True
+    target = settings.kinds[1] if "tokenizer.target_kind" in given else ""
+    return Asked(
+        model=first.kind,
+        kind=kind,
+        target_kind=target,
+        joint=joint,
+        optimizer=training.optimizer if "training.optimizer" in given else "",
+        schedule=training.schedule if "training.schedule" in given else "",
+        steps=training.steps if "training.steps" in given and training.steps < MOST_STEPS else 0,
+    )
 
 
 def _rereadable(data: DataSettings) -> DataSettings:

@@ -22,6 +22,7 @@ from multihead.run.folder import WEIGHTS
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
+from multihead.training.ending import BOUND
 from multihead.workflows.growing import grown
 from multihead.workflows.tasks import TaskSetup, setup
 
@@ -42,7 +43,15 @@ class Observer(TrainingObserver, Protocol):
         ...
 
 
-def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: Path | None = None) -> Outcome:
+def train(
+    recipe: Recipe[Settings],
+    folder: Path,
+    observer: Observer,
+    *,
+    init: Path | None = None,
+    started: float | None = None,
+    finish: bool = False,
+) -> Outcome:
     """Train the recipe's model in a run folder, or resume its training.
 
     Args:
@@ -50,10 +59,13 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
         folder: the run folder; a new one, or one in which this recipe was started before.
         observer: receives progress events.
         init: a run whose weights and vocabulary to start from (fine-tuning).
+        started: reading of ``time.monotonic`` at which the time limit began; None: now.
+        finish: end the training now, with a cool-down where the schedule has one.
 
     Raises:
         UserError: bad data; bad settings; a run folder with other settings or data.
     """
+    started = time.monotonic() if started is None else started
     check_place(folder)
     settings = recipe.training
     hardware.keep_memory()
@@ -78,8 +90,11 @@ def train(recipe: Recipe[Settings], folder: Path, observer: Observer, *, init: P
             validation=recipe.validation,
             d_model=getattr(recipe.model, "d_model", 1),
             device=device,
+            started=started,
+            finish=finish,
         )
         _refuse_fewer(training, folder)
+        _refuse_more(training, folder)
         run.write_recipe(recipe)
         run.record_kind(recipe.kind)
         if init_run and not training.progress.step:
@@ -151,6 +166,19 @@ def _refuse_fewer(training: Training, folder: Path) -> None:
             f"the run has already made {done:,} updates, more than training.steps {steps:,}",
             place=str(folder),
             remedy=f"Set training.steps to at least {done}, or choose another --run folder.",
+        )
+
+
+def _refuse_more(training: Training, folder: Path) -> None:
+    """Refuse more updates than a cool-down that has ended was planned for: the learning rate is 0."""
+    progress, steps = training.progress, training.settings.steps
+    last = progress.cooldown[1]
+    if progress.ending.startswith(BOUND) and progress.step >= last and steps > last:
+        raise UserError(
+            f"the learning rate is 0 from update {last:,} on (training.schedule wsd): more updates would "
+            "change nothing",
+            place=str(folder),
+            remedy="Start another run from its weights: --init RUN --run ANOTHER --training.steps N.",
         )
 
 

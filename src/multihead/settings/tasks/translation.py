@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from multihead.settings.base import Settings
 from multihead.settings.training import TrainingSettings, ValidationSchedule
@@ -81,12 +81,18 @@ class TokenizerSettings(Settings):
     kind: Literal["bpe", "unigram", "wordpiece", "chars", "words", "spaced"] = "bpe"
     """Tokenizer. bpe, unigram, wordpiece: subwords; chars: characters; words: whole words and single
     punctuation marks; spaced: white-space tokens of text tokenised before, see `multihead tokenise`."""
+    target_kind: Literal["same", "bpe", "unigram", "wordpiece", "chars", "words", "spaced"] = "same"
+    """Tokenizer of the target side; another than the source's needs joint = false."""
     vocab_size: PositiveInt = 8000
     """Maximum vocabulary size, special tokens included."""
+    target_vocab_size: int = Field(0, ge=0)
+    """Maximum vocabulary size of the target side; 0: vocab_size. Another than the source's needs joint =
+    false."""
     joint: bool = True
     """One joint vocabulary for both sides (needed to tie the embeddings of both)."""
     dropout: float = Field(0.0, ge=0, lt=1)
-    """BPE-dropout in training (Provilkov et al. 2020): probability of skipping a merge; try 0.1."""
+    """BPE-dropout in training (Provilkov et al. 2020): probability of skipping a merge; try 0.1. Where the
+    kinds of the two sides differ, it applies to the side of kind bpe."""
     min_frequency: PositiveInt = 1
     """Minimum count of a word (kinds "words" and "spaced") or merge (kind "bpe") to enter the vocabulary."""
     sample_pairs: PositiveInt = 1_000_000
@@ -101,13 +107,38 @@ class TokenizerSettings(Settings):
     target_file: str = ""
     """A tokenizer.json for the target side."""
 
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The kinds of the source's and of the target's tokenizer."""
+        return self.kind, self.kind if self.target_kind == "same" else self.target_kind
+
+    @property
+    def target(self) -> "TokenizerSettings":
+        """The settings of the target's tokenizer."""
+        size = self.target_vocab_size or self.vocab_size
+        own = {"kind": self.kinds[1], "target_kind": "same", "vocab_size": size, "target_vocab_size": 0}
+        return self.model_copy(update=own)
+
+    @model_validator(mode="after")
+    def _one_kind_if_joint(self) -> "TokenizerSettings":
+        for key, own, both in (
+            ("target_kind", self.kinds[1], self.kind),
+            ("target_vocab_size", self.target_vocab_size or self.vocab_size, self.vocab_size),
+        ):
+            if self.joint and own != both:
+                raise ValueError(
+                    f"{key} = {own!r}, but one joint vocabulary serves both sides: set joint to false"
+                )
+        return self
+
 
 class ValidationSettings(ValidationSchedule):
     """Validation, model selection and early stopping."""
 
-    metric: Literal["bleu", "chrf", "loss"] = "bleu"
-    """Metric that selects the best checkpoint; loss: negative log-likelihood per token, without label
-    smoothing."""
+    metric: Literal["bleu", "chrf", "exact", "wer", "cer", "loss"] = "bleu"
+    """Metric that selects the best checkpoint; exact: outputs equal to their reference; wer, cer: word and
+    character error rate, for outputs spelt or of symbols between spaces; loss: negative log-likelihood per
+    token, without label smoothing."""
     samples: int = Field(5, ge=0)
     """Sample translations logged at every validation."""
     max_pairs: PositiveInt = 2000

@@ -38,8 +38,9 @@ def setup(
     )
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
     if recipe.tokenizer.dropout:
-        check_dropout(source)
-        check_dropout(target)
+        for kind, tokenizer in zip(recipe.tokenizer.kinds, (source, target), strict=True):
+            if kind == "bpe" or recipe.tokenizer.target_kind == "same":
+                check_dropout(tokenizer)
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
     validator = Validator(prepared, recipe, device)
     return TaskSetup(

@@ -8,7 +8,7 @@ from multihead import hardware, randomness
 from multihead.data.batches import FREE, Position, Reencode, Shapes
 from multihead.recipe import Recipe
 from multihead.settings import Settings
-from multihead.text.bpe_dropout import BPEDropout
+from multihead.text.bpe_dropout import BPEDropout, supports_dropout
 from multihead.text.tokenizer import Tokenizer
 
 CPU_SHAPES = Shapes(multiple=4)
@@ -47,6 +47,6 @@ def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
 
 
 def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
-    if not dropout:
+    if not dropout or not supports_dropout(tokenizer):
         return None
     return BPEDropout(tokenizer, dropout, seed).reencode

@@ -12,7 +12,7 @@ from multihead.data.prepare import Prepared
 from multihead.generation import Translator
 from multihead.inspect.report import AlignedSentence
 from multihead.recipe import Recipe
-from multihead.scores import bleu, chrf
+from multihead.scores import bleu, character_error_rate, chrf, exact_match, word_error_rate
 from multihead.settings import Settings
 from multihead.settings.tasks.translation import ValidationSettings
 from multihead.training import Validation
@@ -60,13 +60,21 @@ class Validator:
         self.shown = np.linspace(0, len(chosen) - 1, shown).round().astype(int).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss per token (unsmoothed), perplexity, accuracy, BLEU, chrF; translations as samples."""
+        """Return loss per token (unsmoothed), perplexity, accuracy, BLEU, chrF, exact matches,
+        error rates; translations as samples."""
         metrics = self._likelihood(model, step)
         sources, references = zip(*self.text, strict=True)
         translator = self._translator(model)
         outputs = [translation.text for translation in translator.translate(sources, self.search)]
         metrics["bleu"] = bleu(outputs, references, lowercase=self.lowercase).value
         metrics["chrf"] = chrf(outputs, references, lowercase=self.lowercase).value
+        if self.lowercase:
+            outputs_, references_ = ([text.lower() for text in texts] for texts in (outputs, references))
+        else:
+            outputs_, references_ = outputs, list(references)
+        metrics["exact"] = 100 * exact_match(outputs_, references_)
+        metrics["wer"] = word_error_rate(outputs_, references_)
+        metrics["cer"] = character_error_rate(outputs_, references_)
         samples = [
             f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i].strip()}"
             for i in self.shown

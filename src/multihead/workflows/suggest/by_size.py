@@ -1,4 +1,4 @@
-"""Default settings for a corpus without a recipe, by its size.
+"""Settings by the number of pairs alone, and the sizes of models for corpora of each order of magnitude.
 
 The smaller the corpus, the smaller the vocabulary and the model, and the higher the dropout (Sennrich and
 Zhang 2019; Araabi and Monz 2020). Up to 80,000 pairs, Muon gave better models than Adam. For the next size,

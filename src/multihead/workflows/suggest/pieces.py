@@ -1,0 +1,111 @@
+"""Decides the pieces that text is split into: kind, joint or apart, vocabulary size, BPE-dropout."""
+
+from typing import Literal
+
+from multihead.workflows.suggest.decision import Decision
+from multihead.workflows.suggest.profile import CorpusProfile, SideProfile
+
+Kind = Literal["bpe", "chars", "spaced"]
+
+CLOSED_GROWTH = 0.002
+"""Up to this probability of a new word, a vocabulary of whole words is complete."""
+CLOSED_TYPES, CLOSED_CHARACTERS = 2_000, 10_000
+"""Different words of a closed vocabulary: at most, and where nearly all are single characters."""
+CLOSED_TIMES = 10
+"""Occurrences of a word of a closed vocabulary, on average at least."""
+SPELT_WORDS, SPELT_CHARACTERS, SPELT_LONG = 3.0, 24.0, 64
+"""Lines that are spelt: mean words and characters of a line, and characters in 99 % of lines, at most."""
+UNSPACED_SPELT = 6.0
+"""The same for scripts without spaces, of which a line is one word whatever its length."""
+STRING_CHARACTERS, STRING_ALPHABET = 200.0, 100
+"""Strings without spaces (formulas, sequences) have at most so many characters, and different ones."""
+SHARED_LETTERS = 0.2
+"""With less overlap of the letters' frequencies, the sides share no pieces worth mentioning."""
+SHARED_WORDS = 0.5
+"""Closed vocabularies are joint if this share of the target's words occur in the source."""
+
+CONTROL, CONTROL_AND_BYTES = 4, 260
+"""Pieces that every vocabulary has: control symbols; all bytes too but for WordPiece's and whole words."""
+
+
+def kind(side: SideProfile) -> Decision[Kind]:
+    """Decide the kind of tokenizer that suits one side."""
+    types, often = len(side.types), side.words / max(1, len(side.types))
+    most = CLOSED_CHARACTERS if side.single_share > 0.9 else CLOSED_TYPES
+    if side.growth <= CLOSED_GROWTH and types <= most and often >= CLOSED_TIMES:
+        return Decision(
+            "spaced",
+            f"symbols between spaces, of a closed set: {types:,} different ones, each {often:,.0f} times",
+        )
+    most_characters = UNSPACED_SPELT if side.unspaced else SPELT_CHARACTERS
+    short = side.line_characters <= most_characters and side.long_line <= SPELT_LONG
+    if short and side.line_words <= SPELT_WORDS:
+        return Decision(
+            "chars",
+            f"short lines, spelt: {side.line_characters:.1f} characters and {side.line_words:.1f} words a "
+            f"line, and {side.growth:.0%} of the words are new",
+        )
+    string = side.line_words < 1.05 and side.line_characters <= STRING_CHARACTERS and not side.unspaced
+    if string and len(side.characters) <= STRING_ALPHABET:
+        return Decision("chars", f"strings without spaces, of {len(side.characters)} different characters")
+    return Decision(
+        "bpe",
+        f"running text: {side.line_words:.1f} words a line, and {side.growth:.1%} of the words are new",
+    )
+
+
+def joint(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[bool]:
+    """Decide whether both sides share one vocabulary."""
+    if kinds[0] != kinds[1]:
+        return Decision(False, "the two sides are of different kinds")
+    if kinds[0] in ("spaced", "words"):
+        share = corpus.shared_words
+        together = share >= SHARED_WORDS
+        return Decision(together, f"{share:.0%} of the target's symbols occur in the source")
+    together = corpus.shared_letters >= SHARED_LETTERS
+    return Decision(together, f"the letters of the two sides overlap by {corpus.shared_letters:.0%}")
+
+
+def vocab_size(corpus: CorpusProfile, side: int, kind: str, wished: int) -> Decision[int]:
+    """Decide the size of a vocabulary.
+
+    Args:
+        corpus: the corpus.
+        side: 0 the source, 1 the target, 2 both.
+        kind: of the tokenizer.
+        wished: size that suits a corpus of this size, if it has the words.
+    """
+    characters, parts = corpus.alphabets[side], corpus.parts[side]
+    if kind in ("spaced", "words"):
+        sides = (corpus.source, corpus.target)
+        words: set[str] = set().union(
+            *(one.types for one in (sides if side == 2 else sides[side : side + 1]))
+        )
+        closed = all(one.growth <= CLOSED_GROWTH for one in (sides if side == 2 else sides[side : side + 1]))
+        size = CONTROL + 1 + len(words)
+        return Decision(
+            size if closed else min(size, wished), f"room for {size - CONTROL - 1:,} different words"
+        )
+    letters = (CONTROL if kind == "wordpiece" else CONTROL_AND_BYTES) + characters
+    if kind == "chars":
+        chosen = (corpus.source, corpus.target)[side : side + 1] or (corpus.source, corpus.target)
+        characters = 1 + len(set().union(*(one.characters for one in chosen)))
+        return Decision(
+            CONTROL_AND_BYTES + characters,
+            f"room for {characters:,} different characters, and bytes for others",
+        )
+    # Every word can become a piece; half of them are counted on, for some are held out, and where all words
+    # are pieces nothing is learned from their parts. Scripts of many characters get room for words too.
+    room = min(max(wished - letters, wished // 2), parts // 2)
+    return Decision(
+        letters + room, f"{characters:,} characters, and {parts:,} different words to make pieces of"
+    )
+
+
+def dropout(kinds: tuple[str, str], suited: float) -> Decision[float]:
+    """Decide BPE-dropout, which suits small corpora and plain BPE only."""
+    if "bpe" not in kinds:
+        return Decision(0.0, "only BPE has merges to leave out")
+    return Decision(
+        suited, "BPE-dropout shows a small corpus each word in several ways" if suited else "a large corpus"
+    )

@@ -1,0 +1,149 @@
+"""Decisions by the data: a table of tiny made-up corpora, what must be chosen, and the reason."""
+
+import random
+import unicodedata
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from multihead import recipe as recipes
+from multihead.workflows.suggest import Asked, CorpusProfile, profile, suggest
+
+Pair = tuple[str, str]
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+def word(chance: random.Random, letters: tuple[str, str] = (CONSONANTS, VOWELS)) -> str:
+    return "".join(chance.choice(letters[i % 2]) for i in range(chance.randint(3, 9)))
+
+
+def words(chance: random.Random, count: int, letters: tuple[str, str] = (CONSONANTS, VOWELS)) -> str:
+    """A line of words, few of them often and many once, as in running text."""
+    return " ".join(
+        word(random.Random(int(chance.paretovariate(0.7))), letters) for _ in range(chance.randint(4, count))
+    )
+
+
+def pronounced(chance: random.Random) -> Pair:
+    spelt = word(chance)
+    return spelt, " ".join(letter.upper() * 2 for letter in spelt)
+
+
+def acted(chance: random.Random) -> Pair:
+    command = [chance.choice(("walk", "run", "jump", "look")) for _ in range(chance.randint(1, 7))]
+    return " and ".join(command), " ".join(f"I_{one.upper()}" for one in command)
+
+
+def tagged(chance: random.Random) -> Pair:
+    line = words(chance, 11)
+    return line, " ".join("NVAP"[len(one) % 4] for one in line.split())
+
+
+def transliterated(chance: random.Random) -> Pair:
+    name = word(chance)
+    return name, "".join(chr(0x0430 + ord(letter) - ord("a")) for letter in name)
+
+
+def inflected(chance: random.Random) -> Pair:
+    stem = word(chance)
+    return f"{stem} V;PST", f"{stem}ed"
+
+
+def translated(chance: random.Random) -> Pair:
+    return words(chance, 13), words(chance, 13)
+
+
+def into_cyrillic(chance: random.Random) -> Pair:
+    return words(chance, 13), words(chance, 13, ("бвгджзклмнпрст", "аеиоу"))
+
+
+def from_hebrew(chance: random.Random) -> Pair:
+    return words(chance, 13, ("אבגדהוזחט", "יכלמנ")), words(chance, 13)
+
+
+def into_chinese(chance: random.Random) -> Pair:
+    hanzi = (chr(0x4E00 + int(chance.paretovariate(0.5)) % 2003) for _ in range(chance.randint(7, 29)))
+    return words(chance, 13), "".join(hanzi)
+
+
+def sequence(chance: random.Random) -> Pair:
+    bases = "".join(chance.choice("ACGT") for _ in range(chance.randint(31, 97)))
+    return bases, bases[::-1]
+
+
+def corpus(make: Callable[[random.Random], Pair], pairs: int = 997) -> Iterator[Pair]:
+    chance = random.Random(1)
+    return (make(chance) for _ in range(pairs))
+
+
+TABLE = [
+    (pronounced, ("chars", "spaced"), False, "wer", "symbols between spaces"),
+    (acted, ("spaced", "spaced"), False, "wer", "of a closed set: 5 different ones"),
+    (tagged, ("bpe", "spaced"), False, "wer", "of a closed set: 4 different ones"),
+    (transliterated, ("chars", "chars"), False, "cer", "short lines, spelt"),
+    (inflected, ("chars", "chars"), True, "cer", "short lines, spelt"),
+    (sequence, ("chars", "chars"), True, "cer", "strings without spaces, of 4 different characters"),
+    (translated, ("bpe", "bpe"), True, "bleu", "running text"),
+    (into_cyrillic, ("bpe", "bpe"), False, "bleu", "running text"),
+    (from_hebrew, ("bpe", "bpe"), False, "bleu", "running text"),
+    (into_chinese, ("bpe", "bpe"), False, "chrf", "running text"),
+]
+
+
+@pytest.mark.parametrize(("make", "kinds", "joint", "metric", "reason"), TABLE)
+def test_a_corpus_gets_the_pieces_that_suit_it(
+    make: Callable[[random.Random], Pair], kinds: tuple[str, str], joint: bool, metric: str, reason: str
+) -> None:
+    found = suggest(profile(corpus(make)))
+    recipe = recipes.from_toml("", overrides=found.settings)
+    assert recipe.tokenizer.kinds == kinds
+    assert recipe.tokenizer.joint == joint
+    assert recipe.validation.metric == metric
+    side = "target_kind" if kinds[0] != kinds[1] else "kind"
+    assert reason in found.reasons[f"tokenizer.{side}"]
+    assert (recipe.tokenizer.dropout > 0) == ("bpe" in kinds)
+    recipes.refuse_contradictions(recipe)
+
+
+@pytest.mark.parametrize(("make", "kinds", "joint", "metric", "reason"), TABLE)
+def test_what_was_asked_for_is_kept(
+    make: Callable[[random.Random], Pair], kinds: tuple[str, str], joint: bool, metric: str, reason: str
+) -> None:
+    measured = profile(corpus(make))
+    asked = recipes.from_toml("", overrides=suggest(measured, Asked(kind="bpe")).settings)
+    assert asked.tokenizer.kinds == ("bpe", "bpe")
+    together = suggest(measured, Asked(joint=True)).settings
+    assert recipes.from_toml("", overrides=together).tokenizer.joint
+    other = suggest(measured, Asked(target_kind="unigram", joint=False)).settings
+    assert recipes.from_toml("", overrides=other).tokenizer.kinds == (kinds[0], "unigram")
+
+
+def measured(*lines: str) -> CorpusProfile:
+    return profile((line, line) for line in lines)
+
+
+def test_a_profile_counts_what_it_says() -> None:
+    side = measured("one two", "two", "a b c d").source
+    assert (side.lines, side.words, side.single) == (3, 7, 4)
+    assert side.line_words == pytest.approx(7 / 3)
+    assert side.line_characters == pytest.approx((7 + 3 + 7) / 3)
+    assert side.growth == pytest.approx(5 / 7)
+    assert side.long_line == 7
+
+
+def test_composed_and_decomposed_letters_are_one() -> None:
+    side = measured("é", unicodedata.normalize("NFD", "é")).source
+    assert dict(side.characters) == {"é": 2}
+
+
+def test_a_script_is_known_by_its_letters() -> None:
+    assert measured("שלום 123").source.right_to_left
+    assert not measured("peace, שלום, and quiet").source.right_to_left
+    assert measured("你好, world").source.scripts == pytest.approx({"LATIN": 5 / 7, "CJK": 2 / 7})
+    assert measured("สวัสดีชาวโลก").source.unspaced
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 53])
+def test_a_handful_of_pairs_is_enough_for_a_decision(pairs: int) -> None:
+    for make, *_ in TABLE:
+        recipes.from_toml("", overrides=suggest(profile(corpus(make, pairs))).settings)
