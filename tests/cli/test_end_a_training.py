@@ -46,7 +46,7 @@ def test_it_is_evaluated_exported_and_loaded_alike(
 ) -> None:
     out, _ = run(capfdbinary, "evaluate", killed, "--json")
     assert '"wer"' in out
-    assert "exactly right" in run(capfdbinary, "evaluate", killed)[0]
+    assert "exact match" in run(capfdbinary, "evaluate", killed)[0]
     assert multihead.load(killed).translate(["eins zwei"]) is not None
     if shutil.which("ct2-transformers-converter"):
         run(capfdbinary, "export", killed, "--to", "ctranslate2", "-o", tmp_path / "ct2")
@@ -72,7 +72,7 @@ def test_a_stopped_run_is_ended_with_a_cool_down(killed: Path, tmp_path: Path, c
     assert "finished after 14 steps (as asked)" in out
     assert (tmp_path / "run" / "model.safetensors").is_file()
     again, _ = run(capfdbinary, "train", "--run", tmp_path / "run", "--finish")
-    assert "nothing is left to do" in again
+    assert "nothing left to do" in again
 
 
 def test_a_running_training_is_ended_from_another_process(training: list[str], tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_patience_starts_a_cool_down(tmp_path: Path) -> None:
     outcome = fit(
         training_in(tmp_path, validate=until(10), observer=observer, settings=WSD, validation=PATIENT)
     )
-    assert outcome.how == "finished"
+    assert outcome.status == "finished"
     assert outcome.progress.cooldown == (20, 30)
     assert outcome.progress.step == 30
     assert outcome.progress.ending.startswith("early stopping: loss has not improved on 2.9 (step 10)")
@@ -106,6 +106,17 @@ def test_a_model_that_writes_nothing_right_yet_improves_with_its_loss(tmp_path: 
         training_in(tmp_path, validate=learning, settings=WSD, validation={"metric": "bleu", **PATIENT})
     )
     assert outcome.progress.best_step == 45
+
+
+def test_a_lower_loss_counts_if_it_shall(tmp_path: Path) -> None:
+    def validate(model: nn.Module, step: int) -> Validation:
+        return Validation({"loss": 1 / min(step, 25), "wer": 50.0})
+
+    for name, also, first in (("metric", False, 15), ("both", True, 35)):
+        found: dict[str, object] = {"metric": "wer", "patience": 2, "patience_loss": also}
+        settings = {**WSD, "steps": 97}
+        outcome = fit(training_in(tmp_path / name, validate=validate, settings=settings, validation=found))
+        assert outcome.progress.cooldown[0] == first
 
 
 # --- time limits ------------------------------------------------------------------------------------
@@ -199,7 +210,7 @@ def test_a_running_training_is_asked_to_end(tmp_path: Path) -> None:
 
     outcome = fit(training_in(tmp_path, observer=Asks(), settings=WSD))
     assert outcome.progress.cooldown == (13, 19)
-    assert (outcome.how, outcome.progress.step, outcome.progress.ending) == ("finished", 19, "as asked")
+    assert (outcome.status, outcome.progress.step, outcome.progress.ending) == ("finished", 19, "as asked")
     assert not Run(tmp_path).finish_asked
 
 
@@ -210,7 +221,7 @@ def test_without_a_cool_down_it_ends_at_once(tmp_path: Path) -> None:
                 Run(tmp_path).ask_to_finish()
 
     outcome = fit(training_in(tmp_path, observer=Asks(), settings={"average": 2}))
-    assert (outcome.how, outcome.progress.step, outcome.progress.stopped) == ("finished", 13, "as asked")
+    assert (outcome.status, outcome.progress.step, outcome.progress.stopped) == ("finished", 13, "as asked")
     assert (tmp_path / "model.safetensors").is_file()
 
 

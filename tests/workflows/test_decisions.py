@@ -143,6 +143,14 @@ def test_a_script_is_known_by_its_letters() -> None:
     assert measured("สวัสดีชาวโลก").source.unspaced
 
 
+def test_long_outputs_of_symbols_are_searched_greedily() -> None:
+    def beam(length: int) -> object:
+        pairs = corpus(lambda chance: ("go on", " ".join(chance.choices("NVAP", k=length))))
+        return suggest(profile(pairs)).settings["search.beam_size"]
+
+    assert (beam(7), beam(13)) == (5, 1)
+
+
 @pytest.mark.parametrize("pairs", [1, 2, 53])
 def test_a_handful_of_pairs_is_enough_for_a_decision(pairs: int) -> None:
     for make, *_ in TABLE:

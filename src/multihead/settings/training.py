@@ -110,3 +110,5 @@ class ValidationSchedule(Settings):
     cool-down starts instead."""
     patience_share: float = Field(0.0, ge=0, lt=1)
     """Early stopping also waits until this share of all updates so far has brought no improvement."""
+    patience_loss: bool = False
+    """A lower validation loss counts as an improvement too, whatever the metric."""

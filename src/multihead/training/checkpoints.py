@@ -62,17 +62,14 @@ class Checkpoints:
             # An early model may have no output right, and still be learning.
             better = progress.best_loss is None or is_better(loss, progress.best_loss, "loss")
         if better:
-            progress.best, progress.best_step, progress.best_loss, progress.without_gain = (
-                value,
-                step,
-                loss,
-                0,
-            )
+            progress.best, progress.best_step, progress.best_loss = value, step, loss
             self.run.save_tensors(BEST, weights, {"step": step, "metrics": metrics})
+        if self._improved(progress, loss, better=better):
+            progress.without_gain, progress.gain_step = 0, step
         else:
             progress.without_gain += 1
         patience = self.validation.patience
-        waited = step - progress.best_step >= self.validation.patience_share * step
+        waited = step - progress.gain_step >= self.validation.patience_share * step
         if patience and progress.without_gain >= patience and waited:
             progress.stopped = (
                 f"{PATIENCE}: {self.validation.metric} has not improved on {progress.best:.4g} "
@@ -82,6 +79,15 @@ class Checkpoints:
         # One more than is averaged, in case the newest state turns out to be unreadable.
         progress.scheduled = [*progress.scheduled, step][-self.averaged - 1 :]
         return better
+
+    def _improved(self, progress: Progress, loss: float | None, *, better: bool) -> bool:
+        """Return whether a validation is an improvement for patience; record the lowest loss."""
+        lower = loss is not None and (
+            progress.lowest_loss is None or is_better(loss, progress.lowest_loss, "loss")
+        )
+        if lower:
+            progress.lowest_loss = loss
+        return better or (lower and self.validation.patience_loss)
 
     def clear(self, progress: Progress) -> None:
         """Remove the checkpoints that ``progress`` does not list. Call it only after saving ``progress``."""

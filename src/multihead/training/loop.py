@@ -219,17 +219,18 @@ class Training:
         """Log the metrics since the last log line."""
         self._synchronize()
         progress = self.progress
+        speed = progress.unlogged.speed(self.ending.last_step - progress.step)
+        speed["eta_seconds"] = min(speed["eta_seconds"], max(0.0, self.limit.left))
         event = {
             "event": "update",
             "step": progress.step,
             "epoch": progress.position.epoch,
             **progress.unlogged.means(),
-            **progress.unlogged.speed(self.ending.last_step - progress.step),
+            **speed,
             "tokens": progress.tokens,
             "seconds": progress.seconds,
             "last": self.ending.last_step,
         }
-        event["eta_seconds"] = min(event["eta_seconds"], max(0.0, self.limit.left))
         progress.unlogged = IntervalMetrics()
         self.run.log(event)
         self.observer.on_log(event)

@@ -28,6 +28,8 @@ class Progress:
         stopped: the reason of early stopping; "" without it.
         cooldown: first and last step of the cool-down (schedule wsd) once it is due; 0, 0 before.
         ending: the reason why the cool-down began; "" before.
+        lowest_loss: lowest validation loss at a scheduled checkpoint.
+        gain_step: step of the last validation that was an improvement for patience.
         elapsed: wall-clock seconds of all starts, preparation and validations included.
         unlogged: metrics of the updates since the last line of metrics.jsonl.
     """
@@ -45,6 +47,8 @@ class Progress:
     best_loss: float | None = None
     cooldown: tuple[int, int] = (0, 0)
     ending: str = ""
+    lowest_loss: float | None = None
+    gain_step: int = 0
     elapsed: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,11 +73,11 @@ class Progress:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the progress of a training run: {error}") from None
         counts = [found.step, found.tokens, found.best_step, found.without_gain]
-        counts += [*found.scheduled, *found.cooldown]
+        counts += [*found.scheduled, *found.cooldown, found.gain_step]
         for count in (*counts, found.position.epoch, found.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")
-        optional = [value for value in (found.best, found.best_loss) if value is not None]
+        optional = [value for value in (found.best, found.best_loss, found.lowest_loss) if value is not None]
         for value in (*optional, found.seconds, found.elapsed):
             if not isinstance(value, float | int):
                 raise ValueError(f"not the progress of a training run: {value!r} is not a number")

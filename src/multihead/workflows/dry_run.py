@@ -62,7 +62,8 @@ class DryRun:
     @property
     def epochs(self) -> float:
         """Epochs of the training."""
-        return self.updates * self.recipe.training.accumulate / self.batches_per_epoch
+        batches: int = self.updates * self.recipe.training.accumulate
+        return batches / self.batches_per_epoch
 
     @property
     def hours(self) -> float:

@@ -54,6 +54,7 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
         "tokenizer.dropout": pieces.dropout(both, row.value.bpe_dropout),
         "validation.metric": duration.metric(corpus.target, both[1]),
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
+        "search.beam_size": duration.beam_size(corpus.target, both[1]),
         "search.max_extra": duration.max_extra(corpus, both),
         **_training(corpus, both, row.value, asked),
     }
@@ -117,4 +118,5 @@ def _training(
         "validation.every": duration.interval(epoch, steps.value),
         "validation.patience": Decision(duration.PATIENCE, "training ends when it stops paying"),
         "validation.patience_share": Decision(duration.PATIENCE_SHARE, ""),
+        "validation.patience_loss": Decision(True, "the metric alone is noisy early on"),
     }

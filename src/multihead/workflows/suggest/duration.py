@@ -19,6 +19,10 @@ VALID_PAIRS, VALID_LEAST, VALID_MOST = 300, 0.01, 0.05
 """Pairs held out: so many, but within these shares of the corpus."""
 LEAST_HELD_OUT = 50
 """Pairs held out whatever the share, see ``data.valid_fraction``."""
+BEAM = 5
+"""Hypotheses of beam search."""
+LONG_OUTPUT = 10
+"""Symbols of an output, on average, from which on beam search prefers short ones."""
 EXTRA = 50
 """Tokens by which an output may be longer than its input, at least."""
 
@@ -60,6 +64,18 @@ def valid_fraction(pairs: int) -> Decision[float]:
     share = round(min(max(VALID_PAIRS / max(1, pairs), VALID_LEAST), VALID_MOST), 4)
     held_out = max(LEAST_HELD_OUT, share * pairs)
     return Decision(share, f"about {held_out:,.0f} pairs, which decide when training ends")
+
+
+def beam_size(target: SideProfile, kind: str) -> Decision[int]:
+    """Decide the beam: long outputs of a closed set are searched greedily.
+
+    Label smoothing takes probability from every symbol, so that an output that ends early is more probable as
+    a whole than a long one that is right. On held-out SCAN commands, a beam of 5 was right in 88 % and greedy
+    search in 98 % of the outputs; on CMUdict, whose outputs are short, there was no such difference.
+    """
+    if kind == "spaced" and target.line_words >= LONG_OUTPUT:
+        return Decision(1, f"outputs of {target.line_words:.0f} symbols: a beam prefers those that end early")
+    return Decision(BEAM, "")
 
 
 def max_extra(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[int]:
