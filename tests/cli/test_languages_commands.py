@@ -123,6 +123,15 @@ def test_a_direction_is_inspected(many: Path, capfdbinary: Captured) -> None:
     assert r"\u003c2en>" in multihead.load(many).inspect("eins zwei", to="en").html
 
 
+def test_pairs_are_scored_in_a_direction(folder: Path, many: Path, capfdbinary: Captured) -> None:
+    files = ["score", many, "--src", folder / "train.de", "--tgt", folder / "train.fr"]
+    french, _ = run(capfdbinary, *files, "--to", "fr")
+    english, _ = run(capfdbinary, *files, "--to", "en")
+    assert french.count("\n") == english.count("\n") == 80
+    assert french != english
+    assert "Name one with --to" in fail(capfdbinary, *files)
+
+
 def test_every_direction_is_served(many: Path) -> None:
     with _directions(str(many), Options(runs=(str(many),)), {}) as directions:
         assert [(one.source, one.target) for one in directions] == [("de", "en"), ("en", "de"), ("de", "fr")]

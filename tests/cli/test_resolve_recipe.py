@@ -75,7 +75,8 @@ def test_symbols_are_reserved_for_a_new_corpus_unless_its_vocabulary_is_given(
     assert found.symbols == ("standard",)
     without = resolve_recipe(None, named(corpus), {"tokenizer.symbols": ()}, run=None, init=None).tokenizer
     assert (without.symbols, without.vocab_size) == ((), found.vocab_size)
-    for key, value in (("tokenizer.vocab_size", 300), ("tokenizer.file", tokenizer_file(tmp_path, "bpe"))):
+    own = (("tokenizer.vocab_size", 300), ("tokenizer.file", tokenizer_file(tmp_path, "bpe")))
+    for key, value in own:
         assert resolve_recipe(None, named(corpus), {key: value}, run=None, init=None).tokenizer.symbols == ()
     assert recipes.load("multi30k-de-en").tokenizer.symbols == ()
 

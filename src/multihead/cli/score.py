@@ -16,7 +16,7 @@ from typing import Annotated
 import tyro
 
 from multihead import recipe as recipes
-from multihead.cli import _console, _options
+from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import FILE_READING
 from multihead.cli._writing import write
 from multihead.errors import UserError
@@ -46,6 +46,14 @@ class Options:
     """File(s) of the target side, aligned with the source line by line."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Output file, which appears when it is complete. (default: standard output)"""
+    to: _directions.To = None
+    """Target language, for a model of several directions."""
+    of: _directions.From = None
+    """Source language; checks that the direction was trained."""
+    tags: _directions.Tags = ()
+    """Domains of the text ("legal"), for a model trained with them."""
+    zero_shot: _directions.ZeroShot = False
+    """Allow a direction that was never trained."""
     per_token: _options.Flag = False
     """Divide by the number of target tokens, including the end symbol."""
     encoding: Annotated[str | None, tyro.conf.arg(metavar="ENCODING", help_behavior_hint="")] = None
@@ -65,7 +73,13 @@ def main(arguments: Sequence[str]) -> int:
     overrides = {**given, **({} if options.encoding is None else {"data.encoding": options.encoding})}
     data = recipes.load(run.folder / "recipe.toml", overrides).data
     refuse_fields(given, data, options.src)
-    translator = Translator.load(*options.runs, device=options.device)
+    translator = _directions.directed(
+        Translator.load(*options.runs, device=options.device),
+        options.to,
+        options.of,
+        options.tags,
+        zero_shot=options.zero_shot,
+    )
     total = Total()
     write(_blocks(translator, total, options, data), options.output)
     _console.messages().print(str(total))

@@ -53,7 +53,8 @@ def build(
     chosen = _selected(found, read, tags, progress)
     progress("training the tokenizer", 0, None)
     if given is None:
-        texts = balanced(_by_language(found, read, chosen), 2 * settings.sample_pairs)
+        most = 2 * settings.sample_pairs
+        texts = balanced(_by_language(found, read, chosen, most), most)
         tokenizer = vocabularies.train_one(texts, settings, lowercase=read[0].lowercase)
     else:
         tokenizer = given.lowercased() if read[0].lowercase else given
@@ -118,14 +119,17 @@ def _without_tags(files: DataSettings, tags: Sequence[str]) -> Iterator[Pair]:
 
 
 def _by_language(
-    found: Sequence[Corpus], read: Sequence[DataSettings], chosen: Sequence[Selection]
+    found: Sequence[Corpus], read: Sequence[DataSettings], chosen: Sequence[Selection], most: int
 ) -> list[list[str]]:
-    """Return the different training sentences of each language."""
+    """Return different training sentences of each language, from each corpus at most a language's share."""
     texts: dict[str, dict[str, None]] = {}
+    share = max(
+        1, most // len({code for one in found for code in (one.source_language, one.target_language)})
+    )
     for corpus, files, selection in zip(found, read, chosen, strict=True):
         languages = corpus.source_language, corpus.target_language
         kept = compress(read_pairs(files, files.source, files.target), selection.mask(TRAIN))
-        for pair in kept:
+        for pair in vocabularies.evenly_spaced(kept, selection.count(TRAIN), share):
             for language, text in zip(languages, pair, strict=True):
                 texts.setdefault(language, {})[text] = None
     return [list(each) for each in texts.values()]

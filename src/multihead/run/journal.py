@@ -21,6 +21,7 @@ from zlib import crc32
 from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.terminal import escape_unprintable
 
 HEADING = re.compile(r"# step ([0-9]{1,15})")
 """Begins a block of samples; the lines of the block are indented, so that no sample looks like one."""
@@ -110,7 +111,7 @@ def events(path: Path, *, summed: bool = False) -> Iterator[dict[str, Any]]:
 
 @lru_cache(1024)
 def _warn(place: str, fault: str, text: str) -> None:
-    LOG.warning("%s: %s; this line is left out: %s", place, fault, text[:60])
+    LOG.warning("%s: %s; this line is left out: %s", place, fault, escape_unprintable(text[:60]))
 
 
 def lines(path: Path, *, summed: bool = False) -> Iterator[Line]:

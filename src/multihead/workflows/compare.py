@@ -18,7 +18,15 @@ from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.folder import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
-from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, requested_test_sets, test_sets
+from multihead.workflows.evaluate import (
+    Evaluation,
+    TestSet,
+    Way,
+    directed,
+    evaluate,
+    requested_test_sets,
+    test_sets,
+)
 
 MAX_EXAMPLES, MAX_ALIGNED = 100, 3
 """Sentences on the page, and sentences among them with alignments."""
@@ -153,7 +161,9 @@ def compare_runs(
         found.append([_evaluated(translator, test, recipe.search, folder, progress) for test in tests])
     notes += _cautions(folders, languages, found)
     on_tests = [_on_test(test, [each[number] for each in found]) for number, test in enumerate(tests)]
-    return RunComparison(runs, _with_alignments(folders, on_tests, device), notes)
+    return RunComparison(
+        runs, _with_alignments(folders, on_tests, [test.way for test in tests], device), notes
+    )
 
 
 def _evaluated(
@@ -240,7 +250,7 @@ def _to_align(examples: Sequence[Example]) -> list[Example]:
 
 
 def _with_alignments(
-    folders: Sequence[str], tests: Sequence[TestSetResults], device: str
+    folders: Sequence[str], tests: Sequence[TestSetResults], ways: Sequence[Way | None], device: str
 ) -> list[TestSetResults]:
     translators = [Translator.load(folder, device=device) for folder in folders]
     return [
@@ -249,9 +259,9 @@ def _with_alignments(
             test.pairs,
             test.runs,
             test.examples,
-            [_aligned(translators, one) for one in test.aligned],
+            [_aligned([directed(each, way) for each in translators], one) for one in test.aligned],
         )
-        for test in tests
+        for test, way in zip(tests, ways, strict=True)
     ]
 
 

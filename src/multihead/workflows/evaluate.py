@@ -196,6 +196,13 @@ def perturbed(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
     return replace(test_set, name=f"{test_set.name}, {how} {rate:g}", sources=sources)
 
 
+def directed(translator: Translator, way: Way | None) -> Translator:
+    """Return a translator in the direction of a test set; itself where it has one direction only."""
+    if way is None or translator.directions is None:
+        return translator
+    return translator.toward(way.target, way.source, way.tags, zero_shot=way.zero_shot)
+
+
 def evaluate(
     translator: Translator,
     test_set: TestSet,
@@ -219,9 +226,7 @@ def evaluate(
         UserError: see ``Translator.translate``.
     """
     sources, references = test_set.sources, test_set.references
-    if test_set.way is not None and translator.directions is not None:
-        of, to, tags, zero_shot = test_set.way
-        translator = translator.toward(to, of, tags, zero_shot=zero_shot)
+    translator = directed(translator, test_set.way)
     search = search.model_copy(update={"n_best": 1})  # the best is measured
     began = time.perf_counter()
     translations = translator.translate(sources, search, progress=progress)
