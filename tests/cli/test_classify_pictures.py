@@ -125,7 +125,7 @@ def test_a_damaged_image_is_a_user_error(capfdbinary: Captured, trained: Path) -
         (["a.png", "--tests"], "images and test sets exclude each other"),
         (["--labelled", "none"], "none: no such file or folder"),
         (["--tests", "--top", "2"], "--top: it has no effect when a classifier is evaluated"),
-        (["a.png", "--json", "--top", "2"], "--top: it has no effect on JSON"),
+        (["a.png", "--json", "--top", "2"], "--top: it has no effect with --json"),
     ],
 )
 def test_input_that_cannot_be_classified_is_a_user_error(
