@@ -37,7 +37,7 @@ def sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, 64 hexadecimal digits; the file is read in chunks.
 
     Raises:
-        OSError: it cannot be read, or is no ordinary file.
+        OSError: it cannot be read, or is not a regular file.
     """
     regular_size(path)
     with path.open("rb") as file:

@@ -157,10 +157,10 @@ def test_a_model_of_one_direction_takes_no_language(
         (["--corpus", "de-dx=none.de,none.en"], '"dx" is a language code that no standard lists'),
         (["--corpus", "de-de=none.de,none.en"], "the same language"),
         (["--corpora", "none.toml"], "none.toml: cannot be read"),
-        (["--corpora", "none.toml", "--src", "a"], "files beside --corpora"),
+        (["--corpora", "none.toml", "--src", "a"], "files in addition to --corpora"),
         (
             ["--corpus", "de-en=a,b", "--data.target_language", "en"],
-            "has no effect beside several corpora, which",
+            "has no effect together with several corpora, which",
         ),
     ],
 )

@@ -147,7 +147,7 @@ def test_a_direction_is_named_known_and_trained_or_refused(trained: Path) -> Non
         translator.translate(["b d"], to="qaa", source="qab")
     with pytest.raises(UserError, match="from en to en"):
         translator.toward("en", "en", zero_shot=True)
-    with pytest.raises(UserError, match="trained with no tag <domain-law>"):
+    with pytest.raises(UserError, match="not trained with the tag <domain-law>"):
         translator.toward("qaa", tags=["law"])
     with pytest.warns(UserWarning, match="never trained to translate from qab to qaa"):
         translator.translate(["bb db"], to="qaa", source="qab", zero_shot=True)

@@ -1,4 +1,4 @@
-"""Directions of a translator of several languages: which were trained, and which one is asked for."""
+"""Directions of a multilingual translator: those it was trained in, and the requested one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from multihead.text.tokenizer import Tokenizer
 
 
 class Asked(NamedTuple):
-    """A direction that is asked for.
+    """A requested direction.
 
     Attributes:
-        target: language of the output.
-        source: language of the input; "" for any.
+        target: target language.
+        source: source language; "" for any.
         tags: further symbols before the source.
-        zero_shot: whether the model was never trained in this direction.
+        zero_shot: True if the model was not trained in this direction.
     """
 
     target: str
@@ -28,18 +28,18 @@ class Asked(NamedTuple):
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols before the source."""
+        """Symbols before the source: the target language and the tags."""
         return tagged.tags_of(self.target, self.tags)
 
 
 @dataclass(frozen=True)
 class Directions:
-    """The directions and tags that a translator was trained with.
+    """The directions and tags of a translator's training.
 
     Attributes:
-        trained: its (source, target) languages.
-        tags: its symbols of domains and origins.
-        place: the run, named by errors.
+        trained: (source, target) languages.
+        tags: symbols of domains and origins.
+        place: the run, for error messages.
     """
 
     trained: tuple[tuple[str, str], ...]
@@ -48,7 +48,7 @@ class Directions:
 
     @classmethod
     def of(cls, trained: Sequence[tuple[str, str]], tokenizer: Tokenizer, place: str) -> "Directions | None":
-        """Return the directions of a run, None of one that translates in one direction without tags."""
+        """Return the directions of a run; None for a run with a single direction and no tags."""
         if not trained:
             return None
         tags = tuple(symbol for symbol in tokenizer.symbols if kind(symbol) in tagged.OF_A_SOURCE)
@@ -75,14 +75,14 @@ class Directions:
         """Return the direction between two languages.
 
         Args:
-            target: code of the target language; None where there is but one.
+            target: code of the target language; None if there is only one.
             source: code of the source language; None for any.
             tags: names of domains or origins.
-            zero_shot: allow a direction that was never trained, between languages that were.
+            zero_shot: allow a direction without training data, between languages with training data.
 
         Raises:
-            UserError: no target where there are several; a language or a tag that the model does not know; a
-                direction that was never trained.
+            UserError: no target although there are several; an unknown language or tag; a direction that was
+                not trained.
         """
         if target is None:
             reachable = [to for of, to in self.trained if source is None or of == closest(source, [of])]
@@ -97,7 +97,7 @@ class Directions:
         for symbol in symbols:
             if symbol not in self.tags:
                 remedy = f"It has {', '.join(self.tags) or 'none'}."
-                raise UserError(f"it was trained with no tag {symbol}", place=self.place, remedy=remedy)
+                raise UserError(f"it was not trained with the tag {symbol}", place=self.place, remedy=remedy)
         untrained = bool(begun) and (begun, found) not in self.trained
         if untrained and begun == found:
             raise UserError(f"from {begun} to {found}", place=self.place, remedy="Name two languages.")

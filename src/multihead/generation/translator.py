@@ -47,7 +47,7 @@ class Translator:
         device: device of the models.
         precision: precision of matrix products. int8 is for search only; scoring then uses auto.
         settings: default search settings.
-        directions: of a model of several directions; the source then needs tags, see ``toward``.
+        directions: directions of a multilingual model, whose source needs tags, see ``toward``.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Translator:
     ) -> None:
         self.directions = directions
         self.asked: Asked | None = None
-        """The direction, of a translator that ``toward`` returned."""
+        """The direction of a translator returned by ``toward``."""
         self.models = tuple(models)
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.device = device
@@ -113,13 +113,13 @@ class Translator:
         *,
         zero_shot: bool = False,
     ) -> Self:
-        """Return this translator in one direction; it shares the models.
+        """Return this translator for one direction, with the same models.
 
         Args:
-            to: target language; None where there is but one.
+            to: target language; None if there is only one.
             source: source language, to check that the direction was trained; None for any.
             tags: domains ("legal") or origins of the source.
-            zero_shot: allow a direction that was never trained; ``asked`` says so.
+            zero_shot: allow a direction that was not trained, see ``asked``.
 
         Raises:
             UserError: see ``Directions.ask``; the run names no languages.
@@ -135,7 +135,7 @@ class Translator:
         return directed
 
     def _directed(self) -> Self:
-        """Return this translator where it has a direction or needs none, else in its only direction."""
+        """Return this translator if it has a direction or needs none, else the one for its only direction."""
         return self if self.directions is None or self.asked is not None else self.toward()
 
     def translate(
@@ -162,10 +162,10 @@ class Translator:
             prefixes: forced beginning of each translation, in whole words; "" for none.
             progress: called with the number of finished lines.
             first_number: number of the first line; it seeds random samples.
-            to: target language, of a model of several directions; see ``toward`` for this and what follows.
+            to: target language of a multilingual model; for this and the following see ``toward``.
             source: source language.
             tags: domains or origins.
-            zero_shot: allow a direction that was never trained, with a warning.
+            zero_shot: allow a direction that was not trained, with a warning.
 
         Raises:
             UserError: contradictory settings; scores that are not finite; lines that are not strings; see
@@ -260,7 +260,7 @@ class Translator:
             progress: called with the number of finished pairs.
 
         Raises:
-            UserError: a model of several directions, none of which is chosen; see ``toward``.
+            UserError: a multilingual model without a chosen direction; see ``toward``.
         """
         if (directed := self._directed()) is not self:
             return directed.score(pairs, batch_tokens=batch_tokens, progress=progress)

@@ -24,12 +24,12 @@ WORST = {"bleu": 0.0, "chrf": 0.0, "exact": 0.0, "wer": 100.0, "cer": 100.0}
 
 
 class Kept(NamedTuple):
-    """The checkpoints that the final weights may be made of.
+    """The checkpoints from which the final weights are selected.
 
     Attributes:
-        best: loads the weights with the best validation; None: there are none, or they are damaged.
-        scheduled: each loads one of the last scheduled weights.
-        damaged: names of the checkpoints that are missing, damaged or unfit.
+        best: loader of the weights with the best validation; None if they are missing or damaged.
+        scheduled: loaders of the last scheduled weights.
+        damaged: names of the checkpoints that are missing, damaged or do not fit.
     """
 
     best: Load | None
@@ -97,12 +97,12 @@ class Checkpoints:
                 self.run.remove(name)
 
     def whole(self, progress: Progress, like: Weights) -> Kept:
-        """Return the best and the last scheduled weights that are whole, each to be loaded when it is needed.
+        """Return loaders of the best and the last scheduled weights that are intact.
 
-        A damaged one does not end a training that is otherwise done; the log says which is left out and why.
+        A damaged checkpoint is left out with a logged warning, so that training can still finish.
 
         Args:
-            progress: names them.
+            progress: lists the checkpoints.
             like: weights of the same names and shapes.
         """
         scheduled = [numbered(SCHEDULED, step) for step in progress.scheduled[-self.averaged :]]

@@ -175,7 +175,7 @@ class OptimizerState:
         for parameter, entries in found.items():
             if entries not in COMPLETE:
                 kept = ", ".join(sorted(entries))
-                raise ValueError(f"the optimiser's state of {parameter} is incomplete ({kept} alone)")
+                raise ValueError(f"the optimiser's state of {parameter} is incomplete (only {kept})")
         return _Description(kind="", tensors={}, values={}, groups=[{} for _ in self._initial])
 
 

@@ -54,32 +54,32 @@ class State:
         run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), **described})
 
     def restore(self, run: Run) -> None:
-        """Restore the newest state that is whole and fits, if any; truncate the logs after its step.
+        """Restore the newest state that is intact and fits, if any; truncate the logs after its step.
 
         Raises:
-            UserError: there are states, and none of them is whole and fits; there is a trained model, but no
-                state.
+            UserError: no state is intact and fits; there is a trained model without a state.
         """
         if run.load_state(self._restore) is None and run.has_model:
             fact = "it holds a trained model, but no training state to resume from"
             remedy = (
-                "Copy its checkpoints from a backup, or begin another with its weights: --init RUN --run NEW."
+                "Copy its checkpoints from a backup, or start a new run from its weights: "
+                "--init RUN --run NEW."
             )
             raise UserError(fact, place=str(run.folder), remedy=remedy)
         run.truncate_after(self.progress.step)
 
     def _restore(self, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
-        """Restore a state. Raises ``UserError`` or ValueError where it does not fit, or is not finite."""
+        """Restore a state. Raises ``UserError`` or ``ValueError`` where it does not fit or is not finite."""
         check_numbers({name: value for name, value in tensors.items() if not name.startswith(PREFIX)})
         check_numbers(tensors, largest=math.inf)
         rest = dict(meta)
         kernels = {KERNELS: rest.pop(KERNELS)} if KERNELS in rest else {}
         computed, optimizer = rest.pop(COMPUTATION, kernels), rest.pop(OPTIMIZER, None)
-        self._become(tensors, Progress.from_dict(rest), optimizer)
+        self._load(tensors, Progress.from_dict(rest), optimizer)
         self._warn_of_changes(computed)
 
-    def _become(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
-        """Restore a saved state. Raises ValueError where a tensor is missing, unknown or of another shape."""
+    def _load(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
+        """Load a saved state. Raises ``ValueError``: a tensor is missing, unknown or of another shape."""
         known = {
             prefix + name: weight.shape
             for name, weight in self.model.state_dict().items()
@@ -89,7 +89,7 @@ class State:
             check_shape(name, tensors, shape)
         if unknown := [name for name in tensors if name not in known and not name.startswith(PREFIX)]:
             raise ValueError(f"not the state of this model: {min(unknown)} is unknown")
-        self._optimizer_state.load(tensors, optimizer)  # first, for it may refuse
+        self._optimizer_state.load(tensors, optimizer)  # first, because it may raise
         self.progress = progress
         self.model.load_state_dict(_with_prefix(MODEL, tensors))
         if self.ema:

@@ -33,7 +33,7 @@ from multihead.text.published import Tokenise
 
 
 class Way(NamedTuple):
-    """The direction of a test set, for a translator of several; see ``Translator.toward``."""
+    """The direction of a test set for a multilingual translator, see ``Translator.toward``."""
 
     source: str | None
     target: str | None
@@ -41,14 +41,14 @@ class Way(NamedTuple):
     zero_shot: bool = False
 
     def fits(self, source: str | None, target: str | None) -> bool:
-        """Return whether this is from one language to another, None for any."""
+        """Return True if the direction is between these languages; None matches any."""
         wanted = ((source, self.source), (target, self.target))
         return all(asked is None or closest(asked, [own or ""]) is not None for asked, own in wanted)
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """Named source sentences and their references; with a direction, for a translator of several."""
+    """Named source sentences and their references, with a direction for multilingual translators."""
 
     name: str
     sources: list[str]
@@ -138,10 +138,10 @@ def read_test_set(name: str, data: DataSettings, files: Sequence[str]) -> TestSe
 
 
 def test_sets(data: DataSettings) -> list[TestSet]:
-    """Read all test sets of a recipe; of several corpora, in every direction.
+    """Read all test sets of a recipe; those of several corpora in every direction.
 
     Raises:
-        UserError: it names none; they cannot be read.
+        UserError: there are none; they cannot be read.
     """
     if several(data):
         return _of_corpora(data)
@@ -179,10 +179,10 @@ def requested_test_sets(
     Paths are relative to the working directory.
 
     Args:
-        data: the recipe's.
-        source: file of the sources.
-        target: file of the references.
-        way: direction of the files; without files, of the recipe's test sets that are wanted.
+        data: data settings of the recipe.
+        source: source file.
+        target: file of references.
+        way: direction of the files; without files, a filter on the recipe's test sets.
 
     Raises:
         UserError: a target without a source; no test set at all; see ``read_test_set``.

@@ -1,4 +1,4 @@
-"""A trained model's weights in a model of a larger vocabulary: new symbols get new embeddings."""
+"""Transfer of trained weights to a model with a larger vocabulary: new symbols get new embeddings."""
 
 from collections.abc import Mapping
 
@@ -8,17 +8,17 @@ from torch import Tensor
 def grown(
     trained: Mapping[str, Tensor], fresh: Mapping[str, Tensor], old: int, new: int
 ) -> dict[str, Tensor]:
-    """Return the trained weights, with the fresh model's rows where the vocabulary has grown.
+    """Return the trained weights, extended by the fresh model's rows for new tokens.
 
     Args:
         trained: weights of the trained model.
         fresh: weights of a newly initialised model.
-        old: size of the trained model's vocabulary, whose ids are the first of the new one.
+        old: size of the trained model's vocabulary; its ids are the first of the new one.
         new: size of the fresh model's vocabulary.
 
     Returns:
-        weights in which every matrix with a row for each token has ``new`` rows. All others, and those whose
-        other sizes differ, are the trained ones.
+        The weights. Matrices with a row per token have ``new`` rows; all others, and those that differ in
+        another size too, are unchanged.
     """
     found = {}
     for name, weight in trained.items():

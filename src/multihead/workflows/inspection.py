@@ -18,7 +18,7 @@ class InspectionRequest:
         target: an output to use in place of the model's own.
         device: device to compute on.
         asked: layer, head and extent of the inspection.
-        to: target language, of a translator of several directions.
+        to: target language of a multilingual translator.
     """
 
     input: str

@@ -1,4 +1,4 @@
-"""The recipe of a training with several corpora, from what was given on the command line or in Python."""
+"""Resolution of the arguments of training on several corpora to a recipe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ ONE_CORPUS = ("source", "target", "valid_source", "valid_target")
 
 
 def several(given: Mapping[str, object]) -> bool:
-    """Return whether several corpora are named."""
+    """Return True if several corpora are given."""
     return any(given.get(key) for key in KEYS)
 
 
@@ -49,33 +49,35 @@ def named_corpora(file: str | None, listed: Sequence[str]) -> dict[str, object]:
 def resolve_corpora(
     name: str | None, files: Files, given: Mapping[str, object], *, run: Path | None, init: Path | None
 ) -> Recipe[Settings]:
-    """Return the recipe meant: the named one, that of the run to begin with, or one that suits the corpora.
+    """Return the recipe to train: the named one, that of the run to fine-tune, or suggested settings.
 
     Args:
-        name: of a built-in recipe, or a file; its corpus is replaced.
-        files: must be empty; corpora.toml names all files.
-        given: dotted keys of a recipe, among them ``data.corpora`` or ``data.corpus``.
+        name: name of a built-in recipe, or a file; its corpus is replaced.
+        files: must be empty, because corpora.toml names all files.
+        given: recipe settings by dotted key, ``data.corpora`` or ``data.corpus`` among them.
         run: the run folder.
-        init: the run whose weights to begin with.
+        init: a run to fine-tune.
 
     Raises:
-        UserError: files beside the corpora; bad settings; bad corpora.
+        UserError: files in addition to the corpora; bad settings; bad corpora.
     """
     for key, names in files.items():
         if names:
             remedy = "Name them in the corpora, with their languages."
-            raise UserError("files beside --corpora", place=f"--{key.replace('_', '-')}", remedy=remedy)
+            raise UserError(
+                "files in addition to --corpora", place=f"--{key.replace('_', '-')}", remedy=remedy
+            )
     named = ("data.source_language", "data.target_language", "data.tests")
-    refuse_keys(given, named, "beside several corpora, which name their own")
+    refuse_keys(given, named, "together with several corpora, which name their own")
     cleared: dict[str, object] = {f"data.{key}": () for key in ONE_CORPUS}
     cleared |= {"data.tests": {}, "data.source_language": "", "data.target_language": ""}
     cleared |= {"data.corpora": "", "data.corpus": {}}
-    recipe = _meant(name, {**cleared, **given}, run, init)
+    recipe = _select(name, {**cleared, **given}, run, init)
     refuse_without_effect(given, recipe)
     return recipe
 
 
-def _meant(
+def _select(
     name: str | None, given: Mapping[str, object], run: Path | None, init: Path | None
 ) -> Recipe[Settings]:
     if name is not None:
@@ -83,17 +85,18 @@ def _meant(
     if init is not None:
         place = Run.open(init).fit_for("translation").folder / "recipe.toml"
         given = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0, **given}
-        fresh = _suggested(recipes.load(place, given), given)
-        followed = {key: fresh[key] for key in DURATION_KEYS} | _settled(run)
-        return recipes.load(place, {**followed, **given})
+        suggested = _suggested(recipes.load(place, given), given)
+        duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
+        return recipes.load(place, {**duration, **given})
     first = recipes.from_toml("", overrides=given)
     recipes.refuse_contradictions(first)
     named = {"name": _name(corpora(first.data)), "model.tied": "all"}
-    return recipes.from_toml("", overrides={**named, **_suggested(first, given), **_settled(run), **given})
+    settings = {**_suggested(first, given), **_existing_duration(run)}
+    return recipes.from_toml("", overrides={**named, **settings, **given})
 
 
-def _settled(run: Path | None) -> dict[str, object]:
-    """Return the settings of a run that is there which follow from its number of updates."""
+def _existing_duration(run: Path | None) -> dict[str, object]:
+    """Return the duration settings of an existing run, see ``resolve_recipe``."""
     if run is None or not Run.exists(run):
         return {}
     values = Run.open(run).recipe.values()
@@ -101,7 +104,7 @@ def _settled(run: Path | None) -> dict[str, object]:
 
 
 def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return settings that suit the corpora: the size of one corpus that has the pairs of all directions."""
+    """Return suggested settings for one corpus with the pairs of all directions."""
     found = corpora(first.data)
     for corpus in found:
         check_sides(corpus.files, corpus.files.source, corpus.files.target)
@@ -110,7 +113,7 @@ def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[
         each[0][0],
         pairs=sum(one.pairs * ways for one, ways in each),
         target_characters=sum(one.target_characters * ways for one, ways in each),
-        # One script has the same letters in all corpora; several scripts have those of the largest at least.
+        # Corpora in one script share its letters; several scripts have at least those of the largest.
         characters=max(one.characters for one, _ in each),
         words=sum(one.words for one, _ in each),
     )
@@ -125,6 +128,6 @@ def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[
 
 
 def _name(found: Sequence[Corpus]) -> str:
-    """Return a name for corpora: their languages, "cs-de-en-fr"."""
+    """Return a name for corpora from their languages, e.g. "cs-de-en-fr"."""
     languages = {code for corpus in found for pair in corpus.directions for code in pair}
     return "-".join(sorted(languages))

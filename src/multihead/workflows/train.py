@@ -139,7 +139,7 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
         if hasattr(model, "taken_from"):
             trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
         sizes = [getattr(of.model, "target_vocab", 0) for of in (init_run.recipe, recipe)]
-        if sizes[0] < sizes[1]:  # the vocabulary reserves more symbols: the tokenizer is the old one's
+        if sizes[0] < sizes[1]:  # the same tokenizer, with more reserved symbols
             trained = grown(trained, model.state_dict(), *sizes)
         there, here = (_shapes(weights) for weights in (trained, model.state_dict()))
         if there != here:
@@ -221,17 +221,11 @@ def _opened(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[R
 
 
 def _refuse_other_tokenizers(run: Run, task: TaskSetup) -> None:
-    """Refuse data that is encoded by tokenizers other than the run's: the same ids would be other words.
-
-    Raises:
-        UserError: it is.
-    """
+    """Raise ``UserError`` for data encoded by other tokenizers than the run's, where ids mean other words."""
     own = run.tokenizers() if task.tokenizers else ()
     if any(a.fingerprint != b.fingerprint for a, b in zip(task.tokenizers, own, strict=False)):
-        fact = "the vocabulary learned now from the same data is not the run's"
-        remedy = (
-            "Install the version of tokenizers that environment.json names, or give another --run folder."
-        )
+        fact = "the vocabulary now learned from the same data differs from the run's"
+        remedy = "Install the version of tokenizers in environment.json, or choose another --run folder."
         raise UserError(fact, place=str(run.folder), remedy=remedy)
 
 

@@ -1,4 +1,4 @@
-"""Validation of a translator of several directions: each by itself, and their mean."""
+"""Validation of a multilingual translator: each direction, and their mean."""
 
 import torch
 from torch import nn
@@ -15,10 +15,10 @@ METRICS = ("loss", "bleu", "chrf")
 
 
 class DirectionsValidator:
-    """Validates a model in every direction, with ``validation.max_pairs`` pairs in all of them together.
+    """Validates a model in every direction, on ``validation.max_pairs`` pairs in total.
 
-    So validation takes the same time for two directions as for two hundred. The mean over directions
-    selects the best checkpoint, however many pairs each of them has.
+    So validation takes as long for two directions as for two hundred. The unweighted mean over directions
+    selects the best checkpoint.
     """
 
     def __init__(self, prepared: PreparedCorpora, recipe: Recipe[Settings], device: torch.device) -> None:

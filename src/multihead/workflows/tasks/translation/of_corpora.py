@@ -1,4 +1,4 @@
-"""Training data of translators of several directions, from several corpora."""
+"""Training data of multilingual translators, from several corpora."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -68,7 +68,7 @@ def setup(
 
 
 def _trained(found: Sequence[Corpus], init_run: Run | None) -> list[tuple[str, str]]:
-    """Return the directions that the run was trained in, those of the run it started from included."""
+    """Return the directions of the training, including those of the run it started from."""
     before = init_run.directions if init_run else []
     return list(dict.fromkeys([*before, *corpora.directions(found)]))
 

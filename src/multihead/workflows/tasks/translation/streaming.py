@@ -24,7 +24,7 @@ def stream_settings(
     position: Position,
     device: torch.device,
 ) -> dict[str, Any]:
-    """Return the keyword arguments of a ``BatchStream`` over pairs of these vocabularies."""
+    """Return the keyword arguments of a ``BatchStream`` for pairs in these vocabularies."""
     source, target = tokenizers
     dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
     return {

@@ -28,10 +28,10 @@ class Validator:
     It translates by greedy search, which is fast and ranks checkpoints as beam search does.
 
     Args:
-        prepared: the data.
+        prepared: prepared data.
         recipe: all settings.
         device: device of the model.
-        validation: in place of the recipe's.
+        validation: validation settings in place of the recipe's.
     """
 
     def __init__(
