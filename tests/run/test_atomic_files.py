@@ -81,7 +81,7 @@ def test_content_is_on_the_disk_before_it_has_its_name_and_the_name_after(
     ],
 )
 def test_a_refusal_of_the_disk_is_told_with_place_and_remedy(number: int, remedy: str) -> None:
-    with pytest.raises(UserError) as caught, files.disk_errors_told(Path("runs/a")):
+    with pytest.raises(UserError) as caught, files.report_disk_errors(Path("runs/a")):
         raise failing(number)
     assert str(caught.value).startswith(f"runs/a: cannot be written ({os.strerror(number)})")
     assert remedy in str(caught.value)

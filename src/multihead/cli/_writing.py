@@ -36,7 +36,7 @@ def write(blocks: Blocks, path: str | None) -> None:
         return
     place = Path(path)
     if not _replaceable(place):
-        with files.disk_errors_told(place), place.open("wb") as file:
+        with files.report_disk_errors(place), place.open("wb") as file:
             _write(blocks, file)
     else:
         # The target of a link is replaced, not the link.

@@ -15,7 +15,7 @@ def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:
         UserError: the folder is not empty, or it cannot be written.
     """
     refuse_used(folder)
-    with files.disk_errors_told(folder):
+    with files.report_disk_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with files.beside(folder) as partial:
             fill(partial)

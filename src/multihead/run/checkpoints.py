@@ -68,7 +68,7 @@ class Checkpoints:
         return sorted(path.stem for path in self.checkpoint_folder.glob("*.safetensors"))
 
     def remove(self, name: str) -> None:
-        """Remove a checkpoint, if it is there."""
+        """Remove a checkpoint if it exists."""
         files.remove(self.path_of(name))
 
     def path_of(self, name: str) -> Path:
@@ -101,7 +101,7 @@ class Checkpoints:
         Each newer one that is rejected is logged with the reason.
 
         Args:
-            accept: takes a state over, or raises ``UserError`` or ValueError where it does not fit; the state
+            accept: restores a state, or raises ``UserError`` or ValueError if it does not fit; the state
                 before it is tried then.
 
         Raises:

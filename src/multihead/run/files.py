@@ -33,7 +33,7 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
     Raises:
         UserError: the disk is full or the folder cannot be written; the old file is untouched.
     """
-    with disk_errors_told(path), beside(path) as folder:
+    with report_disk_errors(path), beside(path) as folder:
         partial = folder / path.name
         fill(partial)
         partial.chmod(folder.stat().st_mode & 0o666)  # a library may create it stricter than the user's umask
@@ -82,9 +82,9 @@ def _in_use(folder: Path) -> bool:
 
 
 def check_place(folder: Path) -> None:
-    """Raise ``UserError`` where a folder can evidently not be made or written to."""
+    """Raise ``UserError`` if a folder can evidently not be made or written to."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    with disk_errors_told(folder):
+    with report_disk_errors(folder):
         if not there.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, f"{there} is not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
@@ -92,9 +92,9 @@ def check_place(folder: Path) -> None:
 
 
 def check_file(path: str | Path) -> None:
-    """Raise ``UserError`` where a file can evidently not be written."""
+    """Raise ``UserError`` if a file can evidently not be written."""
     place = Path(path)
-    with disk_errors_told(place):
+    with report_disk_errors(place):
         if place.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not place.parent.is_dir():
@@ -104,20 +104,20 @@ def check_file(path: str | Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it. Raises ``UserError`` where that is impossible."""
-    with disk_errors_told(path):
+    """Make a folder and those above it. Raises ``UserError`` if that is impossible."""
+    with report_disk_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         disk.sync(path.parent)
 
 
 def remove(path: Path) -> None:
-    """Remove a file if it is there. Raises ``UserError`` where the disk refuses."""
-    with disk_errors_told(path):
+    """Remove a file if it exists. Raises ``UserError`` if the disk refuses."""
+    with report_disk_errors(path):
         path.unlink(missing_ok=True)
 
 
 @contextmanager
-def disk_errors_told(path: Path) -> Iterator[None]:
+def report_disk_errors(path: Path) -> Iterator[None]:
     """Turn a disk's refusal inside the block into a ``UserError`` about ``path``."""
     try:
         yield

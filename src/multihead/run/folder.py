@@ -8,7 +8,7 @@ another machine. Every file that decides a result is compared with its checksum 
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,27 +19,27 @@ from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.run import files, journal, manifest, model_file, tensors, vocabulary
+from multihead.run import files, manifest, model_file, tensors, vocabulary
 from multihead.run.checkpoints import BEST, Checkpoints
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
 from multihead.run.manifest import Manifest
 from multihead.run.origin import Origin, fingerprint, identity
+from multihead.run.records import Records
 from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 
 RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"
 STATE_MODEL = "model."
 """Prefix of the model's weights in a training state."""
-METRICS, SAMPLES = "metrics.jsonl", "samples.txt"
 FINISH = ".finish"
 """A file of this name asks the training to end."""
 
 LOG = logging.getLogger(__name__)
 
 
-class Run(Checkpoints):
+class Run(Checkpoints, Records):
     """A run folder. Reading needs nothing; writing needs the lock, which ``create`` and ``lock`` take.
 
     A ``Run`` is a context manager: leaving it releases the lock, as the end of the process does.
@@ -70,8 +70,8 @@ class Run(Checkpoints):
         Args:
             folder: new or empty, or one whose creation was cut off.
             recipe: with the model's vocabulary sizes filled in (``recipe.with_vocabularies``).
-            tokenizers: of the source and of the target, the same object where they share a vocabulary; one
-                where there are no two sides, none where there is no text.
+            tokenizers: of the source and of the target, the same object if they share a vocabulary; one
+                if there are no two sides, none if there is no text.
             environment: from ``run.environment``.
 
         Raises:
@@ -140,7 +140,7 @@ class Run(Checkpoints):
         return (self.folder / manifest.NAME).exists()
 
     def _whole(self, name: str) -> Path:
-        """Return the path of a file that manifest.json covers. Raises ``UserError`` where it is damaged."""
+        """Return the path of a file that manifest.json covers. Raises ``UserError`` if it is damaged."""
         manifest.check(self.folder, name)
         return self.folder / name
 
@@ -181,7 +181,7 @@ class Run(Checkpoints):
 
     @property
     def recipe(self) -> Recipe[Settings]:
-        """The run's recipe. Raises ``UserError`` where it is damaged."""
+        """The run's recipe. Raises ``UserError`` if it is damaged."""
         return recipes.load(self._whole(RECIPE))
 
     def write_recipe(self, recipe: Recipe[Settings]) -> None:
@@ -219,7 +219,7 @@ class Run(Checkpoints):
             self._replace(MODEL, _to_json({**described, "kind": kind, "earlier_kinds": earlier}))
 
     def fit_for(self, task: str) -> Self:
-        """Return this run where it is one of a task.
+        """Return this run if its model is trained for a task.
 
         Raises:
             UserError: its model is trained for something else; the command that uses it is named.
@@ -236,7 +236,7 @@ class Run(Checkpoints):
 
     @property
     def environment(self) -> dict[str, Any]:
-        """Content of environment.json. Raises ``UserError`` where it is damaged."""
+        """Content of environment.json. Raises ``UserError`` if it is damaged."""
         found = model_file.read_json(self._whole(ENVIRONMENT))
         check_environment(found, self.folder / ENVIRONMENT)
         return found
@@ -253,7 +253,7 @@ class Run(Checkpoints):
         return [(source, target) for source, target in self.environment["data"].get("directions", [])]
 
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """Return the tokenizers of source and target, the same object where they share a vocabulary.
+        """Return the tokenizers of source and target, the same object if they share a vocabulary.
 
         Raises:
             UserError: a tokenizer is missing, damaged, or not the one that the model was trained with.
@@ -305,7 +305,7 @@ class Run(Checkpoints):
         tensors.save(self.folder / WEIGHTS, weights, meta, self.origin)
 
     def model_fault(self) -> str:
-        """Return why model.safetensors cannot be used: missing, damaged, another run's; "" where it can."""
+        """Return why model.safetensors cannot be used: missing, damaged, another run's; "" if it can."""
         path = self.folder / WEIGHTS
         try:
             with tensors.reading(path) as content:
@@ -328,29 +328,6 @@ class Run(Checkpoints):
     def forget_finish(self) -> None:
         """Remove the request to end, which was met."""
         files.remove(self.folder / FINISH)
-
-    # --- metrics and samples ------------------------------------------------------------------------
-
-    def log(self, event: Mapping[str, Any]) -> None:
-        """Append an event, which has a "step", to metrics.jsonl."""
-        journal.append(self.folder / METRICS, journal.to_line(event))
-
-    def metrics(self) -> Iterator[dict[str, Any]]:
-        """Yield the events of metrics.jsonl in order; a damaged line is skipped, with a logged warning."""
-        return journal.events(self.folder / METRICS, summed=self.sealed)
-
-    def add_samples(self, step: int, text: str) -> None:
-        """Append the translations of a validation to samples.txt."""
-        journal.append(self.folder / SAMPLES, journal.to_block(step, text))
-
-    def samples(self) -> Iterator[tuple[int, str]]:
-        """Yield (step, samples) of each validation in samples.txt, in order."""
-        return journal.blocks(self.folder / SAMPLES)
-
-    def truncate_after(self, step: int) -> None:
-        """Remove the metrics and samples of later steps, so that each appears once when they come again."""
-        journal.truncate_events(self.folder / METRICS, step, summed=self.sealed)
-        journal.truncate_blocks(self.folder / SAMPLES, step)
 
     def write_text(self, name: str, text: str) -> None:
         """Write another file of the run (curves.svg, report.html), whole or not at all."""

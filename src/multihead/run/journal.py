@@ -50,8 +50,8 @@ class Line(NamedTuple):
 
 
 def append(path: Path, text: str) -> None:
-    """Add whole lines to a file, all of them or none. Raises ``UserError`` where the disk refuses."""
-    with files.disk_errors_told(path), path.open("a+b", buffering=0) as file:
+    """Add whole lines to a file, all of them or none. Raises ``UserError`` if the disk refuses."""
+    with files.report_disk_errors(path), path.open("a+b", buffering=0) as file:
         before = file.seek(0, os.SEEK_END)
         try:
             _write_all(file, _line_end(file) + text.encode())
@@ -62,7 +62,7 @@ def append(path: Path, text: str) -> None:
 
 
 def _line_end(file: io.FileIO) -> bytes:
-    """Return the line break that a torn last line lacks, nothing where there is none."""
+    """Return the line break that a torn last line lacks, b"" otherwise."""
     if file.tell() == 0:
         return b""
     file.seek(-1, os.SEEK_END)
@@ -123,7 +123,7 @@ def lines(path: Path, *, summed: bool = False) -> Iterator[Line]:
 
 
 def _line(text: str, content: str | None, summed: bool) -> Line:
-    """Return a line; ``content`` is its text without the checksum, None where it has none."""
+    """Return a line; ``content`` is its text without the checksum, None if it has none."""
     try:
         text.encode()
         event = json.loads(text if content is None else content)
@@ -169,7 +169,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def torn(path: Path) -> str:
-    """Return the last line of a file where it has no line break, "" elsewhere."""
+    """Return the last line of a file if it has no line break, "" otherwise."""
     return _text(path).rpartition("\n")[2]
 
 
@@ -225,7 +225,7 @@ def _replace(path: Path, lines: list[str]) -> None:
 
 
 def add_sums(path: Path) -> None:
-    """Add a checksum to each sound line that has none. Raises ``UserError`` where the disk refuses."""
+    """Add a checksum to each sound line that has none. Raises ``UserError`` if the disk refuses."""
     found = lines(path)
     unsummed = (line.event is not None and not SUM.search(line.text) for line in lines(path))
     _replace(

@@ -18,7 +18,7 @@ class Lock:
     """
 
     def __init__(self, folder: Path) -> None:
-        with files.disk_errors_told(folder):
+        with files.report_disk_errors(folder):
             self._descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

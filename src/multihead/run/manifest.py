@@ -70,7 +70,7 @@ class Manifest:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Return the manifest of a folder, None where there is none.
+        """Return the manifest of a folder, None if there is none.
 
         Raises:
             UserError: it is damaged, or made by a newer version.
@@ -91,14 +91,14 @@ class Manifest:
             raise UserError(f"damaged ({error})", place=str(path), remedy=REWRITE) from None
 
     def save(self, folder: Path) -> None:
-        """Write it to a folder, whole or not at all. Raises ``UserError`` where the disk refuses."""
+        """Write it to a folder, whole or not at all. Raises ``UserError`` if the disk refuses."""
         entries = {key: {name: vars(e) for name, e in getattr(self, key).items()} for key in _ENTRIES}
         content: dict[str, Any] = {"format": FORMAT, "tokenizers": list(self.tokenizers), **entries}
         text = json.dumps({**content, "sha256": _digest(content)}, indent=2)
         files.write_text(folder / NAME, f"{text}\n")
 
     def fault(self, folder: Path, name: str) -> str:
-        """Return why a covered file is not as it was written, e.g. "missing"; "" where it is whole.
+        """Return why a covered file is not as it was written, e.g. "missing"; "" if it is.
 
         A file that the manifest does not cover is "not in manifest.json".
         """

@@ -189,7 +189,7 @@ def check_names(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], p
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return a JSON object from a file. Raises ``UserError`` where there is none."""
+    """Return a JSON object from a file. Raises ``UserError`` if there is none."""
     try:
         found = json.loads(disk.content(path))
     except OSError as error:

@@ -45,8 +45,8 @@ class Content:
     Attributes:
         tensors: by name.
         meta: whatever was saved with them.
-        seal: the file's own SHA-256, "" where it has none.
-        origin: the training that it comes from; empty where the file says nothing.
+        seal: the file's own SHA-256, "" if it has none.
+        origin: the training that it comes from; empty if the file names none.
         ours: whether multihead has written it.
     """
 
@@ -143,7 +143,7 @@ def reading(path: Path, device: torch.device | str = "cpu") -> Iterator[Content]
     does counts only when it has ended without an exception.
 
     Raises:
-        UserError: no such file; it is cut off, altered, or not a file of tensors. Where the seal is broken,
+        UserError: no such file; it is cut off, altered, or not a file of tensors. If the seal is broken,
             this is raised in place of whatever the block raises.
     """
     with ExitStack() as stack:

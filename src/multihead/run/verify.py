@@ -10,11 +10,12 @@ from multihead.errors import UserError
 from multihead.run import journal, manifest, model_file, seal, tensors
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, numbered
 from multihead.run.environment import check as check_environment
-from multihead.run.folder import ENVIRONMENT, METRICS, MODEL, RECIPE, WEIGHTS, Run
+from multihead.run.folder import ENVIRONMENT, MODEL, RECIPE, WEIGHTS, Run
 from multihead.run.lock import NAME as LOCK
 from multihead.run.manifest import Manifest
 from multihead.run.numbers import LARGEST, check_numbers
 from multihead.run.origin import Origin
+from multihead.run.records import METRICS
 from multihead.text.tokenizer import Tokenizer
 
 WHOLE, UNSUMMED, DAMAGED, MISSING, UNCOVERED = "whole", "no checksum", "damaged", "missing", "not covered"

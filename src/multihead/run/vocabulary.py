@@ -35,7 +35,7 @@ def fingerprints(folder: Path) -> list[str]:
 
 
 def load(folder: Path, sizes: Sequence[int], prints: Sequence[str]) -> tuple[Tokenizer, Tokenizer]:
-    """Return the tokenizers of source and target, the same object where they share a vocabulary.
+    """Return the tokenizers of source and target, the same object if they share a vocabulary.
 
     Args:
         folder: of the run.
