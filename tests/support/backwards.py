@@ -129,7 +129,7 @@ def fit(training: Training) -> Outcome:
         return training.fit()
 
 
-TIMED = {"seconds", "tokens_per_second", "eta_seconds"}
+TIMED = {"seconds", "tokens_per_second", "eta_seconds", "last"}
 
 
 def contents(folder: Path) -> dict[str, object]:
