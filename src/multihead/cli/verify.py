@@ -71,7 +71,8 @@ def _print(rows: Sequence[Row]) -> None:
     messages = _console.messages()
     for row in rows:
         if row.fact or row.remedy:
-            fact = f"{row.state}: {row.fact}" if row.damaged and row.fact else row.fact or row.state
+            named = not row.damaged or row.fact.startswith(row.state)
+            fact = row.fact if named else f"{row.state}: {row.fact}".removesuffix(": ")
             messages.print(escape_unprintable(f"{row.file}: {fact}. {row.remedy}".strip()))
     if any(row.state == UNSUMMED for row in rows) and not any(row.damaged for row in rows):
         messages.print("Without checksums most damage cannot be seen; --write adds them.")
