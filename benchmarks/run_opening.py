@@ -35,7 +35,6 @@ CHILD = """
 import json, sys, time
 from unittest.mock import patch
 import multihead
-from multihead.generation import Translator
 from multihead.run import seal
 
 def opened(checked, folder):

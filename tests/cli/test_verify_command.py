@@ -76,7 +76,8 @@ def test_a_damaged_file_is_named_with_what_to_do(
     code, states, said = verify(capfdbinary, copied)
     assert code == 1
     assert [name for name, state in states.items() if state == "damaged"] == [file]
-    assert said.startswith(f"{file}: damaged: ")
+    assert said.startswith(f"{file}: damaged")
+    assert said.count("damaged") == 1
     assert remedy in " ".join(said.split())
 
 
@@ -131,7 +132,8 @@ def test_the_manifest_holds_what_sha256sum_prints(trained: Path) -> None:
     for name, entry in manifest["files"].items():
         content = (trained / name).read_bytes()
         assert entry == {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    assert manifest["tokenizers"] == json.loads((trained / "model.json").read_text())["tokenizers"][:1]
+    described = json.loads((trained / "model.json").read_text())
+    assert manifest["tokenizers"] == list(dict.fromkeys(described["tokenizers"]))
 
 
 # --- a run of version 0.1.0 --------------------------------------------------------------------------
@@ -192,29 +194,15 @@ def test_absurd_weights_are_seen_without_a_checksum_too(
 
 
 def test_a_run_without_checksums_is_resumed(
-    old: Path, corpus: tuple[Path, Path], capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+    old: Path, corpus: tuple[Path, Path], capfdbinary: Captured
 ) -> None:
     """Its last step is missing: the state is there, the model is not."""
     before = tensors.load(old / "model.safetensors")[0]
     (old / "model.safetensors").unlink()
     metrics = old / "metrics.jsonl"
     metrics.write_text("".join(line for line in metrics.open() if '"end"' not in line))
-    settings = {
-        **{"tokenizer.kind": "words", "tokenizer.vocab_size": 31, "tokenizer.dropout": 0},
-        **{"model.d_model": 4, "model.d_ff": 5, "model.num_layers": 1, "model.num_heads": 1},
-        **{"training.steps": 8, "training.batch_tokens": 211, "training.log_every": 2, "training.threads": 1},
-        **{"training.optimizer": "adam", "training.precision": "fp32", "training.average": 2},
-        **{
-            "validation.every": 4,
-            "validation.samples": 2,
-            "validation.max_pairs": 7,
-            "validation.patience": 0,
-        },
-    }
-    keys = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
-    monkeypatch.chdir(corpus[0].parent)
-    keys += ["--data.cache", str(old.parent / "cache")]
-    run(capfdbinary, "train", "--src", "train.de", "--tgt", "train.en", "--run", old, *keys)
+    keys = ("--data.dir", corpus[0].parent, "--data.cache", old.parent / "cache")
+    run(capfdbinary, "train", old / "recipe.toml", "--run", old, *keys)
     after = tensors.load(old / "model.safetensors")[0]
     assert all(torch.equal(before[name], after[name]) for name in before)
     assert verify(capfdbinary, old)[0] == 0
