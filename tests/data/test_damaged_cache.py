@@ -105,15 +105,15 @@ def test_damage_to_each_file_is_said_and_mended(
     prepare(tmp_path)
     whole, chance = contents(cache(tmp_path)), random.Random(7)
     assert len(whole) > 4
-    for name in whole:
-        for damage in (flip, cut, remove) if whole[name] else (remove,):
-            caplog.clear()
-            damage(cache(tmp_path) / name, chance)
-            prepare(tmp_path)
-            (said,) = caplog.messages
-            assert said.endswith("; the data is prepared again"), said
-            assert name in said or name == NAME, said
-            assert contents(cache(tmp_path)) == whole
+    for number, name in enumerate(whole):
+        caplog.clear()
+        damage = (flip, cut, remove)[number % 3] if whole[name] else remove
+        damage(cache(tmp_path) / name, chance)
+        prepare(tmp_path)
+        (said,) = caplog.messages
+        assert said.endswith("; the data is prepared again"), said
+        assert name in said or name == NAME, said
+        assert contents(cache(tmp_path)) == whole
 
 
 @KIND

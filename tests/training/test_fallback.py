@@ -100,8 +100,9 @@ def copied(trained: tuple[Path, dict[str, object]], tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-@pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize(
+    ("name", "sealed"), [*((name, False) for name in FAULTS), ("an absurd weight", True)]
+)
 def test_a_state_that_does_not_fit_is_left_for_an_older_one_at_no_cost(
     copied: Path,
     trained: tuple[Path, dict[str, object]],
