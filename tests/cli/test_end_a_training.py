@@ -108,7 +108,8 @@ def test_a_training_ends_within_its_minutes(
     without_steps = [word for word in training if word not in ("--training.steps", "12")]
     began = time.monotonic()
     out, _ = run(capfdbinary, *without_steps, "--minutes", "0.15", "--run", tmp_path / "run")
-    assert "within 0.15 minutes" in out
+    # Patience may end it before the time does; the promise is the time.
+    assert "finished after" in out
     assert time.monotonic() - began < 2 * 9
 
 
