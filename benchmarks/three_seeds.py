@@ -30,7 +30,7 @@ SEEDS = (1, 2, 3)
 RESULT = Path(__file__).parents[1] / "results" / "three-seeds.json"
 
 Figures = dict[str, float]
-"""What a trained run reached, by the figure's name."""
+"""Results of a trained run, by the figure's name."""
 
 
 @dataclass(frozen=True)

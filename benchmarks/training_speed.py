@@ -55,7 +55,7 @@ VARIANTS = (
     Variant("native int8", "int8", native=True),
 )
 FP32_VARIANTS = (VARIANTS[0], Variant("native fp32", "fp32", native=True), VARIANTS[3])
-"""Where the processor has no bf16: PyTorch's way around it takes forty times as long."""
+"""Variants for a processor without bf16: PyTorch's way around it takes forty times as long."""
 GPU_VARIANTS = (
     *VARIANTS[:2],
     Variant("graphs bf16", "bf16", captured=True),

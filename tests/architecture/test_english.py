@@ -39,13 +39,8 @@ INSTEAD = {
 def strings(file: Path) -> Iterator[tuple[int, str, bool]]:
     """Yield every string of a Python file: its line, its text, whether it is a docstring."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    documented = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
+    # A string that is a statement documents what it stands in, or the attribute before it.
+    documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value, id(node) in documented
@@ -92,6 +87,7 @@ def test_the_english_is_the_fields(path: Path) -> None:
     "fault",
     [
         '"""What a run says."""',
+        'WIDTH = 3\n"""How wide a beam is."""',
         '"""Products."""\nHELP = "trains in bytes where that is faster"',
         '"""Beam search."""\ndef f():\n    """The likeliest of a row."""',
     ],

@@ -36,7 +36,7 @@ UNKNOWN = {
     "training": ("multihead.models",),
     "engines": ("multihead.models",),
 }
-"""What a room must not know although the floors would allow it."""
+"""Imports forbidden to a room although the floors would allow them."""
 
 HIDDEN = {
     "__init__.py": ("multihead.api", "importlib.metadata"),
@@ -119,7 +119,7 @@ def _module(file: str) -> str:
 
 
 def upward(found: Import) -> bool:
-    """Whether an import goes up a floor, or to a neighbour's room."""
+    """Return True if an import goes up a floor, or to a neighbour's room."""
     inside, outside = found.importer, found.imported
     if not outside or inside == outside or inside not in FLOOR:
         return False
@@ -129,13 +129,13 @@ def upward(found: Import) -> bool:
 
 
 def forbidden(found: Import) -> bool:
-    """Whether a room imports what it must not know."""
+    """Return True if a room imports what it must not know."""
     unknown = UNKNOWN.get(found.importer, ())
     return any(found.module == name or found.module.startswith(name + ".") for name in unknown)
 
 
 def unexplained(found: Import) -> bool:
-    """Whether an import hides inside a function without being a named exception."""
+    """Return True for an import inside a function that is not a named exception."""
     return found.hidden and not any(
         fnmatchcase(found.file, file) and found.module in modules for file, modules in HIDDEN.items()
     )
@@ -199,7 +199,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 
 @pytest.mark.parametrize("room", ["text", "documents", "scores", "recipes", "settings", "errors"])
 def test_rooms_of_text_load_no_torch(room: str) -> None:
-    """What the imports say, seen in a process: not even another package brings torch in."""
+    """The imports as a process sees them: not even another package imports torch."""
     modules = [_module(file) for file in sources() if file.removesuffix(".py").partition("/")[0] == room]
     assert modules
     lines = ["import sys", *(f"import {module}" for module in modules), "sys.exit('torch' in sys.modules)"]

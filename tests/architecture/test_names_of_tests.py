@@ -1,4 +1,4 @@
-"""Test files are told apart by their names alone, whatever their folders."""
+"""No two test files share a name, whatever their folders."""
 
 from collections import Counter
 from pathlib import Path

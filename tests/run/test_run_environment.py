@@ -1,4 +1,4 @@
-"""What a run was made with, without names of people, machines and folders."""
+"""The recorded environment of a run, without names of people, machines and folders."""
 
 import getpass
 import hashlib

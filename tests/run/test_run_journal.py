@@ -1,4 +1,4 @@
-"""metrics.jsonl and samples.txt: nothing is told twice, and a torn piece spoils nothing."""
+"""metrics.jsonl and samples.txt: nothing is written twice, and a torn line damages nothing else."""
 
 import errno
 import json

@@ -37,7 +37,7 @@ def places(text: str, sentences: list[str] | tuple[str, ...]) -> set[tuple[int, 
 
 
 def found_of(name: str, language: str) -> tuple[int, int]:
-    """How many sentences of a file are found exactly, and how many there are."""
+    """Return the number of a file's sentences that are found exactly, and of all."""
     right = total = 0
     for parts in texts(name):
         text = "".join(parts)

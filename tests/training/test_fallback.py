@@ -66,7 +66,7 @@ FAULTS = {
     "no position": Fault(lambda c, m: m.pop("position"), "not the progress of a training run"),
     "a negative count": Fault(lambda c, m: m.update(tokens=-3), "not the progress of a training run"),
 }
-"""What a state without a checksum may hold that loads but does not fit."""
+"""Contents of a state without a checksum that loads but does not fit."""
 
 
 def change(path: Path, fault: Fault, *, sealed: bool) -> None:

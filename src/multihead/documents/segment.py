@@ -60,4 +60,4 @@ class Translation:
 
     target: Markup
     review: bool = False
-    """Whether to mark it for review (``fuzzy`` in PO, ``needs-review`` in XLIFF)."""
+    """Mark it for review (``fuzzy`` in PO, ``needs-review`` in XLIFF)."""

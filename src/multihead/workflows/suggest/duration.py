@@ -8,7 +8,7 @@ from multihead.workflows.suggest.profile import CorpusProfile, SideProfile
 Metric = Literal["bleu", "chrf", "wer", "cer"]
 
 BOUND = 3
-"""How many times as many updates as a cosine schedule has the others may make before they are ended."""
+"""Bound on the updates of other schedules, in multiples of the cosine schedule's."""
 SHORTEST = 3_000
 """Updates of the bound, at least."""
 PATIENCE, PATIENCE_SHARE = 5, 0.2

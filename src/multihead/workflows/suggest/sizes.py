@@ -11,7 +11,7 @@ from multihead.workflows.suggest.decision import Decision
 from multihead.workflows.suggest.profile import CorpusProfile, SideProfile
 
 STABLE_RATE = 0.6
-"""How many times as high as a cosine's peak the constant rate of schedule wsd is."""
+"""The constant rate of schedule wsd, as a fraction of the cosine schedule's peak."""
 
 CHARACTERS_A_PIECE, UNSPACED_CHARACTERS_A_PIECE = 4.0, 1.5
 """Of alphabetic scripts, and of those without spaces, at these vocabulary sizes: for estimates."""
