@@ -327,10 +327,21 @@ def norm_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PostNorm, "forward", lambda self, x, sublayer: plain(self, self.norm(x), sublayer))
 
 
+def a_window_of_sixteen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forward(
+        self: DotProductAttention, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None
+    ) -> Tensor:
+        back_QK = torch.arange(k.shape[2] - q.shape[2], k.shape[2])[:, None] - torch.arange(k.shape[2])
+        near = back_QK < 16
+        return attention_weights(q, k, near if allowed is None else near & allowed) @ v
+
+    monkeypatch.setattr(DotProductAttention, "forward", forward)
+
+
 IN_PLACE = [alibi_in_place, half_the_scale, a_third_product, norm_before_and_after]
 
 
-@pytest.mark.parametrize("edit", IN_PLACE)
+@pytest.mark.parametrize("edit", [*IN_PLACE, a_window_of_sixteen])
 def test_the_proof_detects_a_class_edited_in_place(
     edit: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

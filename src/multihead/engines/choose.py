@@ -111,7 +111,7 @@ def choose(
         if reason is None and refuted is None:
             # In float32, so that rounding cannot explain a difference.
             proved = engine.lay_out(model, spec, torch.float32)
-            reason = disagreement(model, proved, device, tokens=spec.smallest_vocabulary)
+            reason = disagreement(model, proved, device, spec)
             if reason is not None:
                 found[engine.name] = reason
                 LOG.warning("Search does not run by %s: %s", engine.name, reason)
