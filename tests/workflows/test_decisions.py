@@ -155,3 +155,39 @@ def test_long_outputs_of_symbols_are_searched_greedily() -> None:
 def test_a_handful_of_pairs_is_enough_for_a_decision(pairs: int) -> None:
     for make, *_ in TABLE:
         recipes.from_toml("", overrides=suggest(profile(corpus(make, pairs))).settings)
+
+
+def with_apostrophes(kinds: str) -> Callable[[random.Random], str]:
+    """Lines in which every word has one of these apostrophes inside."""
+
+    def line(chance: random.Random) -> str:
+        return " ".join(f"{word(chance)}{chance.choice(kinds)}{word(chance)}" for _ in range(5))
+
+    return line
+
+
+APOSTROPHES = [
+    ("'", "'", True, "'", "100% of the source's apostrophes are U+0027"),
+    ("’", "’", True, "’", "100% of the source's apostrophes are U+2019"),
+    ("'" * 29 + "’", "'", True, "'", "of the source's apostrophes are U+0027"),
+    ("’", "'", True, "", "the two sides have different kinds"),
+    ("’", "'", False, "’", "100% of the source's apostrophes are U+2019"),
+    ("'ʻ", "'", True, "", "several kinds of apostrophes"),  # both mean something, as in Hawaiian
+]
+
+
+@pytest.mark.parametrize(("source", "target", "joint", "chosen", "reason"), APOSTROPHES)
+def test_what_users_type_for_an_apostrophe_is_read_as_the_corpus_writes_it(
+    source: str, target: str, joint: bool, chosen: str, reason: str
+) -> None:
+    chance = random.Random(3)
+    make, other = with_apostrophes(source), with_apostrophes(target)
+    found = suggest(profile([(make(chance), other(chance)) for _ in range(211)]), Asked(joint=joint))
+    assert found.settings["tokenizer.apostrophe"] == chosen
+    assert reason in found.reasons["tokenizer.apostrophe"]
+
+
+def test_a_corpus_without_apostrophes_gets_no_decision_about_them() -> None:
+    chance = random.Random(3)
+    found = suggest(profile([translated(chance) for _ in range(211)]))
+    assert "tokenizer.apostrophe" not in found.settings

@@ -99,6 +99,9 @@ class TokenizerSettings(Settings):
     """Maximum number of pairs to train the tokenizer on, sampled evenly from the corpus."""
     split_digits: bool = False
     """Make every digit a token of its own."""
+    apostrophe: Literal["", "'", "’", "ʼ", "ʻ", "`", "´", "′", "＇"] = ""
+    """Character that replaces every kind of apostrophe between two letters, so that what users type is what
+    training saw; "": each stays as it is."""
     symbols: tuple[str, ...] = ()
     """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
     term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
@@ -117,6 +120,7 @@ class TokenizerSettings(Settings):
         """The settings of the target's tokenizer."""
         size = self.target_vocab_size or self.vocab_size
         own = {"kind": self.kinds[1], "target_kind": "same", "vocab_size": size, "target_vocab_size": 0}
+        own |= {"apostrophe": ""}  # outputs keep what the corpus writes
         return self.model_copy(update=own)
 
     @model_validator(mode="after")

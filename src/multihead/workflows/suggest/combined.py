@@ -51,6 +51,7 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
         **({"tokenizer.target_kind": kinds[1]} if both[0] != both[1] else {}),
         "tokenizer.joint": joint,
         **_vocabularies(corpus, both, row.value, joint=joint.value),
+        **_apostrophe(corpus, joint=joint.value),
         "tokenizer.dropout": pieces.dropout(both, row.value.bpe_dropout),
         "validation.metric": duration.metric(corpus.target, both[1]),
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
@@ -81,6 +82,12 @@ def _kinds(corpus: CorpusProfile, asked: Asked) -> tuple[Decision[str], Decision
     if asked.joint and decided[0].value != decided[1].value:
         decided = [Decision("bpe", "one vocabulary for both sides, which differ, was asked for")] * 2
     return decided[0], decided[1]
+
+
+def _apostrophe(corpus: CorpusProfile, *, joint: bool) -> dict[str, Decision[object]]:
+    """Return the decision where the corpus has apostrophes."""
+    decided = pieces.apostrophe(corpus, joint=joint)
+    return {"tokenizer.apostrophe": Decision(*decided)} if decided.reason else {}
 
 
 def _vocabularies(
