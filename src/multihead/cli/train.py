@@ -35,6 +35,7 @@ from multihead.workflows.progress_display import (
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder, train
+from multihead.workflows.trial import differences, settled
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,15 @@ def main(arguments: Sequence[str]) -> int:
     recipe = resolve(options.recipe, files, settings, run=run, init=init)
     for line in reasons(recipe):
         console.print(line)
+    folder = run or default_folder(recipe)
+    if recipe.alternative and not Run.exists(folder):
+        console.print(f"{differences(recipe)} may suit it as well: both are trained briefly, one is kept")
     with ProgressDisplay(console) as display:
         if options.dry_run:
             found = dry_run(recipe, display, init=init)
         else:
-            folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
+            recipe = settled(recipe, folder, display)
             outcome = train(recipe, folder, display, init=init, started=started, finish=options.finish)
     if options.dry_run:
         show(found, console)

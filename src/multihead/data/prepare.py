@@ -109,7 +109,7 @@ def _cache_inputs(
     if not files.max_pairs:
         del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
     training = settings.model_dump(exclude={"dropout", "file", "target_file"})
-    for later in ("symbols", "target_kind", "target_vocab_size"):
+    for later in ("symbols", "target_kind", "target_vocab_size", "apostrophe"):
         if training[later] == type(settings).model_fields[later].get_default():
             del training[later]  # Likewise.
     return {
