@@ -1,4 +1,4 @@
-"""Makers of tiny corpora of many kinds: pronunciations, actions, tags, names, running text in several scripts."""
+"""Makers of tiny corpora of many kinds: pronunciations, actions, tags, names, running text, strings."""
 
 import random
 from collections.abc import Callable, Iterator
