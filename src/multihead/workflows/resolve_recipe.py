@@ -277,10 +277,14 @@ def _rereadable(data: DataSettings) -> DataSettings:
 
 def _name(data: DataSettings) -> str:
     """Return a name for a corpus: ``de-en`` for ``train.de`` and ``train.en``, else the first file's name."""
-    languages = _languages(data)
-    if len(languages) == 2:
-        return "-".join(map(str, languages.values()))
+    languages = list(_languages(data).values()) or [data.source_language, data.target_language]
+    if all(languages):
+        return "-".join(map(str, languages))
     return Path(data.source[0]).name.partition(".")[0] or "corpus"
+
+
+NO_LANGUAGES = ("txt", "srt", "vtt")
+"""Endings of two files that name a format."""
 
 
 def _languages(data: DataSettings) -> dict[str, object]:
@@ -288,7 +292,10 @@ def _languages(data: DataSettings) -> dict[str, object]:
     if not data.target:
         return {}
     endings = {"source": _ending(data.source[0]), "target": _ending(data.target[0])}
-    plain = all(2 <= len(ending) <= 3 and ending.isalpha() and ending != "txt" for ending in endings.values())
+    plain = all(
+        2 <= len(ending) <= 3 and ending.isalpha() and ending not in NO_LANGUAGES
+        for ending in endings.values()
+    )
     return {f"data.{side}_language": ending for side, ending in endings.items()} if plain else {}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from multihead.data.pairs import read_pairs
 from multihead.settings import DataSettings
-from multihead.text.corpus import read_pairs
 from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
 
 MOST_TYPES = 100_000
@@ -185,6 +185,6 @@ def measure(data: DataSettings) -> CorpusProfile:
     """Measure the training files.
 
     Raises:
-        UserError: see ``text.corpus.read_pairs``.
+        UserError: see ``data.pairs.read_pairs``.
     """
     return profile(read_pairs(data, data.source, data.target), lowercase=data.lowercase)
