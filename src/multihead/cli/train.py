@@ -45,9 +45,14 @@ class Options:
     recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
     """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
     src: _options.Files = ()
-    """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""
+    """Training file(s), source side: lines, or both sides in TSV, JSONL, TMX, XLIFF or PO; plain, .gz, .xz or
+    .zst."""
     tgt: _options.Files = ()
-    """Training file(s), target side, aligned with the source line by line."""
+    """Training file(s), target side, aligned with the source line by line, or subtitles of the same film."""
+    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    """Source language, as de: needed for TMX."""
+    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    """Target language, as en."""
     corpora: _options.File = None
     """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
     corpus: Annotated[
@@ -89,6 +94,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if options.minutes is not None:
         given = {"training.minutes": str(positive_minutes(options.minutes)), **given}
+    given = {**_languages(options), **given}
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
     resolve = resolve_corpora if several(settings) else resolve_recipe
     recipe = resolve(options.recipe, files, settings, run=run, init=init)
@@ -121,6 +127,15 @@ def main(arguments: Sequence[str]) -> int:
         console.print("\ntest sets before and after fine-tuning:\n")
         return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
     return 0
+
+
+def _languages(options: Options) -> dict[str, str]:
+    """Return the settings of the language options."""
+    found = {
+        "data.source_language": options.source_language,
+        "data.target_language": options.target_language,
+    }
+    return {key: code for key, code in found.items() if code is not None}
 
 
 def summary(outcome: Outcome, start: int, command: str) -> str:

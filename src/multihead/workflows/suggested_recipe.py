@@ -124,10 +124,14 @@ def rereadable(data: DataSettings) -> DataSettings:
 
 def _name(data: DataSettings) -> str:
     """Return a name for a corpus: ``de-en`` for ``train.de`` and ``train.en``, else the first file's name."""
-    found = languages(data)
-    if len(found) == 2:
-        return "-".join(map(str, found.values()))
+    found = list(languages(data).values()) or [data.source_language, data.target_language]
+    if all(found):
+        return "-".join(map(str, found))
     return Path(data.source[0]).name.partition(".")[0] or "corpus"
+
+
+NO_LANGUAGES = ("txt", "srt", "vtt")
+"""Endings of two files that name a format."""
 
 
 def languages(data: DataSettings) -> dict[str, object]:
@@ -135,7 +139,10 @@ def languages(data: DataSettings) -> dict[str, object]:
     if not data.target:
         return {}
     endings = {"source": _ending(data.source[0]), "target": _ending(data.target[0])}
-    plain = all(2 <= len(ending) <= 3 and ending.isalpha() and ending != "txt" for ending in endings.values())
+    plain = all(
+        2 <= len(ending) <= 3 and ending.isalpha() and ending not in NO_LANGUAGES
+        for ending in endings.values()
+    )
     return {f"data.{side}_language": ending for side, ending in endings.items()} if plain else {}
 
 
