@@ -1,4 +1,4 @@
-"""Start several processes of a command on this machine, with torch's elastic agent; again if one is killed."""
+"""Start several processes of a command here, with torch's elastic agent, and again if one is killed."""
 
 import logging
 import os
