@@ -40,12 +40,6 @@ def _attention(function: Function) -> str | None:
     return _compare(function(q, k, v), attention(q, k, v), "q (2, 3, 5, 7), k (2, 3, 11, 7)")
 
 
-def _masked_attention(function: Function) -> str | None:
-    q, k, v = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 5, 7), torch.randn(2, 3, 5, 13)
-    allowed = masks.causal(5)
-    return _compare(function(q, k, v, allowed), attention(q, k, v, allowed), "with a causal mask")
-
-
 def _causal_mask(function: Function) -> str | None:
     return _compare(function(7), masks.causal(7)[0, 0], "length 7")
 
@@ -155,7 +149,6 @@ EXERCISES: Mapping[str, Callable[[Function], str | None]] = {
     "context": _context,
     "alignment": _alignment,
     "attention": _attention,
-    "masked attention": _masked_attention,
     "causal mask": _causal_mask,
     "cosine attention": _cosine_attention,
     "split heads": _split_heads,
