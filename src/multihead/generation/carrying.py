@@ -19,6 +19,7 @@ from multihead.text.terms import Glossary, Match, Term
 KINDS = DEFAULT - {"tag"}
 """Placeholders of a sentence, whose tags are placed by alignment."""
 _LETTER = regex.compile(r"\p{L}")
+_CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{N}])?[.!?…。！？]?", regex.DOTALL)
 _END = regex.compile(r"[.!?…。！？]+$")
 
 
@@ -129,6 +130,12 @@ class Fragment(NamedTuple):
     text: str
     set_as: str | None = None
 
+    @property
+    def core(self) -> str:
+        """The text without the punctuation and white space at its ends; a full stop stays."""
+        found = _CORE.search(self.text)
+        return found[0] if found else self.text
+
 
 def fragments(found: Line) -> list[Fragment]:
     """Split a sentence around its placeholders and its terms, whose targets are set."""
@@ -160,15 +167,13 @@ def joined(parts: Sequence[Fragment], translations: Sequence[str], language: str
         if part.set_as is not None:
             result += part.set_as
             continue
-        text, core = next(rest), part.text.strip()
-        if number + 1 < len(parts) and not _END.search(core):
+        text, core = next(rest), part.core
+        before, _, after = part.text.partition(core)
+        if number + 1 < len(parts) or not _END.search(core):
             text = _END.sub("", text)
         if number and text[1:2].islower() and not core[:1].isupper():
             text = text[:1].lower() + text[1:]
-        before = part.text[: len(part.text) - len(part.text.lstrip())]
-        after = part.text[len(part.text.rstrip()) :]
-        if number and primary(language) == "ko":
-            noun = parts[number - 1].set_as or ""
-            text = agree(noun, text) if not before else text
+        if number and not before and primary(language) == "ko":
+            text = agree(parts[number - 1].set_as or "", text)
         result += before + text + after
     return result

@@ -154,7 +154,7 @@ class SentenceSearch:
     def _in_parts(self, lines: Sequence[Line], lacking: Sequence[_Found]) -> list[_Found]:
         """Translate what stands between the placeholders and terms of each line."""
         split = [fragments(line) for line in lines]
-        flat = [part.text.strip() for parts in split for part in parts if part.set_as is None]
+        flat = [part.core for parts in split for part in parts if part.set_as is None]
         settings = self._settings.model_copy(update={"n_best": 1})
         marks = self.translator is not self._plain
         texts = [symbols.escape(text) if marks else text for text in flat]
