@@ -147,7 +147,7 @@ def test_an_interrupted_translation_resumes(translator: TextTranslator, tmp_path
     path = written(tmp_path, "a.txt", "".join(f"Satz {number} hier.\n" for number in range(7)))
     done: list[int] = []
 
-    def stop(count: int, total: int) -> None:
+    def stop(count: int, total: int | None) -> None:
         done.append(count)
         if count == 3:
             raise StoppedError
@@ -174,7 +174,7 @@ def test_a_journal_of_something_else_is_discarded(
     path = written(tmp_path, "a.txt", "Eins.\nZwei.\n")
     journal = tmp_path / ".out.txt.progress"
 
-    def stop(count: int, total: int) -> None:
+    def stop(count: int, total: int | None) -> None:
         if count == 1:
             raise StoppedError
 
@@ -194,7 +194,7 @@ def test_a_journal_of_something_else_is_discarded(
 def test_spoilt_lines_of_a_journal_are_translated_again(translator: TextTranslator, tmp_path: Path) -> None:
     path = written(tmp_path, "a.txt", "Eins.\nZwei.\nDrei.\n")
 
-    def stop(count: int, total: int) -> None:
+    def stop(count: int, total: int | None) -> None:
         if count == 3:
             raise StoppedError
 
@@ -217,7 +217,7 @@ def test_two_processes_never_write_one_output(translator: TextTranslator, tmp_pa
     path = written(tmp_path, "a.txt", "Eins.\n")
     request = Request(path, tmp_path / "out.txt", SearchSettings())
 
-    def again(count: int, total: int) -> None:
+    def again(count: int, total: int | None) -> None:
         with pytest.raises(UserError, match="another process"):
             translate_document(request, translator, [])
 
