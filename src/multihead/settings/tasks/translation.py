@@ -108,6 +108,9 @@ class TokenizerSettings(Settings):
     symbols: tuple[str, ...] = ()
     """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
     term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
+    symbol_rate: float = Field(0.1, ge=0, le=1)
+    """Fraction of the training pairs, drawn anew each epoch, in which placeholders and term markers stand for
+    words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
     file: str = ""
     """A tokenizer.json to use instead of training one (source side, or both sides if joint)."""
     target_file: str = ""

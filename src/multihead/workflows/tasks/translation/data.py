@@ -8,6 +8,7 @@ import torch
 
 from multihead.data import corpora
 from multihead.data.batches import BatchStream, Position
+from multihead.data.marking import Marking
 from multihead.data.prepare import Prepared, prepare
 from multihead.data.sanity_checks import sanity_warnings
 from multihead.errors import UserError
@@ -20,7 +21,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
-from multihead.workflows.tasks.translation.streaming import stream_settings
+from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 
 
@@ -43,27 +44,33 @@ def setup(
                 check_dropout(tokenizer)
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
     validator = Validator(prepared, recipe, device)
+    mark = marking(recipe, prepared.train, (source, target))
+    symbols = {"symbols": list(mark.symbols)} if mark else {}
     return TaskSetup(
         recipe=recipe,
         tokenizers=(source, target),
         fingerprint=prepared.fingerprint,
         files=named_files(recipe.data),
-        data={"pairs": len(prepared.train), "cleaning": prepared.report.to_dict()},
+        data={"pairs": len(prepared.train), "cleaning": prepared.report.to_dict(), **symbols},
         summary=_summary(prepared, recipe.data),
         sizes=_sizes(prepared),
         tokens_per_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
-        stream=lambda position: batches(recipe, prepared, position, device),
+        stream=lambda position: batches(recipe, prepared, position, device, mark),
         validate=validator,
         attention_maps=validator.attention_maps,
     )
 
 
 def batches(
-    recipe: Recipe[Settings], prepared: Prepared, position: Position, device: torch.device
+    recipe: Recipe[Settings],
+    prepared: Prepared,
+    position: Position,
+    device: torch.device,
+    mark: Marking | None = None,
 ) -> BatchStream:
     """Return the endless stream of training batches from a position, in shapes that suit the device."""
     tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
-    return BatchStream(prepared.train, **stream_settings(recipe, tokenizers, position, device))
+    return BatchStream(prepared.train, **stream_settings(recipe, tokenizers, position, device, mark))
 
 
 def named_files(data: DataSettings) -> list[Path]:
