@@ -30,6 +30,7 @@ from multihead.nn.modules import LayerNorm, Linear
 from multihead.nn.positions import SinusoidalPositions
 from multihead.nn.residual import Sublayer
 from multihead.nn.score_functions import DotScore, ScoreFunction
+from multihead.nn.ssru import SSRU
 from multihead.search.beam import beam
 from multihead.search.request import Limits
 
@@ -81,6 +82,14 @@ class Squared(FeedForward):
 class Reversed(SinusoidalPositions):
     def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
         return 2 * x_BNd - super().forward(x_BNd, start, shift_B)
+
+
+class Forgetful(SSRU):
+    """Another cell with the same parameters."""
+
+    def _gates(self, x_BTd: Tensor) -> tuple[Tensor, Tensor]:
+        forget, added = super()._gates(x_BTd)
+        return 0.5 * forget, added
 
 
 class Doubled(Linear):
@@ -185,10 +194,23 @@ SETTINGS: dict[str, dict[str, object]] = {
     "a window": {"window": 3},
     "batch norm": {"norm": "batch"},
     "no norm": {"norm": "none"},
+    "a zero first input": {"first_input": "zero"},
+    "an SSRU decoder": {"decoder_cell": "ssru"},
+    "an SSRU decoder with pre-norm": {"decoder_cell": "ssru", "norm": "pre"},
+    "a student": {
+        "decoder_cell": "ssru",
+        "first_input": "zero",
+        "output_bias": True,
+        "norm_epsilon": 1e-6,
+        "positions": "sinusoidal_concatenated",
+        "decoder_layers": 3,
+        "d_model": 32,
+    },
     "no residual": {"residual": False},
 }
-VARIANTS = {
+VARIANTS: dict[str, tuple[Mutation, dict[str, object]]] = {
     **{name: (mutation, {}) for name, mutation in MUTATIONS.items()},
+    "a subclass of the SSRU": (partial(with_class, SSRU, Forgetful), {"decoder_cell": "ssru"}),
     **{name: (lambda made: None, settings) for name, settings in SETTINGS.items()},
 }
 
@@ -256,7 +278,7 @@ def accepted(variant: str) -> Choice:
 @pytest.mark.parametrize(
     "variant",
     ["as published", "two key/value heads", "one key/value head", "wide values", "pre-norm",
-     "scores that are not scaled", "no biases of queries and keys", "another epsilon"],
+     "scores that are not scaled", "no biases of queries and keys", "another epsilon", "a zero first input"],
 )  # fmt: skip
 def test_the_native_engine_accepts_all_that_it_can_compute(variant: str) -> None:
     assert accepted(variant).engine == "native kernels"
@@ -279,6 +301,7 @@ def test_the_laid_out_layers_take_what_the_native_kernels_decline(variant: str) 
         ("another norm", "Rms is not a layer norm"),
         ("rotary positions", "positions are rotary"),
         ("a window", "a window of 3"),
+        ("a subclass of the SSRU", "Forgetful inherits a description and has none of its own"),
     ],
 )
 def test_the_reason_names_what_was_changed(variant: str, reason: str) -> None:

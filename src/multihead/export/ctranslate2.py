@@ -151,6 +151,10 @@ def not_expressible(described: EncoderDecoderSpec) -> list[str]:
     faults = []
     if described.window:
         faults.append(f"window = {described.window}")
+    if described.recurrent:
+        faults.append("decoder_cell = ssru")
+    if described.first_input != "begin":
+        faults.append(f"first_input = {described.first_input}")
     for attention in described.attentions:
         faults += _faults_of(attention)
     residuals = [residual for layer in described.layers for residual in layer.residuals]

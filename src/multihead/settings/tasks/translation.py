@@ -20,9 +20,11 @@ class DataSettings(Settings):
     dir: str = "."
     """Base folder of the file names below."""
     source: tuple[str, ...] = ()
-    """Training file(s), source side, or TSV / JSONL files with both sides; "-" is standard input."""
+    """Training file(s), source side, or files with both sides (TSV, JSONL, TMX, XLIFF, PO); "-" is standard
+    input."""
     target: tuple[str, ...] = ()
-    """Training file(s), target side, aligned with the source line by line; empty for TSV and JSONL."""
+    """Training file(s), target side, aligned with the source line by line, or subtitles of the same film;
+    empty for files with both sides."""
     valid_source: tuple[str, ...] = ()
     """Validation file(s), source side. Default: hold out part of the training data."""
     valid_target: tuple[str, ...] = ()
@@ -40,11 +42,12 @@ class DataSettings(Settings):
     """Sampling of several corpora: each is drawn in proportion to weight * pairs^(1/temperature). 1: by
     size; 5: small corpora are repeated; 100: in nearly equal shares."""
     source_language: str = ""
-    """Source language, e.g. "de", for display."""
+    """Source language, e.g. "de": selects the languages of a TMX file; otherwise for display."""
     target_language: str = ""
-    """Target language, e.g. "en", for display and for `multihead evaluate --tokenise`."""
-    format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
-    """File format; "auto": by file name (.tsv, .jsonl, else one sentence a line)."""
+    """Target language, e.g. "en", likewise; also for `multihead evaluate --tokenise`."""
+    format: Literal["auto", "lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
+    """File format; "auto": by file name (.tsv, .jsonl, .tmx, .xliff, .xlf, .po, .srt, .vtt, else one sentence
+    a line)."""
     source_field: str = ""
     """Source column of a TSV file: its number, from 1, or its name in the header, the first line; or source
     key of a JSONL file ("translation.de" for a nested object). Default: column 1, key "source"."""

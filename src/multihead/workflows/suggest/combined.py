@@ -1,7 +1,7 @@
 """All decisions together: settings by dotted key, and their reasons."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multihead.workflows.suggest import by_size, duration, pieces, sizes
 from multihead.workflows.suggest.decision import Decision
@@ -67,6 +67,22 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
         {key: decision.value for key, decision in found.items()},
         {key: decision.reason for key, decision in found.items() if decision.reason},
     )
+
+
+def alternative(corpus: CorpusProfile, asked: Asked | None = None) -> Asked | None:
+    """Return a choice of pieces that may suit a corpus as well as the suggested one; None: there is none.
+
+    Kinds come first: whether one vocabulary serves both sides matters less.
+    """
+    asked = asked or Asked()
+    one, other = (kind.value for kind in _kinds(corpus, asked))
+    if not (asked.kind or asked.target_kind or asked.joint):
+        others = (pieces.other_kind(corpus.source) or one, pieces.other_kind(corpus.target) or other)
+        if others != (one, other):
+            return replace(asked, kind=others[0], target_kind=others[1])
+    if asked.joint is None and pieces.joint_is_close(corpus, (one, other)):
+        return replace(asked, joint=not pieces.joint(corpus, (one, other)).value)
+    return None
 
 
 def _kinds(corpus: CorpusProfile, asked: Asked) -> tuple[Decision[str], Decision[str]]:

@@ -21,6 +21,11 @@ STRING_CHARACTERS, STRING_ALPHABET = 200.0, 100
 """Strings without spaces (formulas, sequences) have at most so many characters, and different ones."""
 SHARED_LETTERS = 0.2
 """With less overlap of the letters' frequencies, the sides share no pieces worth mentioning."""
+CLOSE_LETTERS = (0.1, 0.35)
+"""Overlaps at which one vocabulary and two may serve alike."""
+CLOSE_SPELT = (2.0, 4.5)
+"""Words a line at which characters and subwords may serve alike, if lines are ``CLOSE_CHARACTERS`` long."""
+CLOSE_CHARACTERS = (12.0, 36.0)
 SHARED_WORDS = 0.5
 """Closed vocabularies are joint if this share of the target's words occur in the source."""
 
@@ -88,6 +93,24 @@ def apostrophe(corpus: CorpusProfile, *, joint: bool) -> Decision[str]:
     return Decision(
         usual,
         f"{times / total:.0%} of the source's apostrophes are U+{ord(usual):04X}: others are read as it",
+    )
+
+
+def other_kind(side: SideProfile) -> Kind | None:
+    """Return the kind that may suit one side as well as the decided one; None: the decision is clear."""
+    chosen = kind(side).value
+    low, high = CLOSE_CHARACTERS
+    between = low <= side.line_characters <= high and CLOSE_SPELT[0] <= side.line_words <= CLOSE_SPELT[1]
+    if chosen == "spaced" or side.unspaced or not between:
+        return None
+    return "bpe" if chosen == "chars" else "chars"
+
+
+def joint_is_close(corpus: CorpusProfile, kinds: tuple[str, str]) -> bool:
+    """Return True if one vocabulary and two may serve alike."""
+    low, high = CLOSE_LETTERS
+    return (
+        kinds[0] == kinds[1] and kinds[0] not in ("spaced", "words") and low <= corpus.shared_letters <= high
     )
 
 

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import regex
 
+from multihead.data.pairs import read_pairs
 from multihead.settings import DataSettings
-from multihead.text.corpus import read_pairs
 from multihead.text.pieces import (
     BETWEEN_LETTERS,
     MAX_PIECE_CHARS,
@@ -198,6 +198,6 @@ def measure(data: DataSettings) -> CorpusProfile:
     """Measure the training files.
 
     Raises:
-        UserError: see ``text.corpus.read_pairs``.
+        UserError: see ``data.pairs.read_pairs``.
     """
     return profile(read_pairs(data, data.source, data.target), lowercase=data.lowercase)
