@@ -18,8 +18,8 @@ from multihead.text.training import train
 
 MOST_TOKENS = 32
 """Tokens of a line that are looked at: its first ones."""
-MOST_FITTED = 60_000
-"""Pairs of each half that a lexicon is learned from."""
+MOST_CELLS = 10_000_000
+"""Pairs of tokens that a lexicon is learned from, and that are looked up at a time."""
 MOST_TEXTS = 20_000
 """Lines of a side that its pieces are learned from."""
 PIECES = 4_000
@@ -65,17 +65,27 @@ def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -
     for part in (0, 1):
         judged = np.flatnonzero(half == part)
         fitted = np.flatnonzero(half != part)
-        fitted = fitted[np.linspace(0, len(fitted) - 1, min(len(fitted), MOST_FITTED)).astype(np.int64)]
+        fitted = fitted[:: 1 + int(_cells(source, target, fitted).sum()) // MOST_CELLS]
         one, other = source.chosen(fitted), target.chosen(fitted)
         there, back = Lexicon(one, other), Lexicon(other, one)
         for name, partner in others.items():
-            a, b = source.chosen(judged), target.chosen(partner[judged])
-            ratio = lengths[0][judged] - lengths[1][partner[judged]]
-            columns = [*there.gain(a, b), *back.gain(b, a), np.abs(ratio - np.median(ratio))]
-            features[name][judged] = np.stack([*columns, np.minimum(columns[0], columns[2])], axis=1)
+            for rows in np.array_split(judged, 1 + int(_cells(source, target, judged).sum()) // MOST_CELLS):
+                a, b = source.chosen(rows), target.chosen(partner[rows])
+                features[name][rows, :4] = np.stack([*there.gain(a, b), *back.gain(b, a)], axis=1)
+    for name, partner in others.items():
+        ratio = lengths[0] - lengths[1][partner]
+        features[name][:, 4] = np.abs(ratio - np.median(ratio))
+        features[name][:, 5] = np.minimum(features[name][:, 0], features[name][:, 2])
     weights = _regression(features["direct"], np.concatenate([features["random"], features["later"]]))
     odds = {name: _with_one(table) @ weights for name, table in features.items()}
     return Evidence(odds["direct"], odds["later"], odds["earlier"])
+
+
+def _cells(source: Side, target: Side, rows: Ints) -> Floats:
+    """Return the pairs of tokens of each line, (N,)."""
+    lengths = [np.diff(side.starts)[rows].astype(np.float64) for side in (source, target)]
+    found: Floats = (lengths[0] + 1) * lengths[1]
+    return found
 
 
 def tokens(lines: Sequence[str]) -> Side:

@@ -1,4 +1,4 @@
-"""Lexical translation probabilities by IBM model 1 (Brown et al. 1993), and how much a source explains a target.
+"""Lexical translation probabilities by IBM model 1 (Brown et al. 1993).
 
 Each half of the corpus is scored by the model of the other half, so that no pair explains itself.
 """
@@ -50,23 +50,25 @@ class Side:
 
 
 class Lexicon:
-    """P(target token | source token), learned by expectation maximisation; source token 0 is empty."""
+    """P(target token | source token), learned by expectation maximisation; source token 0 is empty.
+
+    The table is dense: (source tokens + 1) * target tokens numbers.
+    """
 
     def __init__(self, source: Side, target: Side) -> None:
-        keys, owner = _cells(source, target)
-        self._size = target.size
-        self._keys, cells = np.unique(keys, return_inverse=True)
+        cells, owner = _cells(source, target)
+        shape = source.size + 1, target.size
         counts = np.bincount(target.ids, minlength=target.size) + 1.0
         self.unigram: Floats = counts / counts.sum()
-        probability = np.full(len(self._keys), 1.0)
-        rows = self._keys // self._size
+        table = np.ones(shape[0] * shape[1], dtype=np.float32)
         for _ in range(ITERATIONS):
-            share = probability[cells]
+            share = table[cells]
             share /= np.bincount(owner, share)[owner]
-            counts = np.bincount(cells, share, minlength=len(self._keys))
-            totals = np.bincount(rows, counts)
-            probability = counts / (totals[rows] + 1.0)  # a rare source token cannot explain all it meets
-        self._probability: Floats = probability
+            expected = np.bincount(cells, share, minlength=len(table)).reshape(shape)
+            # One is added, so that a rare source token cannot explain all it meets.
+            expected /= expected.sum(axis=1, keepdims=True) + 1.0
+            table = expected.astype(np.float32).ravel()
+        self._table = table
 
     def gain(self, source: Side, target: Side) -> tuple[Floats, Floats]:
         """Return how much the source tells about the target, and the share of target tokens it explains.
@@ -74,15 +76,11 @@ class Lexicon:
         The first is the mean over target tokens of log(p(token | source) / p(token)), (N,); the second the
         share of tokens that are at least three times as probable with the source, (N,).
         """
-        keys, owner = _cells(source, target)
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        found = np.where(self._keys[places] == keys, self._probability[places], 0.0)
-        best = np.bincount(owner, found, minlength=len(target.ids))
+        cells, owner = _cells(source, target)
+        sums = np.bincount(owner, self._table[cells], minlength=len(target.ids))
         widths = np.repeat(np.diff(source.starts) + 1, np.diff(target.starts))
-        base = self.unigram[target.ids]
-        ratio = EXPLAINED * best / widths / base + (1 - EXPLAINED)
-        logs = np.log(ratio)
-        return _means(logs, target.starts), _means((ratio > 3.0).astype(np.float64), target.starts)
+        ratio = EXPLAINED * sums / widths / self.unigram[target.ids] + (1 - EXPLAINED)
+        return _means(np.log(ratio), target.starts), _means((ratio > 3.0).astype(np.float64), target.starts)
 
 
 def _means(values: Floats, starts: Ints) -> Floats:

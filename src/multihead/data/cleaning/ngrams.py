@@ -1,7 +1,7 @@
 """Character n-gram models of a language, learned from the lines of a file.
 
-Probabilities are interpolated down to single characters with a Dirichlet prior (MacKay and Bauman Peto 1995). Counts
-are hashed. A line is scored as if it were not part of the model's text: its own n-grams are subtracted.
+Probabilities are interpolated down to single characters with a Dirichlet prior (MacKay and Bauman Peto 1995).
+Counts are hashed. A line is scored as if it were not part of the model's text: its own n-grams are taken off.
 """
 
 from collections.abc import Sequence

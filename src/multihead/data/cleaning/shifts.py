@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 def shifted(direct: Floats, later: Floats, earlier: Floats) -> NDArray[np.int64]:
     """Return by how many lines the targets are shifted at each line: 0, 1 or -1, (N,).
 
-    The most probable path of three states (Viterbi), given the log-odds that each source belongs to its own, to
-    the next and to the last line's target.
+    The most probable path of three states (Viterbi), given the log-odds that each source belongs to its own,
+    to the next and to the last line's target.
     """
     odds = np.clip(np.stack([direct, later, earlier], axis=1), -MOST_ODDS, MOST_ODDS)
     cost = SWITCH * (1 - np.eye(3))

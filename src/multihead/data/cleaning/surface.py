@@ -82,7 +82,7 @@ def placeholders(text: str) -> list[str]:
 def near_duplicates(pairs: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> Iterator[int]:
     """Yield the number of the first pair with the same words as each, from 0; its own for a new pair.
 
-    Case, punctuation and spacing do not count.
+    Case, spacing and punctuation at the end do not count.
     """
     first: dict[tuple[str, str], int] = {}
     for number, pair in enumerate(pairs):
@@ -90,6 +90,6 @@ def near_duplicates(pairs: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]
 
 
 def plain(text: str) -> str:
-    """Return the letters and digits of a text, folded; the text itself where it has none."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join("".join(c if c.isalnum() else " " for c in folded).split()) or text
+    """Return a text with case folded, spaces collapsed, and without punctuation at its end."""
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return folded.rstrip(".,:;!?\u3002 ") or folded

@@ -47,15 +47,18 @@ CHUNK = 200_000
 """Consecutive pairs that are judged together; a longer corpus is judged in parts."""
 FEWEST = 200
 """Pairs from which on a corpus can judge itself; smaller ones get the checks of single pairs."""
-SURPRISED, VERY_SURPRISED = 5.0, 8.0
-"""Spreads below the usual probability from which on a line is strange: with poor lexical evidence, and with
-ordinary one."""
-POOR, ORDINARY = 1.0, 4.0
-"""Log-odds up to which lexical evidence is so."""
+DOUBTFUL = -1.4
+"""Log-odds below which a pair is dropped."""
+STRANGE, DISTRUST = 2.0, 0.3
+"""Each spread by which a line is less probable than usual, beyond so many, lowers the log-odds by this."""
+FOREIGN = 6.0
+"""Spreads from which on such a pair is dropped for its language rather than its words."""
+MOST_DOUBTFUL = 0.2
+"""Share of doubtful pairs from which on the corpus is too small or too free for its words to judge it."""
 CROSSED = 2.0
 """Nats by which a pair must be more probable with its sides exchanged."""
-LOST = 0.005
-"""Share of true pairs that may be lost as unlikely."""
+CROSSED_EACH = 0.05
+"""Nats a character by which each side must be."""
 
 
 @dataclass(frozen=True)
@@ -105,17 +108,13 @@ def _judged(pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.int8], NDArray
     mark("empty", np.array([not (a.strip() and b.strip()) for a, b in pairs], dtype=bool), every)
     full = np.flatnonzero(reasons < 0)
     sources, targets = [pairs[n][0] for n in full], [pairs[n][1] for n in full]
+    mark("noise", surface.noisy([pairs[number] for number in full]), full)
     if len(full) >= FEWEST:
         found = languages(sources, targets)
         proof = lexical.evidence(sources, targets)
         odds[full] = proof.direct
         for reason, rows in _by_models(found, proof):
             mark(reason, rows, full)
-    mark("noise", surface.noisy([pairs[number] for number in full]), full)
-    if len(full) >= FEWEST:
-        mark("misaligned", shifted(proof.direct, proof.later, proof.earlier) != 0, full)
-        limit = unlikely_below(proof, reasons[full] < 0)
-        mark("unlikely", proof.direct < limit, full)
     for kind, spans, either in (
         ("numbers", surface.numbers, False),
         ("placeholders", surface.placeholders, True),
@@ -127,36 +126,17 @@ def _judged(pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.int8], NDArray
 
 
 def _by_models(found: Languages, proof: Evidence) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
-    """Yield the verdicts of the character models, the first that holds first."""
-    yield "swapped", found.crossed > CROSSED
+    """Yield the verdicts of the models, the first that holds first."""
+    each = (found.foreign[0] > CROSSED_EACH) & (found.foreign[1] > CROSSED_EACH)
+    yield "swapped", each & (found.crossed > CROSSED)
     yield "script", ~(found.scripts[0] & found.scripts[1])
-    strange = [
-        (surprise > VERY_SURPRISED) & (proof.direct < ORDINARY)
-        | (surprise > SURPRISED) & (proof.direct < POOR)
-        for surprise in found.surprise
-    ]
+    most = np.maximum(*found.surprise)
+    doubtful = proof.direct - DISTRUST * np.maximum(0.0, most - STRANGE) < DOUBTFUL
+    if doubtful.mean() > MOST_DOUBTFUL:
+        return
+    strange = [doubtful & (surprise > FOREIGN) for surprise in found.surprise]
     words = [rows & wordlike for rows, wordlike in zip(strange, found.wordlike, strict=True)]
     yield "language", words[0] | words[1]
     yield "noise", strange[0] | strange[1]
-
-
-def unlikely_below(proof: Evidence, clear: NDArray[np.bool_]) -> float:
-    """Return the log-odds below which a pair is dropped: at most 0, and so that few true pairs are lost.
-
-    The corpus is a mixture of true pairs and of mispaired ones, whose distribution is that of each source with
-    the next line's target. Their share is found by expectation maximisation; what the mispaired ones leave of
-    the pairs below a limit are true pairs.
-    """
-    direct, wrong = proof.direct[clear], np.sort(proof.later[clear])
-    if not len(direct):
-        return -np.inf
-    share = 0.05
-    for _ in range(50):
-        doubtful = share / (share + (1 - share) * np.exp(np.clip(direct, -30, 30)))
-        share = float(doubtful.mean())
-    for limit in np.arange(0.0, -8.0, -0.25):
-        below = float((direct < limit).mean())
-        mispaired = float(np.searchsorted(wrong, limit)) / len(wrong)
-        if (below - share * mispaired) / max(1e-9, 1 - share) <= LOST:
-            return float(limit)
-    return -np.inf
+    yield "misaligned", shifted(proof.direct, proof.later, proof.earlier) != 0
+    yield "unlikely", doubtful

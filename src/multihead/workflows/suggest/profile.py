@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
+from multihead.data.added import added_pairs
 from multihead.data.pairs import read_pairs
 from multihead.settings import DataSettings
 from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
@@ -187,4 +189,5 @@ def measure(data: DataSettings) -> CorpusProfile:
     Raises:
         UserError: see ``data.pairs.read_pairs``.
     """
-    return profile(read_pairs(data, data.source, data.target), lowercase=data.lowercase)
+    pairs = chain(read_pairs(data, data.source, data.target), added_pairs(data))
+    return profile(pairs, lowercase=data.lowercase)
