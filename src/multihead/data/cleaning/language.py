@@ -30,7 +30,7 @@ Rows = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Languages:
-    """What the character models say about N pairs.
+    """Verdicts of the character models on N pairs.
 
     Attributes:
         surprise: how far a line is below the usual log-probability of lines of its length, in spreads; one

@@ -1,6 +1,6 @@
 """Evidence that the two sides of a pair belong together, from a lexicon of this very corpus.
 
-Half of the corpus is judged by the lexicon of the other half. True pairs are told from mispaired ones by
+Half of the corpus is judged by the lexicon of the other half. True and mispaired pairs are separated by
 logistic regression: the corpus as it is against the same lines paired with their neighbours and with random
 lines. So whatever the languages, a score is the log-odds that the sides belong together.
 """
@@ -17,7 +17,7 @@ from multihead.settings import TokenizerSettings
 from multihead.text.training import train
 
 MOST_TOKENS = 32
-"""Tokens of a line that are looked at: its first ones."""
+"""Tokens of a line that are read: its first ones."""
 MOST_CELLS = 10_000_000
 """Pairs of tokens that a lexicon is learned from, and that are looked up at a time."""
 MOST_TEXTS = 20_000

@@ -49,8 +49,8 @@ class DataSettings(Settings):
     """Folder(s) of `multihead synthesise`: back-translated pairs, trained on beside the corpus with the tag
     <bt> before each source."""
     synthetic_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """How often such a pair is drawn for each time that one of the corpus is; 0: chosen, so that at most two
-    thirds of an epoch are synthetic."""
+    """Draws of such a pair for each one of a pair of the corpus; 0: chosen, so that at most two thirds of an
+    epoch are synthetic."""
     copied: tuple[str, ...] = ()
     """Text file(s) in the target language, trained on as source and target with the tag <copy>."""
     copied_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
