@@ -14,7 +14,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from multihead import disk
 from multihead.data.plan import Lengths
+from multihead.safe_parsing import parse_json
 
 FORMAT = "multihead token store"
 VERSION = 1
@@ -107,7 +109,7 @@ class TokenStore:
                 _SideReader(folder, side, self._count, dtype)
                 for side, dtype in zip(SIDES, dtypes, strict=True)
             )
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise BrokenStoreError(f"{folder}: {error}") from error
         self.folder = folder
         self.source, self.source_lengths = source.sentence, source.lengths
@@ -152,7 +154,7 @@ def memory_mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
 
 def _read_header(folder: Path) -> tuple[int, list[str]]:
     """Return the number of pairs, and the type of each side's ids."""
-    header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
+    header = parse_json(disk.content(folder / HEADER))
     if (header["format"], header["version"]) != (FORMAT, VERSION):
         raise ValueError(f"format {header['format']!r}, version {header['version']}")
     sizes = {path.name: path.stat().st_size for path in folder.glob("*.bin")}
