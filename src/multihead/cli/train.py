@@ -16,7 +16,7 @@ from typing import Annotated
 
 import tyro
 
-from multihead import plugins
+from multihead import parallel, plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.recipe import SECTION_NAMES
@@ -26,6 +26,7 @@ from multihead.training import Outcome
 from multihead.training.ending import BOUND
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
+from multihead.workflows.launching import launch
 from multihead.workflows.progress_display import (
     ProgressDisplay,
     format_duration,
@@ -34,7 +35,9 @@ from multihead.workflows.progress_display import (
 )
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
+from multihead.workflows.same_start import recipe_of_first, refuse_other_commands
 from multihead.workflows.train import default_folder, train
+from multihead.workflows.trial import differences, settled
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,14 @@ class Options:
     recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
     """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
     src: _options.Files = ()
-    """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""
+    """Training file(s), source side: lines, or both sides in TSV, JSONL, TMX, XLIFF or PO; plain, .gz, .xz or
+    .zst."""
     tgt: _options.Files = ()
-    """Training file(s), target side, aligned with the source line by line."""
+    """Training file(s), target side, aligned with the source line by line, or subtitles of the same film."""
+    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    """Source language, as de: needed for TMX."""
+    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    """Target language, as en."""
     corpora: _options.File = None
     """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
     corpus: Annotated[
@@ -67,6 +75,8 @@ class Options:
     and the choice of the best weights."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
+    processes: _options.Number = None
+    """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
     dry_run: _options.Flag = False
     """Read the data, try the largest batch and estimate memory and time, without training."""
 
@@ -75,6 +85,15 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     started = time.monotonic()
     options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    wanted = _options.at_least_one("processes", options.processes) if options.processes is not None else 1
+    if wanted > 1 and not parallel.launched() and not options.dry_run:
+        return launch(wanted, ["train", *arguments], _console.messages().print)
+    with parallel.begin():
+        refuse_other_commands(arguments, options.recipe)
+        return _train(options, given, arguments, started)
+
+
+def _train(options: Options, given: dict[str, str], arguments: Sequence[str], started: float) -> int:
     files = {
         "source": options.src,
         "target": options.tgt,
@@ -82,23 +101,27 @@ def main(arguments: Sequence[str]) -> int:
         "valid_target": options.valid_tgt,
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
-    console = _console.output()
+    console = _console.output(quiet=not parallel.first())
     if options.finish and ask_to_finish(run):
         console.print(f"{run}: its training was asked to end")
         return 0
     if options.minutes is not None:
         given = {"training.minutes": str(positive_minutes(options.minutes)), **given}
+    given = {**_languages(options), **given}
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
     resolve = resolve_corpora if several(settings) else resolve_recipe
-    recipe = resolve(options.recipe, files, settings, run=run, init=init)
+    recipe = recipe_of_first(lambda: resolve(options.recipe, files, settings, run=run, init=init))
     for line in reasons(recipe):
         console.print(line)
+    folder = run or default_folder(recipe)
+    if recipe.alternative and not Run.exists(folder):
+        console.print(f"{differences(recipe)} may suit it as well: both are trained briefly, one is kept")
     with ProgressDisplay(console) as display:
         if options.dry_run:
             found = dry_run(recipe, display, init=init)
         else:
-            folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
+            recipe = settled(recipe, folder, display)
             outcome = train(recipe, folder, display, init=init, started=started, finish=options.finish)
     if options.dry_run:
         show(found, console)
@@ -108,6 +131,8 @@ def main(arguments: Sequence[str]) -> int:
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.status == "interrupted":
         return INTERRUPTED
+    if not parallel.first():
+        return 0
     if command := tasks.use(recipe.task):
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
         targets = sorted({to for _, to in Run.open(folder).directions})
@@ -117,6 +142,15 @@ def main(arguments: Sequence[str]) -> int:
         console.print("\ntest sets before and after fine-tuning:\n")
         return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
     return 0
+
+
+def _languages(options: Options) -> dict[str, str]:
+    """Return the settings of the language options."""
+    found = {
+        "data.source_language": options.source_language,
+        "data.target_language": options.target_language,
+    }
+    return {key: code for key, code in found.items() if code is not None}
 
 
 def summary(outcome: Outcome, start: int, command: str) -> str:

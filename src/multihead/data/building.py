@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from multihead.data import vocabularies
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
+from multihead.data.pairs import has_markup, read_marked_pairs, read_pairs
 from multihead.data.selection import TRAIN, VALID, reasons, select
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
@@ -16,7 +17,8 @@ from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
-from multihead.text.corpus import read_pairs
+from multihead.text.marked import MarkedTokenizer
+from multihead.text.symbols import split
 from multihead.text.tokenizer import Tokenizer
 
 TRAIN_STORE, VALID_STORE, VALID_PAIRS = "train", "valid", "valid.jsonl"
@@ -53,9 +55,10 @@ def build(
     tokenizers = vocabularies.trained(given, training_pairs, total, settings, lowercase=files.lowercase)
     vocabularies.save(tokenizers, folder)
 
-    numbered = compress(enumerate(corpus(), start=1), chosen.mask(TRAIN))
+    texts, marked = marked_pairs(files, tokenizers)
+    numbered = compress(enumerate(texts, start=1), chosen.mask(TRAIN))
     encoding = with_progress(numbered, "encoding", total, progress)
-    kept = stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report)
+    kept = stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report, marked=marked)
     hashes = array("Q", (sentence_hash(source) for source, _ in kept))
     check_left(len(hashes), "training", chosen.report)
     save_training_sources(folder, as_hashes(hashes))
@@ -84,15 +87,30 @@ def to_lines(pairs: Iterable[Pair]) -> str:
     return "".join(json.dumps(pair) + "\n" for pair in pairs)
 
 
+def marked_pairs(files: DataSettings, tokenizers: Tokenizers) -> tuple[Iterator[Pair], bool]:
+    """Return the training pairs, and whether they are marked text, with inline markup as symbols."""
+    if not has_markup(files, files.source):
+        return read_pairs(files, files.source, files.target), False
+    symbols = tokenizers[0].symbols.keys() & tokenizers[1].symbols.keys()
+    return read_marked_pairs(files, files.source, files.target, symbols), True
+
+
 def stored(
-    folder: Path, pairs: Iterable[Numbered], tokenizers: Tokenizers, max_length: int, report: CleaningReport
+    folder: Path,
+    pairs: Iterable[Numbered],
+    tokenizers: Tokenizers,
+    max_length: int,
+    report: CleaningReport,
+    *,
+    marked: bool = False,
 ) -> Iterator[Pair]:
-    """Encode and store pairs; yield those within the maximum length."""
+    """Encode and store pairs, plain or marked text; yield those within the maximum length, as plain text."""
     pairs = iter(pairs)
+    encoders = [MarkedTokenizer(one) if marked else one for one in tokenizers]
     with StoreWriter(folder, (tokenizers[0].vocab_size, tokenizers[1].vocab_size)) as writer:
         while block := list(islice(pairs, BLOCK)):
-            sources = tokenizers[0].encode_batch([source for _, (source, _) in block])
-            targets = tokenizers[1].encode_batch([target for _, (_, target) in block])
+            sources = encoders[0].encode_batch([source for _, (source, _) in block])
+            targets = encoders[1].encode_batch([target for _, (_, target) in block])
             for (number, pair), source, target in zip(block, sources, targets, strict=True):
                 if not source or not target:
                     report.drop("empty", number)
@@ -100,7 +118,12 @@ def stored(
                     report.drop("too many pieces", number)
                 else:
                     writer.add(source, target)
-                    yield pair
+                    yield (plain(pair[0]), plain(pair[1])) if marked else pair
+
+
+def plain(text: str) -> str:
+    """Return marked text without its symbols."""
+    return "".join(part for part, is_symbol in split(text) if not is_symbol)
 
 
 def counted(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:

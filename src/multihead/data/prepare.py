@@ -21,7 +21,7 @@ from multihead.data.vocabularies import Tokenizers
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
-from multihead.text.corpus import check_sides
+from multihead.text.corpus import check_sides, is_document
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
@@ -108,8 +108,11 @@ def _cache_inputs(
     data = files.model_dump(mode="json", exclude=ELSEWHERE | WITHOUT_EFFECT | OF_SEVERAL)
     if not files.max_pairs:
         del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
+    names = (*files.source, *files.valid_source)
+    languages = [files.source_language, files.target_language]
+    documents = any(is_document(files, name) for name in names)
     training = settings.model_dump(exclude={"dropout", "file", "target_file"})
-    for later in ("symbols", "target_kind", "target_vocab_size"):
+    for later in ("symbols", "target_kind", "target_vocab_size", "apostrophe"):
         if training[later] == type(settings).model_fields[later].get_default():
             del training[later]  # Likewise.
     return {
@@ -119,6 +122,7 @@ def _cache_inputs(
         "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
         "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
+        **({"languages": languages} if documents else {}),
     }
 
 

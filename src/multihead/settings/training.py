@@ -16,7 +16,11 @@ class OptimisationSettings(Settings):
     horizon: int = Field(0, ge=0)
     """Updates spanned by the cosine schedule; 0: `steps` of the first start, kept from then on."""
     accumulate: PositiveInt = 1
-    """Gradient accumulation: batches per update. The update is exactly that of one large batch."""
+    """Gradient accumulation: batches per update. The update is exactly that of one large batch. Several
+    processes share these batches, so there are at most as many (docs/parallel.md)."""
+    reduction: Literal["ordered", "fast"] = "ordered"
+    """Sum of the gradients of several processes. ordered: in the order of the batches, so that any number of
+    processes ends with the same bytes as one; fast: all_reduce, whose order depends on their number."""
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     """Optimiser: "adam" as in the paper; "adamw" with decoupled weight decay; "muon", which trains a
     Transformer in fewer but slower updates at about twice Adam's learning rate (and uses AdamW for everything

@@ -9,27 +9,29 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import nn
 
-from multihead import hardware
+from multihead import hardware, parallel
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.run import Run
 from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.training import model_selection, optimizers
 from multihead.training.checkpoints import Checkpoints
-from multihead.training.cuda_graphs import make_updater
 from multihead.training.ending import Clock, Ending, TimeLimit
 from multihead.training.interrupt import interruptible
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.prefetch import prefetched
 from multihead.training.progress import Progress
+from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
+from multihead.training.several import make_updater_of
+from multihead.training.shards import Shards
 from multihead.training.state import State
 
 LOG = logging.getLogger(__name__)
@@ -125,17 +127,20 @@ class Training:
         self._stream, self._validate, self._device = stream, validate, device
         self.settings, self.validation, self.d_model = settings, validation, d_model
         self._first: FirstStage | None = getattr(model, "first", None)
+        self.shards = Shards(settings.accumulate, asking=lambda: finish or run.finish_asked)
         self.state = State(model, settings, device)
-        self.state.restore(run)
-        self.updater = make_updater(model, self.state.optimizer, settings, device)
+        if parallel.first():
+            self.state.restore(run)
+        self.state.share()
+        self.updater = make_updater_of(model, self.state.optimizer, settings, device, self.shards)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
-        self._saved_at = time.monotonic()
-        begun = clock() if started is None else started
+        self._now, clock = self.shards.clock(time.monotonic), self.shards.clock(clock)
+        self._saved_at = self._now()
+        begun = clock() if started is None else parallel.from_first(lambda: started)
         self.limit = TimeLimit(settings.minutes, clock, begun, self.progress.elapsed)
         self.ending = Ending(settings, self.progress, self.limit)
-        self._finish_asked = finish
 
     @property
     def progress(self) -> Progress:
@@ -159,16 +164,20 @@ class Training:
             self.limit.check_first(self._run_validation)
         self.model.train()
         stream = self._stream(self.progress.position)
-        with interruptible() as interrupt, prefetched(stream, self._device) as batches:
-            while not self.done and not interrupt.requested:
+        own = self.shards.of(stream)
+        with interruptible() as interrupt, prefetched(own, self._device) as batches:
+            while not self.done:
                 with self._timed():
-                    self._update(list(islice(batches, self.settings.accumulate)))
+                    group = list(islice(batches, len(self.shards.own)))
+                    if not self.shards.ready([batch for batch, _ in group], stop=interrupt.requested):
+                        break
+                    self._update(group, stream)
                 self.observer.on_step(self.progress.step)
                 if self.progress.step % self.settings.log_every == 0:
                     self._log()
                 if self.progress.step % self.validation.every == 0:
                     self._checkpoint()
-                elif time.monotonic() - self._saved_at > 60 * self.settings.save_minutes:
+                elif self._now() - self._saved_at > 60 * self.settings.save_minutes:
                     self.save()
                 self._plan_ending()
             self.save()
@@ -176,8 +185,7 @@ class Training:
 
     def _plan_ending(self) -> None:
         """Start the cool-down or stop, where it is time to; record that at once."""
-        asked = self._finish_asked or self.run.finish_asked
-        if self.ending.plan(asked=asked):
+        if self.ending.plan(asked=self.shards.asked):
             why = self.progress.stopped or self.progress.ending
             self.save()
             self.run.log(
@@ -186,17 +194,18 @@ class Training:
 
     # --- one step -----------------------------------------------------------------------------------
 
-    def _update(self, group: Group) -> None:
+    def _update(self, group: Group, stream: Stream[Batch]) -> None:
         """Make one update and record its metrics and position."""
         progress, step = self.progress, self.progress.step + 1
         batches = [batch for batch, _ in group]
+        after = group[-1][1] if self.shards.world == 1 else self.shards.after(stream, progress.position)
         rate = staged_rate(step, self._first, self.settings, self.d_model, self.ending.cooldown)
         optimizers.set_rate(self.state.optimizer, rate)
         finished = self.updater.update(step, batches)
         if self.state.ema:
             self.state.ema.update(self.model, step)
-        tokens = sum(batch.tokens for batch in batches)
-        progress.step, progress.position = step, group[-1][1]
+        tokens = self.shards.tokens
+        progress.step, progress.position = step, after
         progress.tokens += tokens
         progress.unlogged.add_started(tokens=tokens, rate=rate)
         progress.unlogged.add_finished(finished)
@@ -253,16 +262,26 @@ class Training:
         """Save the training state."""
         self._synchronize()
         self.progress.elapsed = self.limit.elapsed
+        refuse_other_weights(self.model, self.progress.step)
         self.state.save(self.run)
-        self._saved_at = time.monotonic()
+        self._saved_at = self._now()
 
     def _run_validation(self) -> Validation:
+        """Validate in the first process; all receive the metrics."""
         began = self.limit.clock()
+        if self.shards.world == 1:
+            found = self._validated()
+        else:
+            found = Validation(**parallel.from_first(lambda: asdict(self._validated())))
+            self.shards.agree()
+        self.limit.validation = self.limit.clock() - began
+        return found
+
+    def _validated(self) -> Validation:
         self.model.eval()
         with torch.no_grad():
             result = self._validate(self.model, self.progress.step)
         self.model.train()
-        self.limit.validation = self.limit.clock() - began
         hardware.return_memory()
         return result
 
@@ -270,12 +289,17 @@ class Training:
 
     def _earlier_outcome(self) -> Outcome | None:
         """Return the logged outcome of a finished run; None if unfinished, or if its model is damaged."""
+        if not (event := parallel.from_first(self._whole_end)):
+            return None
+        return Outcome("finished", self.progress, event["weights"], event["metrics"])
+
+    def _whole_end(self) -> dict[str, Any] | None:
         if not (event := self._end()):
             return None
         if fault := self.run.model_fault():
             LOG.warning("%s. The final weights are selected again.", fault)
             return None
-        return Outcome("finished", self.progress, event["weights"], event["metrics"])
+        return event
 
     def _end(self) -> dict[str, Any] | None:
         """Return the logged end of a run of as many steps, None if there is none."""
@@ -284,6 +308,11 @@ class Training:
         return next(ends, None)
 
     def _finish(self) -> Outcome:
+        """Select the final weights in the first process; all receive the outcome."""
+        chosen, metrics = parallel.from_first(self._select)
+        return Outcome("finished", self.progress, chosen, metrics)
+
+    def _select(self) -> tuple[str, dict[str, float]]:
         """Select the final weights by validation, among the undamaged checkpoints; save the run's model."""
         trained = {name: weight.clone() for name, weight in self.model.state_dict().items()}
         kept = self.checkpoints.whole(self.progress, trained)
@@ -298,7 +327,7 @@ class Training:
         results: dict[str, dict[str, float]] = {}
         for name, weights in candidates.items():
             self.model.load_state_dict(weights())
-            results[name] = self._run_validation().metrics
+            results[name] = self._validated().metrics
         metric, step = self.validation.metric, self.progress.step
         values = {name: metrics[metric] for name, metrics in results.items()}
         chosen = model_selection.select_best(results, metric)
@@ -310,4 +339,4 @@ class Training:
         if not self._end():
             self.run.log({**event, "metrics": results[chosen]})
         self.run.forget_finish()
-        return Outcome("finished", self.progress, chosen, results[chosen])
+        return chosen, results[chosen]

@@ -51,6 +51,7 @@ def beam(
     encodings: Callable[[int], Tensor | None],
     request: BeamRequest,
     longest_N: Tensor,
+    first: int | None = None,
 ) -> list[list[Ended]]:
     """Return each sentence's finished hypotheses, in the order in which they ended.
 
@@ -61,6 +62,7 @@ def beam(
         encodings: ``encodings(n)`` returns at least the first n positional encodings; None: nothing is added.
         request: the search; its beam is at most ``MAX_BEAM``.
         longest_N: maximum length of each output in tokens.
+        first: row of ``embedding_Vd`` that is the first input; None: the begin symbol's.
 
     Raises:
         NotFiniteError: the model's scores are not finite.
@@ -68,6 +70,8 @@ def beam(
     """
     K = request.beam_size
     live = _Live(request, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
+    if first is not None:
+        live.tokens[0] = first
     banned = torch.tensor(request.banned, dtype=torch.long)
     stop_at_first = request.stop == "first"
     sizes_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
