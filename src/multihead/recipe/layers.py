@@ -139,7 +139,7 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...], *, own: bool) -> Or
     try:
         document = parse_toml(text)
     except TooLargeError as error:
-        raise UserError(f"too large: {error}", place=str(path)) from None
+        raise UserError(str(error), place=str(path)) from None
     except tomllib.TOMLDecodeError as error:
         fact, line, _ = re.split(r" \(at line (\d+), .*|$", str(error), maxsplit=1)
         raise UserError(f"not TOML: {fact}", place=f"{path}:{line}" if line else str(path)) from None

@@ -1,7 +1,7 @@
 """Limits of a ``tokenizer.json`` from an untrusted source, checked before the library sees it.
 
-The library builds whatever it is told: a chain of replacements that doubles a text forty times, or padding to
-100 million tokens, ends the process. Only the components below are accepted, with values that keep the length
+The library obeys any file: a chain of replacements that doubles a text forty times, or padding to 100 million
+tokens, ends the process. Only the components below are accepted, with values that keep the length
 of a text within ``MAX_GROWTH`` times its own.
 """
 

@@ -63,7 +63,9 @@ def batches(
 ) -> BatchStream:
     """Return the endless stream of training batches from a position, in shapes that suit the device."""
     tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
-    return BatchStream(prepared.train, **stream_settings(recipe, tokenizers, position, device))
+    sources = recipe.data.source
+    place = sources[0] if len(sources) == 1 else ""
+    return BatchStream(prepared.train, place=place, **stream_settings(recipe, tokenizers, position, device))
 
 
 def named_files(data: DataSettings) -> list[Path]:
