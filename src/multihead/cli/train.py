@@ -137,7 +137,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         console.print(f"{differences(recipe)} may suit it as well: both are trained briefly, one is kept")
     with ProgressDisplay(console) as display:
         if options.dry_run:
-            found = dry_run(recipe, display, init=init)
+            found = dry_run(recipe, display, init=init, folder=folder)
         else:
             console.print(f"run folder: {folder}")
             recipe = settled(recipe, folder, display)
@@ -149,7 +149,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.status == "interrupted":
-        return INTERRUPTED
+        return 128 + outcome.signal if outcome.signal else INTERRUPTED
     if not parallel.first():
         return 0
     if command := tasks.use(recipe.task):

@@ -82,7 +82,8 @@ def batches(
     tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
     settings = stream_settings(recipe, tokenizers, position, device, mark)
     if not prepared.added:
-        return BatchStream(prepared.train, **settings)
+        sources = recipe.data.source
+        return BatchStream(prepared.train, place=sources[0] if len(sources) == 1 else "", **settings)
     return MixedStream(_parts(prepared), mixed_counts(prepared), **settings)
 
 
