@@ -24,6 +24,7 @@ import tyro
 from multihead import hardware
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
+from multihead.cli._parts import join_parts, open_parts, translate_part
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
@@ -32,8 +33,9 @@ from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
 from multihead.workflows.without_effect import refuse_other_methods
 
-CHUNK = 1024
-"""Number of lines translated together: enough to sort them by length, few enough for early output."""
+CHUNK = 1000
+"""Number of lines translated together: enough to sort them by length, few enough for early output. It divides
+the blocks of ``--part``, whose output so has the same bytes."""
 STANDARD = "-"
 
 
@@ -61,6 +63,11 @@ class Options:
     """File with the prefix of each translation, aligned with the input line by line."""
     scores: _options.Flag = False
     """Write the score and a tab before each translation."""
+    part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
+    """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
+    (docs/parallel.md)."""
+    join: _options.File = None
+    """Write the whole translation to this file when all parts are translated; - is standard output."""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the input; the output is UTF-8."""
     device: _options.Device = "auto"
@@ -87,11 +94,26 @@ def main(arguments: Sequence[str]) -> int:
         refuse_options(options, ("prefix",), "beside --prefixes")
     search = search_settings(options.runs[0], given)
     refuse_other_methods(given, search.method)
+    parts = open_parts(options, search) if options.part or options.join else None
+    if parts and options.join:
+        join_parts(options, parts)
+        return 0
     hardware.keep_memory()
     translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
     translator = _directions.directed(
         translator, options.to, options.of, options.tags, zero_shot=options.zero_shot
     )
+    if parts:
+        translate_part(
+            options,
+            parts,
+            lambda lines, forced, number: translator.translate(
+                lines, search, prefixes=forced, first_number=number
+            ),
+            lambda number, translation: _spelled(number, translation, search, scores=options.scores),
+            CHUNK,
+        )
+        return 0
     write(_blocks(translator, search, options), options.output)
     return 0
 
