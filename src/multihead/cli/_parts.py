@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from multihead import hardware, native
 from multihead.cli import _console
@@ -22,22 +22,8 @@ Spell = Callable[[int, Translation], Iterator[str]]
 """(number of the line from 1, its translation) -> output lines."""
 
 
-class PartOptions(Protocol):
-    """The options of ``multihead translate`` that matter for parts."""
-
-    runs: tuple[str, ...]
-    input: str | None
-    output: str | None
-    to: str | None
-    of: str | None
-    tags: tuple[str, ...]
-    prefix: str | None
-    scores: bool
-    encoding: str
-    device: str
-    precision: hardware.Precision
-    part: str | None
-    join: str | None
+PartOptions = Any
+"""The options of ``multihead translate``, which imports this module."""
 
 
 def open_parts(options: PartOptions, search: SearchSettings) -> Parts:

@@ -1,4 +1,4 @@
-"""Translation of a large file in parts: by several machines, killed and resumed, with the bytes of a plain run.
+"""Translation of a large file in parts, by several machines, killed and resumed; the bytes of a plain run.
 
 The input is divided into blocks of ``BLOCK`` lines. The output folder holds ``parts.json`` (the input's
 checksum, its blocks, and all that decides the translation), and for each finished block its translation and a
@@ -26,7 +26,7 @@ BLOCK = 10_000
 """Lines of a block; a multiple of the lines that a plain run translates together, so that the bytes agree."""
 MANIFEST, FORMAT = "parts.json", 1
 POLL = 1.0
-"""Seconds between two looks at blocks that another worker translates."""
+"""Seconds between two attempts at blocks that another worker translates."""
 PART = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 Translate = Callable[[list[str], int], list[str]]
@@ -148,7 +148,7 @@ class Parts:
         return True
 
     def part(self, i: int, n: int, translate: Translate, progress: Callable[[int, int], object]) -> None:
-        """Translate the blocks of part ``i`` of ``n``; returns when all are there, whoever translated them."""
+        """Translate the blocks of part ``i`` of ``n``; return when all are there, whoever did them."""
         missing = list(range(i - 1, len(self.blocks), n))
         total = len(missing)
         while missing:
