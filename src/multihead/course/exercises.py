@@ -35,6 +35,68 @@ def _compare(found: object, wanted: Tensor, given: str) -> str | None:
     return None if off < TOLERANCE else f"{given}: the result differs by up to {off:.2g}"
 
 
+def _pair_counts(function: Function) -> str | None:
+    words = {"l o w": 5, "l o w e r": 2, "n e w": 6}
+    wanted = {("l", "o"): 7, ("o", "w"): 7, ("w", "e"): 2, ("e", "r"): 2, ("n", "e"): 6, ("e", "w"): 6}
+    found = dict(function(words))
+    return None if found == wanted else f"for {words} it finds {found}, not {wanted}"
+
+
+def _merge(function: Function) -> str | None:
+    found, wanted = function("n e w e s t e s t", ("e", "s")), "n e w es t es t"
+    if found != wanted:
+        return f"'n e w e s t e s t' with ('e', 's') becomes {found!r}, not {wanted!r}"
+    found = function("be e s e e s", ("e", "e"))
+    return (
+        None
+        if found == "be e s ee s"
+        else f"'be e s e e s' with ('e', 'e') becomes {found!r}: only whole pieces"
+    )
+
+
+def _lookup(function: Function) -> str | None:
+    ids, table = torch.tensor([[3, 1, 4], [1, 5, 0]]), torch.randn(7, 5)
+    return _compare(function(ids, table), table[ids], "ids (2, 3), table (7, 5)")
+
+
+def _rnn_step(function: Function) -> str | None:
+    torch.manual_seed(1)
+    cell = nn.RNNCell(5, 7)
+    x, h = torch.randn(3, 5), torch.randn(3, 7)
+    w, u, b = cell.weight_ih, cell.weight_hh, cell.bias_ih + cell.bias_hh
+    with torch.no_grad():
+        return _compare(function(x, h, w, u, b), cell(x, h), "x (3, 5), h (3, 7)")
+
+
+def _lstm_step(function: Function) -> str | None:
+    torch.manual_seed(1)
+    c, gates = torch.randn(3, 7), torch.randn(3, 28)
+    i, f, g, o = gates.chunk(4, dim=1)
+    cell = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    found = function(gates, c)
+    if not isinstance(found, tuple) or len(found) != 2:
+        return "return two tensors: the new h and the new c"
+    fault = _compare(found[1], cell, "the new c")
+    return fault or _compare(found[0], o.sigmoid() * cell.tanh(), "the new h")
+
+
+def _clip(function: Function) -> str | None:
+    parameters = [nn.Parameter(torch.randn(5, 7)), nn.Parameter(torch.randn(3))]
+    for most in (0.5, 1e6):
+        for parameter in parameters:
+            parameter.grad = torch.ones_like(parameter)
+        function(parameters, most)
+        norm = 38**0.5
+        wanted = min(1.0, most / norm)
+        for parameter in parameters:
+            assert parameter.grad is not None
+            if (
+                fault := _compare(parameter.grad, torch.full_like(parameter, wanted), f"limit {most}")
+            ) is not None:
+                return fault
+    return None
+
+
 def _attention(function: Function) -> str | None:
     q, k, v = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 13)
     return _compare(function(q, k, v), attention(q, k, v), "q (2, 3, 5, 7), k (2, 3, 11, 7)")
@@ -55,7 +117,7 @@ def _cosine_attention(function: Function) -> str | None:
 
 def _split_heads(function: Function) -> str | None:
     x = torch.randn(2, 5, 12)
-    wanted = torch.stack(x.split(4, dim=-1), dim=1)
+    wanted = torch.stack(torch.split(x, 4, dim=-1), dim=1)
     return _compare(function(x, 3), wanted, "x (2, 5, 12), 3 heads")
 
 
@@ -145,6 +207,12 @@ def _parameters(function: Function) -> str | None:
 
 
 EXERCISES: Mapping[str, Callable[[Function], str | None]] = {
+    "pair counts": _pair_counts,
+    "merge": _merge,
+    "lookup": _lookup,
+    "rnn step": _rnn_step,
+    "lstm step": _lstm_step,
+    "clipping": _clip,
     "additive energy": _additive_energy,
     "context": _context,
     "alignment": _alignment,
