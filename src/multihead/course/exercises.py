@@ -230,6 +230,33 @@ def _parameters(function: Function) -> str | None:
     return None if found == wanted else f"d_model 12, d_ff 31: {found}, not {wanted}"
 
 
+def _beam_step(function: Function) -> str | None:
+    totals = torch.tensor([-1.0, -1.5, -9.0])
+    scores = torch.tensor([[-3.0, -0.5, -2.0, -4.0], [-0.2, -6.0, -7.0, -8.0], [-0.1, -0.1, -0.1, -0.1]])
+    found = [tuple(pair) for pair in function(totals, scores)]
+    wanted = [(0, 1), (1, 0), (0, 2)]
+    return None if found == wanted else f"it keeps {found}, not {wanted}"
+
+
+def _length_penalty(function: Function) -> str | None:
+    for log_probability, length, alpha in ((-3.0, 7, 0.6), (-3.0, 1, 0.6), (-4.0, 13, 0.0)):
+        found, wanted = (
+            function(log_probability, length, alpha),
+            log_probability / ((5 + length) / 6) ** alpha,
+        )
+        if not isinstance(found, float | int) or abs(found - wanted) > TOLERANCE:
+            return f"log-probability {log_probability}, {length} tokens, alpha {alpha}: {found}, not {wanted:.3f}"
+    return None
+
+
+def _temperature(function: Function) -> str | None:
+    scores = torch.tensor([1.0, 3.0, 2.0])
+    for tau in (1.0, 0.5, 2.0):
+        if (fault := _compare(function(scores, tau), (scores / tau).softmax(-1), f"tau {tau}")) is not None:
+            return fault
+    return _compare(function(scores, 0), torch.tensor([0.0, 1.0, 0.0]), "tau 0")
+
+
 EXERCISES: Mapping[str, Callable[[Function], str | None]] = {
     "pair counts": _pair_counts,
     "merge": _merge,
@@ -255,5 +282,8 @@ EXERCISES: Mapping[str, Callable[[Function], str | None]] = {
     "encoder layer": _encoder_layer,
     "decoder input": _shifted,
     "parameters": _parameters,
+    "beam step": _beam_step,
+    "length penalty": _length_penalty,
+    "temperature": _temperature,
 }
 """All exercises by name, in the order of the chapters."""
