@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ from multihead.generation.text_layout import Unit
 from multihead.text import symbols
 from multihead.text.languages import primary
 from multihead.text.particles import agree
-from multihead.text.placeholder_patterns import DEFAULT, find
-from multihead.text.placeholders import Table, protect, restore
+from multihead.text.placeholder_patterns import DEFAULT, Span, find
+from multihead.text.placeholders import Entry, Table, protect, restore
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.terms import Glossary, Match, Term
 
@@ -83,6 +83,31 @@ class Line:
         if not self.symbols:
             doubled = _doubled(self.table, restored)
         return Carried(restored, report.lost, doubled, tuple(missing))
+
+    def substituted(self, known: frozenset[str]) -> "Line | None":
+        """Return the line with a placeholder for each term, which stands for its translation.
+
+        Returns:
+            None where too few placeholders are known.
+        """
+        used = {symbol for symbol, _ in self.table.entries}
+        free = [name for name in PLACEHOLDERS if name in known and name not in used]
+        entries = list(self.table.entries)
+        for start, end, term in self.matches:
+            if not any(start < span.end and span.start < end for _, span in entries):
+                if not free:
+                    return None
+                target = term.target
+                if start == 0 and self.unit.text[0].isupper() and term.case != "exact":
+                    target = target[0].upper() + target[1:]
+                entries.append(Entry(free.pop(0), Span(start, end, "variable", target)))
+        entries.sort(key=lambda entry: entry.span.start)
+        parts, done = [], 0
+        for symbol, span in entries:
+            parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
+            done = span.end
+        text = "".join([*parts, symbols.escape(self.unit.text[done:])])
+        return replace(self, text=text, table=Table(tuple(entries), self.table.left))
 
     def checked(self, text: str, glossary: Glossary | None) -> Carried:
         """Return a finished translation, without symbols, with what it lacks."""
