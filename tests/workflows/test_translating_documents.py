@@ -1,6 +1,8 @@
 """Documents translated by a function in place of a model."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,26 @@ def test_an_interrupted_translation_resumes(translator: TextTranslator, tmp_path
     assert (summary.translated, summary.resumed) == (7, 3)
     assert request.output.read_text() == path.read_text().upper()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.txt", "out.txt"]
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_a_killed_translation_resumes(translator: TextTranslator, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "".join(f"Satz {number} hier.\n" for number in range(7)))
+    request = Request(path, tmp_path / "out.txt", SearchSettings())
+
+    def killed(count: int, total: int | None) -> None:
+        if count == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if not child:
+        translate_document(request, translator, [], progress=killed)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    assert not request.output.exists()
+    assert translate_document(request, translator, []).resumed == 4
+    assert request.output.read_text() == path.read_text().upper()
 
 
 @pytest.mark.usefixtures("small_chunks")
