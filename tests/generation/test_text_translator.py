@@ -194,3 +194,9 @@ def test_a_single_string_is_refused(tokenizer: Tokenizer) -> None:
         translator(tokenizer).translate("Ja.")
     with pytest.raises(UserError, match="not a string"):
         translator(tokenizer).translate(["Ja.", 3])  # type: ignore[list-item]
+
+
+def test_a_line_break_takes_the_place_of_a_space(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer, lambda line, settings: [" ".join(line.upper().split())])
+    (found,) = made.translate(["Ein Hund<br/>läuft, <br> und schläft."])
+    assert found.text == "EIN HUND<br/>LÄUFT, <br> UND SCHLÄFT."
