@@ -15,6 +15,7 @@ from multihead.text.particles import agree
 from multihead.text.placeholder_patterns import DEFAULT, Span, find
 from multihead.text.placeholders import Entry, Table, protect, restore
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
+from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Match, Term
 
 KINDS = DEFAULT - {"tag"}
@@ -78,6 +79,7 @@ class Line:
         """Return an output of search with placeholders in their places."""
         marked = output if self.symbols else symbols.escape(output)
         restored, report = restore(_agreeing(marked, self.table, language), self.table)
+        restored = _with_particles(restored, self.matches, language)
         missing = glossary.missing(self.matches, restored) if glossary and self.matches else ()
         doubled = report.doubled
         if not self.symbols:
@@ -158,15 +160,31 @@ def _doubled(table: Table, text: str) -> tuple[str, ...]:
 
 
 def _agreeing(marked: str, table: Table, language: str) -> str:
-    """Let Korean particles after placeholders agree with what stands for them."""
+    """Let Korean particles after placeholders agree with what stands for them, where that can be read."""
     if primary(language) != "ko" or not table.entries:
         return marked
     originals = {entry.symbol: entry.span.text for entry in table.entries}
     parts = [[text, is_symbol] for text, is_symbol in symbols.split(marked)]
     for before, after in pairwise(parts):
-        if before[1] and not after[1]:
-            after[0] = agree(str(originals.get(str(before[0]), "")), str(after[0]))
+        original = originals.get(str(before[0]), "")
+        if before[1] and not after[1] and original[:1] not in ("{", "%", "$", "#", "&"):
+            after[0] = agree(original, str(after[0]))
     return "".join(str(text) if is_symbol else symbols.escape(str(text)) for text, is_symbol in parts)
+
+
+def _with_particles(text: str, matches: Sequence[Match], language: str) -> str:
+    """Let Korean particles after terms agree with them: search may have chosen one for another noun."""
+    if not matches or primary(language) != "ko":
+        return text
+    forms = [(form, match.term.case) for match in matches for form in match.term.forms]
+    parts: list[str] = []
+    end = 0
+    for start, stop, _ in Matcher(forms).find(text):
+        parts.append(agree(parts[-1], text[end:start]) if parts else text[end:start])
+        parts.append(text[start:stop])
+        end = stop
+    parts.append(agree(parts[-1], text[end:]) if parts else text)
+    return "".join(parts)
 
 
 class Fragment(NamedTuple):

@@ -17,7 +17,7 @@ from multihead.generation.translator import Translator
 
 BATCH = 32
 """Sentences whose attention is recorded together."""
-SHARE = 0.5
+SHARE = 0.55
 """Share of its attention that a word inside a pair of tags gives to the words inside the source's pair."""
 
 
