@@ -240,3 +240,12 @@ def test_tags_follow_the_words_that_attend_to_theirs(source: str, expected: str)
     placed = with_tags(unit, text, Weights(matrix, spans, columns))
     assert str(placed).replace("text:", "") == expected
     assert len(words) == len(columns)
+
+
+def test_a_sentence_in_capitals_is_searched_in_lower_case_and_written_in_capitals(
+    tokenizer: Tokenizer,
+) -> None:
+    made = translator(tokenizer, lambda line, settings: [line.lower()])
+    (found,) = made.translate(["DER HUND SIEHT {name} UND LÄUFT. USA. Ein HUND LÄUFT DA."])
+    assert found.text == "DER HUND SIEHT {name} UND LÄUFT. usa. ein hund läuft da."
+    assert calls(made)[0] == ["Der hund sieht <ph0> und läuft.", "USA.", "Ein HUND LÄUFT DA."]

@@ -1,7 +1,7 @@
 """Placeholders and terms of one sentence: carried through search by symbols, or set between its parts."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,9 +21,10 @@ from multihead.text.terms import Glossary, Match, Term
 KINDS = DEFAULT - {"tag"}
 """Placeholders of a sentence, whose tags are placed by alignment."""
 _TERMS = (TERM, TERM_TARGET, TERM_END)
+MIN_CAPITALS = 3
+"""Words of two letters and more that make a sentence in capitals; fewer may be abbreviations."""
+_LONG_WORD = regex.compile(r"\p{Lu}{2,}")
 _LETTER = regex.compile(r"\p{L}")
-_CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{N}])?[.!?…。！？]?", regex.DOTALL)
-_END = regex.compile(r"[.!?…。！？]+$")
 
 
 class Carried(NamedTuple):
@@ -57,6 +58,7 @@ class Line:
         table: placeholders by symbol, and those that stay in the text.
         matches: terms of the glossary in the sentence.
         symbols: True if ``text`` is marked text.
+        capitals: True if the sentence is in capitals, and is searched in lower case.
     """
 
     unit: Unit
@@ -64,6 +66,7 @@ class Line:
     table: Table
     matches: tuple[Match, ...] = ()
     symbols: bool = False
+    capitals: bool = False
 
     @property
     def copied(self) -> bool:
@@ -78,6 +81,8 @@ class Line:
     def received(self, output: str, glossary: Glossary | None, language: str) -> Carried:
         """Return an output of search with placeholders in their places."""
         marked = output if self.symbols else symbols.escape(output)
+        if self.capitals:
+            marked = _mapped(marked, str.upper)
         restored, report = restore(_agreeing(marked, self.table, language), self.table)
         restored = _with_particles(restored, self.matches, language)
         missing = glossary.missing(self.matches, restored) if glossary and self.matches else ()
@@ -109,6 +114,7 @@ class Line:
             parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
             done = span.end
         text = "".join([*parts, symbols.escape(self.unit.text[done:])])
+        text = _lowered(text) if self.capitals else text
         return replace(self, text=text, table=Table(tuple(entries), self.table.left))
 
     def checked(self, text: str, glossary: Glossary | None) -> Carried:
@@ -131,10 +137,40 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None) -> Line:
     if known:
         protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS)
         text = protected.text
+        words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
+        capitals = in_capitals(words) and not protected.table.left
         if matches and known.issuperset(_TERMS):
             text = _with_terms(unit.text, protected.table, matches)
-        return Line(unit, text, protected.table, matches, symbols=True)
-    return Line(unit, unit.text, Table((), tuple(find(unit.text, KINDS))), matches)
+        text = _lowered(text) if capitals else text
+        return Line(unit, text, protected.table, matches, symbols=True, capitals=capitals)
+    spans = tuple(find(unit.text, KINDS))
+    capitals = in_capitals(unit.text) and not spans
+    return Line(
+        unit,
+        unit.text.capitalize() if capitals else unit.text,
+        Table((), spans),
+        matches,
+        capitals=capitals,
+    )
+
+
+def in_capitals(text: str) -> bool:
+    """Return True for a text of several words that has capitals only, such as a headline."""
+    return text == text.upper() and len(_LONG_WORD.findall(text)) >= MIN_CAPITALS
+
+
+def _lowered(marked: str) -> str:
+    """Return marked text in lower case but for its first letter and what stands in symbols."""
+    lower = _mapped(marked, str.lower)
+    first = _LETTER.search(lower)
+    return lower if first is None or first.start() else lower[0].upper() + lower[1:]
+
+
+def _mapped(marked: str, change: Callable[[str], str]) -> str:
+    """Return marked text with a function applied to what is not a symbol."""
+    return "".join(
+        part if is_symbol else symbols.escape(change(part)) for part, is_symbol in symbols.split(marked)
+    )
 
 
 def _with_terms(text: str, table: Table, matches: Sequence[Match]) -> str:
@@ -185,58 +221,3 @@ def _with_particles(text: str, matches: Sequence[Match], language: str) -> str:
         end = stop
     parts.append(agree(parts[-1], text[end:]) if parts else text)
     return "".join(parts)
-
-
-class Fragment(NamedTuple):
-    """A part of a sentence: text to translate, or a part that is set as it is."""
-
-    text: str
-    set_as: str | None = None
-
-    @property
-    def core(self) -> str:
-        """The text without the punctuation and white space at its ends; a full stop stays."""
-        found = _CORE.search(self.text)
-        return found[0] if found else self.text
-
-
-def fragments(found: Line) -> list[Fragment]:
-    """Split a sentence around its placeholders and its terms, whose targets are set."""
-    spans = [(span.start, span.end, span.text) for _, span in found.table.entries]
-    spans += [(span.start, span.end, span.text) for span in found.table.left]
-    inside = [(match.start, match.end, match.term.target) for match in found.matches]
-    spans += [one for one in inside if not any(s < one[1] and one[0] < e for s, e, _ in spans)]
-    parts, end = [], 0
-    for start, stop, text in sorted(spans):
-        parts += [Fragment(found.unit.text[end:start]), Fragment(found.unit.text[start:stop], text)]
-        end = stop
-    parts.append(Fragment(found.unit.text[end:]))
-    return [
-        part if part.set_as is not None or _LETTER.search(part.text) else Fragment(part.text, part.text)
-        for part in parts
-        if part.text
-    ]
-
-
-def joined(parts: Sequence[Fragment], translations: Sequence[str], language: str) -> str:
-    """Join translated fragments, one translation for each fragment that is not set as it is.
-
-    A fragment in the middle of a sentence keeps neither a full stop nor a capital that only its translation
-    has. White space stays as it was.
-    """
-    rest = iter(translations)
-    result = ""
-    for number, part in enumerate(parts):
-        if part.set_as is not None:
-            result += part.set_as
-            continue
-        text, core = next(rest), part.core
-        before, _, after = part.text.partition(core)
-        if number + 1 < len(parts) or not _END.search(core):
-            text = _END.sub("", text)
-        if number and text[1:2].islower() and not core[:1].isupper():
-            text = text[:1].lower() + text[1:]
-        if number and not before and primary(language) == "ko":
-            text = agree(parts[number - 1].set_as or "", text)
-        result += before + text + after
-    return result

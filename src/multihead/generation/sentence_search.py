@@ -4,8 +4,9 @@ import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from multihead.generation.carrying import Carried, Line, fragments, joined
+from multihead.generation.carrying import Carried, Line
 from multihead.generation.confidence import Calibration
+from multihead.generation.fragments import fragments, joined
 from multihead.generation.loops import loops
 from multihead.generation.requirements import required
 from multihead.generation.text_results import SentenceTranslation
