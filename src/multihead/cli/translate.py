@@ -34,6 +34,7 @@ import tyro
 from multihead import hardware
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
+from multihead.cli._parts import join_parts, open_parts, translate_part
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._translating_document import split_arguments, translate
 from multihead.cli._translating_lines import ByLine, BySentence
@@ -48,8 +49,9 @@ from multihead.text.terms import Glossary
 from multihead.workflows.translating_documents import Request, default_output
 from multihead.workflows.without_effect import refuse_other_methods
 
-CHUNK = 1024
-"""Number of lines translated together: enough to sort them by length, few enough for early output."""
+CHUNK = 1000
+"""Number of lines translated together: enough to sort them by length, few enough for early output. It divides
+the blocks of ``--part``, whose output so has the same bytes."""
 STANDARD = "-"
 
 
@@ -90,6 +92,11 @@ class Options:
     """Translation memory (.tmx, .xliff, .po), whose exact matches are used for a document."""
     again: _options.Flag = False
     """Translate segments of a document again that are translated already."""
+    part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
+    """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
+    (docs/parallel.md)."""
+    join: _options.File = None
+    """Write the whole translation to this file when all parts are translated; - is standard output."""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the input; lines are written in UTF-8, a document in its own encoding."""
     device: _options.Device = "auto"
@@ -118,6 +125,10 @@ def main(arguments: Sequence[str]) -> int:
     search = search_settings(runs[0], given)
     refuse_other_methods(given, search.method)
     _refuse_without_effect(options, document, search)
+    parts = open_parts(options, search) if options.part or options.join else None
+    if parts and options.join:
+        join_parts(options, parts)
+        return 0
     hardware.keep_memory()
     translator = Translator.load(*runs, device=options.device, precision=options.precision)
     translator = _directions.directed(
@@ -134,6 +145,15 @@ def main(arguments: Sequence[str]) -> int:
         if _by_line(options, search)
         else BySentence(texts, search, glossary, sentences=not options.lines)
     )
+    if parts:
+        translate_part(
+            options,
+            parts,
+            found,
+            lambda number, translation: _spelled(number, translation, search, scores=options.scores),
+            CHUNK,
+        )
+        return 0
     write(_blocks(found, search, options), options.output)
     return 0
 
@@ -141,7 +161,7 @@ def main(arguments: Sequence[str]) -> int:
 def _refuse_without_effect(options: Options, document: Path | None, search: SearchSettings) -> None:
     """Refuse options that would have no effect."""
     if document:
-        refuse_options(options, ("input", "prefix", "prefixes", "scores"), "on a document")
+        refuse_options(options, ("input", "prefix", "prefixes", "scores", "part", "join"), "on a document")
         if search.n_best > 1 or search.method == "sample":
             remedy = "Leave --n-best and --method sample out."
             raise UserError("a document gets one translation", place=str(document), remedy=remedy)

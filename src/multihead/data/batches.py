@@ -144,10 +144,11 @@ class BatchStream(Stream[PairBatch]):
         target_encode: Reencode | None = None,
         mark: Mark | None = None,
         shapes: Shapes = FREE,
+        place: str = "",
     ) -> None:
         assert len(store) > 0, "no pairs to train on"
         super().__init__(position)
-        self.store = store
+        self.store, self.place = store, place
         self._batch_tokens, self._seed = batch_tokens, seed
         self._source_encode, self._target_encode, self._mark = source_encode, target_encode, mark
         self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, shapes=shapes)
@@ -168,6 +169,14 @@ class BatchStream(Stream[PairBatch]):
         return self._collate(
             _encoded(sources, self._source_encode, keys), _encoded(targets, self._target_encode, keys)
         )
+
+    def names(self, indices: Indices) -> list[str]:
+        """Return file and line of each pair where they are known; see :meth:`Stream.names`."""
+        lines = getattr(self.store, "lines", None)
+        if lines is None:
+            return super().names(indices)
+        place = f"{self.place}:" if self.place else "pair "
+        return [f"{place}{line}" for line in lines[indices].tolist()]
 
     def largest(self) -> PairBatch:
         """Return the batch of the first epoch with the most tokens, padding included, for a memory test."""

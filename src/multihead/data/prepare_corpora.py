@@ -141,7 +141,7 @@ def _cache_inputs(
 ) -> dict[str, Any]:
     """Return everything that the stores depend on, as JSON."""
     first = read[0]
-    excluded = single.ELSEWHERE | single.WITHOUT_EFFECT | single.OF_SEVERAL
+    excluded = single.ELSEWHERE | single.WITHOUT_EFFECT | single.OF_SEVERAL | single.OF_ADDED
     return {
         "version": ["corpora", VERSION, single.VERSION, store.VERSION],
         "files": [file_hashes(files) for files in read],
