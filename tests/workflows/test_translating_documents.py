@@ -264,3 +264,12 @@ def test_the_default_output_is_named_after_the_language() -> None:
     assert default_output(Path("x/letter.docx"), "de") == Path("x/letter.de.docx")
     with pytest.raises(UserError, match="Name the output"):
         default_output(Path("letter.docx"), "")
+
+
+def test_a_heading_gets_no_full_stop(tmp_path: Path) -> None:
+    tokenizer = train(["Ein Hund läuft."] * 3, TokenizerSettings(kind="chars", vocab_size=400))
+    made = ScriptedTranslator(tokenizer, lambda line, settings: [f"{line.upper().rstrip('.')}."])
+    text, _ = translated(
+        TextTranslator(made, "de", "en"), written(tmp_path, "a.md", "# Ein Hund\n\nEr läuft.\n")
+    )
+    assert text == "# EIN HUND\n\nER LÄUFT.\n"

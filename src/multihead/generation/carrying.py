@@ -24,6 +24,7 @@ _TERMS = (TERM, TERM_TARGET, TERM_END)
 MIN_CAPITALS = 3
 """Words of two letters and more that make a sentence in capitals; fewer may be abbreviations."""
 _LONG_WORD = regex.compile(r"\p{Lu}{2,}")
+_ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
 
 
@@ -59,6 +60,7 @@ class Line:
         matches: terms of the glossary in the sentence.
         symbols: True if ``text`` is marked text.
         capitals: True if the sentence is in capitals, and is searched in lower case.
+        bare: True if the translation of a text without a full stop, such as a heading, gets none either.
     """
 
     unit: Unit
@@ -67,6 +69,7 @@ class Line:
     matches: tuple[Match, ...] = ()
     symbols: bool = False
     capitals: bool = False
+    bare: bool = False
 
     @property
     def copied(self) -> bool:
@@ -85,6 +88,8 @@ class Line:
             marked = _mapped(marked, str.upper)
         restored, report = restore(_agreeing(marked, self.table, language), self.table)
         restored = _with_particles(restored, self.matches, language)
+        if self.bare and _LETTER.search(self.unit.text[-1]):
+            restored = _ADDED_STOP.sub("", restored)
         missing = glossary.missing(self.matches, restored) if glossary and self.matches else ()
         doubled = report.doubled
         if not self.symbols:
