@@ -133,6 +133,8 @@ def _train(
         outcome = training.fit()
         if parallel.first():
             write_reports(run, size_of(model), task.attention_maps if outcome.status == "finished" else None)
+            if outcome.status == "finished":
+                _write_further_files(run, task)
         return outcome
 
 
@@ -283,6 +285,16 @@ def write_reports(
     except Exception as error:
         fact = f"curves.svg and report.html could not be written: {type(error).__name__}: {error}"
         warnings.warn(f"{run.folder}: {fact}", stacklevel=2)
+
+
+def _write_further_files(run: Run, task: TaskSetup) -> None:
+    """Write the further files of a finished run. A failure is only a warning: the model is trained."""
+    try:
+        device = hardware.pick_device(run.recipe.training.device)
+        for name, text in task.further_files(run.load_model(device)).items():
+            run.write_text(name, text)
+    except Exception as error:
+        warnings.warn(f"{run.folder}: {type(error).__name__}: {error}", stacklevel=2)
 
 
 INIT = "init"
