@@ -182,6 +182,23 @@ def test_neither_texts_nor_keys_are_logged(keys: Keys) -> None:
     assert 'multihead_characters_total{source="de",target="en"} 11.0' in written
 
 
+def test_a_bug_is_logged_by_its_place_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Reverser):
+        def translate(self, lines: Sequence[str], *_: Any, **__: Any) -> list[Translation]:
+            raise KeyError("geheim")
+
+    records: list[dict[str, object]] = []
+    serving = Serving(log=lambda **values: records.append(values))
+    with service(("de", "en"), translator=Broken()) as served, running(served, serving) as address:
+        assert post(f"{address}/translate", q="geheim") == (
+            500,
+            {"error": "internal error", "message": "internal error"},
+        )
+    assert str(records[0]["error"]).startswith("KeyError at test_limits.py:")
+    assert "internal error: KeyError at" in caplog.text
+    assert "geheim" not in caplog.text + json.dumps(records)
+
+
 def test_keys_are_kept_as_digests_only(keys: Keys) -> None:
     assert keys.name_of(KEY) == "shop"
     assert keys.name_of(OTHER) == "lab"
