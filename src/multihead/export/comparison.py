@@ -8,7 +8,7 @@ a fault.
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -163,11 +163,12 @@ def _agreement(
         else:
             at_least = not one.hypotheses or score >= one.hypotheses[0].score - TIE
             counts["better" if at_least else "worse"] += 1
+    found = Agreement(counts["same"], counts["better"], counts["worse"], counts["cut"])
     if not references:
-        return Agreement(**counts)
+        return found
     outputs: list[list[str]] = [[one.text for one in ours], [text for text, _ in theirs]]
     first, second = (round(bleu(output, references).value, 2) for output in outputs)
-    return Agreement(**counts, bleu=(first, second))
+    return replace(found, bleu=(first, second))
 
 
 def _faults(found: dict[str, Agreement], quantization: str, max_loss: float) -> list[str]:
