@@ -316,7 +316,8 @@ def test_computation_stops_at_the_deadline() -> None:
 
 
 def test_two_hundred_clients_get_what_they_get_one_after_the_other() -> None:
-    texts = [f"Satz {number}. Noch einer, {number * 7}!" for number in range(200)]
+    letters = "abcdefghijklmnopqrst"
+    texts = [f"Satz {one}{other}. Noch einer, {other}!" for one in letters[:10] for other in letters]
     with reversing() as address:
         serial = [post(f"{address}/translate", q=text)[1]["translatedText"] for text in texts[:20]]
         with ThreadPoolExecutor(200) as pool:

@@ -12,6 +12,7 @@ from small_translators import small_translator
 from multihead.generation.text_translator import TextTranslator
 from multihead.serve.app import Serving, application
 from multihead.serve.handling import Limits
+from multihead.serve.service import Direction
 
 schemathesis: Any = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 EXAMPLES = 8
@@ -20,7 +21,7 @@ PAGE = {"/", "/assets/{name}", "/inspect", "/openapi.json"}
 """Routes that are not part of the API."""
 
 
-def upper(translator: TextTranslator, name: str, content: bytes) -> bytes:
+def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
     return content.upper()
 
 

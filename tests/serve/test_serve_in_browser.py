@@ -14,9 +14,10 @@ from multihead.generation.text_translator import TextTranslator
 from multihead.serve.app import Serving
 from multihead.serve.corrections import Corrections
 from multihead.serve.handling import Limits
+from multihead.serve.service import Direction
 
 
-def upper(translator: TextTranslator, name: str, content: bytes) -> bytes:
+def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
     return content.upper()
 
 
