@@ -27,7 +27,9 @@ XLIFF = (
 
 
 def unit(german: str, english: str) -> str:
-    return f'<tu><tuv xml:lang="de-AT"><seg>{german}</seg></tuv><tuv xml:lang="en"><seg>{english}</seg></tuv></tu>\n'
+    sides = {"de-AT": german, "en": english}
+    variants = "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in sides.items())
+    return f"<tu>{variants}</tu>\n"
 
 
 def memory(units: Sequence[str], doctype: str = "") -> str:
