@@ -117,7 +117,7 @@ def _judged(
     whole = [pairs[number] for number in full.tolist()]
     mark("noise", surface.noisy(whole), full)
     if len(full) >= FEWEST:
-        sources, targets = [pair[0] for pair in whole], [pair[1] for pair in whole]
+        sources, targets = ([" ".join(pair[side].split()) for pair in whole] for side in (0, 1))
         found = languages(sources, targets)
         proof = lexical.evidence(sources, targets)
         odds[full], moved[full] = proof.direct, proof.moved
