@@ -7,10 +7,19 @@ import pytest
 from command_line import fail, run
 
 from multihead.cli import main
+from multihead.generation import Translator
 from multihead.run import Run
+from multihead.workflows import dual_cross_entropy
 from multihead.workflows import train as workflow
 
 Captured = pytest.CaptureFixture[bytes]
+
+
+LEARNED = [
+    *("--training.steps", "60", "--training.learning_rate", "0.02", "--training.warmup_steps", "10"),
+    *("--validation.every", "60"),
+]
+"""Settings with which a tiny model learns to write a few words."""
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +34,9 @@ def back(training: list[str], corpus: tuple[Path, Path], tmp_path_factory: pytes
     source, target = map(str, corpus)
     swapped = [{source: target, target: source}.get(word, word) for word in training]
     folder = tmp_path_factory.mktemp("back") / "run"
-    assert main([*swapped, "--run", str(folder), "--training.steps", "60", "--data.tests", "{}"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workflow, "write_reports", lambda *given: None)
+        assert main([*swapped, "--run", str(folder), *LEARNED]) == 0
     return folder
 
 
@@ -75,6 +86,20 @@ def test_clean_reads_and_writes_tables(tmp_path: Path, capfdbinary: Captured) ->
     run(capfdbinary, "clean", "--src", tmp_path / "a.tsv", "-o", tmp_path / "out.tsv")
     assert lines(tmp_path / "out.tsv") == ["eins\tone"]
     assert lines(tmp_path / "out.dropped.tsv")[1].startswith("2\tempty")
+
+
+def test_clean_with_two_translators_is_resumed(
+    corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dual_cross_entropy, "STEPS", 3)
+    source, target = corpus
+    command = ["clean", "--src", source, "--tgt", target, "-o", tmp_path / "out", "--model", tmp_path / "two"]
+    run(capfdbinary, *command)
+    before = [lines(tmp_path / f"out.{ending}") for ending in ("de", "en", "dropped.tsv")]
+    assert len(before[0]) + len(before[2]) - 1 == len(lines(source))
+    monkeypatch.setattr(Translator, "score", None)  # scores are stored
+    run(capfdbinary, *command)
+    assert [lines(tmp_path / f"out.{ending}") for ending in ("de", "en", "dropped.tsv")] == before
 
 
 @pytest.mark.parametrize(
@@ -135,7 +160,7 @@ def test_synthesise_in_each_way(
 def test_train_does_all_of_it_by_one_option(
     training: list[str], mono: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
-    command = [*training, "--mono", mono, "--run", tmp_path / "run", "--training.steps", "40"]
+    command = [*training, "--mono", mono, "--run", tmp_path / "run", *LEARNED]
     out, _ = run(capfdbinary, *command)
     for line in ("1 of 3: a translator back", "2 of 3: its translations", "3 of 3: the translator"):
         assert line in out
@@ -143,6 +168,13 @@ def test_train_does_all_of_it_by_one_option(
     out, _ = run(capfdbinary, *command)
     assert "nothing left to do" in out
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == weights
+
+
+def test_a_text_alone_goes_with_one_corpus_and_no_dry_run(mono: Path, capfdbinary: Captured) -> None:
+    message = fail(capfdbinary, "train", "--src", "a.tsv", "--mono", mono, "--dry-run")
+    assert "--mono: beside --dry-run" in message
+    message = fail(capfdbinary, "train", "--corpus", "de-en=a.de,a.en", "--mono", mono)
+    assert "--mono: beside several corpora" in message
 
 
 # --- corrections and diversify --------------------------------------------------------------------------

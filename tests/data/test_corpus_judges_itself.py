@@ -141,7 +141,7 @@ def test_the_path_of_shifts_is_the_best_of_all_paths() -> None:
 def test_the_lexicon_is_that_of_model_1_spelt_out() -> None:
     pairs = [([0, 1], [0, 2]), ([1], [2]), ([2, 0, 1], [1, 0, 2]), ([2], [1])]
     source, target = (Side.of([pair[n] for pair in pairs], 3) for n in (0, 1))
-    table = defaultdict(lambda: 1.0)
+    table: dict[tuple[int, int], float] = defaultdict(lambda: 1.0)
     for _ in range(ITERATIONS):
         expected: dict[tuple[int, int], float] = defaultdict(float)
         for first, second in pairs:

@@ -141,6 +141,11 @@ def tokens(lines: Sequence[str]) -> Side:
     return Side.of(ids, tokenizer.vocab_size)
 
 
+def log_odds(features: Floats, true: Floats, false: Floats) -> Floats:
+    """Return the log-odds (N,) of features (N, F) by a regression that tells true from false ones."""
+    return _with_one(features) @ _regression(true, false)
+
+
 def _regression(true: Floats, false: Floats) -> Floats:
     """Return the weights (constant first) that tell two classes of equal weight apart."""
     table = _with_one(np.concatenate([true, false]))
