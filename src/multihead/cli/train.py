@@ -17,7 +17,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from multihead import plugins
+from multihead import parallel, plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.errors import UserError
@@ -29,6 +29,7 @@ from multihead.training.ending import BOUND
 from multihead.workflows.additions import from_mono, held_out_corrections, named_additions
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
+from multihead.workflows.launching import launch
 from multihead.workflows.progress_display import (
     ProgressDisplay,
     format_duration,
@@ -37,7 +38,9 @@ from multihead.workflows.progress_display import (
 )
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
+from multihead.workflows.same_start import recipe_of_first, refuse_other_commands
 from multihead.workflows.train import default_folder, train
+from multihead.workflows.trial import differences, settled
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class Options:
     and the choice of the best weights."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
+    processes: _options.Number = None
+    """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
     dry_run: _options.Flag = False
     """Read the data, try the largest batch and estimate memory and time, without training."""
 
@@ -93,6 +98,15 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     started = time.monotonic()
     options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    wanted = _options.at_least_one("processes", options.processes) if options.processes is not None else 1
+    if wanted > 1 and not parallel.launched() and not options.dry_run:
+        return launch(wanted, ["train", *arguments], _console.messages().print)
+    with parallel.begin():
+        refuse_other_commands(arguments, options.recipe)
+        return _train(options, given, arguments, started)
+
+
+def _train(options: Options, given: dict[str, str], arguments: Sequence[str], started: float) -> int:
     files = {
         "source": options.src,
         "target": options.tgt,
@@ -100,7 +114,7 @@ def main(arguments: Sequence[str]) -> int:
         "valid_target": options.valid_tgt,
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
-    console = _console.output()
+    console = _console.output(quiet=not parallel.first())
     if options.finish and ask_to_finish(run):
         console.print(f"{run}: its training was asked to end")
         return 0
@@ -117,15 +131,18 @@ def main(arguments: Sequence[str]) -> int:
             return INTERRUPTED
         settings |= made
     resolve = resolve_corpora if several(settings) else resolve_recipe
-    recipe = resolve(options.recipe, files, settings, run=run, init=init)
+    recipe = recipe_of_first(lambda: resolve(options.recipe, files, settings, run=run, init=init))
     for line in reasons(recipe):
         console.print(line)
+    folder = run or default_folder(recipe)
+    if recipe.alternative and not Run.exists(folder):
+        console.print(f"{differences(recipe)} may suit it as well: both are trained briefly, one is kept")
     with ProgressDisplay(console) as display:
         if options.dry_run:
-            found = dry_run(recipe, display, init=init)
+            found = dry_run(recipe, display, init=init, folder=folder)
         else:
-            folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
+            recipe = settled(recipe, folder, display)
             outcome = train(recipe, folder, display, init=init, started=started, finish=options.finish)
     if options.dry_run:
         show(found, console)
@@ -134,7 +151,9 @@ def main(arguments: Sequence[str]) -> int:
     named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.status == "interrupted":
-        return INTERRUPTED
+        return 128 + outcome.signal if outcome.signal else INTERRUPTED
+    if not parallel.first():
+        return 0
     if command := tasks.use(recipe.task):
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
         targets = sorted({to for _, to in Run.open(folder).directions})

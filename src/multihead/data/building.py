@@ -140,7 +140,7 @@ def stored(
                 elif max(len(source), len(target)) > max_length:
                     report.drop("too many pieces", number)
                 else:
-                    writer.add(source, target)
+                    writer.add(source, target, number)
                     yield (plain(pair[0]), plain(pair[1])) if marked else pair
 
 

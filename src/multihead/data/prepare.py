@@ -152,8 +152,8 @@ def _cache_inputs(
     names = (*files.source, *files.valid_source, *files.corrections)
     languages = [files.source_language, files.target_language]
     documents = any(is_document(files, name) for name in names)
-    training = settings.model_dump(exclude={"dropout", "file", "target_file"})
-    for later in ("symbols", "target_kind", "target_vocab_size"):
+    training = settings.model_dump(exclude={"dropout", "symbol_rate", "file", "target_file"})
+    for later in ("symbols", "target_kind", "target_vocab_size", "apostrophe"):
         if training[later] == type(settings).model_fields[later].get_default():
             del training[later]  # Likewise.
     return {

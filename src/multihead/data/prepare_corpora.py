@@ -148,7 +148,9 @@ def _cache_inputs(
         "languages": [[corpus.source_language, corpus.target_language] for corpus in found],
         "data": first.model_dump(mode="json", exclude=excluded),
         "held_out": [first.valid_fraction, first.seed],
-        "tokenizer": None if given else settings.model_dump(exclude={"dropout", "file", "target_file"}),
+        "tokenizer": None
+        if given
+        else settings.model_dump(exclude={"dropout", "symbol_rate", "file", "target_file"}),
         "tokenizers": [given and given.fingerprint],
         "symbols": settings.symbols,
     }

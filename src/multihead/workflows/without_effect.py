@@ -117,6 +117,7 @@ _OF_A_TOKENIZER = (
     "sample_chars",
     "sample_texts",
     "split_digits",
+    "apostrophe",
 )
 _FROM_DATA = ("source_vocab", "target_vocab", "vocab_size", "text_length")
 _FROM_PICTURES = ("picture_size", "channels", "classes", "class_names")

@@ -117,9 +117,15 @@ class TokenizerSettings(Settings):
     """Maximum number of pairs to train the tokenizer on, sampled evenly from the corpus."""
     split_digits: bool = False
     """Make every digit a token of its own."""
+    apostrophe: Literal["", "'", "’", "ʼ", "ʻ", "`", "´", "′", "＇"] = ""
+    """Character that replaces every kind of apostrophe between two letters, so that what users type is what
+    training saw; "": each stays as it is."""
     symbols: tuple[str, ...] = ()
     """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
     term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
+    symbol_rate: float = Field(0.1, ge=0, le=1)
+    """Fraction of the training pairs, drawn anew each epoch, in which placeholders and term markers stand for
+    words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
     file: str = ""
     """A tokenizer.json to use instead of training one (source side, or both sides if joint)."""
     target_file: str = ""
@@ -135,6 +141,7 @@ class TokenizerSettings(Settings):
         """The settings of the target's tokenizer."""
         size = self.target_vocab_size or self.vocab_size
         own = {"kind": self.kinds[1], "target_kind": "same", "vocab_size": size, "target_vocab_size": 0}
+        own |= {"apostrophe": ""}  # outputs keep what the corpus writes
         return self.model_copy(update=own)
 
     @model_validator(mode="after")

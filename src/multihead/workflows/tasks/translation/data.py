@@ -11,6 +11,7 @@ from multihead.data import corpora
 from multihead.data.added import added
 from multihead.data.batches import BatchStream, Pairs, Position
 from multihead.data.directions import MixedStream
+from multihead.data.marking import Marking
 from multihead.data.mixing import shares
 from multihead.data.prepare import Prepared, prepare
 from multihead.data.sanity_checks import sanity_warnings
@@ -24,7 +25,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
-from multihead.workflows.tasks.translation.streaming import stream_settings
+from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 
 
@@ -48,6 +49,8 @@ def setup(
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
     counts = mixed_counts(prepared)
     validator = Validator(prepared, recipe, device)
+    mark = marking(recipe, prepared.train, (source, target))
+    symbols = {"symbols": list(mark.symbols)} if mark else {}
     return TaskSetup(
         recipe=recipe,
         tokenizers=(source, target),
@@ -56,25 +59,31 @@ def setup(
         data={
             "pairs": len(prepared.train),
             "cleaning": prepared.report.to_dict(),
+            **symbols,
             **_added(prepared, counts),
         },
         summary=_summary(prepared, recipe.data),
         sizes=_sizes(prepared),
         tokens_per_epoch=_tokens(prepared, counts),
-        stream=lambda position: batches(recipe, prepared, position, device),
+        stream=lambda position: batches(recipe, prepared, position, device, mark),
         validate=validator,
         attention_maps=validator.attention_maps,
     )
 
 
 def batches(
-    recipe: Recipe[Settings], prepared: Prepared, position: Position, device: torch.device
+    recipe: Recipe[Settings],
+    prepared: Prepared,
+    position: Position,
+    device: torch.device,
+    mark: Marking | None = None,
 ) -> BatchStream:
     """Return the endless stream of training batches from a position, in shapes that suit the device."""
     tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
-    settings = stream_settings(recipe, tokenizers, position, device)
+    settings = stream_settings(recipe, tokenizers, position, device, mark)
     if not prepared.added:
-        return BatchStream(prepared.train, **settings)
+        sources = recipe.data.source
+        return BatchStream(prepared.train, place=sources[0] if len(sources) == 1 else "", **settings)
     return MixedStream(_parts(prepared), mixed_counts(prepared), **settings)
 
 
