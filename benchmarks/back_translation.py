@@ -119,7 +119,7 @@ def scored(run: Path, work: Path) -> dict[str, float]:
     return {
         "bleu": round(bleu(outputs, references).value, 2),
         "chrf": round(chrf(outputs, references).value, 2),
-        "updates": Run.open(run).metrics()[-1]["step"],
+        "updates": max(event["step"] for event in Run.open(run).metrics()),
     }
 
 
