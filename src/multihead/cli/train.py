@@ -9,7 +9,7 @@ The same command resumes an interrupted training.
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,7 @@ from rich.console import Console
 from multihead import parallel, plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
+from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
 from multihead.settings import Settings, tasks
@@ -123,6 +124,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
     settings |= named_additions(options.synthetic, options.copy, options.corrections)
     if options.mono:
+        _check_mono(options, settings)
         with ProgressDisplay(console) as display:
             made = from_mono(options.recipe, files, settings, options.mono, run, display)
         if made is None:
@@ -173,6 +175,16 @@ def _before_and_after(init: Path, folder: Path, recipe: Recipe[Settings], consol
         form = ["--data.format", "jsonl", "--data.source_field", "source", "--data.target_field", "target"]
         code = code or evaluate.main([str(init), str(folder), "--src", str(held_out), *form])
     return code
+
+
+def _check_mono(options: Options, settings: Mapping[str, object]) -> None:
+    """Refuse what a text in the target language does not go with."""
+    if several(settings):
+        remedy = "Translate it by `multihead synthesise`, and name its folder's corpus in corpora.toml."
+        raise UserError("beside several corpora", place="--mono", remedy=remedy)
+    if options.dry_run:
+        remedy = "Leave one of them out: the text is translated by a model that is trained first."
+        raise UserError("beside --dry-run", place="--mono", remedy=remedy)
 
 
 def _languages(options: Options) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from multihead.data import vocabularies
 from multihead.data.added import Added
+from multihead.data.cleaning.sample import doubts
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
 from multihead.data.pairs import has_markup, read_marked_pairs, read_pairs
 from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, reasons, select
@@ -59,6 +60,7 @@ def build(
     def training_pairs() -> Iterator[Pair]:
         return chain(compress(corpus(), chosen.mask(TRAIN)), *(one.pairs() for one in more))
 
+    found = doubts(compress(corpus(), chosen.mask(TRAIN)), total)
     progress("training the tokenizer", 0, None)
     tokenizers = vocabularies.trained(
         given, training_pairs, total + further, settings, lowercase=files.lowercase
@@ -87,6 +89,7 @@ def build(
         "train": len(hashes),
         "valid": len(valid_pairs),
         "shared": chosen.shared,
+        "doubts": found,
         "cleaning": chosen.report.to_dict(),
         "valid_cleaning": None if hold_out else valid_report.to_dict(),
     }
