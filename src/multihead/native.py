@@ -118,7 +118,7 @@ def has(name: str) -> bool:
 
 
 def suits(*tensors: Tensor) -> bool:
-    """Return True if native kernels accept these tensors: plain, on the CPU, all fp32 or all bf16, not compiled."""
+    """Return True if native kernels accept these: plain CPU tensors, all fp32 or all bf16, not compiled."""
     if not _level or torch.compiler.is_compiling() or not all(type(x) in PLAIN for x in tensors):
         return False
     dtype = tensors[0].dtype

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from multihead.errors import UserError
 
@@ -39,7 +40,7 @@ class _Group:
 
     def __init__(self) -> None:
         self.rank, self.world = 0, 1
-        self.store: dist.Store | None = None
+        self.store: Store | None = None
         self.turns = 0
 
 
@@ -82,7 +83,6 @@ def begin() -> Iterator[None]:
     _join()
     try:
         yield
-        dist.destroy_process_group()
     except UserError as error:
         if _announce(str(error)):
             raise
@@ -92,6 +92,8 @@ def begin() -> Iterator[None]:
             raise
         _end_with_peer(error)
     finally:
+        with suppress(RuntimeError):  # left to the interpreter's end, its threads would abort the process
+            dist.destroy_process_group()
         _group.__init__()  # type: ignore[misc]
 
 
@@ -202,7 +204,7 @@ def _join() -> None:
     # torchrun's own store outlives a restart, and would hand out the addresses of the processes before it.
     start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    _group.store = dist.PrefixStore(
+    _group.store = PrefixStore(
         f"multihead/{start}", _connect(host, port, serve=number == 0 and not agent, seconds=seconds)
     )
     _group.rank, _group.world = number, count
@@ -210,8 +212,9 @@ def _join() -> None:
         _check_in(seconds)
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
         dist.init_process_group(
-            backend, store=dist.PrefixStore("group", _group.store), rank=number, world_size=count
+            backend, store=PrefixStore("group", _group.store), rank=number, world_size=count
         )
+        agree([0.0])  # one that ends while another still connects would abort it
     except BaseException:
         _group.__init__()  # type: ignore[misc]
         raise
@@ -228,9 +231,9 @@ def _variable(name: str, least: int) -> int:
     return int(value)
 
 
-def _connect(host: str, port: int, *, serve: bool, seconds: float) -> dist.Store:
+def _connect(host: str, port: int, *, serve: bool, seconds: float) -> Store:
     try:
-        return dist.TCPStore(
+        return TCPStore(
             host, port, is_master=serve, wait_for_workers=False, timeout=datetime.timedelta(seconds=seconds)
         )
     except RuntimeError as error:
@@ -256,7 +259,9 @@ def _check_in(seconds: float) -> None:
     while missing := [number for number in range(world()) if not _store().check([f"here/{number}"])]:
         if time.monotonic() > until:
             names = ", ".join(map(str, missing))
-            fact = f"process {names} of {world()} has not come within {seconds:g} s"
+            one = len(missing) == 1
+            who = f"process {names} of {world()} has" if one else f"processes {names} of {world()} have"
+            fact = f"{who} not come within {seconds:g} s"
             raise UserError(
                 fact, remedy=f"Start all {world()} processes with the same MASTER_ADDR and MASTER_PORT."
             )
@@ -266,7 +271,7 @@ def _check_in(seconds: float) -> None:
 # --- waiting and failing ------------------------------------------------------------------------------
 
 
-def _store() -> dist.Store:
+def _store() -> Store:
     assert _group.store is not None
     return _group.store
 

@@ -55,7 +55,12 @@ EXIT_CODES = {
 
 FILE_OPTION = "--model.file"
 
-OPTIONAL = {"starlette": "serve", "uvicorn": "serve"}
+OPTIONAL = {
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "python_multipart": "serve",
+    "prometheus_client": "serve",
+}
 """Optional packages, and the extra that installs each."""
 
 

@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
+from rich.console import Console
 
 from multihead import parallel, plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
-from multihead.recipe import SECTION_NAMES
+from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
-from multihead.settings import tasks
+from multihead.settings import Settings, tasks
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
+from multihead.workflows.additions import from_mono, held_out_corrections, named_additions
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
 from multihead.workflows.launching import launch
@@ -66,6 +68,16 @@ class Options:
     """Validation file(s), source side. (default: part of the training data is held out)"""
     valid_tgt: _options.Files = ()
     """Validation file(s), target side."""
+    synthetic: Annotated[tuple[str, ...], tyro.conf.arg(metavar="DIR [DIR ...]", help_behavior_hint="")] = ()
+    """Folder(s) of `multihead synthesise` to train on besides (docs/more-data.md)."""
+    mono: _options.Files = ()
+    """Text in the target language: a model that translates back is trained first, its translations of this
+    text are trained on besides."""
+    copy: _options.Files = ()
+    """Text in the target language that is trained on as source and target, tagged."""
+    corrections: _options.Files = ()
+    """Corrected pairs (TSV, TMX ...) that are trained on more often than others; with --init, beside the
+    run's own corpus."""
     run: _options.Folder = None
     """Run folder; an existing run is resumed. (default: runs/RECIPE-HASH)"""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
@@ -109,6 +121,13 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         given = {"training.minutes": str(positive_minutes(options.minutes)), **given}
     given = {**_languages(options), **given}
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
+    settings |= named_additions(options.synthetic, options.copy, options.corrections)
+    if options.mono:
+        with ProgressDisplay(console) as display:
+            made = from_mono(options.recipe, files, settings, options.mono, run, display)
+        if made is None:
+            return INTERRUPTED
+        settings |= made
     resolve = resolve_corpora if several(settings) else resolve_recipe
     recipe = recipe_of_first(lambda: resolve(options.recipe, files, settings, run=run, init=init))
     for line in reasons(recipe):
@@ -138,10 +157,22 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         targets = sorted({to for _, to in Run.open(folder).directions})
         language = f" --to {'|'.join(targets)}" if len(targets) > 1 else ""
         console.print(f"to use it: {_console.program()} {use}{language}")
-    if init and recipe.task == "translation" and recipe.data.tests:
+    return _before_and_after(init, folder, recipe, console) if init else 0
+
+
+def _before_and_after(init: Path, folder: Path, recipe: Recipe[Settings], console: Console) -> int:
+    """Evaluate a run and the one it was fine-tuned from, on its test sets and on held-out corrections."""
+    if recipe.task != "translation":
+        return 0
+    code = 0
+    if recipe.data.tests:
         console.print("\ntest sets before and after fine-tuning:\n")
-        return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
-    return 0
+        code = evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
+    if held_out := held_out_corrections(folder, recipe):
+        console.print("\nheld-out corrections before and after fine-tuning:\n")
+        form = ["--data.format", "jsonl", "--data.source_field", "source", "--data.target_field", "target"]
+        code = code or evaluate.main([str(init), str(folder), "--src", str(held_out), *form])
+    return code
 
 
 def _languages(options: Options) -> dict[str, str]:

@@ -2,15 +2,16 @@
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator
-from itertools import compress, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, compress, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from multihead.data import vocabularies
+from multihead.data.added import Added
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
 from multihead.data.pairs import has_markup, read_marked_pairs, read_pairs
-from multihead.data.selection import TRAIN, VALID, reasons, select
+from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, reasons, select
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
@@ -36,9 +37,13 @@ def build(
     files: DataSettings,
     settings: TokenizerSettings,
     given: list[Tokenizer | None],
+    more: Sequence[Added],
     progress: OnProgress,
 ) -> dict[str, Any]:
-    """Write prepared data into a folder; return its JSON summary. Raises as ``prepare`` does."""
+    """Write a prepared corpus into a folder; return its JSON summary. Raises as ``prepare`` does.
+
+    Pairs to add teach the tokenizer too; the corpus loses what corrections replace.
+    """
 
     def corpus() -> Iterator[Pair]:
         return read_pairs(files, files.source, files.target)
@@ -46,13 +51,18 @@ def build(
     hold_out = not files.valid_source
     reading = with_progress(corpus(), "reading", None, progress)
     chosen = select(reading, files, hold_out=hold_out)
+    if any(one.kind == "corrections" for one in more):
+        _drop_corrected(chosen, corpus(), more)
     total = chosen.count(TRAIN)
+    further = sum(1 for one in more for _ in one.pairs()) if None in given else 0
 
     def training_pairs() -> Iterator[Pair]:
-        return compress(corpus(), chosen.mask(TRAIN))
+        return chain(compress(corpus(), chosen.mask(TRAIN)), *(one.pairs() for one in more))
 
     progress("training the tokenizer", 0, None)
-    tokenizers = vocabularies.trained(given, training_pairs, total, settings, lowercase=files.lowercase)
+    tokenizers = vocabularies.trained(
+        given, training_pairs, total + further, settings, lowercase=files.lowercase
+    )
     vocabularies.save(tokenizers, folder)
 
     texts, marked = marked_pairs(files, tokenizers)
@@ -80,6 +90,16 @@ def build(
         "cleaning": chosen.report.to_dict(),
         "valid_cleaning": None if hold_out else valid_report.to_dict(),
     }
+
+
+def _drop_corrected(chosen: Selection, pairs: Iterator[Pair], more: Sequence[Added]) -> None:
+    """Drop training pairs for whose source there is a correction."""
+    corrections = (one for one in more if one.kind == "corrections")
+    corrected = {sentence_hash(source) for one in corrections for source, _ in one.pairs()}
+    for number, (source, _) in enumerate(pairs, start=1):
+        if chosen.roles[number - 1] == TRAIN and sentence_hash(source) in corrected:
+            chosen.roles[number - 1] = DROPPED
+            chosen.report.drop("corrected", number)
 
 
 def to_lines(pairs: Iterable[Pair]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from multihead import disk
+from multihead.data.added import any_added
 from multihead.errors import UserError
 from multihead.safe_parsing import parse_toml
 from multihead.settings import DataSettings
@@ -100,6 +101,9 @@ def corpora(data: DataSettings) -> list[Corpus]:
         fact = "both several corpora and the files of one are named"
         remedy = "Name the files in the corpora too, with their languages."
         raise UserError(fact, place="data", remedy=remedy)
+    if any_added(data):
+        remedy = 'Name them in corpora.toml: tags = ["bt"], tags = ["copy"], or a weight for corrections.'
+        raise UserError("pairs to add are named beside several corpora", place="data", remedy=remedy)
     if data.corpora and data.corpus:
         raise UserError("named beside data.corpora", place="data.corpus", remedy="Leave one of them out.")
     where = place(data)

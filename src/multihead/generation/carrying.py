@@ -1,7 +1,7 @@
 """Placeholders and terms of one sentence: carried through search by symbols, or set between its parts."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,11 +14,14 @@ from multihead.text.languages import primary
 from multihead.text.particles import agree
 from multihead.text.placeholder_patterns import DEFAULT, find
 from multihead.text.placeholders import Table, protect, restore
+from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.terms import Glossary, Match, Term
 
 KINDS = DEFAULT - {"tag"}
 """Placeholders of a sentence, whose tags are placed by alignment."""
+_TERMS = (TERM, TERM_TARGET, TERM_END)
 _LETTER = regex.compile(r"\p{L}")
+_CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{N}])?[.!?…。！？]?", regex.DOTALL)
 _END = regex.compile(r"[.!?…。！？]+$")
 
 
@@ -89,19 +92,37 @@ class Line:
         return Carried(text, report.lost, (), tuple(missing))
 
 
-def line(unit: Unit, known: Collection[str], glossary: Glossary | None) -> Line:
+def line(unit: Unit, known: frozenset[str], glossary: Glossary | None) -> Line:
     """Return a sentence as it is searched.
 
     Args:
         unit: the sentence.
-        known: placeholder symbols that the model was trained with; none: placeholders stay in the text.
+        known: symbols that the model was trained with; none: placeholders and terms stay as they are.
         glossary: terms to find.
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
-        protected = protect(unit.text, known, KINDS)
-        return Line(unit, protected.text, protected.table, matches, symbols=True)
+        protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS)
+        text = protected.text
+        if matches and known.issuperset(_TERMS):
+            text = _with_terms(unit.text, protected.table, matches)
+        return Line(unit, text, protected.table, matches, symbols=True)
     return Line(unit, unit.text, Table((), tuple(find(unit.text, KINDS))), matches)
+
+
+def _with_terms(text: str, table: Table, matches: Sequence[Match]) -> str:
+    """Return marked text with the translation of each term beside it."""
+    edits = [(span.start, span.end, symbol) for symbol, span in table.entries]
+    for start, end, term in matches:
+        if not any(start < stop and first < end for first, stop, _ in edits):
+            begin, between, finish = _TERMS
+            inside = symbols.escape(text[start:end]), symbols.escape(term.target)
+            edits.append((start, end, f"{begin} {inside[0]} {between} {inside[1]} {finish}"))
+    parts, done = [], 0
+    for start, end, new in sorted(edits):
+        parts += [symbols.escape(text[done:start]), new]
+        done = end
+    return "".join([*parts, symbols.escape(text[done:])])
 
 
 def _doubled(table: Table, text: str) -> tuple[str, ...]:
@@ -128,6 +149,12 @@ class Fragment(NamedTuple):
 
     text: str
     set_as: str | None = None
+
+    @property
+    def core(self) -> str:
+        """The text without the punctuation and white space at its ends; a full stop stays."""
+        found = _CORE.search(self.text)
+        return found[0] if found else self.text
 
 
 def fragments(found: Line) -> list[Fragment]:
@@ -160,15 +187,13 @@ def joined(parts: Sequence[Fragment], translations: Sequence[str], language: str
         if part.set_as is not None:
             result += part.set_as
             continue
-        text, core = next(rest), part.text.strip()
-        if number + 1 < len(parts) and not _END.search(core):
+        text, core = next(rest), part.core
+        before, _, after = part.text.partition(core)
+        if number + 1 < len(parts) or not _END.search(core):
             text = _END.sub("", text)
         if number and text[1:2].islower() and not core[:1].isupper():
             text = text[:1].lower() + text[1:]
-        before = part.text[: len(part.text) - len(part.text.lstrip())]
-        after = part.text[len(part.text.rstrip()) :]
-        if number and primary(language) == "ko":
-            noun = parts[number - 1].set_as or ""
-            text = agree(noun, text) if not before else text
+        if number and not before and primary(language) == "ko":
+            text = agree(parts[number - 1].set_as or "", text)
         result += before + text + after
     return result

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from multihead.generation.carrying import Carried, Line, fragments, joined
 from multihead.generation.confidence import Calibration
 from multihead.generation.loops import loops
+from multihead.generation.requirements import required
 from multihead.generation.text_results import SentenceTranslation
 from multihead.generation.translation import Output, Translation
 from multihead.generation.translator import Translator
 from multihead.progress import OnCount
+from multihead.search.phrases import Phrase
 from multihead.settings import SearchSettings
 from multihead.text import symbols
 from multihead.text.marked_view import MarkedView
@@ -51,7 +53,7 @@ class SentenceSearch:
 
     Args:
         translator: of one direction.
-        known: placeholder symbols that the model was trained with.
+        known: symbols that the model was trained with.
         calibration: of the confidence.
         language: code of the target language.
         settings: search settings.
@@ -103,10 +105,11 @@ class SentenceSearch:
         settings: SearchSettings,
         progress: OnCount | None = None,
         first_number: int = 0,
+        phrases: Sequence[Sequence[Phrase]] | None = None,
     ) -> list[_Found]:
         texts = [line.text for line in lines]
         translations = self.translator.translate(
-            texts, settings, progress=progress, first_number=first_number
+            texts, settings, progress=progress, first_number=first_number, phrases=phrases
         )
         sources = self.translator.source_tokenizer.encode_batch(texts)
         return [
@@ -146,15 +149,42 @@ class SentenceSearch:
                     found[number] = one
         lacking = [number for number, one in enumerate(found) if not one.carried.whole]
         if lacking:
+            forced = self._forced([lines[number] for number in lacking])
+            for number, other in zip(lacking, forced, strict=True):
+                if other is not None and other.good:
+                    # What is forced is improbable in itself, such as an address spelled by characters.
+                    score = (other.score + found[number].score) / 2
+                    found[number] = replace(other, score=score)
+        lacking = [number for number, one in enumerate(found) if not one.carried.whole]
+        if lacking:
             parts = self._in_parts([lines[number] for number in lacking], [found[n] for n in lacking])
             for number, one in zip(lacking, parts, strict=True):
                 found[number] = one
         return found
 
+    def _forced(self, lines: Sequence[Line]) -> list[_Found | None]:
+        """Search for outputs that contain all that is required; None where that cannot be asked for."""
+        tokenizer = self.translator.target_tokenizer
+        phrases = [required(line, tokenizer) for line in lines]
+        chosen = [number for number, own in enumerate(phrases) if own]
+        # The best may have a placeholder twice.
+        settings = self._settings.model_copy(
+            update={"method": "beam", "no_repeat_ngram": 0, "n_best": self._settings.beam_size}
+        )
+        found: list[_Found | None] = [None] * len(lines)
+        searched = self._searched(
+            [lines[number] for number in chosen],
+            settings,
+            phrases=[phrases[number] or () for number in chosen],
+        )
+        for number, one in zip(chosen, searched, strict=True):
+            found[number] = one
+        return found
+
     def _in_parts(self, lines: Sequence[Line], lacking: Sequence[_Found]) -> list[_Found]:
         """Translate what stands between the placeholders and terms of each line."""
         split = [fragments(line) for line in lines]
-        flat = [part.text.strip() for parts in split for part in parts if part.set_as is None]
+        flat = [part.core for parts in split for part in parts if part.set_as is None]
         settings = self._settings.model_copy(update={"n_best": 1})
         marks = self.translator is not self._plain
         texts = [symbols.escape(text) if marks else text for text in flat]

@@ -132,10 +132,10 @@ class TextTranslator:
         The result has each tag of its source once, and pairs are nested.
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
-        lines = [line(unit, self._placeholders, glossary) for layout in layouts for unit in layout.units]
+        lines = [line(unit, self._carried, glossary) for layout in layouts for unit in layout.units]
         search = SentenceSearch(
             self.translator,
-            known=self._placeholders,
+            known=self._carried,
             calibration=self.calibration,
             language=self.target_language,
             settings=settings or self.translator.settings,
@@ -150,8 +150,9 @@ class TextTranslator:
         ]
 
     @property
-    def _placeholders(self) -> frozenset[str]:
-        return self.known.intersection(PLACEHOLDERS)
+    def _carried(self) -> frozenset[str]:
+        """The symbols in use: none where placeholders are not known."""
+        return self.known if self.known.intersection(PLACEHOLDERS) else frozenset()
 
     def _result(
         self,

@@ -135,7 +135,7 @@ class Reduction:
         """Give every parameter its summed gradient; None to those without one in any shard."""
         for bucket in self._buckets:
             if self.ordered:
-                dist.all_gather_into_tensor(bucket.flat, bucket.sum)
+                dist.all_gather_single(bucket.flat, bucket.sum)
             else:
                 _flatten(bucket)
                 dist.all_reduce(bucket.flat)

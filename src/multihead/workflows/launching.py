@@ -44,7 +44,10 @@ def launch(processes: int, command: Sequence[str], log: Callable[[str], None]) -
         for code in FINAL:
             if code in ended.values():
                 return code
-        number, code = min(ended.items(), key=lambda item: (item[1] >= 0, item[0]))
+        # The agent ends the others by SIGTERM.
+        number, code = min(
+            ended.items(), key=lambda item: (item[1] >= 0, item[1] == -signal.SIGTERM, item[0])
+        )
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"failed (exit code {code})"
         if restart < RESTARTS:
             log(f"process {number} {how}; starting all again ({restart + 1} of {RESTARTS})")

@@ -81,7 +81,8 @@ def _select(
         if base.task != models.DEFAULT_TASK:
             return base
         return recipes.load(name, {**_own_files(base, named), **given}, own=own)
-    if "source" not in named and "data.source" not in given:
+    corrected = init is not None and "data.corrections" in given
+    if "source" not in named and "data.source" not in given and not corrected:
         remedy = "Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE."
         if run is None:
             raise UserError("nothing to train on", remedy=remedy)
@@ -127,7 +128,7 @@ def _fine_tuning(
 ) -> Recipe[Settings]:
     base = recipes.load(place)
     given = {**_learning_rate(place, given), **given}
-    corpus = {"valid_source": (), "valid_target": (), **named}
+    corpus = {"valid_source": (), "valid_target": (), **named} if "source" in named else named
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _absolute(base, corpus)
     first = recipes.load(place, {**overrides, **given})

@@ -45,6 +45,21 @@ class DataSettings(Settings):
     """Source language, e.g. "de": selects the languages of a TMX file; otherwise for display."""
     target_language: str = ""
     """Target language, e.g. "en", likewise; also for `multihead evaluate --tokenise`."""
+    synthetic: tuple[str, ...] = ()
+    """Folder(s) of `multihead synthesise`: back-translated pairs, trained on beside the corpus with the tag
+    <bt> before each source."""
+    synthetic_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Draws of such a pair for each one of a pair of the corpus; 0: chosen, so that at most two thirds of an
+    epoch are synthetic."""
+    copied: tuple[str, ...] = ()
+    """Text file(s) in the target language, trained on as source and target with the tag <copy>."""
+    copied_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Likewise; 0: chosen, at most as many as the corpus has."""
+    corrections: tuple[str, ...] = ()
+    """File(s) of corrected pairs (TSV, JSONL, TMX, XLIFF, PO). Pairs of the corpus with the same source are
+    dropped."""
+    corrections_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Likewise; 0: chosen, a tenth as many as the corpus has, none drawn more than 16 times as often."""
     format: Literal["auto", "lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
     """File format; "auto": by file name (.tsv, .jsonl, .tmx, .xliff, .xlf, .po, .srt, .vtt, else one sentence
     a line)."""
@@ -108,6 +123,9 @@ class TokenizerSettings(Settings):
     symbols: tuple[str, ...] = ()
     """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
     term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
+    symbol_rate: float = Field(0.1, ge=0, le=1)
+    """Fraction of the training pairs, drawn anew each epoch, in which placeholders and term markers stand for
+    words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
     file: str = ""
     """A tokenizer.json to use instead of training one (source side, or both sides if joint)."""
     target_file: str = ""

@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import regex
 
+from multihead.data.added import added_pairs
 from multihead.data.pairs import read_pairs
 from multihead.settings import DataSettings
 from multihead.text.pieces import (
@@ -200,4 +202,5 @@ def measure(data: DataSettings) -> CorpusProfile:
     Raises:
         UserError: see ``data.pairs.read_pairs``.
     """
-    return profile(read_pairs(data, data.source, data.target), lowercase=data.lowercase)
+    pairs = chain(read_pairs(data, data.source, data.target), added_pairs(data))
+    return profile(pairs, lowercase=data.lowercase)
