@@ -20,7 +20,7 @@ import torch
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-ROWS, run_row = (getattr(import_module("torture"), name) for name in ("ROWS", "run_row"))
+ROWS, Case, run_row = (getattr(import_module("torture"), name) for name in ("ROWS", "Case", "run_row"))
 
 OUT = ROOT / "results" / "torture.json"
 
@@ -36,20 +36,22 @@ def main() -> int:
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
     rows = {}
+    folder = tempfile.TemporaryDirectory()
+    case = Case(Path(folder.name))
     print(f"{'fault':50} {'injections':>10} {'survived':>8} {'lost':>4}")
     for row in ROWS:
         if options.rows not in row.name or ("strace" in row.name and not shutil.which("strace")):
             continue
         count = max(1, round(row.long * options.factor))
-        with tempfile.TemporaryDirectory() as folder:
-            began = time.monotonic()
-            found = run_row(row, Path(folder), count, options.seed)
+        began = time.monotonic()
+        found = run_row(row, case, count, options.seed)
         lost = [loss for loss in found if loss]
         rows[row.name] = {"injections": count, "survived": count - len(lost), "lost": len(lost)}
         seconds = time.monotonic() - began
         print(f"{row.name:50} {count:10} {count - len(lost):8} {len(lost):4}   {seconds:.0f} s", flush=True)
         for loss in lost[:5]:
             print(f"    {loss.splitlines()[0][:200]}", flush=True)
+    folder.cleanup()
     command = f"python benchmarks/torture.py --seed {options.seed}"
     if not options.rows and options.factor == 1.0:
         options.out.write_text(json.dumps({"command": command, "rows": rows}, indent=1) + "\n")
