@@ -25,6 +25,14 @@ ROWS, Case, run_row = (getattr(import_module("torture"), name) for name in ("ROW
 OUT = ROOT / "results" / "torture.json"
 
 
+def record(options: argparse.Namespace, rows: dict[str, dict[str, int]]) -> None:
+    """Write the rows so far; with --rows, in place of those recorded before."""
+    before = json.loads(options.out.read_text(encoding="utf-8"))["rows"] if options.rows else {}
+    found = {row.name: {**before, **rows}[row.name] for row in ROWS if row.name in {**before, **rows}}
+    command = f"python benchmarks/torture.py --factor {options.factor:g} --seed {options.seed}"
+    options.out.write_text(json.dumps({"command": command, "rows": found}, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     """Run the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -35,7 +43,7 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
-    rows = {}
+    rows: dict[str, dict[str, int]] = {}
     folder = tempfile.TemporaryDirectory()
     case = Case(Path(folder.name))
     print(f"{'fault':50} {'injections':>10} {'survived':>8} {'lost':>4}")
@@ -51,10 +59,8 @@ def main() -> int:
         print(f"{row.name:50} {count:10} {count - len(lost):8} {len(lost):4}   {seconds:.0f} s", flush=True)
         for loss in lost[:5]:
             print(f"    {loss.splitlines()[0][:200]}", flush=True)
+        record(options, rows)
     folder.cleanup()
-    command = f"python benchmarks/torture.py --seed {options.seed}"
-    if not options.rows and options.factor == 1.0:
-        options.out.write_text(json.dumps({"command": command, "rows": rows}, indent=1) + "\n")
     return int(any(row["lost"] for row in rows.values()))
 
 

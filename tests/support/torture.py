@@ -417,17 +417,17 @@ def clock_jump(case: Case) -> str:
 
 
 ROWS = (
-    Row("SIGKILL at a random moment", kill, 40),
+    Row("SIGKILL at a random moment", kill, 60),
     Row("SIGTERM at a random moment", lambda case: kill(case, signal.SIGTERM), 30),
     Row("power cut at an operation of the disk", power_cut, 40),
     Row("full disk (ENOSPC) at an operation", failing_disk(errno.ENOSPC), 20),
     Row("failing disk (EIO) at an operation", failing_disk(errno.EIO), 20),
     Row("writes cut short by the system (RLIMIT_FSIZE)", short_writes, 20),
-    Row("failing system call (strace)", system_call, 8, 0),
+    Row("failing system call (strace)", system_call, 12, 0),
     Row("flipped bit in a checkpoint", damaged_state(flip), 60),
     Row("checkpoint cut off", damaged_state(cut), 30),
     Row("zeros in a checkpoint", damaged_state(zero), 30),
-    Row("flipped bit in another file of a run", damaged_file(flip), 200, 4),
+    Row("flipped bit in another file of a run", damaged_file(flip), 300, 4),
     Row("another file of a run cut off", damaged_file(cut), 100, 3),
     Row("zeros in another file of a run", damaged_file(zero), 100, 3),
     Row("damaged token store or its vocabulary", damaged_store, 60, 2),
