@@ -85,7 +85,7 @@ class State:
                 "--init RUN --run NEW."
             )
             raise UserError(fact, place=str(run.folder), remedy=remedy)
-        run.truncate_after(self.progress.step)
+        run.truncate_after(self.progress.step, validated=not self.progress.unvalidated)
 
     def _restore(self, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
         """Restore a state. Raises ``UserError`` or ``ValueError`` where it does not fit or is not finite."""
