@@ -15,9 +15,9 @@ from multihead.export import manifest
 from multihead.export.firefox import Report, binary, export
 from multihead.export.firefox.binary import Quantized
 from multihead.export.firefox.exporting import FLOAT, INT8, VOCABULARY
-from multihead.export.firefox.parameters import order_of
+from multihead.export.firefox.parameters import Vocabulary
 from multihead.export.firefox.quantisation import saturation
-from multihead.export.firefox.reference import EOS, Reference
+from multihead.export.firefox.reference import EOS, Reference, longest_output
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.losses import objective
@@ -102,12 +102,16 @@ def reference(folder: Path, name: str) -> Reference:
 
 
 def ours(folder: Path, name: str, tokenizer: Tokenizer, texts: list[str]) -> list[str]:
-    order, model = order_of(tokenizer), reference(folder, name)
-    places = {number: place for place, number in enumerate(order) if number is not None}
+    vocabulary, model = Vocabulary.of(tokenizer), reference(folder, name)
+    order, places = vocabulary.order, vocabulary.places
     found = []
     for text in texts:
         ids = [*(places[number] for number in tokenizer.encode(text)), EOS]
-        found.append(tokenizer.decode([cast(int, order[token]) for token in model.greedy(ids, 2 * len(ids))]))
+        found.append(
+            tokenizer.decode(
+                [cast(int, order[token]) for token in model.greedy(ids, longest_output(len(ids)))]
+            )
+        )
     return found
 
 
@@ -250,11 +254,11 @@ def test_the_vocabulary_is_a_multiple_of_eight_and_has_the_models_ids(
 ) -> None:
     sentencepiece = pytest.importorskip("sentencepiece", reason="the optional sentencepiece is not installed")
     folder, tokenizer, _ = exported
-    order = order_of(tokenizer)
+    order = Vocabulary.of(tokenizer).order
     assert len(order) % 8 == 0
     theirs = sentencepiece.SentencePieceProcessor(model_proto=(folder / VOCABULARY).read_bytes())
     assert theirs.get_piece_size() == len(order)
-    for text in [*lines(53, seed=99), "☃ </s> <unused 330>"]:
+    for text in [*lines(53, seed=99), "☃ </s> <unused 330>", "(a+b)*c = [d] #5 <0x28>"]:
         assert [order[number] for number in theirs.encode(text)] == tokenizer.encode(text)
 
 
@@ -293,6 +297,21 @@ def test_the_manifest_records_what_was_verified(exported: tuple[Path, Tokenizer,
     assert content["target"] == "firefox"
     assert content["verified"]["float_agreement"] == report.float_agreement
     assert set(content["verified"]["limits"].values()) <= {127, 111, 95, 79, 63}
+
+
+def test_ascii_without_a_piece_is_written_as_it_is(tmp_path: Path) -> None:
+    """Firefox's engine would write the names of byte pieces."""
+    tokenizer = vocabulary()
+    bytes_ = tokenizer.encode("(#5)")
+    assert all(tokenizer.piece(number).startswith(("<0x", "▁")) for number in bytes_)
+    model = student(tokenizer, steps=0)
+    with torch.no_grad():
+        assert model.output_bias is not None
+        model.output_bias[tokenizer.encode("#")[-1]] = 50.0  # so that it writes nothing else
+    export(run_of(model, tokenizer), tmp_path / "firefox", lines(11))
+    (written,) = firefox(tmp_path / "firefox", FLOAT, ["ein Hund"])
+    assert set(written) == {"#"}
+    assert [written] == ours(tmp_path / "firefox", FLOAT, tokenizer, ["ein Hund"])
 
 
 # --- Firefox's engine ---------------------------------------------------------------------------------

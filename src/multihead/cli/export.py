@@ -61,8 +61,8 @@ class Options:
         ),
     ] = "float32"
     calibrate: _options.Files = ()
-    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox). (default: the
-    run's validation data)"""
+    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox).
+    (default: the run's validation data)"""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,6 +18,12 @@ ALPHA = "_QuantMultA"
 OUTPUT = "Wemb"
 """The matrix of embeddings and output layer."""
 
+
+def longest_output(source: int) -> int:
+    """The engine's limit in tokens for a source of this length, its end symbol included (fxtranslate 0.5)."""
+    return min(2 * source + 4, 256)
+
+
 Watch = Callable[[str, Floats], object]
 """Called with the name of a matrix and its input."""
 
