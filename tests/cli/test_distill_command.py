@@ -40,7 +40,7 @@ def teacher(training: list[str], corpus: tuple[Path, Path], tmp_path_factory: py
     """A run that has learned to write something."""
     folder = tmp_path_factory.mktemp("teacher") / "run"
     held_out = ["--valid-src", str(corpus[0]), "--valid-tgt", str(corpus[1])]
-    assert main([*training, *held_out, "--training.steps", "150", "--run", str(folder)]) == 0
+    assert main([*training, *held_out, "--training.steps", "300", "--run", str(folder)]) == 0
     return folder
 
 
