@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 # Argument types of the kernels: p a tensor or None, n a tuple of integers, i an integer, d a float. The
 # number of threads follows as the last argument. A kernel whose arguments change gets a new name, so that a
@@ -47,6 +48,9 @@ SIGNATURES = {
 LEVEL_OF = {"weight_gradient": "amx"}
 _FORMATS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
 _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+
+PLAIN = (Tensor, Parameter)
+"""Classes of tensors whose address is that of their elements."""
 
 Integers = ctypes.Array[ctypes.c_int64]
 Argument = Tensor | tuple[int, ...] | Integers | int | float | None
@@ -114,8 +118,8 @@ def has(name: str) -> bool:
 
 
 def suits(*tensors: Tensor) -> bool:
-    """Return True if native kernels accept these tensors: on the CPU, all fp32 or all bf16, not compiled."""
-    if not _level or torch.compiler.is_compiling():
+    """Return True if native kernels accept these: plain CPU tensors, all fp32 or all bf16, not compiled."""
+    if not _level or torch.compiler.is_compiling() or not all(type(x) in PLAIN for x in tensors):
         return False
     dtype = tensors[0].dtype
     return dtype in (torch.float32, torch.bfloat16) and all(
@@ -124,10 +128,14 @@ def suits(*tensors: Tensor) -> bool:
 
 
 def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
-    """Call a kernel. Tensors must be contiguous unless their strides are passed too."""
+    """Call a kernel. Tensors must be contiguous unless their strides are passed too.
+
+    Raises:
+        TypeError: a tensor is of a subclass, e.g. a ``DTensor``, whose address is not that of its elements.
+    """
     assert len(arguments) == len(SIGNATURES[name]), name
     passed = [
-        each.data_ptr() if isinstance(each, Tensor) else integers(each) if isinstance(each, tuple) else each
+        address(each) if isinstance(each, Tensor) else integers(each) if isinstance(each, tuple) else each
         for each in arguments
     ]
     _function(name, _level, dtype)(*passed, torch.get_num_threads())
@@ -164,8 +172,16 @@ def integers(numbers: tuple[int, ...]) -> Integers:
 
 
 def address(tensor: Tensor | None) -> int:
-    """Return a tensor's address as an integer argument; None: 0. The caller must keep the tensor alive."""
-    return 0 if tensor is None else tensor.data_ptr()
+    """Return a tensor's address as an integer argument; None: 0. The caller must keep the tensor alive.
+
+    Raises:
+        TypeError: it is of a subclass, e.g. a ``DTensor``, whose address is not that of its elements.
+    """
+    if tensor is None:
+        return 0
+    if type(tensor) not in PLAIN:
+        raise TypeError(f"native kernels take plain tensors, not {type(tensor).__name__}")
+    return tensor.data_ptr()
 
 
 def bits(number: float) -> int:

@@ -54,7 +54,7 @@ def test_both_columns_of_the_peers_are_filled_in(monkeypatch: pytest.MonkeyPatch
     found = tables.figures
     monkeypatch.setattr(tables, "figures", lambda name: both if name == tables.BOTH else found(name))
     strict, loose = "3.3 (3.2 to 3.4)", "2.3 (2.2 to 2.4)"
-    assert f"| Hugging Face, bf16, 2 threads | 1,009 | 1,010 | {strict} | {loose} |" in tables.peers()
-    assert f"setting for everybody: {strict} as Hugging Face" in tables.peers_conclusion()
-    assert f"as it comes: {loose} as Hugging Face" in tables.peers_conclusion()
+    assert f"| Hugging Face, bf16, 2 threads | 1,009 | 1,010 | {loose} | {strict} |" in tables.peers()
+    assert f"in bf16: Hugging Face {strict} and {strict}" in tables.peers_conclusion()
+    assert f"as it comes: Hugging Face {loose} and {loose}" in tables.peers_conclusion()
     assert f"Hugging Face 1,010: {strict} times" in tables.readme()

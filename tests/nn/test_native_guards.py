@@ -80,3 +80,20 @@ def test_relus_gradient_at_nan_is_pytorchs() -> None:
     x, g = torch.tensor([torch.nan, 1.0, -1.0, 0.0] * 9, requires_grad=True), torch.randn(36)
     (found,), (expected,) = (torch.autograd.grad(f(x), x, g) for f in (relu, torch.relu))
     assert found.equal(expected)
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor whose elements, as those of a ``DTensor``, need not lie at its address."""
+
+
+def test_a_tensor_subclass_never_reaches_a_kernel() -> None:
+    x = torch.randn(7, 131)
+    strange = x.as_subclass(Elsewhere)
+    assert not native.suits(strange)
+    assert not native.suits(x, strange)
+    assert_close(relu(strange).as_subclass(torch.Tensor), relu(x))
+    out = torch.empty_like(x)
+    with pytest.raises(TypeError, match="plain tensors, not Elsewhere"):
+        native.call("relu", torch.float32, strange, out, x.numel())
+    with pytest.raises(TypeError, match="plain tensors, not Elsewhere"):
+        native.address(strange)

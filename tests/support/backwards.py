@@ -13,6 +13,7 @@ from multihead.batch import PairBatch
 from multihead.data.batches import BatchStream, PairList, Position, sequential_batches
 from multihead.models.transformer import Settings, Transformer
 from multihead.run import Run
+from multihead.run.following import FollowingRun
 from multihead.settings import TrainingSettings, ValidationSettings
 from multihead.training import Outcome, Training, Validation
 
@@ -84,8 +85,12 @@ def training_in(
     settings: dict[str, object] | None = None,
     validation: dict[str, object] | None = None,
     clock: Callable[[], float] | None = None,
+    follows: bool = False,
 ) -> Training:
-    """Return a training run in a folder, resumed from what is saved there; by default 20 steps in fp32."""
+    """Return a training run in a folder, resumed from what is saved there; by default 20 steps in fp32.
+
+    With ``follows``, of a process that writes nothing.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     model = model or small_transformer()
     data = pairs or pairs_of(strings(211, 9, seed=1))
@@ -109,7 +114,7 @@ def training_in(
 
     device = torch.device(made.device)
     return Training(
-        run=Run(folder).lock(),
+        run=FollowingRun(folder) if follows else Run(folder).lock(),
         model=model.to(device),
         stream=stream,
         validate=validate

@@ -19,9 +19,11 @@ MAX_NOTES = 20
 """Number of notes on truncated or untranslated lines that are printed; further ones are counted."""
 
 
-def output() -> Console:
-    """Return the console on standard output."""
-    return _console(stderr=False)
+def output(*, quiet: bool = False) -> Console:
+    """Return the console on standard output; a quiet one prints nothing."""
+    console = _console(stderr=False)
+    console.quiet = quiet
+    return console
 
 
 def messages() -> Console:

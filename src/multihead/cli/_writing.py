@@ -49,6 +49,11 @@ def write(blocks: Blocks, path: str | None) -> None:
         files.write(target, write_new)
 
 
+def write_bytes(pieces: Iterable[bytes], path: str | None) -> None:
+    """Write pieces of an output as they are; for the arguments and errors see :func:`write`."""
+    write((piece.decode().removesuffix("\n").split("\n") for piece in pieces if piece), path)
+
+
 def _replaceable(place: Path) -> bool:
     """Return True for a regular or missing file, which can be replaced; False for a device or pipe."""
     links: set[Path] = set()

@@ -25,6 +25,7 @@ CHANGEABLE = (
     "training.minutes",
     "training.log_every",
     "training.save_minutes",
+    "training.skip_bad",
     "training.device",
     "training.threads",
     "validation.samples",

@@ -16,7 +16,11 @@ class OptimisationSettings(Settings):
     horizon: int = Field(0, ge=0)
     """Updates spanned by the cosine schedule; 0: `steps` of the first start, kept from then on."""
     accumulate: PositiveInt = 1
-    """Gradient accumulation: batches per update. The update is exactly that of one large batch."""
+    """Gradient accumulation: batches per update. The update is exactly that of one large batch. Several
+    processes share these batches, so there are at most as many (docs/parallel.md)."""
+    reduction: Literal["ordered", "fast"] = "ordered"
+    """Sum of the gradients of several processes. ordered: in the order of the batches, so that any number of
+    processes ends with the same bytes as one; fast: all_reduce, whose order depends on their number."""
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     """Optimiser: "adam" as in the paper; "adamw" with decoupled weight decay; "muon", which trains a
     Transformer in fewer but slower updates at about twice Adam's learning rate (and uses AdamW for everything
@@ -65,6 +69,9 @@ class OptimisationSettings(Settings):
     """Stochastic rounding of the gradient at the logits: smaller entries become 0 or this value, without
     bias, and zeros need no products (native CPU kernels, vocabularies of 2,048 or more). 0: exact
     gradients."""
+    skip_bad: int = Field(0, ge=0)
+    """Batches whose loss or gradient is not finite that are skipped, with a line in metrics.jsonl; one more
+    ends the training with an error that names their lines."""
     compile: bool = False
     """Compile the model with torch.compile (pays off in long runs)."""
     threads: int = Field(0, ge=0)

@@ -46,17 +46,43 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
     _check_encoding(encoding)
     place = "standard input" if path == STDIN else path
     with _opened(path) as binary:
-        for number, raw in enumerate(_raw_lines(binary, place), start=1):
-            if b"\0" in raw:
-                remedy = "Remove it, or convert the file to UTF-8 if it is UTF-16."
-                if number == 1 and raw.startswith(b"PK\x03\x04"):
-                    remedy = "This is a .zip archive: unpack it, and name its files."
-                raise UserError("a NUL byte", place=f"{place}:{number}", remedy=remedy)
-            try:
-                line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
-            except UnicodeDecodeError as error:
-                raise _undecodable(error, encoding, f"{place}:{number}") from None
-            yield line.removeprefix("\ufeff") if number == 1 else line
+        yield from _decoded(binary, place, encoding, 1)
+
+
+def lines_of(content: bytes, encoding: str, *, place: str, first: int) -> Iterator[str]:
+    """Yield the lines of a part of a plain file, as :func:`read_lines` does.
+
+    Args:
+        content: the bytes of whole lines.
+        encoding: text encoding.
+        place: name of the file, for errors.
+        first: number of the first line in the file, from 1.
+
+    Raises:
+        UserError: see :func:`read_lines`.
+    """
+    yield from _decoded(io.BytesIO(content), place, encoding, first)
+
+
+def is_compressed(path: Path) -> bool:
+    """Return True if a file is compressed, by its content. Raises ``OSError``: it cannot be read."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    return any(head.startswith(magic) for magic in _MAGIC.values())
+
+
+def _decoded(binary: _Lines, place: str, encoding: str, first: int) -> Iterator[str]:
+    for number, raw in enumerate(_raw_lines(binary, place), start=first):
+        if b"\0" in raw:
+            remedy = "Remove it, or convert the file to UTF-8 if it is UTF-16."
+            if number == 1 and raw.startswith(b"PK\x03\x04"):
+                remedy = "This is a .zip archive: unpack it, and name its files."
+            raise UserError("a NUL byte", place=f"{place}:{number}", remedy=remedy)
+        try:
+            line = raw.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
+        except UnicodeDecodeError as error:
+            raise _undecodable(error, encoding, f"{place}:{number}") from None
+        yield line.removeprefix("\ufeff") if number == 1 else line
 
 
 def file_kind(path: str) -> str:

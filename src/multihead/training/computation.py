@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from multihead import hardware, native
+from multihead import hardware, native, parallel
 
 KERNELS = "kernels"
 NAMES = {
@@ -14,10 +14,13 @@ NAMES = {
     "threads": "another number of threads",
     "torch": "another version of PyTorch",
     "device": "another device",
+    "reduction": "another sum of gradients",
 }
 
 
-def computation(precision: hardware.Precision, device: torch.device) -> dict[str, str | int]:
+def computation(
+    precision: hardware.Precision, device: torch.device, reduction: str = "ordered"
+) -> dict[str, str | int]:
     """Return the conditions of a training run, for its checkpoints.
 
     Under equal conditions, with the same settings and data, a resumed run ends with the same bytes as an
@@ -32,6 +35,8 @@ def computation(precision: hardware.Precision, device: torch.device) -> dict[str
         "format": hardware.training_precision(precision, device),
         "torch": torch.__version__,
         "device": device.type if on_cpu else gpu,
+        # A sum in the order of the batches has the same bytes with any number of processes.
+        "reduction": "in order" if reduction == "ordered" else f"all_reduce, {parallel.world()} processes",
         # With a GPU, CPU threads only prepare batches.
         **({"threads": torch.get_num_threads()} if on_cpu else {}),
     }

@@ -8,28 +8,31 @@ of (seed, step), so only weights, optimiser moments and a position are saved.
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import nn
 
-from multihead import hardware
+from multihead import hardware, parallel
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.run import Run
 from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.training import model_selection, optimizers
 from multihead.training.checkpoints import Checkpoints
-from multihead.training.cuda_graphs import make_updater
 from multihead.training.ending import Clock, Ending, TimeLimit
-from multihead.training.interrupt import interruptible
+from multihead.training.interrupt import Abandoned, Interrupt, interruptible
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.prefetch import prefetched
 from multihead.training.progress import Progress
+from multihead.training.recovery import Recovery
+from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
+from multihead.training.several import make_updater_of
+from multihead.training.shards import Shards
 from multihead.training.state import State
 
 LOG = logging.getLogger(__name__)
@@ -79,12 +82,14 @@ class Outcome:
         progress: its progress.
         weights: the selected weights ("average", "best", ...); "" if interrupted.
         metrics: validation metrics of these weights.
+        signal: number of the signal that interrupted it; 0: none.
     """
 
     status: Literal["finished", "interrupted"]
     progress: Progress
     weights: str = ""
     metrics: dict[str, float] | None = None
+    signal: int = 0
 
 
 class Training:
@@ -125,17 +130,22 @@ class Training:
         self._stream, self._validate, self._device = stream, validate, device
         self.settings, self.validation, self.d_model = settings, validation, d_model
         self._first: FirstStage | None = getattr(model, "first", None)
+        self.shards = Shards(settings.accumulate, asking=lambda: finish or run.finish_asked)
         self.state = State(model, settings, device)
-        self.state.restore(run)
-        self.updater = make_updater(model, self.state.optimizer, settings, device)
+        if parallel.first():
+            self.state.restore(run)
+        self.state.share()
+        updater = make_updater_of(model, self.state.optimizer, settings, device, self.shards)
+        self.recovery = Recovery(updater, self.state, settings, run.log)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
-        self._saved_at = time.monotonic()
-        begun = clock() if started is None else started
+        self._now, clock = self.shards.clock(time.monotonic), self.shards.clock(clock)
+        self._saved_at = self._now()
+        begun = clock() if started is None else parallel.from_first(lambda: started)
         self.limit = TimeLimit(settings.minutes, clock, begun, self.progress.elapsed)
         self.ending = Ending(settings, self.progress, self.limit)
-        self._finish_asked = finish
+        self._interrupt = Interrupt()
 
     @property
     def progress(self) -> Progress:
@@ -159,25 +169,42 @@ class Training:
             self.limit.check_first(self._run_validation)
         self.model.train()
         stream = self._stream(self.progress.position)
-        with interruptible() as interrupt, prefetched(stream, self._device) as batches:
-            while not self.done and not interrupt.requested:
-                with self._timed():
-                    self._update(list(islice(batches, self.settings.accumulate)))
-                self.observer.on_step(self.progress.step)
-                if self.progress.step % self.settings.log_every == 0:
-                    self._log()
-                if self.progress.step % self.validation.every == 0:
-                    self._checkpoint()
-                elif time.monotonic() - self._saved_at > 60 * self.settings.save_minutes:
-                    self.save()
-                self._plan_ending()
-            self.save()
-            return self._finish() if self.done else Outcome("interrupted", self.progress)
+        own = self.shards.of(stream)
+        with interruptible() as self._interrupt, prefetched(own, self._device) as batches:
+            try:
+                return self._fit(self._interrupt, batches, stream)
+            except Abandoned:
+                self.save()
+                return Outcome("interrupted", self.progress, signal=self._interrupt.number)
+
+    def _fit(
+        self, interrupt: Interrupt, batches: Iterator[tuple[Batch, Position]], stream: Stream[Batch]
+    ) -> Outcome:
+        if self.progress.unvalidated:
+            self._checkpoint()
+            self._plan_ending()
+        while not self.done:
+            with self._timed():
+                group = list(islice(batches, len(self.shards.own)))
+                if not self.shards.ready([batch for batch, _ in group], stop=interrupt.requested):
+                    break
+                self._update(group, stream)
+            self.observer.on_step(self.progress.step)
+            if self.progress.step % self.settings.log_every == 0:
+                self._log()
+            if self.progress.step % self.validation.every == 0:
+                self._checkpoint()
+            elif self._now() - self._saved_at > 60 * self.settings.save_minutes:
+                self.save()
+            self._plan_ending()
+        self.save()
+        if self.done:
+            return self._finish()
+        return Outcome("interrupted", self.progress, signal=interrupt.number)
 
     def _plan_ending(self) -> None:
         """Start the cool-down or stop, where it is time to; record that at once."""
-        asked = self._finish_asked or self.run.finish_asked
-        if self.ending.plan(asked=asked):
+        if self.ending.plan(asked=self.shards.asked):
             why = self.progress.stopped or self.progress.ending
             self.save()
             self.run.log(
@@ -186,17 +213,18 @@ class Training:
 
     # --- one step -----------------------------------------------------------------------------------
 
-    def _update(self, group: Group) -> None:
+    def _update(self, group: Group, stream: Stream[Batch]) -> None:
         """Make one update and record its metrics and position."""
         progress, step = self.progress, self.progress.step + 1
         batches = [batch for batch, _ in group]
+        after = group[-1][1] if self.shards.world == 1 else self.shards.after(stream, progress.position)
         rate = staged_rate(step, self._first, self.settings, self.d_model, self.ending.cooldown)
         optimizers.set_rate(self.state.optimizer, rate)
-        finished = self.updater.update(step, batches)
+        finished = self.recovery.update(step, batches, stream)
         if self.state.ema:
             self.state.ema.update(self.model, step)
-        tokens = sum(batch.tokens for batch in batches)
-        progress.step, progress.position = step, group[-1][1]
+        tokens = self.shards.tokens
+        progress.step, progress.position = step, after
         progress.tokens += tokens
         progress.unlogged.add_started(tokens=tokens, rate=rate)
         progress.unlogged.add_finished(finished)
@@ -204,7 +232,7 @@ class Training:
     def _synchronize(self) -> None:
         """Wait for pending updates: only those with finite gradients are logged and saved."""
         with self._timed():
-            self.progress.unlogged.add_finished(self.updater.synchronize())
+            self.progress.unlogged.add_finished(self.recovery.synchronize())
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -239,7 +267,9 @@ class Training:
     def _checkpoint(self) -> None:
         """Validate, save a checkpoint, and apply early stopping. Runs at scheduled steps only."""
         self._synchronize()
+        self.progress.unvalidated = True
         result = self._run_validation()
+        self.progress.unvalidated = False
         event = {"event": "validation", "step": self.progress.step, "best": False, **result.metrics}
         if result.selectable:
             event["best"] = self.checkpoints.add(self.progress, self.model.state_dict(), result.metrics)
@@ -253,16 +283,28 @@ class Training:
         """Save the training state."""
         self._synchronize()
         self.progress.elapsed = self.limit.elapsed
+        refuse_other_weights(self.model, self.progress.step)
         self.state.save(self.run)
-        self._saved_at = time.monotonic()
+        self._saved_at = self._now()
 
     def _run_validation(self) -> Validation:
+        """Validate in the first process; all receive the metrics."""
         began = self.limit.clock()
+        if self.shards.world == 1:
+            found = self._validated()
+        else:
+            found = Validation(**parallel.from_first(lambda: asdict(self._validated())))
+            self.shards.agree()
+        self.limit.validation = self.limit.clock() - began
+        return found
+
+    def _validated(self) -> Validation:
         self.model.eval()
-        with torch.no_grad():
+        # Several processes stop together, after the update that follows.
+        abandoning = self._interrupt.abandoning() if self.shards.world == 1 else nullcontext()
+        with torch.no_grad(), abandoning:
             result = self._validate(self.model, self.progress.step)
         self.model.train()
-        self.limit.validation = self.limit.clock() - began
         hardware.return_memory()
         return result
 
@@ -270,12 +312,17 @@ class Training:
 
     def _earlier_outcome(self) -> Outcome | None:
         """Return the logged outcome of a finished run; None if unfinished, or if its model is damaged."""
+        if not (event := parallel.from_first(self._whole_end)):
+            return None
+        return Outcome("finished", self.progress, event["weights"], event["metrics"])
+
+    def _whole_end(self) -> dict[str, Any] | None:
         if not (event := self._end()):
             return None
         if fault := self.run.model_fault():
             LOG.warning("%s. The final weights are selected again.", fault)
             return None
-        return Outcome("finished", self.progress, event["weights"], event["metrics"])
+        return event
 
     def _end(self) -> dict[str, Any] | None:
         """Return the logged end of a run of as many steps, None if there is none."""
@@ -284,6 +331,11 @@ class Training:
         return next(ends, None)
 
     def _finish(self) -> Outcome:
+        """Select the final weights in the first process; all receive the outcome."""
+        chosen, metrics = parallel.from_first(self._select)
+        return Outcome("finished", self.progress, chosen, metrics)
+
+    def _select(self) -> tuple[str, dict[str, float]]:
         """Select the final weights by validation, among the undamaged checkpoints; save the run's model."""
         trained = {name: weight.clone() for name, weight in self.model.state_dict().items()}
         kept = self.checkpoints.whole(self.progress, trained)
@@ -296,18 +348,20 @@ class Training:
             ema=self.state.ema.weights if self.state.ema else None,
         )
         results: dict[str, dict[str, float]] = {}
-        for name, weights in candidates.items():
-            self.model.load_state_dict(weights())
-            results[name] = self._run_validation().metrics
+        try:
+            for name, weights in candidates.items():
+                self.model.load_state_dict(weights())
+                results[name] = self._validated().metrics
+        finally:
+            self.model.load_state_dict(trained)
         metric, step = self.validation.metric, self.progress.step
         values = {name: metrics[metric] for name, metrics in results.items()}
         chosen = model_selection.select_best(results, metric)
         self.run.save_model(candidates[chosen](), {"step": step, "weights": chosen})
-        self.model.load_state_dict(trained)
         event = {"event": "end", "step": step, "weights": chosen, "candidates": values}
         if kept.damaged:
             event["damaged"] = kept.damaged
         if not self._end():
             self.run.log({**event, "metrics": results[chosen]})
         self.run.forget_finish()
-        return Outcome("finished", self.progress, chosen, results[chosen])
+        return chosen, results[chosen]

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from multihead import parallel
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.run.numbers import check_numbers
@@ -35,7 +36,7 @@ class State:
     """
 
     def __init__(self, model: nn.Module, settings: OptimisationSettings, device: torch.device) -> None:
-        self.model, self.device, self._precision = model, device, settings.precision
+        self.model, self.device, self._settings = model, device, settings
         self.optimizer = optimizers.make_optimizer(model, settings)
         self._optimizer_state = OptimizerState(self.optimizer, model)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None
@@ -43,15 +44,33 @@ class State:
 
     def save(self, run: Run) -> None:
         """Save this state as the run's newest one."""
+        run.save_state(self.progress.step, *self.contents())
+
+    def share(self) -> None:
+        """Give the first process's state to all processes."""
+        if parallel.world() == 1:
+            return
+        tensors, meta = self.contents() if parallel.first() else ({}, {})
+        meta, tensors = parallel.from_first(lambda: meta), parallel.share_tensors(tensors)
+        if not parallel.first():
+            self._restore(tensors, meta)
+
+    @property
+    def computation(self) -> dict[str, str | int]:
+        """The conditions of this training that affect rounding."""
+        return computation(self._settings.precision, self.device, self._settings.reduction)
+
+    def contents(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return the state as tensors and JSON."""
         tensors = {MODEL + name: weight for name, weight in self.model.state_dict().items()}
         tensors |= self._optimizer_state.tensors()
         if self.ema:
             tensors |= {EMA + name: weight for name, weight in self.ema.weights.items()}
         described = {
-            COMPUTATION: computation(self._precision, self.device),
+            COMPUTATION: self.computation,
             OPTIMIZER: self._optimizer_state.description(),
         }
-        run.save_state(self.progress.step, tensors, {**self.progress.to_dict(), **described})
+        return tensors, {**self.progress.to_dict(), **described}
 
     def restore(self, run: Run) -> None:
         """Restore the newest state that is intact and fits, if any; truncate the logs after its step.
@@ -99,7 +118,7 @@ class State:
     def _warn_of_changes(self, before: Any) -> None:
         """Warn where a resumed run cannot end with the same bytes as an uninterrupted one."""
         known = before if isinstance(before, Mapping) else {}
-        if found := list(differences(known, computation(self._precision, self.device))):
+        if found := list(differences(known, self.computation)):
             LOG.warning(
                 "This run was computed with %s. It resumes, but will not end with the same bytes as an "
                 "uninterrupted run.",

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware, models, randomness
+from multihead import hardware, models, parallel, randomness
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
@@ -19,11 +19,18 @@ from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
 from multihead.run.folder import WEIGHTS
+from multihead.run.following import FollowingRun
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
-from multihead.training import Outcome, Training
+from multihead.training import Outcome, Training, space
 from multihead.training.ending import BOUND
 from multihead.workflows.growing import grown
+from multihead.workflows.same_start import (
+    recipe_of_first,
+    refuse_other_data,
+    refuse_other_machines,
+    with_processes,
+)
 from multihead.workflows.tasks import TaskSetup, setup
 
 
@@ -66,18 +73,38 @@ def train(
         UserError: bad data; bad settings; a run folder with other settings or data.
     """
     started = time.monotonic() if started is None else started
-    check_place(folder)
+    with parallel.begin():
+        return _train(recipe_of_first(lambda: recipe), folder, observer, init, started, finish)
+
+
+def _train(
+    recipe: Recipe[Settings],
+    folder: Path,
+    observer: Observer,
+    init: Path | None,
+    started: float,
+    finish: bool,
+) -> Outcome:
     settings = recipe.training
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)
-    if Run.exists(folder):
-        refuse_at_once(Run.open(folder).recipe, recipe, place=str(folder))
     precision = hardware.training_precision(settings.precision, device)
+    refuse_other_machines(settings, device)
+    if parallel.first():
+        check_place(folder)
+        if Run.exists(folder):
+            refuse_at_once(Run.open(folder).recipe, recipe, place=str(folder))
     init_run = Run.open(init) if init else None
-    task = setup(recipe, device, progress=observer.on_preparation, init_run=init_run)
+    task = parallel.in_turn(
+        lambda: setup(recipe, device, progress=observer.on_preparation, init_run=init_run)
+    )
+    refuse_other_data(task.fingerprint)
     observer.on_data([*task.summary, *_cautions(recipe)], task.tokens_per_epoch)
-    run, recipe = _opened(folder, task, precision, _weights_hash(init_run))
+    run: Run = FollowingRun(folder)
+    if parallel.first():
+        run, recipe = _opened(folder, task, precision, _weights_hash(init_run))
+    recipe = recipe_of_first(lambda: recipe)
     with run:
         model = new_model(recipe, device, init_run)
         training = Training(
@@ -85,7 +112,7 @@ def train(
             model=model,
             stream=task.stream,
             validate=task.validate,
-            observer=_ReportingObserver(run, observer, size_of(model)),
+            observer=_ReportingObserver(run, observer, size_of(model)) if parallel.first() else observer,
             settings=recipe.training,
             validation=recipe.validation,
             d_model=getattr(recipe.model, "d_model", 1),
@@ -93,15 +120,19 @@ def train(
             started=started,
             finish=finish,
         )
+        if parallel.first():
+            space.check(folder, model, recipe.training)
         _refuse_fewer(training, folder)
         _refuse_more(training, folder)
-        run.write_recipe(recipe)
-        run.record_kind(recipe.kind)
+        if parallel.first():
+            run.write_recipe(recipe)
+            run.record_kind(recipe.kind)
         if init_run and not training.progress.step:
             training.save()  # so that the run resumes from these weights even without --init
         observer.on_start(recipe, model, device, training.progress.step)
         outcome = training.fit()
-        write_reports(run, size_of(model), task.attention_maps if outcome.status == "finished" else None)
+        if parallel.first():
+            write_reports(run, size_of(model), task.attention_maps if outcome.status == "finished" else None)
         return outcome
 
 
@@ -197,7 +228,7 @@ def _opened(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[R
         recipe = with_horizon(task.recipe)
         files = file_hashes(task.files)
         data = {"files": files, "fingerprint": task.fingerprint, INIT: init, **task.data}
-        found = environment(data, products=precision)
+        found = with_processes(environment(data, products=precision), task.recipe.training.reduction)
         return Run.create(folder, recipe, task.tokenizers, found), recipe
     run = Run.open(folder).lock()
     try:

@@ -14,7 +14,7 @@ from multihead import native
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
 from multihead.engines.shared_cache import CHECK_EVERY, slots_in_use
-from multihead.search.request import BeamRequest
+from multihead.search.request import BeamRequest, check_wanted
 
 MAX_BEAM = 64
 """Largest beam that the kernel supports."""
@@ -79,6 +79,7 @@ def beam(
     ended: list[_End] = []
     step = 0
     while True:
+        check_wanted()
         most = CHECK_EVERY - step % CHECK_EVERY
         positions = encodings(step + most)
         if positions is not None:

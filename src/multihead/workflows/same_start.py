@@ -1,0 +1,86 @@
+"""Checks that all processes of a training start from the same code, settings, machine level and data."""
+
+import hashlib
+import platform
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from multihead import parallel
+from multihead.recipe import Recipe, from_toml, to_toml
+from multihead.settings import OptimisationSettings, Settings
+from multihead.training.computation import computation
+
+SAME_CODE = "Install the same versions everywhere, and start all processes with the same command."
+SAME_DATA = "Give all processes the same files: a shared disk, or equal copies."
+
+
+def recipe_of_first(make: Callable[[], Recipe[Settings]]) -> Recipe[Settings]:
+    """Make a recipe in the first process, and return it in all."""
+    made: list[Recipe[Settings]] = []
+
+    def text() -> str:
+        made.append(make())
+        return to_toml(made[0]) if parallel.world() > 1 else ""
+
+    shared = parallel.from_first(text)
+    return made[0] if made else from_toml(shared)
+
+
+def refuse_other_commands(arguments: Sequence[str], recipe: str | None) -> None:
+    """Compare the command lines, and the recipe file that they name, between the processes.
+
+    Raises:
+        UserError: a process differs from the first.
+    """
+    if parallel.world() > 1:
+        file = Path(recipe or "")
+        content = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if recipe and file.is_file() else ""
+        parallel.compare({"the command": shlex.join(arguments), "the recipe file": content}, SAME_CODE)
+
+
+def refuse_other_machines(settings: OptimisationSettings, device: torch.device) -> None:
+    """Compare versions, source code, kernels, precision and threads between the processes.
+
+    Raises:
+        UserError: a process differs from the first.
+    """
+    if parallel.world() > 1:
+        facts = {
+            "Python": platform.python_version(),
+            "multihead": metadata.version("multihead"),
+            "its source code": source_hash(),
+            **{_NAMES.get(key, key): value for key, value in computation(settings.precision, device).items()},
+        }
+        parallel.compare(facts, SAME_CODE)
+
+
+_NAMES = {"kernels": "native kernels", "format": "precision", "torch": "PyTorch"}
+
+
+def refuse_other_data(fingerprint: str) -> None:
+    """Compare the data between the processes. Raises ``UserError`` where it differs."""
+    parallel.compare({"the training data": fingerprint[:16]}, SAME_DATA)
+
+
+@cache
+def source_hash() -> str:
+    """Return a hash of the package's source code, 16 hexadecimal digits."""
+    found = hashlib.sha256()
+    root = Path(parallel.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def with_processes(environment: Mapping[str, Any], reduction: str) -> dict[str, Any]:
+    """Return the content of environment.json with the number of processes and the sum of their gradients."""
+    if parallel.world() == 1:
+        return dict(environment)
+    processes = {"processes": parallel.world(), "reduction": reduction}
+    return {**environment, "machine": {**environment["machine"], **processes}}

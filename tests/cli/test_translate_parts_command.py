@@ -1,0 +1,63 @@
+"""`multihead translate --part` and `--join`."""
+
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+from multihead.cli import translate
+from multihead.workflows import translating_parts
+
+SHORT = ("--max-length", "5", "--precision", "fp32")
+
+
+@pytest.fixture
+def source(corpus: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Lines in blocks of 15, translated 5 at a time."""
+    monkeypatch.setattr(translate, "CHUNK", 5)
+    monkeypatch.setattr(translating_parts.Parts.__init__, "__kwdefaults__", {"block": 15})
+    lines = corpus[0].read_text(encoding="utf-8").split("\n")
+    path = tmp_path / "source.txt"
+    path.write_text("".join(f"{line}\n" for line in (4 * lines)[:47]), encoding="utf-8")
+    return path
+
+
+def test_the_parts_joined_are_the_plain_output(
+    trained: Path, source: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    for extra in ((), ("--scores",), ("--n-best", "2"), ("--method", "sample"), ("--prefix", "a")):
+        out = tmp_path / f"parts{len(extra)}{extra[:1]}"
+        given = ["translate", trained, "-i", source, *SHORT, *extra]
+        whole, _ = run(capfdbinary, *given)
+        for part in ("2/3", "1/3", "3/3"):
+            _, printed = run(capfdbinary, *given, "-o", out, "--part", part)
+            assert "block" in printed
+        joined, _ = run(capfdbinary, *given, "-o", out, "--join", "-")
+        assert joined == whole
+        run(capfdbinary, *given, "-o", out, "--join", tmp_path / "joined.txt.gz")
+
+
+@pytest.mark.parametrize(
+    ("extra", "fact"),
+    [
+        (["--part", "4/3"], "--part 4/3: there is no such part"),
+        (["--part", "1/3", "--join", "x"], "--part and --join at once"),
+        (["--join", "-"], "4 of 4 blocks are missing (0, 1, 2, 3)"),
+        (["--part", "1/3", "-i", "-"], "--part needs an input file"),
+        (["--part", "1/3", "-o", "-"], "--part needs a folder for the blocks"),
+        (["--part", "1/3", "--prefixes", "x"], "--prefixes: it has no effect with --part"),
+    ],
+)
+def test_bad_options_are_refused(
+    trained: Path, source: Path, tmp_path: Path, capfdbinary: Captured, extra: list[str], fact: str
+) -> None:
+    error = fail(capfdbinary, "translate", trained, "-i", source, "-o", tmp_path / "out", *extra)
+    assert fact in error
+
+
+def test_other_search_settings_are_refused(
+    trained: Path, source: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    given = ["translate", trained, "-i", source, "-o", tmp_path / "out", *SHORT, "--part", "1/3"]
+    run(capfdbinary, *given)
+    assert "this translation began with another search" in fail(capfdbinary, *given, "--beam-size", "2")

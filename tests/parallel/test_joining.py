@@ -1,0 +1,85 @@
+"""Processes that do not come, do not fit together or end before the others: one clear error."""
+
+import socket
+from pathlib import Path
+
+import failing_ranks
+import pytest
+from ranks import Ranks, free_port
+
+from multihead import parallel
+from multihead.errors import UserError
+
+MODULE = Path(failing_ranks.__file__)
+
+
+def test_a_process_whose_peer_is_killed_ends_with_one_line() -> None:
+    ranks = Ranks(MODULE, "one_dies", 2)
+    assert ranks.results() == [1, -9]
+    assert ranks.errors[0].count("\n") == 1
+    assert "process 0 of 2 has lost another one" in ranks.errors[0]
+
+
+def test_a_mistake_found_by_one_process_is_printed_once() -> None:
+    ranks = Ranks(MODULE, "one_is_refused", 2)
+    assert ranks.results() == [2, 2], ranks.errors
+    assert ranks.errors == ["", "train.de: the corpus is missing\n"]
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """The variables of process 0 of 3, whose peers never come."""
+    given = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(parallel.JOIN_SECONDS, "0.3")
+    return monkeypatch
+
+
+def refusal() -> str:
+    with pytest.raises(UserError) as refused, parallel.begin():
+        pass
+    assert (parallel.world(), parallel.rank()) == (1, 0)
+    return str(refused.value)
+
+
+@pytest.mark.usefixtures("launched")
+def test_processes_that_never_come_are_named() -> None:
+    assert refusal().startswith("processes 1, 2 of 3 have not come within 0.3 s")
+
+
+def test_a_first_process_that_never_comes_is_named(launched: pytest.MonkeyPatch) -> None:
+    launched.setenv("RANK", "1")
+    assert "process 0 does not answer within 0.3 s" in refusal()
+
+
+def test_a_port_in_use_is_named(launched: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.bind(("", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        launched.setenv("MASTER_PORT", str(port))
+        assert f"port {port} is in use" in refusal()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fact"),
+    [
+        ("RANK", "3", "RANK is 3, but WORLD_SIZE is 3"),
+        ("RANK", "-1", "RANK is '-1'"),
+        ("WORLD_SIZE", "many", "WORLD_SIZE is 'many'"),
+        ("MASTER_PORT", "", "MASTER_PORT is ''"),
+        ("MASTER_ADDR", "", "MASTER_ADDR is not set"),
+    ],
+)
+def test_invalid_variables_are_named(launched: pytest.MonkeyPatch, name: str, value: str, fact: str) -> None:
+    launched.setenv(name, value)
+    assert refusal().startswith(fact)
+
+
+def test_one_process_alone_joins_nobody() -> None:
+    with parallel.begin():
+        assert parallel.world() == 1
+        assert parallel.first()
+        assert parallel.agree([3.0]) == [[3.0]]
+        assert parallel.from_first(lambda: "own") == parallel.in_turn(lambda: "own") == "own"

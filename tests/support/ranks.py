@@ -1,0 +1,83 @@
+"""Start a function of this file in several processes that train together, and collect what each returns."""
+
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+SUPPORT = Path(__file__).parent
+SOURCE = SUPPORT.parents[1] / "src"
+
+
+def free_port() -> int:
+    """Return a port that nobody uses now."""
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        port: int = opened.getsockname()[1]
+        return port
+
+
+class Ranks:
+    """Processes that run a function of a module, one a rank; ``given`` are variables of each."""
+
+    def __init__(
+        self, module: Path, function: str, world: int, *given: dict[str, str], port: int | None = None
+    ) -> None:
+        common = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(SOURCE), str(SUPPORT), str(module.parent)]),
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port or free_port()),
+            "WORLD_SIZE": str(world),
+        }
+        command = [sys.executable, __file__, module.stem, function]
+        self.processes = [
+            subprocess.Popen(
+                command,
+                env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank), **own},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank, own in enumerate(given or ({},) * world)
+        ]
+        self.errors: list[str] = []
+
+    def results(self, timeout: float = 60) -> list[Any]:
+        """Return what each process returned; its exit code if it failed. ``errors`` holds standard error."""
+        found: list[Any] = []
+        try:
+            for process in self.processes:
+                out, err = process.communicate(timeout=timeout)
+                self.errors.append(err)
+                found.append(
+                    json.loads(out.splitlines()[-1]) if not process.returncode else process.returncode
+                )
+        finally:
+            for process in self.processes:
+                process.kill()
+                process.wait()
+        return found
+
+
+def main() -> int:
+    """Run the named function, and print what it returns."""
+    from multihead import parallel  # noqa: PLC0415
+    from multihead.errors import UserError  # noqa: PLC0415
+
+    try:
+        with parallel.begin():
+            result = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])()
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 1 if isinstance(error, parallel.LostPeerError) else 2
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
