@@ -4,8 +4,8 @@
     python benchmarks/distillation.py --corpus ko-en --teachers runs/1 --students micro --steps 400 --seeds 1
 
 For each seed: the student of the teachers, the same model trained on the references, and the student with
-self-attention in the place of the SSRU. Every run is kept and resumed. The table gives means and ranges over the
-seeds, and the time of a sentence alone, greedily, on one thread, interleaved with the teacher's.
+self-attention in the place of the SSRU. Every run is kept and resumed. The table gives means and ranges over
+the seeds, and the time of a sentence alone, greedily, on one thread, interleaved with the teacher's.
 """
 
 import argparse

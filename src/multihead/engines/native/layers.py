@@ -28,7 +28,6 @@ from multihead.nn.description import (
     StackSpec,
 )
 
-
 AnyLayerSpec = EncoderLayerSpec | DecoderLayerSpec | RecurrentDecoderLayerSpec
 ABSENT = (0,) * 5
 """The description of a matrix that a layer lacks."""
