@@ -35,6 +35,92 @@ def _compare(found: object, wanted: Tensor, given: str) -> str | None:
     return None if off < TOLERANCE else f"{given}: the result differs by up to {off:.2g}"
 
 
+def _pair_counts(function: Function) -> str | None:
+    words = {"l o w": 5, "l o w e r": 2, "n e w": 6}
+    wanted = {("l", "o"): 7, ("o", "w"): 7, ("w", "e"): 2, ("e", "r"): 2, ("n", "e"): 6, ("e", "w"): 6}
+    found = dict(function(words))
+    return None if found == wanted else f"for {words} it finds {found}, not {wanted}"
+
+
+def _merge(function: Function) -> str | None:
+    found, wanted = function("n e w e s t e s t", ("e", "s")), "n e w es t es t"
+    if found != wanted:
+        return f"'n e w e s t e s t' with ('e', 's') becomes {found!r}, not {wanted!r}"
+    found = function("be e s e e s", ("e", "e"))
+    return (
+        None
+        if found == "be e s ee s"
+        else f"'be e s e e s' with ('e', 'e') becomes {found!r}: only whole pieces"
+    )
+
+
+def _lookup(function: Function) -> str | None:
+    ids, table = torch.tensor([[3, 1, 4], [1, 5, 0]]), torch.randn(7, 5)
+    return _compare(function(ids, table), table[ids], "ids (2, 3), table (7, 5)")
+
+
+def _rnn_step(function: Function) -> str | None:
+    torch.manual_seed(1)
+    cell = nn.RNNCell(5, 7)
+    x, h = torch.randn(3, 5), torch.randn(3, 7)
+    w, u, b = cell.weight_ih, cell.weight_hh, cell.bias_ih + cell.bias_hh
+    with torch.no_grad():
+        return _compare(function(x, h, w, u, b), cell(x, h), "x (3, 5), h (3, 7)")
+
+
+def _lstm_step(function: Function) -> str | None:
+    torch.manual_seed(1)
+    c, gates = torch.randn(3, 7), torch.randn(3, 28)
+    i, f, g, o = gates.chunk(4, dim=1)
+    cell = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    found = function(gates, c)
+    if not isinstance(found, tuple) or len(found) != 2:
+        return "return two tensors: the new h and the new c"
+    fault = _compare(found[1], cell, "the new c")
+    return fault or _compare(found[0], o.sigmoid() * cell.tanh(), "the new h")
+
+
+def _clip(function: Function) -> str | None:
+    parameters = [nn.Parameter(torch.randn(5, 7)), nn.Parameter(torch.randn(3))]
+    for most in (0.5, 1e6):
+        for parameter in parameters:
+            parameter.grad = torch.ones_like(parameter)
+        function(parameters, most)
+        norm = 38**0.5
+        wanted = min(1.0, most / norm)
+        for parameter in parameters:
+            assert parameter.grad is not None
+            if (
+                fault := _compare(parameter.grad, torch.full_like(parameter, wanted), f"limit {most}")
+            ) is not None:
+                return fault
+    return None
+
+
+def _greedy(function: Function) -> str | None:
+    def counting(token: int, state: int) -> tuple[Tensor, int]:
+        """Writes 2, 3, 4, ..., then the end symbol 0 after 4."""
+        scores = torch.zeros(9)
+        scores[0 if state == 5 else state] = 1.0
+        return scores, state + 1
+
+    found = [list(function(counting, 2, 1, 0, limit)) for limit in (7, 2)]
+    if found[0] != [2, 3, 4]:
+        return f"it writes {found[0]}, not [2, 3, 4]"
+    return None if found[1] == [2, 3] else f"with limit 2 it writes {found[1]}, not [2, 3]"
+
+
+def _perplexity(function: Function) -> str | None:
+    found = function(torch.tensor([0.5, 0.25, 0.125]).log())
+    right = isinstance(found, float | Tensor) and abs(float(found) - 4) < TOLERANCE
+    return None if right else f"probabilities 1/2, 1/4, 1/8: {found}, not 4"
+
+
+def _mean_loss(function: Function) -> str | None:
+    losses = torch.tensor([[1.0, 2.0, 9.0], [3.0, 9.0, 9.0], [1.0, 1.0, 4.0]])
+    return _compare(function(losses, torch.tensor([2, 1, 3])), torch.tensor(2.0), "lengths 2, 1, 3")
+
+
 def _attention(function: Function) -> str | None:
     q, k, v = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 13)
     return _compare(function(q, k, v), attention(q, k, v), "q (2, 3, 5, 7), k (2, 3, 11, 7)")
@@ -55,7 +141,7 @@ def _cosine_attention(function: Function) -> str | None:
 
 def _split_heads(function: Function) -> str | None:
     x = torch.randn(2, 5, 12)
-    wanted = torch.stack(x.split(4, dim=-1), dim=1)
+    wanted = torch.stack(torch.split(x, 4, dim=-1), dim=1)
     return _compare(function(x, 3), wanted, "x (2, 5, 12), 3 heads")
 
 
@@ -144,7 +230,43 @@ def _parameters(function: Function) -> str | None:
     return None if found == wanted else f"d_model 12, d_ff 31: {found}, not {wanted}"
 
 
+def _beam_step(function: Function) -> str | None:
+    totals = torch.tensor([-1.0, -1.5, -9.0])
+    scores = torch.tensor([[-3.0, -0.5, -2.0, -4.0], [-0.2, -6.0, -7.0, -8.0], [-0.1, -0.1, -0.1, -0.1]])
+    found = [tuple(pair) for pair in function(totals, scores)]
+    wanted = [(0, 1), (1, 0), (0, 2)]
+    return None if found == wanted else f"it keeps {found}, not {wanted}"
+
+
+def _length_penalty(function: Function) -> str | None:
+    for log_probability, length, alpha in ((-3.0, 7, 0.6), (-3.0, 1, 0.6), (-4.0, 13, 0.0)):
+        found, wanted = (
+            function(log_probability, length, alpha),
+            log_probability / ((5 + length) / 6) ** alpha,
+        )
+        if not isinstance(found, float | int) or abs(found - wanted) > TOLERANCE:
+            return f"log-probability {log_probability}, {length} tokens, alpha {alpha}: {found}, not {wanted:.3f}"
+    return None
+
+
+def _temperature(function: Function) -> str | None:
+    scores = torch.tensor([1.0, 3.0, 2.0])
+    for tau in (1.0, 0.5, 2.0):
+        if (fault := _compare(function(scores, tau), (scores / tau).softmax(-1), f"tau {tau}")) is not None:
+            return fault
+    return _compare(function(scores, 0), torch.tensor([0.0, 1.0, 0.0]), "tau 0")
+
+
 EXERCISES: Mapping[str, Callable[[Function], str | None]] = {
+    "pair counts": _pair_counts,
+    "merge": _merge,
+    "lookup": _lookup,
+    "rnn step": _rnn_step,
+    "lstm step": _lstm_step,
+    "clipping": _clip,
+    "greedy": _greedy,
+    "perplexity": _perplexity,
+    "mean loss": _mean_loss,
     "additive energy": _additive_energy,
     "context": _context,
     "alignment": _alignment,
@@ -160,5 +282,8 @@ EXERCISES: Mapping[str, Callable[[Function], str | None]] = {
     "encoder layer": _encoder_layer,
     "decoder input": _shifted,
     "parameters": _parameters,
+    "beam step": _beam_step,
+    "length penalty": _length_penalty,
+    "temperature": _temperature,
 }
 """All exercises by name, in the order of the chapters."""
