@@ -63,8 +63,8 @@ class Options:
     max_loss: Annotated[float, tyro.conf.arg(metavar="BLEU")] = comparison.MAX_LOSS
     """Largest loss of BLEU by quantization on the run's validation data; above it nothing is written."""
     calibrate: _options.Files = ()
-    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox). (default: the
-    run's validation data)"""
+    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox).
+    (default: the run's validation data)"""
 
 
 def main(arguments: Sequence[str]) -> int:
