@@ -1,15 +1,15 @@
 """The passes over a parallel corpus that prepare it: selection, tokenizer training, encoding."""
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator
 from itertools import compress, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from multihead.data import vocabularies
-from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
+from multihead.data.hashes import TRAINED_ON, sentence_hash
 from multihead.data.selection import TRAIN, VALID, reasons, select
+from multihead.data.spool import HashSpool
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
@@ -56,9 +56,11 @@ def build(
     numbered = compress(enumerate(corpus(), start=1), chosen.mask(TRAIN))
     encoding = with_progress(numbered, "encoding", total, progress)
     kept = stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report)
-    hashes = array("Q", (sentence_hash(source) for source, _ in kept))
-    check_left(len(hashes), "training", chosen.report)
-    save_training_sources(folder, as_hashes(hashes))
+    with HashSpool(folder) as hashes:
+        hashes.extend(sentence_hash(source) for source, _ in kept)
+        trained = len(hashes)
+        check_left(trained, "training", chosen.report)
+        hashes.save_unique(folder / TRAINED_ON)
 
     valid: Iterator[Numbered]
     if hold_out:
@@ -71,7 +73,7 @@ def build(
     check_left(len(valid_pairs), "validation", valid_report)
     (folder / VALID_PAIRS).write_text(to_lines(valid_pairs), encoding="utf-8")
     return {
-        "train": len(hashes),
+        "train": trained,
         "valid": len(valid_pairs),
         "shared": chosen.shared,
         "cleaning": chosen.report.to_dict(),

@@ -27,6 +27,7 @@ CHANGEABLE = (
     "training.save_minutes",
     "training.device",
     "training.threads",
+    "training.shard_optimizer",
     "validation.samples",
     "search.*",
 )

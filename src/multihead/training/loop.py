@@ -132,7 +132,9 @@ class Training:
         if parallel.first():
             self.state.restore(run)
         self.state.share()
-        self.updater = make_updater_of(model, self.state.optimizer, settings, device, self.shards)
+        self.updater = make_updater_of(
+            model, self.state.optimizer, settings, device, self.shards, self.state.sharded
+        )
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)

@@ -24,6 +24,7 @@ from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training
 from multihead.training.ending import BOUND
+from multihead.training.shards import refuse_too_many
 from multihead.workflows.growing import grown
 from multihead.workflows.same_start import (
     recipe_of_first,
@@ -91,6 +92,7 @@ def _train(
     device = hardware.pick_device(settings.device)
     precision = hardware.training_precision(settings.precision, device)
     refuse_other_machines(settings, device)
+    refuse_too_many(settings.accumulate)
     if parallel.first():
         check_place(folder)
         if Run.exists(folder):
