@@ -14,7 +14,8 @@ from multihead.generation import Translation
 from multihead.run import Run
 from multihead.run.folder import WEIGHTS
 from multihead.settings import SearchSettings
-from multihead.workflows.translating_parts import Parts, parse_part
+from multihead.workflows.part import parse_part
+from multihead.workflows.translating_parts import Parts
 
 TranslateLines = Callable[[Sequence[str], Sequence[str], int], list[Translation]]
 """(lines, forced beginnings, number of the first line) -> translations."""

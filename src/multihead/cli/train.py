@@ -69,6 +69,9 @@ class Options:
     and the choice of the best weights."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
+    mirror: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Copy the run to this address (s3://BUCKET/RUN) at every validation; where --run does not exist, resume
+    from the copy (docs/parallel.md)."""
     processes: _options.Number = None
     """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
     dry_run: _options.Flag = False
@@ -112,7 +115,15 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         else:
             folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
-            outcome = train(recipe, folder, display, init=init, started=started, finish=options.finish)
+            outcome = train(
+                recipe,
+                folder,
+                display,
+                init=init,
+                started=started,
+                finish=options.finish,
+                mirror=options.mirror,
+            )
     if options.dry_run:
         show(found, console)
         return 0

@@ -29,7 +29,7 @@ class ShardedOptimizer:
         self.owners = owners([parameter.numel() for parameter in self.parameters], parallel.world())
         self._flat: dict[int, Tensor] = {}
 
-    def _of(self, rank: int) -> list[nn.Parameter]:
+    def _of(self, rank: int) -> list[Tensor]:
         return [p for p, owner in zip(self.parameters, self.owners, strict=True) if owner == rank]
 
     def keep_own(self) -> None:
@@ -50,7 +50,7 @@ class ShardedOptimizer:
             if own := [p for p in self._of(rank) if id(p) in changed]:
                 self._send(rank, own)
 
-    def _send(self, rank: int, own: list[nn.Parameter]) -> None:
+    def _send(self, rank: int, own: list[Tensor]) -> None:
         length = sum(p.numel() for p in own)
         flat = self._flat.get(length)
         if flat is None:
