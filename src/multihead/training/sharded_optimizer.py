@@ -55,9 +55,8 @@ class ShardedOptimizer:
         flat = self._flat.get(length)
         if flat is None:
             flat = self._flat[length] = torch.empty(length, dtype=own[0].dtype, device=own[0].device)
-        parts = [
-            part.view(p.shape) for p, part in zip(own, flat.split([p.numel() for p in own]), strict=True)
-        ]
+        pieces = torch.split(flat, [p.numel() for p in own])
+        parts = [piece.view(p.shape) for p, piece in zip(own, pieces, strict=True)]
         with torch.no_grad():
             if rank == parallel.rank():
                 torch._foreach_copy_(parts, own)

@@ -3,6 +3,7 @@
 import importlib
 import logging
 import posixpath
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
