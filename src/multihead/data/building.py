@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from multihead.data import vocabularies
 from multihead.data.hashes import TRAINED_ON, sentence_hash
+from multihead.data.pool import in_processes
 from multihead.data.selection import TRAIN, VALID, reasons, select
 from multihead.data.spool import HashSpool
 from multihead.data.store import StoreWriter
@@ -55,7 +56,9 @@ def build(
 
     numbered = compress(enumerate(corpus(), start=1), chosen.mask(TRAIN))
     encoding = with_progress(numbered, "encoding", total, progress)
-    kept = stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report)
+    kept = stored(
+        folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report, files.processes
+    )
     with HashSpool(folder) as hashes:
         hashes.extend(sentence_hash(source) for source, _ in kept)
         trained = len(hashes)
@@ -87,14 +90,23 @@ def to_lines(pairs: Iterable[Pair]) -> str:
 
 
 def stored(
-    folder: Path, pairs: Iterable[Numbered], tokenizers: Tokenizers, max_length: int, report: CleaningReport
+    folder: Path,
+    pairs: Iterable[Numbered],
+    tokenizers: Tokenizers,
+    max_length: int,
+    report: CleaningReport,
+    processes: int = 1,
 ) -> Iterator[Pair]:
-    """Encode and store pairs; yield those within the maximum length."""
+    """Encode, in several processes, and store pairs; yield those within the maximum length."""
     pairs = iter(pairs)
+    blocks = iter(lambda: list(islice(pairs, BLOCK)), [])
+
+    def encode(block: list[Numbered]) -> tuple[list[list[int]], list[list[int]]]:
+        sources, targets = ([pair[side] for _, pair in block] for side in (0, 1))
+        return tokenizers[0].encode_batch(sources), tokenizers[1].encode_batch(targets)
+
     with StoreWriter(folder, (tokenizers[0].vocab_size, tokenizers[1].vocab_size)) as writer:
-        while block := list(islice(pairs, BLOCK)):
-            sources = tokenizers[0].encode_batch([source for _, (source, _) in block])
-            targets = tokenizers[1].encode_batch([target for _, (_, target) in block])
+        for block, (sources, targets) in in_processes(encode, blocks, processes):
             for (number, pair), source, target in zip(block, sources, targets, strict=True):
                 if not source or not target:
                     report.drop("empty", number)

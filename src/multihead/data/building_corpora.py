@@ -174,7 +174,7 @@ def _encoded(
     encoding = with_progress(part(TRAIN), "encoding", chosen.count(TRAIN), progress)
     longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
     train = 0
-    for pair in stored(folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report):
+    for pair in stored(folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes):
         train += 1
         hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
     check_left(train, "training", chosen.report)

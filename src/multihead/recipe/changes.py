@@ -15,6 +15,7 @@ CHANGEABLE = (
     "name",
     "data.dir",  # the run compares the contents of the data
     "data.cache",
+    "data.processes",
     "data.tests",
     "model.source_vocab",  # set by the tokenizer
     "model.target_vocab",
