@@ -4,6 +4,7 @@
 # make bench-peers RUN=runs/de-en SRC=test.de TGT=test.en   the same beside other toolkits, on the same weights
 # make bench-peers-training   training beside other toolkits, each in an environment of its own
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
+# make course       runs the course (docs/course) and writes its notebooks and pages to build/course
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -15,7 +16,7 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint bench bench-peers bench-peers-training bench-gpu clean
+.PHONY: quickstart test lint bench bench-peers bench-peers-training bench-gpu course clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -27,6 +28,10 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check src tests
 	$(BIN)/ruff format --check src tests
 	$(BIN)/mypy
+
+course: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,course]'
+	$(BIN)/python docs/course/build.py
 
 # One that cannot run here (no Chromium, no corpus) says why, and the others go on.
 bench: $(INSTALLED)

@@ -6,19 +6,19 @@ import stat
 from hashlib import file_digest
 from pathlib import Path
 
-MAX_BYTES = 1 << 30
-"""Size limit of a file that is read whole. Recipes, vocabularies and model descriptions are far smaller."""
+MAX_BYTES = 1 << 24
+"""Size limit of a file that is read whole. Recipes, model descriptions and the like are far smaller."""
 
 
-def content(path: Path) -> bytes:
+def content(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return the bytes of a regular file.
 
     A run folder may come from an untrusted source: an endless device, or a pipe without a writer, is refused.
 
     Raises:
-        OSError: it cannot be read, is not a regular file, or has more than ``MAX_BYTES``.
+        OSError: it cannot be read, is not a regular file, or has more than ``most`` bytes.
     """
-    if regular_size(path) > MAX_BYTES:
+    if regular_size(path) > most:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return path.read_bytes()
 

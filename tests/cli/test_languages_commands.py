@@ -10,6 +10,7 @@ from command_line import fail, run
 import multihead
 from multihead.cli.serve import Options, _directions
 from multihead.run import Run
+from multihead.serve.fair_queue import FairQueue
 
 Captured = pytest.CaptureFixture[bytes]
 WORDS = {
@@ -133,10 +134,15 @@ def test_pairs_are_scored_in_a_direction(folder: Path, many: Path, capfdbinary: 
 
 
 def test_every_direction_is_served(many: Path) -> None:
-    with _directions(str(many), Options(runs=(str(many),)), {}) as directions:
+    with FairQueue() as queue:
+        directions = _directions(str(many), Options(runs=(str(many),)), {}, queue)
         assert [(one.source, one.target) for one in directions] == [("de", "en"), ("en", "de"), ("de", "fr")]
-        waiting = [one.batcher.submit(["eins zwei"], one.settings) for one in directions]
-        assert [len(each.result(60)) for each in waiting] == [1, 1, 1]
+        queued = [one.texts.translator for one in directions]
+        found = [one.translate(["eins zwei"])[0].text for one in queued]
+    to = [("de", "en"), ("en", "de"), ("de", "fr")]
+    translator = multihead.load(many)
+    lines = [translator.translate(["eins zwei"], source=a, to=b)[0].text for a, b in to]
+    assert found == lines
 
 
 def test_a_model_of_one_direction_takes_no_language(

@@ -16,7 +16,10 @@ from command_line import Captured, fail, run
 from multihead import cli
 
 
-def test_the_server_runs_until_it_is_interrupted(trained: Path, capfdbinary: Captured) -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_the_server_runs_until_it_is_told_to_end(
+    trained: Path, capfdbinary: Captured, end: signal.Signals
+) -> None:
     command = [sys.executable, "-m", "multihead", "serve", str(trained), "--port", "0", "--precision", "fp32"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -32,7 +35,7 @@ def test_the_server_runs_until_it_is_interrupted(trained: Path, capfdbinary: Cap
             with urllib.request.urlopen(f"{address}/inspect?q=eins%20zwei", timeout=120) as answer:
                 assert "<!doctype html>" in answer.read().decode().lower()
         finally:
-            server.send_signal(signal.SIGINT)
+            server.send_signal(end)
         assert server.wait(60) == 0
     (trained.parent / "two.de").write_text("eins\nzwei drei\n", encoding="utf-8")
     out, _ = run(capfdbinary, "translate", trained, "-i", trained.parent / "two.de", "--precision", "fp32")
@@ -48,7 +51,28 @@ def test_invalid_options_and_ports_in_use_are_user_errors(trained: Path, capfdbi
         port = taken.getsockname()[1]
         error = fail(capfdbinary, "serve", trained, "--port", port)
     assert f"127.0.0.1:{port}: cannot listen on this address" in error
-    assert "cannot listen on this address" in fail(capfdbinary, "serve", trained, "--host", "nowhere.invalid")
+    assert "cannot listen on" in fail(capfdbinary, "serve", trained, "--host", "nowhere.invalid", "--open")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_an_address_beyond_this_machine_needs_keys_or_open(
+    trained: Path, capfdbinary: Captured, host: str
+) -> None:
+    error = fail(capfdbinary, "serve", trained, "--host", host)
+    assert f"--host {host}: anybody who can connect could use the server" in error
+
+
+def test_a_file_of_keys_is_checked(trained: Path, capfdbinary: Captured) -> None:
+    keys = trained.parent / "keys.txt"
+    for content, fact in [
+        ("# none\n", "no keys"),
+        ("app short\n", "keys.txt:1: a key of fewer than 16 characters"),
+        ("only-one-word-here\n", "keys.txt:1: not a name and a key"),
+        ("app sha256:xyz\n", "keys.txt:1: not a SHA-256 digest"),
+        ("a 1234567890123456\na 1234567890123457\n", 'keys.txt:2: the name "a" is used twice'),
+    ]:
+        keys.write_text(content)
+        assert fact in fail(capfdbinary, "serve", trained, "--keys", keys)
 
 
 def test_missing_packages_are_reported_with_the_extra_to_install(

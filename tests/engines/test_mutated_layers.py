@@ -1,6 +1,7 @@
 """Every engine and export computes a changed layer correctly, or declines it with a reason.
 
-Each mutation is a typical experiment: a subclass, a replaced part, a class edited in place.
+Each mutation is a typical experiment: a subclass or a replaced part. Classes edited in place have a file of
+their own (test_classes_edited_in_place.py).
 """
 
 from collections.abc import Callable
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from edits_in_place import EDITS
 from laying_out import lay_out, walk
+from small_transformer import BEGIN, END, PAD, UNKNOWN, VOCABULARY, attentions, model
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -20,35 +23,20 @@ from multihead.batch import Source
 from multihead.engines.choose import ENGINES, OWN_STEPS, Choice, choose
 from multihead.errors import UserError
 from multihead.export.ctranslate2 import specification, verify
-from multihead.models.transformer import Settings, Transformer
+from multihead.models.transformer import Transformer
 from multihead.nn import DotProductAttention, FeedForward, MultiHeadAttention, PostNorm, PreNorm
-from multihead.nn.attention import attention_weights
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.modules import LayerNorm, Linear
 from multihead.nn.positions import SinusoidalPositions
 from multihead.nn.residual import Sublayer
 from multihead.nn.score_functions import DotScore, ScoreFunction
+from multihead.nn.ssru import SSRU
 from multihead.search.beam import beam
 from multihead.search.request import Limits
 
-PAD, UNKNOWN, BEGIN, END, VOCABULARY = 0, 1, 2, 3, 41
 CPU = torch.device("cpu")
 
 Mutation = Callable[[Transformer], None]
-
-
-def model(**given: object) -> Transformer:
-    torch.manual_seed(7)
-    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 24, "d_ff": 37}
-    made = Transformer(Settings.model_validate({**sizes, "num_heads": 4, "num_layers": 2, **given})).eval()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
-    return made
-
-
-def attentions(model: Transformer) -> list[MultiHeadAttention]:
-    return [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
 
 
 # --- what people try ----------------------------------------------------------------------------------
@@ -94,6 +82,14 @@ class Squared(FeedForward):
 class Reversed(SinusoidalPositions):
     def forward(self, x_BNd: Tensor, start: int = 0, shift_B: Tensor | None = None) -> Tensor:
         return 2 * x_BNd - super().forward(x_BNd, start, shift_B)
+
+
+class Forgetful(SSRU):
+    """Another cell with the same parameters."""
+
+    def _gates(self, x_BTd: Tensor) -> tuple[Tensor, Tensor]:
+        forget, added = super()._gates(x_BTd)
+        return 0.5 * forget, added
 
 
 class Doubled(Linear):
@@ -198,10 +194,23 @@ SETTINGS: dict[str, dict[str, object]] = {
     "a window": {"window": 3},
     "batch norm": {"norm": "batch"},
     "no norm": {"norm": "none"},
+    "a zero first input": {"first_input": "zero"},
+    "an SSRU decoder": {"decoder_cell": "ssru"},
+    "an SSRU decoder with pre-norm": {"decoder_cell": "ssru", "norm": "pre"},
+    "a student": {
+        "decoder_cell": "ssru",
+        "first_input": "zero",
+        "output_bias": True,
+        "norm_epsilon": 1e-6,
+        "positions": "sinusoidal_concatenated",
+        "decoder_layers": 3,
+        "d_model": 32,
+    },
     "no residual": {"residual": False},
 }
-VARIANTS = {
+VARIANTS: dict[str, tuple[Mutation, dict[str, object]]] = {
     **{name: (mutation, {}) for name, mutation in MUTATIONS.items()},
+    "a subclass of the SSRU": (partial(with_class, SSRU, Forgetful), {"decoder_cell": "ssru"}),
     **{name: (lambda made: None, settings) for name, settings in SETTINGS.items()},
 }
 
@@ -269,7 +278,7 @@ def accepted(variant: str) -> Choice:
 @pytest.mark.parametrize(
     "variant",
     ["as published", "two key/value heads", "one key/value head", "wide values", "pre-norm",
-     "scores that are not scaled", "no biases of queries and keys", "another epsilon"],
+     "scores that are not scaled", "no biases of queries and keys", "another epsilon", "a zero first input"],
 )  # fmt: skip
 def test_the_native_engine_accepts_all_that_it_can_compute(variant: str) -> None:
     assert accepted(variant).engine == "native kernels"
@@ -292,88 +301,13 @@ def test_the_laid_out_layers_take_what_the_native_kernels_decline(variant: str) 
         ("another norm", "Rms is not a layer norm"),
         ("rotary positions", "positions are rotary"),
         ("a window", "a window of 3"),
+        ("a subclass of the SSRU", "Forgetful inherits a description and has none of its own"),
     ],
 )
 def test_the_reason_names_what_was_changed(variant: str, reason: str) -> None:
     choice = accepted(variant)
     assert choice.engine == OWN_STEPS
     assert all(reason in why for why in choice.declined.values())
-
-
-# --- classes edited in place: their description is still the old one ----------------------------------
-
-
-def alibi_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DotProductAttention, "weights", LinearBias.weights)
-    monkeypatch.setattr(DotProductAttention, "forward", LinearBias.forward)
-
-
-def half_the_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forward(
-        self: DotProductAttention, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None
-    ) -> Tensor:
-        return attention_weights(q / 2, k, allowed) @ v
-
-    monkeypatch.setattr(DotProductAttention, "forward", forward)
-
-
-def a_third_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = FeedForward.forward
-    monkeypatch.setattr(FeedForward, "forward", lambda self, x: plain(self, x) + 0.2 * x)
-
-
-def norm_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = PostNorm.forward
-    monkeypatch.setattr(PostNorm, "forward", lambda self, x, sublayer: plain(self, self.norm(x), sublayer))
-
-
-def a_window_of_sixteen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forward(
-        self: DotProductAttention, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None
-    ) -> Tensor:
-        back_QK = torch.arange(k.shape[2] - q.shape[2], k.shape[2])[:, None] - torch.arange(k.shape[2])
-        near = back_QK < 16
-        return attention_weights(q, k, near if allowed is None else near & allowed) @ v
-
-    monkeypatch.setattr(DotProductAttention, "forward", forward)
-
-
-IN_PLACE = [alibi_in_place, half_the_scale, a_third_product, norm_before_and_after]
-
-
-@pytest.mark.parametrize("edit", [*IN_PLACE, a_window_of_sixteen])
-def test_the_proof_detects_a_class_edited_in_place(
-    edit: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    edit(monkeypatch)
-    made = model()
-    choice = choose(made, CPU, torch.float32)
-    assert choice.engine == OWN_STEPS
-    assert choice.refuted
-    assert all("differ from the model's own steps" in reason for reason in choice.refuted.values())
-
-
-def test_shapes_reveal_shared_key_heads_built_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An edit of W^K and W^V that leaves the rest of the class unchanged."""
-    made = model()
-    for attention in attentions(made):
-        attention.w_k, attention.w_v = Linear(24, 12), Linear(24, 12)
-
-    def attend(self: MultiHeadAttention, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
-        mixed: Tensor = self.w_o(self.score(q, k, v, allowed).transpose(1, 2).flatten(2))
-        return mixed
-
-    monkeypatch.setattr(MultiHeadAttention, "attend", attend)
-    choice = choose(made, CPU, torch.float32)
-    assert choice.engine == OWN_STEPS
-    assert all("w_k is (12, 24), its description says (24, 24)" in why for why in choice.declined.values())
-
-
-def test_a_proof_leaves_the_model_in_training_mode_and_its_gradients_alone() -> None:
-    made = model(dropout=0.5).train()
-    assert choose(made, CPU, torch.float32).engine != OWN_STEPS
-    assert made.training
-    assert all(parameter.grad is None and parameter.requires_grad for parameter in made.parameters())
 
 
 def test_activations_are_known_by_their_names() -> None:
@@ -423,7 +357,7 @@ def test_ctranslate2_accepts_what_it_can_compute(variant: str) -> None:
     verify(made, complete(specification(made)), WORDS)
 
 
-@pytest.mark.parametrize("edit", IN_PLACE)
+@pytest.mark.parametrize("edit", EDITS)
 def test_an_export_of_a_class_edited_in_place_is_refused(
     edit: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

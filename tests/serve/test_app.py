@@ -1,195 +1,258 @@
-"""The HTTP routes over a socket, with a translator that reverses lines."""
+"""LibreTranslate's routes over a socket, with translators that reverse lines."""
 
 import asyncio
 import json
-import socket
-import threading
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import cast
 
 import pytest
-import uvicorn
+from serving import SLOW, post, reversing, send, service
 from starlette.requests import ClientDisconnect, Request
 
 from multihead.errors import UserError
-from multihead.generation import Output, Translation
-from multihead.serve.app import MAX_INSPECTIONS, _while_connected, application
-from multihead.serve.batching import Batcher
-from multihead.serve.request import TranslationRequest
-from multihead.serve.service import Answer, Direction, Service
-from multihead.settings import SearchSettings
+from multihead.generation.text_translator import TextTranslator
+from multihead.serve.app import Serving
+from multihead.serve.corrections import HEADING, Corrections
+from multihead.serve.glossaries import Glossaries
+from multihead.serve.handling import Limits, while_connected
+from multihead.serve.page_routes import MAX_INSPECTIONS
+from multihead.serve.service import Direction, Service
+from multihead.text import identify
+from multihead.text.terms import Glossary, Term
+
+FORM = "application/x-www-form-urlencoded; charset=utf-8"
+MULTIPART = "multipart/form-data; boundary=x"
 
 
-def reverse(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
-    """Reverse each line; alternatives are upper-cased and lower-cased."""
-    if "broken" in lines:
-        raise UserError("scores are not finite")
-    found = []
-    for line in lines:
-        if len(line) > 20:
-            found.append(Translation("", line, note="too long"))
-            continue
-        variants = [line[::-1], line[::-1].upper(), line[::-1].lower()][: settings.n_best]
-        outputs = tuple(Output(text, (), 0.0, 0.0, cut=False) for text in variants) if line else ()
-        found.append(Translation(line[::-1], line, outputs, note="cut" if line == "cut" else None))
-    return found
-
-
-RELEASE = threading.Event()
-
-
-def inspected(run: str, sentence: str) -> str:
-    if sentence == "_":
-        raise UserError("the sentence has no words")
-    if sentence == "slow":
-        assert RELEASE.wait(30)
-    return f"<p>{run}: {len(sentence)}"
-
-
-@contextmanager
-def directions(*pairs: tuple[str, str]) -> Iterator[list[Direction]]:
-    with Batcher(reverse) as batcher:
-        yield [Direction(f"runs/{a}-{b}", a, b, batcher, SearchSettings()) for a, b in pairs]
+def upper(translator: TextTranslator, name: str, content: bytes) -> bytes:
+    if name.endswith(".po"):
+        raise UserError("malformed", place=name)
+    return content.upper()
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Yield the address of a server for German to English and French."""
-    with (
-        directions(("de", "en"), ("de", "fr")) as served,
-        closing(socket.create_server(("127.0.0.1", 0))) as at,
-    ):
-        app = application(
-            Service(served),
-            inspected,
-            max_chars=50,
-            origin="https://a.b",
-        )
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [at]})
-        thread.start()
-        yield f"http://127.0.0.1:{at.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
-
-
-def send(url: str, body: bytes | None = None, kind: str = "application/json") -> tuple[int, str]:
-    """Send a request and return status and body of the answer."""
-    request = urllib.request.Request(url, body, {"Content-Type": kind, "Origin": "https://a.b"})
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            assert answer.headers["access-control-allow-origin"] == "https://a.b"
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
+    terms = Glossaries({"short": Glossary([Term("a", "a", ("a",), ("a",), "smart", "", "short:1")])})
+    serving = Serving(limits=Limits(chars=50), origin="https://a.b", glossaries=terms)
+    with reversing(("de", "en"), ("de", "fr"), serving=serving, translate_document=upper) as at:
+        yield at
 
 
 def translate(address: str, **fields: object) -> tuple[int, dict[str, object]]:
-    status, answer = send(f"{address}/translate", json.dumps(fields).encode())
-    return status, json.loads(answer)
+    status, answer = post(f"{address}/translate", target="en", **fields)
+    answer.pop("confidence", None)
+    answer.pop("detectedLanguage", None)
+    answer.pop("message", None)
+    return status, answer
 
 
 def test_a_text_is_answered_with_a_text_and_a_list_with_a_list(address: str) -> None:
-    assert translate(address, q="abc", source="de", target="en") == (200, {"translatedText": "cba"})
-    assert translate(address, q=["ab", "", "x\r\n\ny z"]) == (200, {"translatedText": ["ba", "", "x\n\nz y"]})
+    assert translate(address, q="abc", source="de") == (200, {"translatedText": "cba"})
+    assert translate(address, q=["ab", "", "x\r\n\ny z"]) == (
+        200,
+        {"translatedText": ["ba", "", "x\r\n\nz y"]},
+    )
     assert translate(address, q=[]) == (200, {"translatedText": []})
 
 
-def test_forms_are_accepted(address: str) -> None:
-    kind = "application/x-www-form-urlencoded; charset=utf-8"
-    assert json.loads(send(f"{address}/translate", "q=ä+%C3%B6".encode(), kind)[1]) == {
-        "translatedText": "ö ä"
-    }
-    assert json.loads(send(f"{address}/translate", b' {"q": "ab"}', kind)[1]) == {"translatedText": "ba"}
-    status, answer = send(f"{address}/translate", b"--x", "multipart/form-data; boundary=x")
-    assert (status, "send JSON, or a form" in answer) == (415, True)
-    status, answer = send(f"{address}/translate", b"q=%ff", kind)
-    assert status == 400
-    assert "not UTF-8" in answer
+def test_texts_are_translated_sentence_by_sentence_and_keep_their_spaces(address: str) -> None:
+    assert translate(address, q="Das ist gut.  Ja!")[1] == {"translatedText": ".tug tsi saD  !aJ"}
 
 
-def test_alternatives_are_the_next_best_of_each_line(address: str) -> None:
-    answer = {"translatedText": "bA\n\nc", "alternatives": ["BA\n\nC", "ba\n\nc"]}
-    assert translate(address, q="Ab\n\nc", alternatives=2) == (200, answer)
-    assert translate(address, q=["a"], alternatives=1)[1]["alternatives"] == [["A"]]
+@pytest.mark.parametrize("code", ["de", "DE", "de-DE", "de_AT", "ger", "deu"])
+def test_codes_are_taken_as_people_send_them(address: str, code: str) -> None:
+    status, answer = post(f"{address}/translate", q="ab", source=code, target="EN-us")
+    assert (status, answer["translatedText"]) == (200, "ba")
 
 
-def test_truncation_is_noted_and_an_untranslated_line_refuses_the_request(address: str) -> None:
-    assert translate(address, q="a\ncut")[1] == {"translatedText": "a\ntuc", "notes": ["line 2: cut"]}
-    assert translate(address, q="a\n" + "b" * 21) == (400, {"error": "line 2: too long"})
+def test_json_forms_multipart_and_query_strings_say_the_same(address: str) -> None:
+    def answer(body: bytes, kind: str | None, query: str = "") -> object:
+        return json.loads(send(f"{address}/translate{query}", body, kind)[1])["translatedText"]
+
+    assert answer("q=ä+%C3%B6&target=en".encode(), FORM) == "ö ä"
+    assert answer(b"q=ab&q=cd&target=en", FORM) == ["ba", "dc"]
+    assert answer(b' {"q": "ab", "target": "en"}', FORM) == "ba"
+    parts = [
+        b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n' % pair
+        for pair in ((b"q", "ö a".encode()), (b"target", b"en"))
+    ]
+    assert answer(b"".join(parts) + b"--x--\r\n", MULTIPART) == "a ö"
+    assert answer(b"", None, "?q=ab&source=de&target=en&format=text&api_key=unused") == "ba"
+    assert answer(b"target=en", FORM, "?q=ab") == "ba"
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "fact"),
+    ("body", "kind", "status", "fact"),
     [
-        (b'{"q": ', 400, "not JSON"),
-        (b"[" * 10_000, 413, "too large"),
-        (b"[" * 3_000, 400, "not JSON"),
-        (b'"\xff"', 400, "not JSON"),
-        (b'{"q": "' + b"a" * 51 + b'"}', 413, "more than 50 characters"),
-        (b'{"q": "a", "source": "\\ud800"}', 400, "must be a language code"),
-        (b'{"q": "a", "target": "ko"}', 400, "this server translates de to en, de to fr"),
-        (b'{"q": "broken"}', 500, "scores are not finite"),
+        (b'{"q": ', "application/json", 400, "not JSON"),
+        (b"[" * 10_000, "application/json", 413, "larger than"),
+        (b"[" * 3_000, "application/json", 400, "not JSON"),
+        (b'"\xff"', "application/json", 400, "not JSON"),
+        (b"[1]", "application/json", 400, "must be a JSON object"),
+        (b"q=%ff", FORM, 400, "not UTF-8"),
+        (b"q=a&" + b"x=1&" * 1100, FORM, 413, "1,000 fields"),
+        (b"--x\r\nno header\r\n\r\n", MULTIPART, 400, "malformed"),
+        (b"--x", "multipart/form-data", 400, "malformed"),
+        (b"--x", "multipart/mixed", 415, "multipart/mixed is not supported"),
+        (b'{"q": "' + b"a" * 51 + b'"}', "application/json", 413, "more than 50 characters"),
+        (b'{"q": "a", "source": "\\ud800"}', "application/json", 400, "must be a language code"),
+        (b'{"q": "a", "target": "ko"}', "application/json", 400, "translates de to en, de to fr"),
+        (b'{"q": "a"}', "application/json", 400, '"target" must be named'),
+        (b'{"q": "a", "target": "en", "beam": 3}', "application/json", 400, 'unknown field "beam"'),
+        (b'{"q": "a", "target": "en", "glossary": "x"}', "application/json", 404, "no such glossary"),
+        (b'{"q": "broken", "target": "en"}', "application/json", 500, "scores are not finite"),
+        (b'{"q": "' + b"a" * 31 + b'", "target": "en"}', "application/json", 400, "sentence 1: too long"),
     ],
 )
 def test_an_invalid_request_gets_an_error_with_its_reason(
-    address: str, body: bytes, status: int, fact: str
+    address: str, body: bytes, kind: str, status: int, fact: str
 ) -> None:
-    code, answer = send(f"{address}/translate", body)
+    code, answer, _ = send(f"{address}/translate", body, kind)
     assert code == status
     assert fact in json.loads(answer)["error"]
+    assert json.loads(answer)["message"] == json.loads(answer)["error"]
 
 
-def test_languages_health_page_and_inspection_routes(address: str) -> None:
+def test_a_field_given_twice_is_refused(address: str) -> None:
+    status, answer, _ = send(f"{address}/translate?q=a", b"q=b&target=en", FORM)
+    assert (status, '"q" is both' in json.loads(answer)["error"]) == (400, True)
+
+
+def test_alternatives_are_the_next_best_of_each_sentence(address: str) -> None:
+    answer = {"translatedText": "bA\n\nc", "alternatives": ["BA\n\nC", "ba\n\nC"]}
+    assert translate(address, q="Ab\n\nc", alternatives=2) == (200, answer)
+    assert translate(address, q=["Ab"], alternatives=1)[1]["alternatives"] == [["BA"]]
+
+
+def test_html_keeps_its_tags_and_notes_name_the_sentence(address: str) -> None:
+    found = translate(address, q="<p>ab</p><br><p>cd</p>", format="html")[1]
+    assert found == {"translatedText": "<p>ba</p><br><p>dc</p>"}
+    assert translate(address, q="cut")[1] == {"translatedText": "tuc", "notes": ["sentence 1: cut"]}
+
+
+def test_a_glossary_that_is_named_must_exist(address: str) -> None:
+    assert translate(address, q="a", glossary="short") == (200, {"translatedText": "a"})
+
+
+def test_languages_are_detected_and_listed(address: str) -> None:
     languages = json.loads(send(f"{address}/languages")[1])
-    assert languages == [{"code": "de", "name": "German", "targets": ["en", "fr"]}]
+    assert languages == [
+        {"code": "de", "name": "German", "targets": ["en", "fr"]},
+        {"code": "en", "name": "English", "targets": []},
+        {"code": "fr", "name": "French", "targets": []},
+    ]
+    if not identify.available():
+        pytest.skip("py3langid is not installed")
+    found = post(f"{address}/detect", q="Wie geht es dir heute, mein Freund?")[1]
+    assert found[0]["language"] == "de"
+    assert found[0]["confidence"] > 90
+    assert post(f"{address}/detect", q="123") == (200, [])
+    answer = post(f"{address}/translate", q="Wie geht es dir?", source="auto", target="en")[1]
+    assert answer["detectedLanguage"]["language"] == "de"
+
+
+def test_auto_chooses_the_direction_that_starts_from_the_text_s_language() -> None:
+    if not identify.available():
+        pytest.skip("py3langid is not installed")
+    with reversing(("de", "en"), ("ko", "en")) as address:
+        answer = post(f"{address}/translate", q=["안녕하세요, 오늘은 날씨가 좋습니다."], source="auto")[1]
+        assert answer["detectedLanguage"] == [{"confidence": 100.0, "language": "ko"}]
+        german = post(f"{address}/sentences", q="Heute ist das Wetter schön.")[1]
+        assert (german["source"], german["sentences"][0]["text"]) == ("de", ".nöhcs retteW sad tsi etueH")
+
+
+def test_corrections_are_kept_where_that_is_allowed(address: str, tmp_path: Path) -> None:
+    fields = {"q": "der Hund", "s": "the dog", "source": "de", "target": "en"}
+    status, answer = post(f"{address}/suggest", **fields)
+    assert (status, "--corrections" in answer["error"]) == (403, True)
+    path = tmp_path / "corrections.tsv"
+    for _ in range(2):  # a second server goes on with the file
+        with reversing(serving=Serving(corrections=Corrections(path))) as own:
+            assert post(f"{own}/suggest", **fields) == (200, {"success": True})
+            assert post(f"{own}/suggest", **{**fields, "s": "a\tb"})[0] == 400
+            assert post(f"{own}/suggest", **{**fields, "q": " "})[0] == 400
+            assert json.loads(send(f"{own}/frontend/settings")[1])["suggestions"] is True
+    assert path.read_text() == HEADING + "der Hund\tthe dog\tde\ten\n" * 2
+
+
+def test_a_correction_cut_by_a_power_failure_does_not_spoil_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "corrections.tsv"
+    path.write_text(HEADING + "der Hu")
+    Corrections(path).add("eins", "one", "de", "en")
+    assert path.read_text().splitlines()[1:] == ["der Hu", "eins\tone\tde\ten"]
+    path.write_text("another file\n")
+    with pytest.raises(UserError, match="not a file of corrections"):
+        Corrections(path)
+
+
+def upload(address: str, name: str, content: bytes) -> tuple[int, dict[str, str]]:
+    fields = b'--x\r\nContent-Disposition: form-data; name="source"\r\n\r\nde\r\n'
+    fields += b'--x\r\nContent-Disposition: form-data; name="target"\r\n\r\nen\r\n'
+    file = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    status, answer, _ = send(
+        f"{address}/translate_file", fields + file + content + b"\r\n--x--\r\n", MULTIPART
+    )
+    return status, json.loads(answer)
+
+
+def test_a_document_is_translated_and_downloaded(address: str) -> None:
+    status, answer = upload(address, "../../letter ä.txt", b"abc")
+    assert status == 200
+    status, content, headers = send(answer["translatedFileUrl"])
+    assert (status, content) == (200, "ABC")
+    assert headers["content-disposition"] == 'attachment; filename="letter _.en.txt"'
+    assert send(f"{address}/download_file/nothing")[0] == 404
+    assert upload(address, "virus.exe", b"abc")[0] == 400
+    assert upload(address, "messages.po", b"abc") == (
+        400,
+        {"error": "messages.po: malformed", "message": "messages.po: malformed"},
+    )
+    assert post(f"{address}/translate_file", file="abc")[0] == 400
+
+
+def test_settings_health_page_and_inspection_routes(address: str) -> None:
+    settings = json.loads(send(f"{address}/frontend/settings")[1])
+    assert (settings["charLimit"], settings["keyRequired"], settings["suggestions"]) == (50, False, False)
+    assert ".docx" in settings["supportedFilesFormat"]
     assert json.loads(send(f"{address}/health")[1]) == {"status": "ok"}
-    assert "<textarea" in send(f"{address}/")[1]
-    assert send(f"{address}/inspect?q=Guten%20Tag&target=fr") == (200, "<p>runs/de-fr: 9")
-    assert send(f"{address}/inspect?q=")[0] == 400
-    assert send(f"{address}/inspect?q=_") == (400, '{"error":"the sentence has no words"}')
-    assert send(f"{address}/inspect?q={'a' * 501}")[0] == 400
-    assert send(f"{address}/nothing")[0] == 404
-    assert json.loads(send(f"{address}/nothing")[1]) == {"error": "there is no /nothing"}
-    assert json.loads(send(f"{address}/translate")[1]) == {"error": "/translate does not accept GET"}
+    _, page, headers = send(f"{address}/")
+    assert "<textarea" in page
+    assert "script-src 'self'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert send(f"{address}/assets/page.js")[2]["content-type"].startswith("text/javascript")
+    assert [send(f"{address}/assets/{name}")[0] for name in ("app.py", "..%2fapp.py", "page.html")] == [
+        404
+    ] * 3
+    assert send(f"{address}/inspect?q=Guten%20Tag&target=fr")[:2] == (200, "<p>runs/de-fr: 9")
+    assert send(f"{address}/inspect?q=&target=fr")[0] == 400
+    assert "the sentence has no words" in send(f"{address}/inspect?q=_&target=fr")[1]
+    assert send(f"{address}/inspect?q={'a' * 501}&target=fr")[0] in (400, 413)
+    assert json.loads(send(f"{address}/nothing")[1])["error"] == "there is no /nothing"
+    assert json.loads(send(f"{address}/translate")[1])["error"] == "/translate does not accept GET"
 
 
 def test_the_number_of_concurrent_inspections_is_limited(address: str) -> None:
+    SLOW.clear()
     with ThreadPoolExecutor(MAX_INSPECTIONS + 3) as pool:
         requests = [
             pool.submit(send, f"{address}/inspect?q=slow&target=fr") for _ in range(MAX_INSPECTIONS + 3)
         ]
         answers = as_completed(requests, timeout=30)
         assert [next(answers).result()[0] for _ in range(3)] == [503] * 3
-        RELEASE.set()
+        SLOW.set()
         assert [one.result()[0] for one in answers] == [200] * MAX_INSPECTIONS
     assert send(f"{address}/inspect?q=Tag&target=fr")[0] == 200
 
 
 def test_two_translators_of_the_same_languages_are_a_user_error() -> None:
-    with directions(("de", "en"), ("de", "en")) as (one, other):
-        again = Direction("runs/other", "de", "en", other.batcher, other.settings)
+    with service(("de", "en")) as served:
+        (one,) = served.directions
+        again = Direction("runs/other", "de", "en", one.texts, one.settings)
         with pytest.raises(UserError, match="runs/de-en and runs/other both translate from de to en"):
-            Service([one, again])
-
-
-def test_a_full_queue_is_a_503() -> None:
-    with directions(("de", "en")) as (one,):
-        pass
-    with pytest.raises(Exception, match="the queue is full") as raised:
-        asyncio.run(Service([one]).answer(TranslationRequest(["a"], single=True)))
-    assert raised.value.status == 503  # type: ignore[attr-defined]
-
-
-def test_translations_are_grouped_by_text() -> None:
-    with directions(("de", "en")) as served:
-        found = asyncio.run(Service(served).answer(TranslationRequest(["a\nbc", "", "def"], single=False)))
-    assert found == Answer(["a\ncb", "", "fed"], [[], [], []], [])
+            Service([one, again], served.queue)
 
 
 def test_a_request_is_cancelled_when_its_client_disconnects() -> None:
@@ -205,5 +268,5 @@ def test_a_request_is_cancelled_when_its_client_disconnects() -> None:
         return "in time"
 
     with pytest.raises(ClientDisconnect):
-        asyncio.run(_while_connected(cast(Request, Disconnected()), slow()))
-    assert asyncio.run(_while_connected(cast(Request, Disconnected()), fast())) == "in time"
+        asyncio.run(while_connected(cast(Request, Disconnected()), slow()))
+    assert asyncio.run(while_connected(cast(Request, Disconnected()), fast())) == "in time"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.serve.request import RefusedError, TranslationRequest, parse_request
+from multihead.serve.refusal import RefusedError
+from multihead.serve.request import TranslationRequest, parse_request
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -24,26 +25,31 @@ def test_a_text_a_list_and_a_form_are_parsed() -> None:
 @pytest.mark.parametrize(
     ("body", "status", "fact"),
     [
-        (["a"], 400, "must be a JSON object"),
         ({}, 400, '"q" must be'),
         ({"q": ["a", 3]}, 400, '"q" must be'),
         ({"q": "a\ud800"}, 400, "surrogate"),
         ({"q": ["abc", "de"]}, 413, "more than 4 characters"),
         ({"q": "a", "source": 3}, 400, '"source" must be'),
-        ({"q": "a", "format": "html"}, 400, '"format" must be "text"'),
+        ({"q": "a", "format": "pdf"}, 400, '"format" must be "text" or "html"'),
+        ({"q": "a", "source": "German"}, 400, 'Write "de"'),
+        ({"q": "a", "glossary": 3}, 400, '"glossary" must be'),
+        ({"q": ["a"] * 1001}, 413, "more than 1,000 texts"),
+        ({"q": "a", "Q": "b", "api-key": "c"}, 400, 'unknown field "Q", "api-key"'),
         ({"q": "a", "alternatives": True}, 400, "from 0 to 9"),
         ({"q": "a", "alternatives": "10"}, 400, "from 0 to 9"),
         ({"q": "a", "alternatives": -1}, 400, "from 0 to 9"),
     ],
 )
-def test_an_invalid_request_is_refused_with_its_reason(body: object, status: int, fact: str) -> None:
+def test_an_invalid_request_is_refused_with_its_reason(
+    body: dict[str, object], status: int, fact: str
+) -> None:
     with pytest.raises(RefusedError, match=fact) as raised:
         parse_request(body, max_chars=4)
     assert raised.value.status == status
 
 
-@given(JSON | st.dictionaries(FIELDS, JSON))
-def test_any_json_is_parsed_or_refused(body: object) -> None:
+@given(st.dictionaries(FIELDS | st.text(max_size=3), JSON))
+def test_any_json_is_parsed_or_refused(body: dict[str, object]) -> None:
     try:
         request = parse_request(body, max_chars=97)
     except RefusedError:

@@ -36,7 +36,9 @@ def assert_same(tokenizer: Tokenizer, texts: list[str]) -> None:
         assert other.decode(ids) == tokenizer.decode(ids) == text
 
 
-@pytest.mark.parametrize(("kind", "size"), [("bpe", 503), ("bpe", 4001), ("chars", 1009)])
+@pytest.mark.parametrize(
+    ("kind", "size"), [("bpe", 503), ("bpe", 4001), ("chars", 1009), ("unigram", 503), ("unigram", 2003)]
+)
 def test_real_sentences_get_identical_ids(multi30k: list[str], kind: str, size: int) -> None:
     assert_same(trained(kind, multi30k, size), multi30k)
 
@@ -46,8 +48,9 @@ def test_korean_and_emoji_get_identical_ids(sentences: list[str]) -> None:
     if KOREAN.is_file():
         with gzip.open(KOREAN, "rt", encoding="utf-8", newline="\n") as lines:
             texts += [line.removesuffix("\n") for line in lines]
-    tokenizer = trained("bpe", texts, 1499, split_digits=True)
-    assert_same(tokenizer, [*texts, "뷁 ☃ 日本語 ﬁ"])
+    for kind in ("bpe", "unigram"):
+        tokenizer = trained(kind, texts, 1499, split_digits=True)
+        assert_same(tokenizer, [*texts, "뷁 ☃ 日本語 ﬁ"])
 
 
 @settings(max_examples=20)
@@ -78,9 +81,9 @@ def test_the_export_is_deterministic_and_survives_saving(sentences: list[str]) -
     assert to_sentencepiece(Tokenizer.from_json(tokenizer.to_json())) == to_sentencepiece(tokenizer)
 
 
-@pytest.mark.parametrize("kind", ["unigram", "wordpiece", "words"])
+@pytest.mark.parametrize("kind", ["wordpiece", "words"])
 def test_other_tokenizers_are_refused(sentences: list[str], kind: str) -> None:
-    with pytest.raises(UserError, match="only a BPE tokenizer"):
+    with pytest.raises(UserError, match="only a BPE or unigram tokenizer"):
         to_sentencepiece(trained(kind, sentences, 503))
 
 
@@ -91,5 +94,20 @@ def test_a_tokenizer_with_other_merges_is_refused(sentences: list[str]) -> None:
     tokenizer.content["model"]["merges"][:2] = second, first
     changed = Tokenizer.from_json(tokenizer.to_json())
     assert changed.to_json() != text
-    with pytest.raises(UserError, match="only a BPE tokenizer"):
+    with pytest.raises(UserError, match="only a BPE or unigram tokenizer"):
         to_sentencepiece(changed)
+
+
+def test_ids_can_be_reordered_and_special_tokens_left_out(sentences: list[str]) -> None:
+    tokenizer = trained("unigram", sentences, 503)
+    left_out = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
+    rest = [number for number in range(503) if number not in left_out]
+    order = [tokenizer.eos_id, tokenizer.unk_id, *rest, None, None, None]
+    other = sentencepiece.SentencePieceProcessor(model_proto=to_sentencepiece(tokenizer, order))
+    assert (other.eos_id(), other.unk_id(), other.bos_id(), other.pad_id()) == (0, 1, -1, -1)
+    assert other.get_piece_size() == 504
+    assert other.is_unused(503)
+    for text in (*sentences, "<unused 503> <s> <pad>", "☃"):
+        ids = other.encode(tokenizer.normalize(text))
+        assert [order[number] for number in ids] == tokenizer.encode(text)
+        assert other.decode(ids) == tokenizer.normalize(text)

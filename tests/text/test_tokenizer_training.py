@@ -200,3 +200,13 @@ def test_wordpiece_matches_the_longest_piece_first(sentences: list[str]) -> None
             wanted.append(next(rest[:end] for end in range(len(rest), 0, -1) if rest[:end] in known))
             rest = rest.removeprefix(wanted[-1])
         assert [piece.text for piece in tokenizer.pieces(word)] == wanted
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "chars", "words"])
+def test_every_apostrophe_inside_a_word_is_read_as_the_one_of_the_corpus(kind: str) -> None:
+    settings = TokenizerSettings(kind=kind, vocab_size=401, apostrophe="’")
+    tokenizer = train(["l’oiseau d’ici", "aujourd’hui", "‘quoted’"] * 7, settings)
+    for typed in "'ʼʻ`´′＇’":
+        assert tokenizer.encode(f"aujourd{typed}hui") == tokenizer.encode("aujourd’hui")
+    quoted, plain = tokenizer.encode("'oiseau'"), tokenizer.encode("’oiseau’")
+    assert quoted != plain or kind == "words"  # a mark at a word's end may be a quotation mark

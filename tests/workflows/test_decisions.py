@@ -2,79 +2,27 @@
 
 import random
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
+from made_up_pairs import (
+    Pair,
+    acted,
+    corpus,
+    from_hebrew,
+    inflected,
+    into_chinese,
+    into_cyrillic,
+    pronounced,
+    sequence,
+    tagged,
+    translated,
+    transliterated,
+    word,
+)
 
 from multihead import recipe as recipes
 from multihead.workflows.suggest import Asked, CorpusProfile, profile, suggest
-
-Pair = tuple[str, str]
-CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
-
-
-def word(chance: random.Random, letters: tuple[str, str] = (CONSONANTS, VOWELS)) -> str:
-    return "".join(chance.choice(letters[i % 2]) for i in range(chance.randint(3, 9)))
-
-
-def words(chance: random.Random, count: int, letters: tuple[str, str] = (CONSONANTS, VOWELS)) -> str:
-    """A line of words, few of them often and many once, as in running text."""
-    return " ".join(
-        word(random.Random(int(chance.paretovariate(0.7))), letters) for _ in range(chance.randint(4, count))
-    )
-
-
-def pronounced(chance: random.Random) -> Pair:
-    spelt = word(chance)
-    return spelt, " ".join(letter.upper() * 2 for letter in spelt)
-
-
-def acted(chance: random.Random) -> Pair:
-    command = [chance.choice(("walk", "run", "jump", "look")) for _ in range(chance.randint(1, 7))]
-    return " and ".join(command), " ".join(f"I_{one.upper()}" for one in command)
-
-
-def tagged(chance: random.Random) -> Pair:
-    line = words(chance, 11)
-    return line, " ".join("NVAP"[len(one) % 4] for one in line.split())
-
-
-def transliterated(chance: random.Random) -> Pair:
-    name = word(chance)
-    return name, "".join(chr(0x0430 + ord(letter) - ord("a")) for letter in name)
-
-
-def inflected(chance: random.Random) -> Pair:
-    stem = word(chance)
-    return f"{stem} V;PST", f"{stem}ed"
-
-
-def translated(chance: random.Random) -> Pair:
-    return words(chance, 13), words(chance, 13)
-
-
-def into_cyrillic(chance: random.Random) -> Pair:
-    return words(chance, 13), words(chance, 13, ("бвгджзклмнпрст", "аеиоу"))
-
-
-def from_hebrew(chance: random.Random) -> Pair:
-    return words(chance, 13, ("אבגדהוזחט", "יכלמנ")), words(chance, 13)
-
-
-def into_chinese(chance: random.Random) -> Pair:
-    hanzi = (chr(0x4E00 + int(chance.paretovariate(0.5)) % 2003) for _ in range(chance.randint(7, 29)))
-    return words(chance, 13), "".join(hanzi)
-
-
-def sequence(chance: random.Random) -> Pair:
-    bases = "".join(chance.choice("ACGT") for _ in range(chance.randint(31, 97)))
-    return bases, bases[::-1]
-
-
-def corpus(make: Callable[[random.Random], Pair], pairs: int = 997) -> Iterator[Pair]:
-    chance = random.Random(1)
-    return (make(chance) for _ in range(pairs))
-
 
 TABLE = [
     (pronounced, ("chars", "spaced"), False, "wer", "symbols between spaces"),
@@ -155,3 +103,39 @@ def test_long_outputs_of_symbols_are_searched_greedily() -> None:
 def test_a_handful_of_pairs_is_enough_for_a_decision(pairs: int) -> None:
     for make, *_ in TABLE:
         recipes.from_toml("", overrides=suggest(profile(corpus(make, pairs))).settings)
+
+
+def with_apostrophes(kinds: str) -> Callable[[random.Random], str]:
+    """Lines in which every word has one of these apostrophes inside."""
+
+    def line(chance: random.Random) -> str:
+        return " ".join(f"{word(chance)}{chance.choice(kinds)}{word(chance)}" for _ in range(5))
+
+    return line
+
+
+APOSTROPHES = [
+    ("'", "'", True, "'", "100% of the source's apostrophes are U+0027"),
+    ("’", "’", True, "’", "100% of the source's apostrophes are U+2019"),
+    ("'" * 29 + "’", "'", True, "'", "of the source's apostrophes are U+0027"),
+    ("’", "'", True, "", "the two sides have different kinds"),
+    ("’", "'", False, "’", "100% of the source's apostrophes are U+2019"),
+    ("'ʻ", "'", True, "", "several kinds of apostrophes"),  # both mean something, as in Hawaiian
+]
+
+
+@pytest.mark.parametrize(("source", "target", "joint", "chosen", "reason"), APOSTROPHES)
+def test_what_users_type_for_an_apostrophe_is_read_as_the_corpus_writes_it(
+    source: str, target: str, joint: bool, chosen: str, reason: str
+) -> None:
+    chance = random.Random(3)
+    make, other = with_apostrophes(source), with_apostrophes(target)
+    found = suggest(profile([(make(chance), other(chance)) for _ in range(211)]), Asked(joint=joint))
+    assert found.settings["tokenizer.apostrophe"] == chosen
+    assert reason in found.reasons["tokenizer.apostrophe"]
+
+
+def test_a_corpus_without_apostrophes_gets_no_decision_about_them() -> None:
+    chance = random.Random(3)
+    found = suggest(profile([translated(chance) for _ in range(211)]))
+    assert "tokenizer.apostrophe" not in found.settings

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
+from threading import get_ident
 from typing import Any, Literal
 
 import torch
@@ -49,10 +50,10 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def capture(model: nn.Module) -> Iterator[list[Call]]:
-    """Capture every attention call inside the block, in order; the hooks are removed at its end."""
+    """Capture this thread's attention calls inside the block, in order; the hooks are removed at its end."""
     captured: list[Call] = []
     hooks = [
-        module.register_forward_pre_hook(_capture_hook(name, captured), with_kwargs=True)
+        module.register_forward_pre_hook(_capture_hook(name, captured, get_ident()), with_kwargs=True)
         for name, module in model.named_modules()
         if callable(getattr(module, "weights", None))
     ]
@@ -63,8 +64,10 @@ def capture(model: nn.Module) -> Iterator[list[Call]]:
             hook.remove()
 
 
-def _capture_hook(name: str, captured: list[Call]) -> Callable[..., None]:
+def _capture_hook(name: str, captured: list[Call], thread: int) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if get_ident() != thread:
+            return
         given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
         q, k, allowed = given["q"], given["k"], given.get("allowed")
         if callable(own := getattr(module, "mask", None)):

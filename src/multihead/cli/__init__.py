@@ -37,12 +37,30 @@ usage: multihead COMMAND [options]
   --model.file FILE           with any command: a Python file of your own with a
                               model, which is executed (docs/extending.md)
 
+exit codes:
+{codes}
+
 New here? `multihead quickstart` trains a translator in a few minutes,
 without a network."""
 
+EXIT_CODES = {
+    0: "done",
+    1: "damage was found (verify), a part failed (sweep), or a bug",
+    2: "an error that you can correct, in one line",
+    130: "interrupted by Ctrl-C (SIGINT); a training is saved",
+    138: "SIGUSR1: a training is saved, to be started again",
+    141: "the reader of the output has closed the pipe",
+    143: "terminated (SIGTERM); a training is saved",
+}
+
 FILE_OPTION = "--model.file"
 
-OPTIONAL = {"starlette": "serve", "uvicorn": "serve"}
+OPTIONAL = {
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "python_multipart": "serve",
+    "prometheus_client": "serve",
+}
 """Optional packages, and the extra that installs each."""
 
 
@@ -118,7 +136,8 @@ def _exhausted(error: MemoryError | RuntimeError) -> str:
         return "the input is too deeply nested"
     # PyTorch raises a plain RuntimeError when the CPU's memory is exhausted.
     text = str(error)
-    exhausted = isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text
+    signs = ("can't allocate memory", "Cannot allocate memory", "out of memory")
+    exhausted = isinstance(error, MemoryError) or any(sign in text for sign in signs)
     return "there is not enough memory" if exhausted else ""
 
 
@@ -166,7 +185,10 @@ def _dispatch(given: list[str]) -> int:
 
 def _usage() -> str:
     width = max(map(len, commands())) + 4
-    return USAGE.format(commands="\n".join(f"  {name:{width}}{text}" for name, text in commands().items()))
+    codes = "\n".join(f"  {code:>3}  {text}" for code, text in EXIT_CODES.items())
+    return USAGE.format(
+        codes=codes, commands="\n".join(f"  {name:{width}}{text}" for name, text in commands().items())
+    )
 
 
 def _version() -> str:

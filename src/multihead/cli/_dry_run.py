@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from multihead.settings import tasks
+from multihead.training.space import megabytes
 from multihead.workflows.dry_run import DryRun
 from multihead.workflows.progress_display import format_duration
 
@@ -18,6 +19,7 @@ def show(found: DryRun, console: Console) -> None:
         "device": f"{found.device}, {found.dtype}",
         "largest batch": ", ".join(f"{count:,} {name}" for name, count in found.largest_batch.items()),
         "peak memory": f"{found.peak_memory / 2**30:.1f} GiB",
+        "disk": f"{megabytes(found.space)} for checkpoints, {megabytes(found.free)} free",
         "one epoch": f"{found.batches_per_epoch / training.accumulate:,.0f} updates",
         "training": f"{most}{found.updates:,} updates, {found.epochs:.1f} epochs",
         "speed": f"{found.tokens_per_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "

@@ -66,6 +66,8 @@ def _facts(options: PartOptions, search: SearchSettings) -> dict[str, Any]:
         "direction": direction,
         "prefix": options.prefix or "",
         "scores": options.scores,
+        "lines": options.lines,
+        "glossary": file_sha256(Path(options.glossary))[:16] if options.glossary else "",
         "precision": options.precision,
         "device": device.type,
         "processor level": native.level() or "none",

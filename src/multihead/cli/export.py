@@ -3,10 +3,14 @@
     multihead export runs/de-en --to ctranslate2 -o de-en.ct2
     multihead export runs/de-en --to ctranslate2 -o small --quantization int8
     multihead export runs/de-en --to sentencepiece -o vocabulary
+    multihead export runs/student --to firefox -o student.firefox
 
 CTranslate2 is a fast C++ runtime for machines without PyTorch; its folder
 contains the model, the vocabulary and the tokenizer. SentencePiece is the
 tokenizer of many toolkits; its folder contains spm.model with our token ids.
+Firefox's translation engine runs students (`multihead distill`) in int8, in
+a browser without a network; int8 is calibrated on validation sentences.
+docs/export.md says what each target can express.
 """
 
 from collections.abc import Sequence
@@ -19,8 +23,9 @@ import tyro
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.export import ctranslate2, sentencepiece
+from multihead.export import ctranslate2, firefox, sentencepiece
 from multihead.run import Run
+from multihead.workflows.calibration import calibration_lines
 
 EXAMPLE = """\
 In Python:
@@ -44,7 +49,7 @@ class Options:
     )
     """Run folder."""
     to: Annotated[str | None, tyro.conf.arg(metavar="TARGET", help_behavior_hint="")] = None
-    """ctranslate2 or sentencepiece."""
+    """ctranslate2, sentencepiece or firefox."""
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
     """New folder, which appears when it is complete."""
     quantization: Annotated[
@@ -55,6 +60,9 @@ class Options:
             f"CPU. One of {', '.join(get_args(ctranslate2.Quantization))}.",
         ),
     ] = "float32"
+    calibrate: _options.Files = ()
+    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox). (default: the
+    run's validation data)"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,10 +71,16 @@ def main(arguments: Sequence[str]) -> int:
     if not options.run or not options.to or not options.output:
         fact = "no run folder was given" if not options.run else "no target or no output folder was given"
         raise UserError(fact, remedy="Usage: multihead export RUN --to ctranslate2 -o DIR")
-    if options.to not in ("ctranslate2", "sentencepiece"):
-        remedy = "Use ctranslate2 for the model or sentencepiece for its vocabulary."
+    if options.to not in ("ctranslate2", "sentencepiece", "firefox"):
+        remedy = "Use ctranslate2 or firefox for the model, or sentencepiece for its vocabulary."
         raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
+    if options.to != "firefox":
+        refuse_options(options, ("calibrate",), "without --to firefox")
+    if options.to == "firefox":
+        refuse_options(options, ("quantization",), "on the export to firefox, which writes float32 and int8")
+        _firefox(run.fit_for("translation"), folder, options.calibrate)
+        return 0
     if options.to == "sentencepiece":
         refuse_options(options, ("quantization",), "on the export of a vocabulary")
         sentencepiece.export(run.fit_for("translation"), folder)
@@ -80,3 +94,17 @@ def main(arguments: Sequence[str]) -> int:
     console.print(f"{folder}: {options.quantization}, {size / 1e6:.1f} MB")
     console.print(EXAMPLE.format(folder=folder, source=names[0]))
     return 0
+
+
+def _firefox(run: Run, folder: Path, calibrate: Sequence[str]) -> None:
+    report = firefox.export(run, folder, calibration_lines(run, calibrate))
+    console = _console.messages()
+    for file in sorted(folder.iterdir()):
+        console.print(f"{folder}/{file.name}: {file.stat().st_size / 1e6:.2f} MB")
+    console.print(
+        f"float32 gives the model's tokens for {report.float_agreement:.1%} of {report.sentences} sentences, "
+        f"int8 those of float32 for {report.int8_agreement:.1%}"
+    )
+    if report.saturated:
+        names = ", ".join(f"{name} ({report.limits[name]})" for name in sorted(report.saturated))
+        console.print(f"matrices limited against saturation: {names}")

@@ -19,11 +19,11 @@ from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import FILE_READING
 from multihead.cli._writing import write
+from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
 from multihead.generation import PairScore, Translator
 from multihead.run import Run
 from multihead.settings import DataSettings
-from multihead.text.corpus import read_pairs
 from multihead.workflows.without_effect import refuse_fields, refuse_keys
 
 CHUNK = 4096

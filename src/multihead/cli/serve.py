@@ -1,22 +1,25 @@
-"""Serve translators over HTTP: a web page and an API.
+"""Serve translators over HTTP: a web page, LibreTranslate's API and DeepL's.
 
     multihead serve runs/de-en
     multihead serve runs/de-en runs/en-de --port 8000
+    multihead serve runs/de-en --host 0.0.0.0 --keys keys.txt
     curl -d "q=Guten Tag." http://127.0.0.1:8000/translate
 
-The web page is at the printed address. The API is compatible with
-LibreTranslate: POST /translate with q, source and target; GET /languages.
-Concurrent requests are translated in one batch. Ctrl-C stops the server after
-it has answered pending requests. There is no authentication: by default only
-this machine can connect; --host opens the server to others.
+The web page is at the printed address, the description of the API at
+/openapi.json. Only this machine can connect, unless --host names another address
+and --keys FILE says who may use it (or --open that everybody may). Ctrl-C or
+SIGTERM stops the server after it has answered pending requests.
 """
 
 import contextlib
+import ipaddress
+import signal
 import socket
-import threading
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import tyro
 import uvicorn
@@ -26,14 +29,24 @@ from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
+from multihead.documents import Translation, open_document
 from multihead.errors import UserError
-from multihead.generation import Translation, Translator
+from multihead.generation import Translator
+from multihead.generation.text_translator import TextTranslator
 from multihead.inspect.page import PageOptions
 from multihead.run import Run
-from multihead.serve.app import application
-from multihead.serve.batching import Batcher, Translate
+from multihead.serve.access import Keys, Rate
+from multihead.serve.app import Serving, application
+from multihead.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
+from multihead.serve.corrections import Corrections
+from multihead.serve.fair_queue import FairQueue
+from multihead.serve.glossaries import Glossaries
+from multihead.serve.handling import Limits
+from multihead.serve.logs import json_log, no_log
+from multihead.serve.metrics import Metrics
+from multihead.serve.queued import QueuedTranslator
 from multihead.serve.service import Direction, Service
-from multihead.settings import SearchSettings
+from multihead.text.terms import Glossary
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
 from multihead.workflows.without_effect import refuse_other_methods
@@ -49,13 +62,35 @@ class Options:
     runs: _options.RunFolders
     """Run folder(s), one per language pair."""
     host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = "127.0.0.1"
-    """Address to listen on; 0.0.0.0 accepts connections on all interfaces."""
+    """Address to listen on; 0.0.0.0 accepts connections on all interfaces, and needs --keys or --open."""
     port: Annotated[int, tyro.conf.arg(metavar="N")] = 8000
     """Port to listen on; 0 chooses a free port."""
+    keys: _options.File = None
+    """File of API keys, one a line: NAME KEY. Requests then need one. (default: none)"""
+    open: _options.Flag = False
+    """Let everybody who can connect use the server without a key."""
+    rate: _options.Number = None
+    """Characters a minute for each key, or each address without keys. (default: no limit)"""
+    requests: _options.Number = None
+    """Requests a minute for each address. (default: no limit)"""
     max_chars: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
     """Largest number of characters per request."""
+    deadline: Annotated[float, tyro.conf.arg(metavar="SECONDS")] = 60.0
+    """Longest time for a request, after which it is refused and its computation stopped."""
+    corrections: _options.File = None
+    """TSV file to which POST /suggest appends corrections, for the next training. (default: refused)"""
+    glossary: Annotated[_options.Files, tyro.conf.arg(metavar="FILE [FILE ...]")] = ()
+    """Glossaries (docs/text.md) that requests may name, by their file names without ending."""
+    glossaries: _options.Folder = None
+    """Folder that keeps the glossaries made by clients. (default: they are lost at the end)"""
+    name: Annotated[tuple[str, ...], tyro.conf.arg(metavar="HOST [HOST ...]", help_behavior_hint="")] = ()
+    """Host names of this server; requests for other names are refused, except addresses and localhost."""
     origin: _options.Text = None
     """Web origin, such as https://example.org, whose pages may send requests; "*" is any. (default: none)"""
+    proxy: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed."""
+    log: Literal["json", "none"] = "none"
+    """Write one line of JSON per request to standard error; it has no texts and no keys."""
     device: _options.Device = "auto"
     precision: Precision = "auto"
 
@@ -65,15 +100,15 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(
         Options, arguments, sections=("search",), short="search", used={"search": SEARCH_OF_THE_BEST}
     )
-    if not options.runs:
-        raise UserError("no run folder was given", remedy="Usage: multihead serve RUN")
-    _options.at_least_one("max-chars", options.max_chars)
+    serving = _serving(options)
     console = _console.output()
     with contextlib.ExitStack() as stack:
         server_socket = stack.enter_context(_listen(options.host, options.port))
         hardware.keep_memory()
-        opened = [stack.enter_context(_directions(run, options, given)) for run in options.runs]
-        service = Service([direction for directions in opened for direction in directions])
+        queue = stack.enter_context(FairQueue(on_batch=serving.metrics.batch))
+        opened = [_directions(run, options, given, queue) for run in options.runs]
+        directions = [direction for directions in opened for direction in directions]
+        service = Service(directions, queue, seconds=options.deadline)
         for one in service.directions:
             console.print(f"{one.source} to {one.target}: {one.name}")
         host, port = server_socket.getsockname()[:2]
@@ -81,16 +116,69 @@ def main(arguments: Sequence[str]) -> int:
         app = application(
             service,
             _sentence_inspector(options.device),
-            max_chars=options.max_chars,
-            origin=options.origin,
+            translate_document=_translated_document,
+            serving=serving,
         )
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
+            app,
+            http=timed_protocol(),
+            log_level="error",
+            access_log=False,
+            timeout_graceful_shutdown=GRACE,
+            timeout_keep_alive=IDLE_SECONDS,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            proxy_headers=options.proxy is not None,
+            forwarded_allow_ips=options.proxy,
+            h11_max_incomplete_event_size=serving.limits.body_bytes,
         )
         # After a graceful shutdown uvicorn raises the signal again; that is the regular end.
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[server_socket])
     return 0
+
+
+def _serving(options: Options) -> Serving:
+    """Return what is offered and to whom, after checking the options."""
+    if not options.runs:
+        raise UserError("no run folder was given", remedy="Usage: multihead serve RUN")
+    for name in ("max_chars", "rate", "requests"):
+        if (count := getattr(options, name)) is not None:
+            _options.at_least_one(name.replace("_", "-"), count)
+    if not options.deadline > 0:
+        raise UserError(f"--deadline {options.deadline:g}", remedy="Give a number of seconds above 0.")
+    if options.keys is None and not options.open and not _is_loopback(options.host):
+        raise UserError(
+            "anybody who can connect could use the server",
+            place=f"--host {options.host}",
+            remedy="Name a file of API keys with --keys FILE, or let everybody in with --open.",
+        )
+    named: dict[str, Glossary] = {}
+    for path in options.glossary:
+        if (stem := Path(path).stem) in named:
+            raise UserError(f'two glossaries are called "{stem}"', place=path, remedy="Rename one.")
+        named[stem] = Glossary.load(path)
+    folder = None if options.glossaries is None else Path(options.glossaries)
+    return Serving(
+        limits=Limits(options.max_chars, rate=Rate(options.rate, "characters")),
+        keys=None if options.keys is None else Keys.load(options.keys),
+        requests=Rate(options.requests, "requests"),
+        corrections=None if options.corrections is None else Corrections(options.corrections),
+        glossaries=Glossaries(named, folder),
+        origin=options.origin,
+        names=options.name,
+        log=json_log() if options.log == "json" else no_log,
+        metrics=Metrics(),
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 @contextlib.contextmanager
@@ -100,7 +188,7 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
         raise UserError(f"--port {port}", remedy="Give a number from 0 to 65,535.")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        server_socket = socket.create_server((host, port), family=family)
+        server_socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         fact = f"cannot listen on this address ({error.strerror or error})"
         raise UserError(fact, place=f"{host}:{port}", remedy="Choose another --host or --port.") from error
@@ -108,35 +196,46 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
         yield server_socket
 
 
-@contextlib.contextmanager
-def _directions(folder: str, options: Options, given: Mapping[str, str]) -> Iterator[list[Direction]]:
+def _directions(folder: str, options: Options, given: Mapping[str, str], queue: FairQueue) -> list[Direction]:
     run = Run.open(folder).fit_for("translation")
     settings = search_settings(folder, given)
     # A request for alternatives is a beam search, whatever the method is.
     refuse_other_methods(given, settings.method, methods=("sample",))
     translator = Translator.load(folder, device=options.device, precision=options.precision)
+    for model in translator.models:
+        model.eval()  # threads that record attention must not switch it
     data = run.recipe.data
     ways = {(data.source_language or "source", data.target_language or "target"): translator}
     if translator.directions is not None:
         ways = {pair: translator.toward(pair[1], pair[0]) for pair in translator.directions.trained}
     # A first translation prepares the engine, so that the first request is as fast as the others.
     next(iter(ways.values())).translate(["a"], settings)
-    with contextlib.ExitStack() as closing:
-        free = threading.Lock()
-        yield [
-            Direction(folder, *pair, closing.enter_context(Batcher(_alone(free, one.translate))), settings)
-            for pair, one in ways.items()
-        ]
+    found = []
+    for (source, target), one in ways.items():
+        texts = TextTranslator.of_runs(one, folder)
+        texts.translator = QueuedTranslator(one, queue, folder)
+        found.append(Direction(folder, source, target, texts, settings))
+    return found
 
 
-def _alone(free: threading.Lock, translate: Translate) -> Translate:
-    """Return a function that translates while no other direction of the same model does."""
-
-    def translated(lines: Sequence[str], settings: SearchSettings) -> list[Translation]:
-        with free:
-            return translate(lines, settings)
-
-    return translated
+def _translated_document(translator: TextTranslator, name: str, content: bytes) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        try:
+            languages = translator.source_language or None, translator.target_language or None
+            document = open_document(path, source_language=languages[0], target_language=languages[1])
+            segments = [segment for segment in document.segments if not segment.translated]
+            found = translator.translate_markup([segment.source for segment in segments])
+            return document.rendered(
+                {
+                    segment.number: Translation(one.markup, review=one.doubtful)
+                    for segment, one in zip(segments, found, strict=True)
+                }
+            )
+        except UserError as error:
+            place = (error.place or "").replace(f"{folder}/", "")  # a folder that clients never see
+            raise UserError(error.fact, place=place or None, remedy=error.remedy) from None
 
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:

@@ -22,10 +22,10 @@ import numpy as np
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, write
 from multihead.data.hashes import as_hashes, sentence_hash
+from multihead.data.pairs import read_pairs
 from multihead.data.splitting import PARTS, connected_groups, split
 from multihead.errors import UserError
 from multihead.settings import DataSettings
-from multihead.text.corpus import read_pairs
 from multihead.text.lines import STDIN, file_kind
 
 DEFAULT_PAIRS = 1000
@@ -37,11 +37,11 @@ class Options:
     """Options of the command."""
 
     src: _options.Files = ()
-    """File(s) of the source side, or TSV / JSONL files with both sides."""
+    """File(s) of the source side, or TSV, JSONL, TMX, XLIFF or PO files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
-    format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
-    """Format of the files; auto decides by the extension (.tsv, .jsonl, otherwise lines)."""
+    format: Literal["auto", "lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
+    """Format of the files; auto decides by the extension."""
     source_field: _options.Text = None
     """TSV column (number or header name) or JSONL key of the source. (default: 1, "source")"""
     target_field: _options.Text = None
@@ -51,7 +51,8 @@ class Options:
     to: _options.Folder = None
     """Folder for the six files."""
     source_language: _options.Text = None
-    """Extension of the source files, such as de. (default: that of --src, or source)"""
+    """Extension of the source files, such as de, and language of a TMX file. (default: the extension of
+    --src, or source)"""
     target_language: _options.Text = None
     """Extension of the target files, such as en. (default: that of --tgt, or target)"""
     valid: _options.Number = None
@@ -138,6 +139,8 @@ def _pairs(options: Options) -> Iterator[tuple[str, str]]:
         source_field=options.source_field or "",
         target_field=options.target_field or "",
         encoding=options.encoding,
+        source_language=options.source_language or "",
+        target_language=options.target_language or "",
     )
     return read_pairs(data, options.src, options.tgt)
 

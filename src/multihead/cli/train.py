@@ -10,20 +10,22 @@ The same command resumes an interrupted training.
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import tyro
+from rich.console import Console
 
 from multihead import parallel, plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
-from multihead.recipe import SECTION_NAMES
+from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
-from multihead.settings import tasks
+from multihead.settings import Settings, tasks
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
+from multihead.workflows.additions import from_mono, held_out_corrections, named_additions
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
 from multihead.workflows.launching import launch
@@ -35,8 +37,9 @@ from multihead.workflows.progress_display import (
 )
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.same_start import recipe_of_first, refuse_other_commands
+from multihead.workflows.same_start import recipe_of_first, refuse_other_commands, refuse_several
 from multihead.workflows.train import default_folder, train
+from multihead.workflows.trial import differences, settled
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,14 @@ class Options:
     recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
     """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
     src: _options.Files = ()
-    """Training file(s), source side: lines, or TSV / JSONL with both sides; plain, .gz, .xz or .zst."""
+    """Training file(s), source side: lines, or both sides in TSV, JSONL, TMX, XLIFF or PO; plain, .gz, .xz or
+    .zst."""
     tgt: _options.Files = ()
-    """Training file(s), target side, aligned with the source line by line."""
+    """Training file(s), target side, aligned with the source line by line, or subtitles of the same film."""
+    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    """Source language, as de: needed for TMX."""
+    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    """Target language, as en."""
     corpora: _options.File = None
     """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
     corpus: Annotated[
@@ -60,6 +68,16 @@ class Options:
     """Validation file(s), source side. (default: part of the training data is held out)"""
     valid_tgt: _options.Files = ()
     """Validation file(s), target side."""
+    synthetic: Annotated[tuple[str, ...], tyro.conf.arg(metavar="DIR [DIR ...]", help_behavior_hint="")] = ()
+    """Folder(s) of `multihead synthesise` to train on besides (docs/more-data.md)."""
+    mono: _options.Files = ()
+    """Text in the target language: a model that translates back is trained first, its translations of this
+    text are trained on besides."""
+    copy: _options.Files = ()
+    """Text in the target language that is trained on as source and target, tagged."""
+    corrections: _options.Files = ()
+    """Corrected pairs (TSV, TMX ...) that are trained on more often than others; with --init, beside the
+    run's own corpus."""
     run: _options.Folder = None
     """Run folder; an existing run is resumed. (default: runs/RECIPE-HASH)"""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
@@ -104,17 +122,41 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         return 0
     if options.minutes is not None:
         given = {"training.minutes": str(positive_minutes(options.minutes)), **given}
+    given = {**_languages(options), **given}
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
+    settings |= named_additions(options.synthetic, options.copy, options.corrections)
+    if options.mono:
+        refuse_several("--mono")
+        with ProgressDisplay(console) as display:
+            made = from_mono(options.recipe, files, settings, options.mono, run, display)
+        if made is None:
+            return INTERRUPTED
+        settings |= made
     resolve = resolve_corpora if several(settings) else resolve_recipe
-    recipe = recipe_of_first(lambda: resolve(options.recipe, files, settings, run=run, init=init))
+
+    def make() -> Recipe[Settings]:
+        found = resolve(options.recipe, files, settings, run=run, init=init)
+        if parallel.world() == 1 or found.alternative is None:
+            return found
+        # Several processes make no brief trainings: the first choice holds, or that of the run.
+        folder = run or default_folder(found)
+        resumed = Run.exists(folder)
+        return (
+            settled(found, folder, ProgressDisplay(console)) if resumed else replace(found, alternative=None)
+        )
+
+    recipe = recipe_of_first(make)
     for line in reasons(recipe):
         console.print(line)
+    folder = run or default_folder(recipe)
+    if recipe.alternative and not Run.exists(folder):
+        console.print(f"{differences(recipe)} may suit it as well: both are trained briefly, one is kept")
     with ProgressDisplay(console) as display:
         if options.dry_run:
-            found = dry_run(recipe, display, init=init)
+            found = dry_run(recipe, display, init=init, folder=folder)
         else:
-            folder = run or default_folder(recipe)
             console.print(f"run folder: {folder}")
+            recipe = settled(recipe, folder, display)
             outcome = train(
                 recipe,
                 folder,
@@ -131,7 +173,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.status == "interrupted":
-        return INTERRUPTED
+        return 128 + outcome.signal if outcome.signal else INTERRUPTED
     if not parallel.first():
         return 0
     if command := tasks.use(recipe.task):
@@ -139,10 +181,31 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         targets = sorted({to for _, to in Run.open(folder).directions})
         language = f" --to {'|'.join(targets)}" if len(targets) > 1 else ""
         console.print(f"to use it: {_console.program()} {use}{language}")
-    if init and recipe.task == "translation" and recipe.data.tests:
+    return _before_and_after(init, folder, recipe, console) if init else 0
+
+
+def _before_and_after(init: Path, folder: Path, recipe: Recipe[Settings], console: Console) -> int:
+    """Evaluate a run and the one it was fine-tuned from, on its test sets and on held-out corrections."""
+    if recipe.task != "translation":
+        return 0
+    code = 0
+    if recipe.data.tests:
         console.print("\ntest sets before and after fine-tuning:\n")
-        return evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
-    return 0
+        code = evaluate.main([str(init), str(folder), "--data.dir", recipe.data.dir])
+    if held_out := held_out_corrections(folder, recipe):
+        console.print("\nheld-out corrections before and after fine-tuning:\n")
+        form = ["--data.format", "jsonl", "--data.source_field", "source", "--data.target_field", "target"]
+        code = code or evaluate.main([str(init), str(folder), "--src", str(held_out), *form])
+    return code
+
+
+def _languages(options: Options) -> dict[str, str]:
+    """Return the settings of the language options."""
+    found = {
+        "data.source_language": options.source_language,
+        "data.target_language": options.target_language,
+    }
+    return {key: code for key, code in found.items() if code is not None}
 
 
 def summary(outcome: Outcome, start: int, command: str) -> str:

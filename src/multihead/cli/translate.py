@@ -1,17 +1,27 @@
-"""Translate text line by line.
+"""Translate text line by line, or a document.
 
-    echo "Guten Tag." | multihead translate runs/de-en
+    echo "Guten Tag. Wie geht's?" | multihead translate runs/de-en
     multihead translate runs/de-en -i test.de -o test.en --beam-size 8
     multihead translate runs/many --to fr < text.de
+    multihead translate runs/de-en letter.docx -o letter.en.docx
+    multihead translate runs/de-en app.po -o app.en.po --tm old.tmx
 
-By default it reads standard input and writes standard output, one output line
-per input line. Several runs with the same vocabulary form an ensemble. The
-output of an empty line is empty; so is that of a line too long for the model,
-with a message on standard error. With --n-best 2 or more each output line has
-the line number, the score and a translation, separated by tabs. The score is
-the log-probability divided by the length penalty.
+Lines: it reads standard input or -i and writes standard output or -o, one
+output line per input line. A line of several sentences is split for the model
+and joined again; placeholders such as {name}, numbers and addresses stay as
+they are. --lines takes every line for one sentence. Several runs with the same
+vocabulary form an ensemble. An empty line stays empty; a line too long for the
+model stays as it is, with a message on standard error. With --n-best 2 or more
+each output line has the line number, the score and a translation, separated by
+tabs; the score is the log-probability divided by the length penalty. --n-best,
+--scores, --prefix, --prefixes and sampling take every line as it is.
+
+Documents: txt, md, html, srt, vtt, po, xliff, tmx, docx, odt, json, properties.
+All but the text stays as it is; docs/documents.md says more. An interrupted
+command resumes when it is repeated.
 """
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,11 +37,17 @@ from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
 from multihead.cli._ray import translate_on_ray
 from multihead.cli._searching import Precision, search_settings
+from multihead.cli._translating_document import split_arguments, translate
+from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
+from multihead.documents import KINDS
 from multihead.errors import UserError
 from multihead.generation import Output, Translation, Translator
+from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
+from multihead.text.terms import Glossary
+from multihead.workflows.translating_documents import Request, default_output
 from multihead.workflows.without_effect import refuse_other_methods
 
 CHUNK = 1000
@@ -44,12 +60,17 @@ STANDARD = "-"
 class Options:
     """Options of the command besides search settings."""
 
-    runs: _options.RunFolders
-    """Run folder(s)."""
+    runs: Annotated[
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="RUN [RUN ...] [DOCUMENT]", help_behavior_hint=""),
+    ]
+    """Run folder(s), and a document to translate."""
     input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
     """Text file with one sentence per line, plain or compressed. (default: standard input)"""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
-    """Output file, which appears when it is complete. (default: standard output)"""
+    """Output file, which appears when it is complete. (default: standard output;
+    of a document: its name with the target language, letter.en.docx)"""
     to: _directions.To = None
     """Target language, for a model of several directions."""
     of: _directions.From = None
@@ -64,6 +85,14 @@ class Options:
     """File with the prefix of each translation, aligned with the input line by line."""
     scores: _options.Flag = False
     """Write the score and a tab before each translation."""
+    lines: _options.Flag = False
+    """Take every line for one sentence."""
+    glossary: _options.File = None
+    """Terms that must be translated as this file says: source, tab, target on each line."""
+    tm: _options.File = None
+    """Translation memory (.tmx, .xliff, .po), whose exact matches are used for a document."""
+    again: _options.Flag = False
+    """Translate segments of a document again that are translated already."""
     part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
     (docs/parallel.md)."""
@@ -72,7 +101,7 @@ class Options:
     join: _options.File = None
     """Write the whole translation to this file when all parts are translated; - is standard output."""
     encoding: _options.Encoding = "utf-8"
-    """Text encoding of the input; the output is UTF-8."""
+    """Text encoding of the input; lines are written in UTF-8, a document in its own encoding."""
     device: _options.Device = "auto"
     precision: Precision = "auto"
 
@@ -80,14 +109,15 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
-    if not options.runs:
+    runs, document = split_arguments(options.runs)
+    if not runs:
         raise UserError("no run folder was given", remedy="Usage: multihead translate RUN < text")
-    for folder in options.runs[1:]:
+    for folder in runs[1:]:
         if not Path(folder).exists():
             raise UserError(
                 "no such run folder",
                 place=folder,
-                remedy="To translate a text, use standard input or -i FILE.",
+                remedy=f"Give lines with -i FILE; documents end in {', '.join(KINDS)}.",
             )
     for read in (options.input, options.prefixes):
         if read and options.output and same_file(read, options.output):
@@ -95,8 +125,9 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError("the output would overwrite an input file", place=options.output, remedy=remedy)
     if options.prefixes:
         refuse_options(options, ("prefix",), "beside --prefixes")
-    search = search_settings(options.runs[0], given)
+    search = search_settings(runs[0], given)
     refuse_other_methods(given, search.method)
+    _refuse_without_effect(options, document, search)
     parts = open_parts(options, search) if options.part or options.join or options.engine else None
     if parts and options.engine:
         translate_on_ray(arguments, len(parts.blocks))
@@ -105,26 +136,74 @@ def main(arguments: Sequence[str]) -> int:
     if parts and not options.part:
         return 0
     hardware.keep_memory()
-    translator = Translator.load(*options.runs, device=options.device, precision=options.precision)
+    translator = Translator.load(*runs, device=options.device, precision=options.precision)
     translator = _directions.directed(
         translator, options.to, options.of, options.tags, zero_shot=options.zero_shot
+    )
+    texts = TextTranslator.of_runs(translator, *runs)
+    if document:
+        output = Path(options.output) if options.output else default_output(document, texts.target_language)
+        translate(_request(options, document, output, search), texts, runs)
+        return 0
+    glossary = Glossary.load(options.glossary) if options.glossary else None
+    found = (
+        ByLine(translator, search)
+        if _by_line(options, search)
+        else BySentence(texts, search, glossary, sentences=not options.lines)
     )
     if parts:
         translate_part(
             options,
             parts,
-            lambda lines, forced, number: translator.translate(
-                lines, search, prefixes=forced, first_number=number
-            ),
+            found,
             lambda number, translation: _spelled(number, translation, search, scores=options.scores),
             CHUNK,
         )
         return 0
-    write(_blocks(translator, search, options), options.output)
+    write(_blocks(found, search, options), options.output)
     return 0
 
 
-def _blocks(translator: Translator, search: SearchSettings, options: Options) -> Iterator[list[str]]:
+def _refuse_without_effect(options: Options, document: Path | None, search: SearchSettings) -> None:
+    """Refuse options that would have no effect."""
+    if document:
+        refuse_options(options, ("input", "prefix", "prefixes", "scores", "part", "join"), "on a document")
+        if search.n_best > 1 or search.method == "sample":
+            remedy = "Leave --n-best and --method sample out."
+            raise UserError("a document gets one translation", place=str(document), remedy=remedy)
+        return
+    refuse_options(options, ("tm", "again"), "on lines")
+    if _by_line(options, search):
+        refuse_options(options, ("glossary",), "with --n-best, --scores, --prefix, --prefixes or sampling")
+    if options.input and Path(options.input).suffix.lower() in set(KINDS) - {".txt", ".md"}:
+        fact = "a document, not lines of text"
+        command = shlex.join(["multihead", "translate", options.runs[0], options.input])
+        remedy = f"Name it without -i: {command}"
+        raise UserError(fact, place=options.input, remedy=remedy)
+
+
+def _by_line(options: Options, search: SearchSettings) -> bool:
+    """Return True if every line is given to the translator as it is."""
+    several = search.n_best > 1 or search.method == "sample"
+    return several or options.scores or bool(options.prefix or options.prefixes)
+
+
+def _request(options: Options, document: Path, output: Path, search: SearchSettings) -> Request:
+    return Request(
+        document,
+        output,
+        search,
+        memory=Path(options.tm) if options.tm else None,
+        glossary=Path(options.glossary) if options.glossary else None,
+        sentences=not options.lines,
+        encoding=None if options.encoding == "utf-8" else options.encoding,
+        again=options.again,
+    )
+
+
+def _blocks(
+    translate_lines: ByLine | BySentence, search: SearchSettings, options: Options
+) -> Iterator[list[str]]:
     """Yield the output lines, chunk by chunk."""
     console = _console.messages()
     interactive = options.input in (None, STANDARD) and sys.stdin.isatty()
@@ -140,7 +219,7 @@ def _blocks(translator: Translator, search: SearchSettings, options: Options) ->
             raise _mismatch(options, f"{number + len(forced):,} lines, fewer than the input")
         if len(chunk) < size:  # the last chunk
             _check_end(prefixes, number + len(chunk), options)
-        found = translator.translate(chunk, search, prefixes=forced, first_number=number)
+        found = translate_lines(chunk, forced, number)
         noted = [(line, one.note) for line, one in enumerate(found, start=number + 1) if one.note]
         for line, note in noted[: max(0, _console.MAX_NOTES - notes)]:
             console.print(f"line {line:,}: {note}")
@@ -152,7 +231,7 @@ def _blocks(translator: Translator, search: SearchSettings, options: Options) ->
         ]
         number += len(chunk)
     if notes > _console.MAX_NOTES:
-        console.print(f"{notes - _console.MAX_NOTES:,} more lines were truncated or not translated")
+        console.print(f"{notes - _console.MAX_NOTES:,} more lines have such a note")
     _check_end(prefixes, number, options)
 
 

@@ -1,7 +1,8 @@
-"""Check every file of a run folder against its checksum.
+"""Check every file of a run folder, or of an export, against its checksum.
 
     multihead verify runs/de-en
     multihead verify runs/de-en --write
+    multihead verify student.firefox
 
 A table shows the state of each file: whole, damaged, missing, without a
 checksum (runs of version 0.1.0), or not covered because it is redrawn.
@@ -19,11 +20,13 @@ import tyro
 from rich.table import Table
 
 from multihead.cli import _console, _options
+from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
+from multihead.export import manifest as export_manifest
 from multihead.run import Run
 from multihead.run.lock import Lock
 from multihead.run.sealing import seal
-from multihead.run.verify import UNCOVERED, UNSUMMED, Row, verify
+from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, Row, verify
 from multihead.terminal import escape_unprintable
 
 DAMAGE = 1
@@ -47,6 +50,9 @@ def main(arguments: Sequence[str]) -> int:
     if not options.run:
         raise UserError("no run folder was given", remedy="Usage: multihead verify RUN")
     folder = Path(options.run)
+    if (folder / export_manifest.NAME).exists():
+        refuse_options(options, ("write",), "on an export")
+        return _verify_export(folder)
     rows = verify(folder)
     if options.write:
         try:
@@ -58,6 +64,17 @@ def main(arguments: Sequence[str]) -> int:
         rows = verify(folder)
     _print(rows)
     return DAMAGE if any(row.damaged for row in rows) else 0
+
+
+def _verify_export(folder: Path) -> int:
+    faults = export_manifest.faults(folder)
+    table = Table.grid(padding=(0, 2))
+    for name in export_manifest.read(folder)["files"]:
+        table.add_row(escape_unprintable(name), faults.get(name, WHOLE))
+    _console.output().print(table)
+    if faults:
+        _console.messages().print("Export the run again, or copy the folder again as a whole.")
+    return DAMAGE if faults else 0
 
 
 def _print(rows: Sequence[Row]) -> None:

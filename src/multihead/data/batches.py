@@ -29,6 +29,10 @@ __all__ = [
 Ids = Sequence[int] | NDArray[np.integer]
 Reencode = Callable[[Sequence[Ids], Sequence[tuple[int, int]]], Sequence[Ids]]
 """(sentences, their (epoch, pair index)) -> new token ids of the same texts; a function of its arguments."""
+Mark = Callable[
+    [Sequence[Ids], Sequence[Ids], Sequence[tuple[int, int]]], tuple[Sequence[Ids], Sequence[Ids]]
+]
+"""(sources, targets, their (epoch, pair index)) -> the pairs with reserved symbols; see ``data.marking``."""
 
 
 class Pairs(Protocol):
@@ -138,13 +142,15 @@ class BatchStream(Stream[PairBatch]):
         position: Position = START,
         source_encode: Reencode | None = None,
         target_encode: Reencode | None = None,
+        mark: Mark | None = None,
         shapes: Shapes = FREE,
+        place: str = "",
     ) -> None:
         assert len(store) > 0, "no pairs to train on"
         super().__init__(position)
-        self.store = store
+        self.store, self.place = store, place
         self._batch_tokens, self._seed = batch_tokens, seed
-        self._source_encode, self._target_encode = source_encode, target_encode
+        self._source_encode, self._target_encode, self._mark = source_encode, target_encode, mark
         self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, shapes=shapes)
 
     def plan(self, epoch: int) -> list[Indices]:
@@ -156,10 +162,21 @@ class BatchStream(Stream[PairBatch]):
         """Collate the pairs at ``indices``, re-encoded for this epoch."""
         numbers = indices.tolist()
         keys = [(epoch, i) for i in numbers]
+        sources: Sequence[Ids] = [self.store.source(i) for i in numbers]
+        targets: Sequence[Ids] = [self.store.target(i) for i in numbers]
+        if self._mark is not None:
+            sources, targets = self._mark(sources, targets, keys)
         return self._collate(
-            _encoded([self.store.source(i) for i in numbers], self._source_encode, keys),
-            _encoded([self.store.target(i) for i in numbers], self._target_encode, keys),
+            _encoded(sources, self._source_encode, keys), _encoded(targets, self._target_encode, keys)
         )
+
+    def names(self, indices: Indices) -> list[str]:
+        """Return file and line of each pair where they are known; see :meth:`Stream.names`."""
+        lines = getattr(self.store, "lines", None)
+        if lines is None:
+            return super().names(indices)
+        place = f"{self.place}:" if self.place else "pair "
+        return [f"{place}{line}" for line in lines[indices].tolist()]
 
     def largest(self) -> PairBatch:
         """Return the batch of the first epoch with the most tokens, padding included, for a memory test."""

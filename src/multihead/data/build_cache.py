@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from multihead import disk
 from multihead.data import checksums
 from multihead.data.folders import atomic_folder, read_locked
 from multihead.errors import UserError
+from multihead.safe_parsing import parse_json
 
 T = TypeVar("T")
 
@@ -50,7 +52,7 @@ def cached_build(
     def load_from(path: Path) -> T | None:
         try:
             checksums.check(path)
-            summary = json.loads((path / summary_file).read_text(encoding="utf-8"))
+            summary = parse_json(disk.content(path / summary_file))
             if summary["key"] != key:
                 raise ValueError(f"{summary_file} belongs to other data")
             return load(path, summary, key)

@@ -18,6 +18,7 @@ from multihead.data.building import (
     Pair,
     check_left,
     counted,
+    marked_pairs,
     stored,
     to_lines,
     with_progress,
@@ -25,12 +26,12 @@ from multihead.data.building import (
 from multihead.data.corpora import Corpus
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
 from multihead.data.held_out import Sides, held_out
+from multihead.data.pairs import read_pairs
 from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, select
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
-from multihead.text.corpus import read_pairs
 from multihead.text.symbols import Kind, kind
 from multihead.text.tokenizer import Tokenizer
 
@@ -167,14 +168,17 @@ def _encoded(
     folder.mkdir()
     tokenizers = tokenizer, tokenizer
 
-    def part(role: int) -> Iterator[Numbered]:
-        pairs = enumerate(read_pairs(files, files.source, files.target), start=1)
-        return compress(pairs, chosen.mask(role))
+    def part(pairs: Iterator[Pair], role: int) -> Iterator[Numbered]:
+        return compress(enumerate(pairs, start=1), chosen.mask(role))
 
-    encoding = with_progress(part(TRAIN), "encoding", chosen.count(TRAIN), progress)
+    texts, marked = marked_pairs(files, tokenizers)
+    encoding = with_progress(part(texts, TRAIN), "encoding", chosen.count(TRAIN), progress)
     longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
     train = 0
-    for pair in stored(folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes):
+    kept = stored(
+        folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes, marked=marked
+    )
+    for pair in kept:
         train += 1
         hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
     check_left(train, "training", chosen.report)
@@ -182,7 +186,7 @@ def _encoded(
     valid = (
         counted(read_pairs(files, files.valid_source, files.valid_target), report)
         if files.valid_source
-        else part(VALID)
+        else part(read_pairs(files, files.source, files.target), VALID)
     )
     pairs = list(stored(folder / VALID_STORE, valid, tokenizers, longest, report))
     check_left(len(pairs), "validation", report)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from multihead import disk
 from multihead.cores import usable_cores
+from multihead.safe_parsing import parse_json
 
 NAME = "checksums.json"
 
@@ -30,11 +31,11 @@ def check(folder: Path, *names: str) -> None:
         OSError: a file cannot be read.
     """
     try:
-        known = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        known = parse_json(disk.content(folder / NAME))
         wanted = {name: str(known[name]) for name in names or known}
     except FileNotFoundError:
         raise DamagedError("it has no checksums") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise DamagedError(f"{NAME} is damaged") from None
     if not wanted:
         raise DamagedError(f"{NAME} is damaged")

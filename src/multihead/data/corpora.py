@@ -2,7 +2,7 @@
 
 import json
 import math
-import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from multihead import disk
+from multihead.data.added import any_added
 from multihead.errors import UserError
+from multihead.safe_parsing import parse_toml
 from multihead.settings import DataSettings
 from multihead.settings.base import Settings
 from multihead.text import tagged
@@ -99,6 +101,9 @@ def corpora(data: DataSettings) -> list[Corpus]:
         fact = "both several corpora and the files of one are named"
         remedy = "Name the files in the corpora too, with their languages."
         raise UserError(fact, place="data", remedy=remedy)
+    if any_added(data):
+        remedy = 'Name them in corpora.toml: tags = ["bt"], tags = ["copy"], or a weight for corrections.'
+        raise UserError("pairs to add are named beside several corpora", place="data", remedy=remedy)
     if data.corpora and data.corpus:
         raise UserError("named beside data.corpora", place="data.corpus", remedy="Leave one of them out.")
     where = place(data)
@@ -106,7 +111,7 @@ def corpora(data: DataSettings) -> list[Corpus]:
     if not found:
         raise UserError("no corpus in it", place=where, remedy=f"Write a [[{TABLE}]] for each.")
     names = [one.name for one in found]
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
+    if repeated := sorted(name for name, times in Counter(names).items() if times > 1):
         remedy = 'Give each corpus a name of its own: name = "...".'
         raise UserError(f'two corpora are called "{repeated[0]}"', place=where, remedy=remedy)
     if not any(one.weight for one in found):
@@ -142,11 +147,11 @@ def _two(languages: str) -> tuple[str, str]:
 
 def _tables(path: Path) -> list[Any]:
     try:
-        content = tomllib.loads(disk.content(path).decode("utf-8"))
+        content = parse_toml(disk.content(path).decode("utf-8"))
     except OSError as error:
         fact = f"cannot be read ({error.strerror or error})"
         raise UserError(fact, place=str(path), remedy="Check the name.") from None
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, TooLargeError
         fact = f"not TOML ({error})"
         raise UserError(fact, place=str(path), remedy="Correct the line.") from None
     found = content.pop(TABLE, [])

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from multihead.data.added import Added
 from multihead.data.catalogue import remedy_for_missing
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.settings import DataSettings
-from multihead.text.corpus import read_lines
+from multihead.text.corpus import check_sides, is_document, read_lines
 from multihead.text.lines import STDIN, file_kind
 
 FILE_KEYS = ("source", "target", "valid_source", "valid_target")
@@ -36,10 +37,12 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
         raise UserError("validation target without source", place="data.valid_target", remedy=remedy)
     if names.count(STDIN) > 1:
         raise UserError("standard input is named twice", place="data", remedy="It can be read only once.")
-    for path in [Path(data.dir) / name for name in names if name != STDIN]:
+    for name in [name for name in names if name != STDIN]:
+        path = Path(data.dir) / name
         if not path.exists():
             raise UserError("no such file", place=str(path), remedy=remedy_for_missing(path))
-        next(read_lines(str(path), data.encoding), None)  # raises if it cannot be read
+        if not is_document(data, name):
+            next(read_lines(str(path), data.encoding), None)  # raises if it cannot be read
     with tempfile.TemporaryDirectory(prefix="multihead.") as folder:
         spooled = Path(folder) / "standard input"
         if STDIN in names:
@@ -56,6 +59,17 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
         except UserError as error:
             place = error.place and error.place.replace(str(spooled), "standard input")
             raise UserError(error.fact, place=place, remedy=error.remedy) from error
+
+
+def check_added(one: Added) -> None:
+    """Refuse added pairs whose files are missing or unreadable."""
+    files = one.files
+    if one.kind != "copied":
+        check_sides(files, files.source, files.target)
+    for name in (*files.source, *files.target):
+        if not Path(name).exists():
+            raise UserError("no such file", place=name, remedy=remedy_for_missing(Path(name)))
+    next(one.pairs(), None)  # raises if it cannot be read
 
 
 def file_hashes(data: DataSettings) -> dict[str, list[tuple[str, str]]]:

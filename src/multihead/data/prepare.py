@@ -6,22 +6,27 @@ the files, the settings, the tokenizers.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from multihead.data import store, vocabularies
+from multihead.data.added import Added, added
 from multihead.data.batches import Pairs
 from multihead.data.build_cache import cached_build
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
+from multihead.data.building_added import AddedPairs, build_added, opened_added
 from multihead.data.folders import cache_root
-from multihead.data.inputs import file_hashes, rereadable
+from multihead.data.inputs import check_added, file_hashes, rereadable
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
-from multihead.text.corpus import check_sides
+from multihead.text.corpus import check_sides, is_document
+from multihead.text.marked import reserve
+from multihead.text.symbols import chosen
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
@@ -31,6 +36,7 @@ SUMMARY = "report.json"
 ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
 WITHOUT_EFFECT = {"tests", "cache", "processes", "source_language", "target_language"}
 OF_SEVERAL = {"corpora", "corpus", "both_directions", "temperature"}
+OF_ADDED = {f"{kind}{end}" for kind in ("synthetic", "copied", "corrections") for end in ("", "_weight")}
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ class Prepared:
         shared: number of training pairs dropped because they share a sentence with a held-out pair.
         fingerprint: hash of everything that the preparation depends on.
         folder: its cache folder, for ``hashes.contamination``.
+        added: pairs that are trained on beside the corpus.
     """
 
     train: Pairs
@@ -60,6 +67,7 @@ class Prepared:
     shared: int
     fingerprint: str
     folder: Path
+    added: tuple[AddedPairs, ...] = ()
 
     @property
     def held_out(self) -> bool:
@@ -89,27 +97,61 @@ def prepare(
     with rereadable(data) as files:
         check_sides(files, files.source, files.target)
         check_sides(files, files.valid_source, files.valid_target)
+        more = added(data)
+        for one in more:
+            check_added(one)
+        tokenizer = _with_tags(tokenizer, more)
         given = vocabularies.from_files(tokenizer, init_tokenizers)
-        inputs = _cache_inputs(files, tokenizer, given)
+        given[0] = given[0] and reserve(given[0], [one.tag for one in more if one.tag])
+        inputs = _cache_inputs(files, tokenizer, given, more)
         return cached_build(
             cache_root(data.cache),
             inputs,
             summary_file=SUMMARY,
-            build=lambda folder: build(folder, files, tokenizer, given, progress or _silent),
+            build=lambda folder: _built(folder, files, tokenizer, given, more, progress or _silent),
             load=lambda folder, summary, key: opened(folder, summary, key, vocabularies.load(folder)),
         )
 
 
+def _built(
+    folder: Path,
+    files: DataSettings,
+    settings: TokenizerSettings,
+    given: list[Tokenizer | None],
+    more: Sequence[Added],
+    progress: OnProgress,
+) -> dict[str, Any]:
+    summary = build(folder, files, settings, given, more, progress)
+    if more:
+        tokenizers, valid = vocabularies.load(folder), _pairs_in(folder / VALID_PAIRS)
+        parts = build_added(folder, more, tokenizers, valid, summary["train"], progress)
+        summary["added"] = parts
+    return summary
+
+
+def _with_tags(settings: TokenizerSettings, more: Sequence[Added]) -> TokenizerSettings:
+    """Return tokenizer settings that reserve the tags of added pairs."""
+    have = chosen(settings.symbols)
+    missing = [one.tag for one in more if one.tag and one.tag not in have]
+    return settings.model_copy(update={"symbols": (*settings.symbols, *missing)}) if missing else settings
+
+
 def _cache_inputs(
-    files: DataSettings, settings: TokenizerSettings, given: list[Tokenizer | None]
+    files: DataSettings,
+    settings: TokenizerSettings,
+    given: list[Tokenizer | None],
+    more: Sequence[Added],
 ) -> dict[str, Any]:
     """Return everything that the result depends on, as JSON."""
     learned = None in given
-    data = files.model_dump(mode="json", exclude=ELSEWHERE | WITHOUT_EFFECT | OF_SEVERAL)
+    data = files.model_dump(mode="json", exclude=ELSEWHERE | WITHOUT_EFFECT | OF_SEVERAL | OF_ADDED)
     if not files.max_pairs:
         del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
-    training = settings.model_dump(exclude={"dropout", "file", "target_file"})
-    for later in ("symbols", "target_kind", "target_vocab_size"):
+    names = (*files.source, *files.valid_source, *files.corrections)
+    languages = [files.source_language, files.target_language]
+    documents = any(is_document(files, name) for name in names)
+    training = settings.model_dump(exclude={"dropout", "symbol_rate", "file", "target_file"})
+    for later in ("symbols", "target_kind", "target_vocab_size", "apostrophe"):
         if training[later] == type(settings).model_fields[later].get_default():
             del training[later]  # Likewise.
     return {
@@ -119,20 +161,26 @@ def _cache_inputs(
         "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
         "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
+        **({"languages": languages} if documents else {}),
+        **({"added": [_added_inputs(one) for one in more]} if more else {}),
     }
+
+
+def _added_inputs(one: Added) -> list[Any]:
+    return [one.kind, one.tag, one.weight, file_hashes(one.files)]
 
 
 def opened(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> Prepared:
     """Open the stores of a folder; raises ValueError and others where it is incomplete."""
-    lines = (folder / VALID_PAIRS).read_text(encoding="utf-8").split("\n")[:-1]
+    pairs = _pairs_in(folder / VALID_PAIRS)
     checked = summary["valid_cleaning"]
     valid = TokenStore(folder / VALID_STORE)
-    if len(valid) != len(lines):
+    if len(valid) != len(pairs):
         raise ValueError("incomplete")
     return Prepared(
         train=TokenStore(folder / TRAIN_STORE),
         valid=valid,
-        valid_pairs=[(source, target) for source, target in map(json.loads, lines)],
+        valid_pairs=pairs,
         source_tokenizer=tokenizers[0],
         target_tokenizer=tokenizers[1],
         report=CleaningReport.from_dict(summary["cleaning"]),
@@ -140,7 +188,13 @@ def opened(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> Prep
         shared=summary["shared"],
         fingerprint=key,
         folder=folder,
+        added=opened_added(folder, summary.get("added", []), tokenizers, _pairs_in),
     )
+
+
+def _pairs_in(path: Path) -> list[Pair]:
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return [(source, target) for source, target in map(json.loads, lines)]
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:

@@ -141,14 +141,16 @@ def _cache_inputs(
 ) -> dict[str, Any]:
     """Return everything that the stores depend on, as JSON."""
     first = read[0]
-    excluded = single.ELSEWHERE | single.WITHOUT_EFFECT | single.OF_SEVERAL
+    excluded = single.ELSEWHERE | single.WITHOUT_EFFECT | single.OF_SEVERAL | single.OF_ADDED
     return {
         "version": ["corpora", VERSION, single.VERSION, store.VERSION],
         "files": [file_hashes(files) for files in read],
         "languages": [[corpus.source_language, corpus.target_language] for corpus in found],
         "data": first.model_dump(mode="json", exclude=excluded),
         "held_out": [first.valid_fraction, first.seed],
-        "tokenizer": None if given else settings.model_dump(exclude={"dropout", "file", "target_file"}),
+        "tokenizer": None
+        if given
+        else settings.model_dump(exclude={"dropout", "symbol_rate", "file", "target_file"}),
         "tokenizers": [given and given.fingerprint],
         "symbols": settings.symbols,
     }

@@ -1,7 +1,8 @@
 """Memory-mapped store of encoded sentence pairs: ten million pairs open instantly and take no memory.
 
 A store is a folder. Each side has three files: the concatenated token ids of all sentences, their offsets and
-their lengths. ``header.json`` records types and sizes, so that a truncated or foreign folder is detected.
+their lengths. ``lines.bin`` has the line of the corpus that each pair comes from. ``header.json`` records
+types and sizes, so that a truncated or foreign folder is detected.
 """
 
 import json
@@ -14,11 +15,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from multihead import disk
 from multihead.data.plan import Lengths
+from multihead.safe_parsing import parse_json
 
 FORMAT = "multihead token store"
 VERSION = 1
 HEADER = "header.json"
+LINES = "lines.bin"
+"""Stores of earlier versions lack it."""
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
@@ -40,13 +45,15 @@ class StoreWriter:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._files = ExitStack()
+        self._lines = self._files.enter_context((folder / LINES).open("wb", buffering=1 << 18))
         self._sides = [
             _SideWriter(folder, side, vocab_size, self._files)
             for side, vocab_size in zip(SIDES, vocab_sizes, strict=True)
         ]
 
-    def add(self, source: Sequence[int], target: Sequence[int]) -> None:
-        """Append a pair of token id sequences, without special tokens."""
+    def add(self, source: Sequence[int], target: Sequence[int], line: int = 0) -> None:
+        """Append a pair of token id sequences, without special tokens, and its line in the corpus."""
+        self._lines.write(line.to_bytes(8, "little"))
         for writer, ids in zip(self._sides, (source, target), strict=True):
             writer.add(ids)
 
@@ -95,6 +102,7 @@ class TokenStore:
     Attributes:
         source_lengths: length of each source in tokens, (N,), memory-mapped.
         target_lengths: length of each target in tokens, (N,), memory-mapped.
+        lines: line of the corpus that each pair comes from, from 1, (N,); None if it is not known.
 
     Raises:
         BrokenStoreError: the folder is missing, truncated, foreign, or of another version.
@@ -103,13 +111,15 @@ class TokenStore:
     def __init__(self, folder: Path) -> None:
         try:
             self._count, dtypes = _read_header(folder)
+            lines = memory_mapped(folder / LINES, "<i8") if (folder / LINES).exists() else None
             source, target = (
                 _SideReader(folder, side, self._count, dtype)
                 for side, dtype in zip(SIDES, dtypes, strict=True)
             )
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise BrokenStoreError(f"{folder}: {error}") from error
         self.folder = folder
+        self.lines = lines
         self.source, self.source_lengths = source.sentence, source.lengths
         self.target, self.target_lengths = target.sentence, target.lengths
 
@@ -152,7 +162,7 @@ def memory_mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:
 
 def _read_header(folder: Path) -> tuple[int, list[str]]:
     """Return the number of pairs, and the type of each side's ids."""
-    header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
+    header = parse_json(disk.content(folder / HEADER))
     if (header["format"], header["version"]) != (FORMAT, VERSION):
         raise ValueError(f"format {header['format']!r}, version {header['version']}")
     sizes = {path.name: path.stat().st_size for path in folder.glob("*.bin")}

@@ -56,6 +56,10 @@ class Stream(ABC, Generic[B]):
         """Return the largest batch, for a memory test; by default the first, as all have one size."""
         return self.batch(self.planned(0)[0], 0)
 
+    def names(self, indices: Indices) -> list[str]:
+        """Return names of the examples at ``indices``, for messages."""
+        return [f"example {index}" for index in indices.tolist()]
+
     def batches_an_epoch(self) -> int:
         """Return the number of batches in the first epoch."""
         return len(self.planned(0))

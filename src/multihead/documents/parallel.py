@@ -4,16 +4,19 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 import zstandard
 
 from multihead import disk
-from multihead.documents import kind_of, open_document
+from multihead.documents import kind_of
 from multihead.documents.document import best_language, languages_match
 from multihead.documents.inline import trimmed
 from multihead.documents.markup import Markup
+from multihead.documents.po import Catalogue, catalogue_text
+from multihead.documents.reading import MAX_BYTES, read_bytes
 from multihead.documents.tmx_units import TMX, tmx_units
 from multihead.documents.xliff_units import xliff_units
 from multihead.documents.xml_events import xml_events
@@ -21,6 +24,8 @@ from multihead.documents.xml_inline import Element, items_of, target_markup
 from multihead.errors import UserError
 
 _PACKED = (".gz", ".xz", ".zst")
+_LISTED = 100
+"""Units that are read to list a file's languages."""
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
@@ -33,7 +38,9 @@ class Pair(NamedTuple):
     """``file:line``."""
 
 
-def read_pairs(path: Path | str, source: str | None = None, target: str | None = None) -> Iterator[Pair]:
+def read_pairs(
+    path: Path | str, source: str | None = None, target: str | None = None, *, kind: str | None = None
+) -> Iterator[Pair]:
     """Yield the pairs of a TMX, XLIFF or PO file. TMX and XLIFF are streamed.
 
     Units are skipped if they have no translation, or if it is fuzzy or needs review.
@@ -43,12 +50,13 @@ def read_pairs(path: Path | str, source: str | None = None, target: str | None =
         source: the source's language code, such as ``de``, which also stands for ``de-AT``; needed for TMX.
             A file from ``target`` to ``source`` is reversed.
         target: the target's.
+        kind: the format, "tmx", "xliff" or "po"; None: by the ending.
 
     Raises:
         UserError: the file is missing, malformed, of another format, or has no pair of these languages.
     """
     path = Path(path)
-    kind = kind_of(path.with_suffix("") if path.suffix.lower() in _PACKED else path)
+    kind = kind or kind_of(path.with_suffix("") if path.suffix.lower() in _PACKED else path)
     pairs = {"tmx": _memory, "xliff": _bilingual, "po": _catalogue}.get(kind)
     if pairs is None:
         remedy = "Pairs are read from .tmx, .xliff, .xlf and .po, and from two subtitle files."
@@ -91,8 +99,7 @@ def _opened(path: Path) -> IO[bytes]:
 def _memory(path: Path, source: str | None, target: str | None) -> Iterator[Pair]:
     """Yield the pairs of a TMX file."""
     if not source or not target:
-        remedy = "A translation memory may have many: name two, such as de and en."
-        raise UserError("no pair of languages named", place=str(path), remedy=remedy)
+        raise _unnamed(path)
     seen: dict[str, None] = {}
     found = False
     for unit in tmx_units(xml_events(_chunks(path), str(path)), str(path)):
@@ -109,6 +116,17 @@ def _memory(path: Path, source: str | None, target: str | None) -> Iterator[Pair
     if not found:
         fact = f"no unit in both {source} and {target} (languages: {', '.join(seen) or 'none'})"
         raise UserError(fact, place=str(path), remedy="Name two of its languages.")
+
+
+def _unnamed(path: Path) -> UserError:
+    """Return the error for a memory of which no languages are named; it lists some that the file has."""
+    seen: dict[str, None] = {}
+    for unit in islice(tmx_units(xml_events(_chunks(path), str(path)), str(path)), _LISTED):
+        seen.update(dict.fromkeys(unit.variants))
+    fact = f"no pair of languages named (the file has: {', '.join(islice(seen, 20)) or 'none'})"
+    return UserError(
+        fact, place=str(path), remedy="Name two of them: --source-language de --target-language en."
+    )
 
 
 def _pair(left: Element, right: Element, path: str) -> Iterator[Pair]:
@@ -133,7 +151,7 @@ def _bilingual(path: Path, source: str | None, target: str | None) -> Iterator[P
 
 def _catalogue(path: Path, source: str | None, target: str | None) -> Iterator[Pair]:
     """Yield the pairs of a PO file."""
-    catalogue = open_document(path)
+    catalogue = Catalogue(path, catalogue_text(read_bytes(path, MAX_BYTES), path, None))
     turned = _turned(path, (None, catalogue.target_language), (source, target))
     for segment in catalogue.segments:
         if segment.target and segment.translated:

@@ -59,7 +59,7 @@ ENGINES = (
     Engine(
         "CUDA graphs",
         "cuda",
-        layers.declines,
+        layers.declines_on_gpu,
         lambda model, spec, dtype: GraphTransformer(cast(Any, model), spec, dtype),
     ),
 )

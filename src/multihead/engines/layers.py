@@ -15,6 +15,7 @@ from torch import Tensor
 
 from multihead.engines.attention import Attention, Keys
 from multihead.engines.parts import ConstantLinear, constant_norm
+from multihead.engines.recurrent import LaidOutSSRU
 from multihead.engines.shared_cache import Cache, SharedCache, source_bias
 from multihead.nn import ops
 from multihead.nn.description import (
@@ -24,6 +25,7 @@ from multihead.nn.description import (
     EncoderLayerSpec,
     FeedForwardSpec,
     LinearSpec,
+    RecurrentDecoderLayerSpec,
     ResidualSpec,
     StackSpec,
 )
@@ -40,6 +42,13 @@ def declines(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:
     if dtype == torch.int8:
         return "int8 products need the native kernels"
     return declines_attention(spec)
+
+
+def declines_on_gpu(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:
+    """As :func:`declines`, for captured steps over buffers of fixed size."""
+    if spec.recurrent:
+        return "the decoder's cell is an SSRU, whose slots have no buffers of fixed size"
+    return declines(spec, dtype)
 
 
 def declines_attention(spec: EncoderDecoderSpec) -> str | None:
@@ -100,6 +109,16 @@ class _SelfAttention:
         return self._w_o(self._attention(heads(q, self._heads), keys, bias))
 
 
+class _CausalAttention:
+    """Self-attention over the slots of a layer's cache."""
+
+    def __init__(self, attention: _SelfAttention) -> None:
+        self._attention = attention
+
+    def __call__(self, x: Tensor, cache: OwnCache, bias: Tensor | None) -> Tensor:
+        return self._attention(x, cache.append, bias)
+
+
 class _CrossAttention:
     def __init__(self, spec: AttentionSpec, attention: Attention, dtype: torch.dtype) -> None:
         self._attention, self._heads, self._kv_heads = attention, spec.heads, spec.kv_heads
@@ -147,11 +166,17 @@ class LaidOutEncoderLayer:
 class LaidOutDecoderLayer:
     """A decoder layer for one step of every hypothesis."""
 
-    def __init__(self, spec: DecoderLayerSpec, attention: Attention, dtype: torch.dtype) -> None:
-        self._self_attention = _SelfAttention(spec.self_attention, attention, dtype)
+    def __init__(
+        self, spec: DecoderLayerSpec | RecurrentDecoderLayerSpec, attention: Attention, dtype: torch.dtype
+    ) -> None:
+        self._cell: _CausalAttention | LaidOutSSRU
+        if isinstance(spec, RecurrentDecoderLayerSpec):
+            self._cell = LaidOutSSRU(spec.cell, dtype)
+        else:
+            self._cell = _CausalAttention(_SelfAttention(spec.self_attention, attention, dtype))
         self._cross_attention = _CrossAttention(spec.cross_attention, attention, dtype)
         self._feed_forward = _FeedForward(spec.feed_forward, dtype)
-        self._around_self, self._around_cross, self._around_feed_forward = map(_Around, spec.residuals)
+        self._around_cell, self._around_cross, self._around_feed_forward = map(_Around, spec.residuals)
 
     def source_keys(self, memory_NSd: Tensor) -> Keys:
         """The keys and values of the encoder's output."""
@@ -165,7 +190,7 @@ class LaidOutDecoderLayer:
             cache: this layer's cache.
             bias: 0 or -infinity for each slot, the new ones included, (N, 1, K, slots); None: 0.
         """
-        x_NKd = self._around_self(x_NKd, lambda y: self._self_attention(y, cache.append, bias))
+        x_NKd = self._around_cell(x_NKd, lambda y: self._cell(y, cache, bias))
         x_NKd = self._around_cross(x_NKd, lambda y: self._cross_attention(y, cache.source, cache.source_bias))
         return self._around_feed_forward(x_NKd, self._feed_forward)
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from multihead.nn.description import AttentionSpec, EmbeddingSpec, LinearSpec, NormSpec
+from multihead.nn.description import AttentionSpec, EmbeddingSpec, EncoderDecoderSpec, LinearSpec, NormSpec
 from multihead.nn.modules import LayerNorm
 
 
@@ -76,3 +76,14 @@ def constant_norm(spec: NormSpec) -> LayerNorm:
 def scaled_embedding(spec: EmbeddingSpec, dtype: torch.dtype) -> Tensor:
     """scale * weight, (V, d)."""
     return (spec.weight.detach() * spec.scale).to(dtype)
+
+
+def target_embedding(spec: EncoderDecoderSpec, dtype: torch.dtype) -> tuple[Tensor, int | None]:
+    """The scaled target embeddings, (V, d), and the row of the first input; None: the begin symbol's row.
+
+    If the first input is zero, row V holds it.
+    """
+    table_Vd = scaled_embedding(spec.target, dtype)
+    if spec.first_input == "begin":
+        return table_Vd, None
+    return F.pad(table_Vd, (0, 0, 0, 1)), len(table_Vd)

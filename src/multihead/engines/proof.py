@@ -1,8 +1,8 @@
 """The proof of an engine: a small example, computed by the engine and by the model's own steps.
 
 A description cannot reveal that its class was edited in place. So an engine that accepts a description is
-compared with the model's own steps, in float32, before it is used: step by step, and in a whole beam search if it
-runs one. An edit that matters only beyond the example's length, such as a window wider than it, is not found.
+compared with the model's own steps, in float32, before it is used: step by step, and in a whole beam search
+if it runs one. An edit that matters only beyond the example's length, such as a wide window, is not found.
 """
 
 from collections.abc import Iterator

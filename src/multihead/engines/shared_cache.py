@@ -53,6 +53,11 @@ class SharedCache:
         """N, the number of sentences still searched."""
         return len(self.source.k)
 
+    @property
+    def own(self) -> Keys | None:
+        """All keys and values of the target so far; None: none."""
+        return None if self._buffers is None else self._keys()
+
     def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
         """Append a slot for each of a sentence's K hypotheses; return all keys and values."""
         start, self.slots = self.slots, self.slots + k_NGKd.shape[2]

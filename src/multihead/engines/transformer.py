@@ -12,10 +12,10 @@ from multihead.engines.attention import Float32Attention
 from multihead.engines.layers import LaidOutDecoder, LaidOutEncoderLayer, StepDecoder
 from multihead.engines.native.beam import MAX_BEAM, Ended, NotFiniteError, beam
 from multihead.engines.native.layers import NativeDecoder, NativeEncoderLayer
-from multihead.engines.parts import constant_norm, scaled_embedding
+from multihead.engines.parts import constant_norm, scaled_embedding, target_embedding
 from multihead.engines.shared_cache import SharedState
 from multihead.nn import ops
-from multihead.nn.decoding import left_padded
+from multihead.nn.decoding import left_padded, without_first
 from multihead.nn.description import EncoderDecoderSpec, PositionsSpec
 from multihead.search.distribution import not_finite
 from multihead.search.hypotheses import Hypothesis, best, length_penalty
@@ -36,7 +36,8 @@ class LaidOutTransformer:
         # Native kernels pass float32 from layer to layer, in every precision of the products.
         format_ = torch.float32 if native else dtype
         self._source, self._source_positions = scaled_embedding(spec.source, format_), spec.source_positions
-        self._target, self._target_positions = scaled_embedding(spec.target, format_), spec.target_positions
+        self._target, self._first = target_embedding(spec, format_)
+        self._target_positions = spec.target_positions
         if spec.source.weight is spec.target.weight and spec.source.scale == spec.target.scale:
             self._source = self._target
         self._encoder_norm = None if spec.encoder.norm is None else constant_norm(spec.encoder.norm)
@@ -84,7 +85,7 @@ class LaidOutTransformer:
         (cache,) = self._decoder.begin(self._read(source), source.lengths_B)
         encodings = self._target_positions.encodings
         try:
-            found = beam(self._decoder, cache, self._target, encodings, request, longest_B)
+            found = beam(self._decoder, cache, self._target, encodings, request, longest_B, self._first)
         except NotFiniteError as error:
             raise not_finite(error.step) from None
         return [best([_hypothesis(one, request.alpha) for one in ended], request.n_best) for ended in found]
@@ -105,6 +106,8 @@ class LaidOutTransformer:
         column, state = state.columns, state.stepped()
         shift_R = None if state.shift_N is None else state.shift_N.repeat_interleave(state.rows)
         x_R1d = F.embedding(tokens_R, self._target)[:, None]
+        if self._first is not None:
+            x_R1d = without_first(x_R1d, column, shift_R)
         x_R1d = _positioned(x_R1d, self._target_positions, column, shift_R)
         return x_R1d.view(state.sentences, state.rows, -1), state
 

@@ -46,7 +46,7 @@ CTranslate2 chooses it for the machine."""
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH"}
 """CTranslate2's names of our activations."""
-SENTENCES, LENGTH = 5, 3
+SENTENCES, LENGTH = 5, 31
 """Number and length of the random sentences that :func:`verify` scores."""
 TOLERANCE = 0.01
 """Largest difference in a sentence's log-probability; float32 rounding accounts for less than 0.001."""
@@ -151,6 +151,10 @@ def not_expressible(described: EncoderDecoderSpec) -> list[str]:
     faults = []
     if described.window:
         faults.append(f"window = {described.window}")
+    if described.recurrent:
+        faults.append("decoder_cell = ssru")
+    if described.first_input != "begin":
+        faults.append(f"first_input = {described.first_input}")
     for attention in described.attentions:
         faults += _faults_of(attention)
     residuals = [residual for layer in described.layers for residual in layer.residuals]
@@ -194,7 +198,8 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
         UserError: the log-probabilities differ by more than ``TOLERANCE``.
     """
     random = torch.Generator().manual_seed(1)
-    words, targets = (_random_sentences(one, random) for one in tokenizers)
+    length = min(LENGTH, (getattr(model, "limit", None) or LENGTH + 1) - 1)
+    words, targets = (_random_sentences(one, length, random) for one in tokenizers)
     with TemporaryDirectory() as folder:
         spec.save(folder)
         runtime = import_module("ctranslate2").Translator(
@@ -206,11 +211,11 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
         ]
         theirs = [sum(scored.log_probs) for scored in runtime.score_batch(*pieces)]
     source, target = tokenizers
-    lengths_B = torch.full((SENTENCES,), LENGTH + 1)
+    lengths_B = torch.full((SENTENCES,), length + 1)
     read = Source(torch.tensor([[*line, source.eos_id] for line in words]), lengths_B)
     target_BT = torch.tensor([[target.bos_id, *line, target.eos_id] for line in targets])
     with torch.inference_mode():
-        batch = PairBatch(read, target_BT, lengths_B, SENTENCES * (LENGTH + 1))
+        batch = PairBatch(read, target_BT, lengths_B, SENTENCES * (length + 1))
         ours = cast(Any, model).score(batch).sum(1).tolist()
     off = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
     if not off <= TOLERANCE:
@@ -221,10 +226,10 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
         )
 
 
-def _random_sentences(tokenizer: Tokenizer, random: torch.Generator) -> list[list[int]]:
+def _random_sentences(tokenizer: Tokenizer, length: int, random: torch.Generator) -> list[list[int]]:
     special = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id}
     usual = [number for number in range(tokenizer.vocab_size) if number not in special]
-    picked = torch.randint(len(usual), (SENTENCES, LENGTH), generator=random)
+    picked = torch.randint(len(usual), (SENTENCES, length), generator=random)
     return [[usual[place] for place in line] for line in picked.tolist()]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from multihead.batch import Source
+from multihead.search.phrases import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +19,14 @@ class SourceLine:
         tokens: its token ids, without the end symbol.
         prefix: token ids that the output must begin with.
         index: its position among the given lines.
+        phrases: that the output must contain.
     """
 
     text: str
     tokens: Sequence[int]
     prefix: Sequence[int]
     index: int
+    phrases: Sequence[Phrase] = ()
 
 
 def batch_by_length(lines: Iterable[SourceLine], max_tokens: int) -> list[list[SourceLine]]:

@@ -11,6 +11,7 @@ from multihead.search.constraints import Banned, Constraint, no_repeated_ngram
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
+from multihead.search.phrases import Phrase, phrase_beam
 from multihead.search.request import Limits
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
@@ -28,8 +29,9 @@ def search(
     capacity: int | None,
     numbers: Sequence[int],
     observer: Observer | None = None,
+    phrases: Sequence[Sequence[Phrase]] = (),
 ) -> list[list[Hypothesis]]:
-    """Decode a batch by the method of ``settings``.
+    """Decode a batch by the method of ``settings``; with phrases always by beam search.
 
     Args:
         model: a stepper.
@@ -40,6 +42,7 @@ def search(
         capacity: most tokens the model can write; None: unlimited.
         numbers: B numbers that identify the sentences; they seed random samples.
         observer: called with the branches of every step.
+        phrases: that each output must contain; an output that cannot is left out.
 
     Raises:
         UserError: contradictory settings; scores that are not finite.
@@ -48,6 +51,20 @@ def search(
     constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
     if settings.no_repeat_ngram:
         constraints.append(no_repeated_ngram(settings.no_repeat_ngram))
+    if any(phrases):
+        return phrase_beam(
+            model,
+            source,
+            prefixes,
+            phrases,
+            eos_id=target.eos_id,
+            beam_size=settings.beam_size,
+            alpha=settings.length_penalty,
+            n_best=settings.n_best,
+            limits=limits,
+            constraints=constraints,
+            reserved=target.symbols.values(),
+        )
     return _method(settings, numbers)(
         model,
         source,

@@ -49,7 +49,9 @@ class Translation:
 
     @classmethod
     def of(cls, line: str, outputs: Sequence[Output]) -> "Translation":
-        """Return a line with its hypotheses, best first."""
+        """Return a line with its hypotheses, best first; none, where it cannot contain all that it must."""
+        if not outputs:
+            return cls("", line, note="no translation contains all that it must")
         best = outputs[0]
         note = f"the translation was cut after {len(best.tokens):,} tokens" if best.cut else None
         return cls(best.text, line, tuple(outputs), note)

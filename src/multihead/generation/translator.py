@@ -26,6 +26,7 @@ from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypotheses import Hypothesis
+from multihead.search.phrases import Phrase
 from multihead.settings import SearchSettings
 from multihead.text.tagged import TaggedTokenizer
 from multihead.text.tokenizer import Tokenizer
@@ -150,6 +151,7 @@ class Translator:
         source: str | None = None,
         tags: Sequence[str] = (),
         zero_shot: bool = False,
+        phrases: Sequence[Sequence[Phrase]] | None = None,
     ) -> list[Translation]:
         """Translate lines; results are in the order of the lines.
 
@@ -166,6 +168,7 @@ class Translator:
             source: source language.
             tags: domains or origins.
             zero_shot: allow a direction that was not trained, with a warning.
+            phrases: that each translation must contain; one that cannot is empty, with a note.
 
         Raises:
             UserError: contradictory settings; scores that are not finite; lines that are not strings; see
@@ -178,7 +181,13 @@ class Translator:
             warnings.warn(f"zero-shot: {fact} to {directed.asked.target}", stacklevel=2)
         if directed is not self:
             return Translator.translate(
-                directed, lines, settings, prefixes=prefixes, progress=progress, first_number=first_number
+                directed,
+                lines,
+                settings,
+                prefixes=prefixes,
+                progress=progress,
+                first_number=first_number,
+                phrases=phrases,
             )
         if isinstance(lines, str):
             raise UserError("a string, not a list of lines", remedy='Pass a list: translate(["..."]).')
@@ -193,7 +202,7 @@ class Translator:
         notes = [self.too_long(ids, prefix) for ids, prefix in zip(sources, forced, strict=True)]
         translations = [Translation("", line, note=note) for line, note in zip(lines, notes, strict=True)]
         pending = [
-            SourceLine(line, ids, prefix, index)
+            SourceLine(line, ids, prefix, index, phrases[index] if phrases else ())
             for index, (line, ids, prefix) in enumerate(zip(lines, sources, forced, strict=True))
             if ids and notes[index] is None
         ]
@@ -229,6 +238,7 @@ class Translator:
             target=target,
             capacity=None if self.limit is None else self.limit - 1,
             numbers=[first_number + line.index for line in batch],
+            phrases=[line.phrases for line in batch],
         )
         pairs = [(line.text, h.tokens) for line, found in zip(batch, hypotheses, strict=True) for h in found]
         unknown = [pair for pair in pairs if settings.replace_unknown and target.unk_id in pair[1]]

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import PairBatch, Source
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import (
+    DecoderLayer,
     DotProductAttention,
     FeedForward,
     LearnedPositions,
@@ -27,7 +29,7 @@ from multihead.nn import (
     masks,
 )
 from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
-from multihead.nn.decoding import DecoderState, left_padded
+from multihead.nn.decoding import DecoderState, left_padded, without_first
 from multihead.nn.description import (
     EmbeddingSpec,
     EncoderDecoderSpec,
@@ -37,11 +39,12 @@ from multihead.nn.description import (
     describe,
 )
 from multihead.nn.initialisation import initialise
-from multihead.nn.modules import Dropout
+from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.positions import NoPositions
 from multihead.nn.residual import ResidualKind
 from multihead.nn.rotary import RotaryPositions
 from multihead.nn.score_functions import AdditiveScore, DotScore
+from multihead.nn.ssru import SSRU, RecurrentDecoderLayer
 from multihead.nn.teacher_forcing import next_token_loss, r_drop_loss, target_log_probabilities
 
 RESIDUALS: dict[str, ResidualKind] = {
@@ -103,6 +106,14 @@ class Settings(Vocabularies):
     embedding and the output layer (decoder), or for none."""
     output_bias: bool = False
     """Bias in the output layer (the paper: none; Marian: yes)."""
+    first_input: Literal["begin", "zero"] = "begin"
+    """First input of the decoder, before positions are added: the begin symbol's embedding as published, or
+    zero (zero, as in Marian), whatever the symbol."""
+    decoder_cell: Literal["attention", "ssru"] = "attention"
+    """Causal sublayer of a decoder layer: self-attention as published (attention), or a simple recurrent unit
+    whose steps cost the same at every length (ssru, Kim et al. 2019)."""
+    norm_epsilon: float = Field(1e-5, gt=0)
+    """Epsilon of layer norms, added to the variance (Marian: 1e-6)."""
     window: NonNegativeInt = 0
     """Restricted self-attention (sec. 4, Table 1): a position attends only to the r positions centred on it,
     r odd; 0: unrestricted. Implemented as a mask: it changes the model and saves no time."""
@@ -129,6 +140,8 @@ class Settings(Vocabularies):
             raise ValueError('positions = "rotary" rotates pairs, but the width of a head, d_k, is odd')
         if self.window and self.window % 2 == 0:
             raise ValueError(f"window {self.window} is even; it must be odd")
+        if self.window and self.decoder_cell == "ssru":
+            raise ValueError('window restricts self-attention, but decoder_cell = "ssru" has none')
         if not self.residual and self.norm != "post":
             raise ValueError(f'residual = false needs norm = "post", not "{self.norm}"')
         if self.attention_dropout and self.score != "scaled_dot":
@@ -172,12 +185,14 @@ class Transformer(nn.Module):
         self.decoder = TransformerDecoder(
             s.decoder_layers or s.num_layers,
             s.d_model,
-            attention=self_attention,
+            attention=(lambda: SSRU(s.d_model)) if s.decoder_cell == "ssru" else self_attention,
             cross_attention=attention,
             feed_forward=feed_forward,
             residual=residual,
             dropout=s.dropout,
+            layer=RecurrentDecoderLayer if s.decoder_cell == "ssru" else DecoderLayer,
         )
+        set_epsilon(self, s.norm_epsilon)
         initialise(self, s.initialisation)
         self.source_embedding, self.target_embedding, self.output = embeddings(s, s.d_model)
         self.output_bias = nn.Parameter(torch.zeros(s.target_vocab)) if s.output_bias else None
@@ -207,7 +222,10 @@ class Transformer(nn.Module):
         if source_lengths_B is not None:
             source_allowed = masks.padding(source_lengths_B, source_BS.shape[1])
         memory_BSd = self.encode(source_BS, source_allowed)
-        x_BTd = self.dropout(self.target_positions(self.target_embedding(target_BT)))
+        y_BTd = self.target_embedding(target_BT)
+        if self.settings.first_input == "zero":
+            y_BTd = F.pad(y_BTd[:, 1:], (0, 0, 1, 0))
+        x_BTd = self.dropout(self.target_positions(y_BTd))
         allowed = self._windowed(target_BT, masks.causal(target_BT.shape[1], target_BT.device))
         hidden_BTd: Tensor = self.decoder(x_BTd, memory_BSd, allowed, source_allowed)
         return hidden_BTd
@@ -261,6 +279,7 @@ class Transformer(nn.Module):
             decoder=describe(self.decoder, StackSpec),
             output=LinearSpec(output.weight, self.output_bias),
             window=self.settings.window,
+            first_input=self.settings.first_input,
         )
 
     # --- search ---------------------------------------------------------------------------------
@@ -271,7 +290,7 @@ class Transformer(nn.Module):
         memory_BSd = self.encode(source.ids_BS, source_allowed)
         ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
         reach = self.settings.window // 2 if self.settings.window else None
-        state = DecoderState(self.decoder.begin(memory_BSd), source_allowed, shift_B, reach=reach)
+        state = DecoderState(self.decoder.begin(memory_BSd, shift_B), source_allowed, shift_B, reach=reach)
         if ids_BQ.shape[1]:
             self._advance(ids_BQ, state)
         return state
@@ -283,7 +302,10 @@ class Transformer(nn.Module):
 
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
         shift_R, allowed = state.shift_and_mask(ids_RQ)
-        x_RQd = self.target_positions(self.target_embedding(ids_RQ), state.length, shift_R)
+        y_RQd = self.target_embedding(ids_RQ)
+        if self.settings.first_input == "zero":
+            y_RQd = without_first(y_RQd, state.length, shift_R)
+        x_RQd = self.target_positions(y_RQd, state.length, shift_R)
         return self.decoder.step(x_RQd, state.caches, allowed, state.source_allowed)
 
 

@@ -100,6 +100,21 @@ def left_padded(prefixes: Sequence[Sequence[int]], device: torch.device) -> tupl
     return ids_BQ, torch.tensor(shifts, device=device) if any(shifts) else None
 
 
+def without_first(x_RQd: Tensor, start: int, shift_R: Tensor | None) -> Tensor:
+    """Set the vectors of each row's first position to zero; (R, Q, d).
+
+    Args:
+        x_RQd: vectors of the columns start, start + 1, ...
+        start: the first of them.
+        shift_R: the column of each row's first position; None: 0 everywhere.
+    """
+    if shift_R is None and start > 0:
+        return x_RQd
+    columns_Q = torch.arange(start, start + x_RQd.shape[1], device=x_RQd.device)
+    first_RQ = columns_Q == (0 if shift_R is None else shift_R[:, None])
+    return x_RQd.masked_fill(first_RQ[..., None], 0.0)
+
+
 class DecoderState:
     """Every layer's cache, and the masks of the steps to come.
 

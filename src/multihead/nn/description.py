@@ -7,6 +7,7 @@ does not describe itself is never mistaken for its parent.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from types import UnionType
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -140,6 +141,31 @@ class DecoderLayerSpec:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SSRUSpec:
+    """ReLU(c_t), c_t = f_t c_(t-1) + (1 - f_t) x_t W, f_t = sigmoid(x_t W_f + b_f) (Kim et al. 2019)."""
+
+    w: LinearSpec
+    w_f: LinearSpec
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecurrentDecoderLayerSpec:
+    """A recurrent cell, attention over the source, feed-forward, each inside its residual connection."""
+
+    cell: SSRUSpec
+    cross_attention: AttentionSpec
+    feed_forward: FeedForwardSpec
+    around_self: ResidualSpec
+    around_cross: ResidualSpec
+    around_feed_forward: ResidualSpec
+
+    @property
+    def residuals(self) -> tuple[ResidualSpec, ...]:
+        """The residual connections in the order of their sublayers."""
+        return self.around_self, self.around_cross, self.around_feed_forward
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StackSpec:
     """A stack of layers, and its final norm (None: none)."""
 
@@ -180,9 +206,11 @@ class EncoderDecoderSpec:
         target: embedding of the target.
         target_positions: added to it.
         encoder: its layers, each an ``EncoderLayerSpec``.
-        decoder: its layers, each a ``DecoderLayerSpec``.
+        decoder: its layers, each a ``DecoderLayerSpec`` or a ``RecurrentDecoderLayerSpec``.
         output: the output layer.
         window: width of the window of restricted self-attention; 0: unrestricted.
+        first_input: the decoder's first input, before positions are added: the begin symbol's embedding
+            ("begin"), or zero whatever the symbol ("zero").
     """
 
     source: EmbeddingSpec
@@ -193,11 +221,21 @@ class EncoderDecoderSpec:
     decoder: StackSpec
     output: LinearSpec
     window: int = 0
+    first_input: Literal["begin", "zero"] = "begin"
+
+    @property
+    def recurrent(self) -> bool:
+        """True if a decoder layer has a recurrent cell in the place of self-attention."""
+        return any(isinstance(layer, RecurrentDecoderLayerSpec) for layer in self.decoder.layers)
 
     @property
     def attentions(self) -> tuple[AttentionSpec, ...]:
         """Every attention of every layer."""
-        own = [layer.self_attention for layer in (*self.encoder.layers, *self.decoder.layers)]
+        own = [
+            layer.self_attention
+            for layer in (*self.encoder.layers, *self.decoder.layers)
+            if not isinstance(layer, RecurrentDecoderLayerSpec)
+        ]
         return (*own, *(layer.cross_attention for layer in self.decoder.layers))
 
     @property
@@ -206,17 +244,17 @@ class EncoderDecoderSpec:
         return min(len(self.source.weight), len(self.target.weight))
 
     @property
-    def layers(self) -> tuple[EncoderLayerSpec | DecoderLayerSpec, ...]:
+    def layers(self) -> tuple[EncoderLayerSpec | DecoderLayerSpec | RecurrentDecoderLayerSpec, ...]:
         """Every layer, the encoder's first."""
         return (*self.encoder.layers, *self.decoder.layers)
 
 
-def describe(module: nn.Module, kind: type[S]) -> S:
+def describe(module: nn.Module, kind: type[S] | UnionType) -> S:
     """Return a module's own description.
 
     Args:
         module: a part of a model, or a model.
-        kind: the expected class of description.
+        kind: the expected class of description, or a union of several.
 
     Raises:
         UndescribedError: the module's class has no ``describe`` of its own, the module has a hook, a replaced
@@ -232,7 +270,8 @@ def describe(module: nn.Module, kind: type[S]) -> S:
     _refuse_changed(module)
     found = method(module)
     if not isinstance(found, kind):
-        raise UndescribedError(f"{name} is described as {type(found).__name__}, not {kind.__name__}")
+        wanted = getattr(kind, "__name__", str(kind))
+        raise UndescribedError(f"{name} is described as {type(found).__name__}, not {wanted}")
     known = {id(tensor) for tensor in _tensors(found)}
     unknown = [path for path, parameter in module.named_parameters() if id(parameter) not in known]
     if unknown:

@@ -4,6 +4,7 @@ A layer receives its parts: attention, feed-forward network, and residual connec
 """
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from torch import Tensor, nn
 
@@ -14,6 +15,7 @@ from multihead.nn.description import (
     DecoderLayerSpec,
     EncoderLayerSpec,
     FeedForwardSpec,
+    RecurrentDecoderLayerSpec,
     ResidualSpec,
     StackSpec,
     describe,
@@ -63,6 +65,17 @@ def cached_self_attention(
     return attention.attend(attention.queries(x_RQd, start), k, v, allowed)
 
 
+def attention_to_source(
+    attention: MultiHeadAttention, x_RQd: Tensor, cache: LayerCache, memory_allowed: Tensor | None
+) -> Tensor:
+    """Attention of R rows to the cached keys and values of their sentences' sources, (R, Q, d_model)."""
+    # A sentence's hypotheses share its keys: they are just more queries.
+    x_NQd = x_RQd.reshape(cache.sentences, -1, x_RQd.shape[-1])
+    q = attention.queries(x_NQd)
+    out = attention.attend(q, cache.source_keys, cache.source_values, memory_allowed)
+    return out.reshape(x_RQd.shape)
+
+
 class DecoderLayer(nn.Module):
     """Masked self-attention, attention over the encoder's output, feed-forward (figure 1, right)."""
 
@@ -94,7 +107,7 @@ class DecoderLayer(nn.Module):
             allowed: mask of self-attention, broadcastable to (B, H, T, T).
             memory_allowed: mask of cross-attention, broadcastable to (B, H, T, S).
         """
-        x_BTd = self.around_self(x_BTd, lambda y: self.self_attention(y, y, allowed))
+        x_BTd = self.around_self(x_BTd, lambda y: self.causal(y, allowed))
         x_BTd = self.around_cross(x_BTd, lambda y: self.cross_attention(y, memory_BSd, memory_allowed))
         out: Tensor = self.around_feed_forward(x_BTd, self.feed_forward)
         return out
@@ -102,26 +115,27 @@ class DecoderLayer(nn.Module):
     def step(
         self, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None, memory_allowed: Tensor | None
     ) -> Tensor:
-        """The next Q positions of R hypotheses; their keys and values are appended to the cache.
+        """The next Q positions of R hypotheses; the cache moves on.
 
         Computes the same as :meth:`forward`, with earlier keys and values from the cache.
         """
-
-        def attend_to_source(y: Tensor) -> Tensor:
-            # A sentence's hypotheses share its keys: they are just more queries.
-            y_NQd = y.reshape(cache.sentences, -1, y.shape[-1])
-            q = self.cross_attention.queries(y_NQd)
-            out = self.cross_attention.attend(q, cache.source_keys, cache.source_values, memory_allowed)
-            return out.reshape(y.shape)
-
-        x_RQd = self.around_self(
-            x_RQd, lambda y: cached_self_attention(self.self_attention, y, cache, allowed)
+        x_RQd = self.around_self(x_RQd, lambda y: self.causal_step(y, cache, allowed))
+        x_RQd = self.around_cross(
+            x_RQd, lambda y: attention_to_source(self.cross_attention, y, cache, memory_allowed)
         )
-        x_RQd = self.around_cross(x_RQd, attend_to_source)
         out: Tensor = self.around_feed_forward(x_RQd, self.feed_forward)
         return out
 
-    def begin(self, memory_BSd: Tensor) -> LayerCache:
+    def causal(self, x_BTd: Tensor, allowed: Tensor | None) -> Tensor:
+        """The first sublayer on whole sequences: masked self-attention."""
+        out: Tensor = self.self_attention(x_BTd, x_BTd, allowed)
+        return out
+
+    def causal_step(self, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None) -> Tensor:
+        """The first sublayer at the next Q positions; their keys and values are appended to the cache."""
+        return cached_self_attention(self.self_attention, x_RQd, cache, allowed)
+
+    def begin(self, memory_BSd: Tensor, shift_B: Tensor | None = None) -> LayerCache:
         """The cache before the first step: the source's keys and values, no target positions."""
         return LayerCache(*self.cross_attention.keys_values(memory_BSd))
 
@@ -187,6 +201,7 @@ class TransformerDecoder(nn.Module):
     """A stack of num_layers decoder layers; arguments as of :class:`TransformerEncoder`.
 
     ``cross_attention`` is the factory of a layer's attention over the source; default ``attention``.
+    ``layer`` is the class of a layer, whose first part ``attention`` makes.
     """
 
     def __init__(
@@ -194,15 +209,16 @@ class TransformerDecoder(nn.Module):
         num_layers: int,
         d_model: int,
         *,
-        attention: Callable[[], MultiHeadAttention],
-        cross_attention: Callable[[], MultiHeadAttention] | None = None,
+        attention: Callable[[], nn.Module],
+        cross_attention: Callable[[], nn.Module] | None = None,
         feed_forward: Callable[[], FeedForward],
         residual: ResidualKind = PostNorm,
         dropout: float = 0.0,
+        layer: Callable[..., DecoderLayer] = DecoderLayer,
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            DecoderLayer(
+            layer(
                 attention(),
                 (cross_attention or attention)(),
                 feed_forward(),
@@ -225,9 +241,9 @@ class TransformerDecoder(nn.Module):
         out: Tensor = self.norm(x_BTd)
         return out
 
-    def begin(self, memory_BSd: Tensor) -> tuple[LayerCache, ...]:
-        """Every layer's cache before the first step."""
-        return tuple(layer.begin(memory_BSd) for layer in self._decoder_layers())
+    def begin(self, memory_BSd: Tensor, shift_B: Tensor | None = None) -> tuple[LayerCache, ...]:
+        """Every layer's cache before the first step; ``shift_B``: left padding of the prefixes."""
+        return tuple(layer.begin(memory_BSd, shift_B) for layer in self._decoder_layers())
 
     def step(
         self,
@@ -244,8 +260,9 @@ class TransformerDecoder(nn.Module):
 
     def describe(self) -> StackSpec:
         """The description that engines and exports read."""
-        layers = tuple(describe(layer, DecoderLayerSpec) for layer in self.layers)
+        kinds = DecoderLayerSpec | RecurrentDecoderLayerSpec
+        layers: tuple[object, ...] = tuple(describe(layer, kinds) for layer in self.layers)
         return StackSpec(layers, description.norm(self.norm))
 
     def _decoder_layers(self) -> list[DecoderLayer]:
-        return [layer for layer in self.layers if isinstance(layer, DecoderLayer)]
+        return cast(list[DecoderLayer], list(self.layers))

@@ -26,6 +26,7 @@ CHANGEABLE = (
     "training.minutes",
     "training.log_every",
     "training.save_minutes",
+    "training.skip_bad",
     "training.device",
     "training.threads",
     "training.shard_optimizer",

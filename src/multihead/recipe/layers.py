@@ -9,6 +9,7 @@ from pathlib import Path
 from multihead import disk, models, plugins, recipes
 from multihead.errors import UserError
 from multihead.recipe.sections import SECTION_NAMES
+from multihead.safe_parsing import TooLargeError, parse_toml
 
 LINES_SEARCHED = 1000
 """Errors name the line in files of up to this many lines, because the search takes quadratic time."""
@@ -136,9 +137,9 @@ def _text(path: Path) -> str:
 
 def _extended(text: str, path: Path, seen: tuple[Path, ...], *, own: bool) -> Origin:
     try:
-        document = tomllib.loads(text)
-    except RecursionError:
-        raise UserError("too deeply nested", place=str(path)) from None
+        document = parse_toml(text)
+    except TooLargeError as error:
+        raise UserError(str(error), place=str(path)) from None
     except tomllib.TOMLDecodeError as error:
         fact, line, _ = re.split(r" \(at line (\d+), .*|$", str(error), maxsplit=1)
         raise UserError(f"not TOML: {fact}", place=f"{path}:{line}" if line else str(path)) from None

@@ -42,6 +42,7 @@ class Recipe(Generic[M_co]):
         kind: the model, named by its module in ``multihead.models``; ``[model] kind`` in TOML.
         model: settings of the model.
         reasons: why settings were chosen for the corpus, by dotted key; written as comments.
+        alternative: a recipe that may suit the corpus as well, see ``workflows.trial``.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Recipe(Generic[M_co]):
     validation: Any
     search: Any
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
+    alternative: "Recipe[M_co] | None" = field(default=None, compare=False)
 
     @property
     def task(self) -> str:

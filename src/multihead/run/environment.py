@@ -45,6 +45,7 @@ class _Data(_Part):
     cleaning: _Cleaning | None = None
     labels: list[str] = []
     directions: list[Annotated[list[str], Len(2, 2)]] = []
+    symbols: list[str] = []
 
 
 class _Environment(_Part):

@@ -252,6 +252,17 @@ class Run(Checkpoints, Records):
             return []
         return [(source, target) for source, target in self.environment["data"].get("directions", [])]
 
+    @property
+    def trained_symbols(self) -> tuple[str, ...]:
+        """Reserved symbols that the training pairs had, see ``data.marking``; none for older runs.
+
+        Raises:
+            UserError: environment.json, which names them, is damaged.
+        """
+        if not (self.folder / ENVIRONMENT).exists():
+            return ()
+        return tuple(self.environment["data"].get("symbols", []))
+
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Return the tokenizers of source and target, the same object if they share a vocabulary.
 

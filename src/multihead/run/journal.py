@@ -6,14 +6,17 @@ line of metrics.jsonl ends with the CRC-32 of what stands before it, so that any
 with its line number, and stays.
 """
 
+import errno
 import io
 import json
 import logging
 import math
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -21,6 +24,7 @@ from zlib import crc32
 from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.safe_parsing import parse_json
 from multihead.terminal import escape_unprintable
 
 HEADING = re.compile(r"# step ([0-9]{1,15})")
@@ -37,6 +41,12 @@ NUMBERS = frozenset(
 """Keys whose value is a number in every event that has them."""
 MOST = 2**53
 """Larger whole numbers are not exact as floating-point numbers, and no training counts that far."""
+
+MAX_BYTES = 1 << 26
+"""Size limit of a file: a training of a million updates writes 10 MB."""
+MAX_LINE = 1 << 20
+MAX_FAULTS = 50
+"""Damaged lines that are reported one by one."""
 
 LOG = logging.getLogger(__name__)
 
@@ -102,16 +112,22 @@ def events(path: Path, *, summed: bool = False) -> Iterator[dict[str, Any]]:
         summed: whether each line must have a checksum. In any case each does that follows one with a
             checksum.
     """
+    faults = 0
     for number, line in enumerate(lines(path, summed=summed), start=1):
         if line.event is not None:
             yield line.event
-        else:
-            _warn(f"{path}:{number}", line.fault, line.text)
+            continue
+        faults += 1
+        if faults <= MAX_FAULTS:
+            shown = escape_unprintable(line.text[:60])
+            _warn(f"{path}:{number}: {line.fault}; this line is left out: {shown}")
+    if faults > MAX_FAULTS:
+        _warn(f"{path}: {faults - MAX_FAULTS:,} more damaged lines are left out")
 
 
 @lru_cache(1024)
-def _warn(place: str, fault: str, text: str) -> None:
-    LOG.warning("%s: %s; this line is left out: %s", place, fault, escape_unprintable(text[:60]))
+def _warn(message: str) -> None:
+    LOG.warning("%s", message)
 
 
 def lines(path: Path, *, summed: bool = False) -> Iterator[Line]:
@@ -124,10 +140,12 @@ def lines(path: Path, *, summed: bool = False) -> Iterator[Line]:
 
 def _line(text: str, content: str | None, summed: bool) -> Line:
     """Return a line; ``content`` is its text without the checksum, None if it has none."""
+    if len(text) > MAX_LINE:
+        return Line(text, None, f"more than {MAX_LINE:,} characters")
     try:
         text.encode()
-        event = json.loads(text if content is None else content)
-    except (ValueError, RecursionError):
+        event = parse_json(text if content is None else content)
+    except ValueError:
         return Line(text, None, "cut or altered (not JSON)")
     if content is None and summed:
         return Line(text, None, "altered (it has no checksum)")
@@ -153,24 +171,33 @@ def _sound(event: Mapping[str, Any]) -> bool:
     return all(type(value) is float or (type(value) is int and abs(value) < MOST) for value in numbers)
 
 
-def _text(path: Path, errors: str = "surrogateescape") -> str:
-    """Return the text of a file, "" if there is no file; of bytes that are not UTF-8 nothing is lost."""
+def _raw_lines(path: Path, errors: str = "surrogateescape") -> Iterator[str]:
+    """Yield the lines of a file with their line breaks; of bytes that are not UTF-8 nothing is lost.
+
+    Raises:
+        UserError: it cannot be read, or is larger than any training writes.
+    """
     if not path.exists():
-        return ""
+        return
     try:
-        return disk.content(path).decode("utf-8", errors)
+        if disk.regular_size(path) > MAX_BYTES:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        with path.open("rb") as file:
+            for raw in file:
+                yield raw.decode("utf-8", errors)
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
 
 
-def _lines(path: Path) -> list[str]:
-    """Return the whole lines of a file."""
-    return _text(path).split("\n")[:-1]
+def _lines(path: Path, errors: str = "surrogateescape") -> Iterator[str]:
+    """Yield the whole lines of a file without their line breaks; see :func:`_raw_lines`."""
+    return (line[:-1] for line in _raw_lines(path, errors) if line.endswith("\n"))
 
 
 def torn(path: Path) -> str:
     """Return the last line of a file if it has no line break, "" otherwise."""
-    return _text(path).rpartition("\n")[2]
+    ends = deque(_raw_lines(path), maxlen=1)
+    return ends[0] if ends and not ends[0].endswith("\n") else ""
 
 
 def truncate_events(path: Path, step: int, *, summed: bool = False) -> None:
@@ -200,7 +227,7 @@ def blocks(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (step, samples) of a file of blocks, in order."""
     step: int | None = None
     lines: list[str] = []
-    for line in [*_text(path, "replace").split("\n")[:-1], "# step 0"]:
+    for line in chain(_lines(path, "replace"), ["# step 0"]):
         heading = HEADING.fullmatch(line)
         if heading is None:
             lines.append(line.removeprefix("  "))
@@ -212,7 +239,7 @@ def blocks(path: Path) -> Iterator[tuple[int, str]]:
 
 def truncate_blocks(path: Path, step: int) -> None:
     """Remove the blocks of samples after a step, and a torn last line."""
-    lines = _lines(path)
+    lines = list(_lines(path))
     headings = ((number, HEADING.fullmatch(line)) for number, line in enumerate(lines))
     late = (number for number, heading in headings if heading and int(heading[1]) > step)
     _replace(path, lines[: next(late, len(lines))])

@@ -26,6 +26,7 @@ from typing import Any, Self
 from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.safe_parsing import parse_json
 
 NAME = "manifest.json"
 FORMAT = 1
@@ -77,7 +78,7 @@ class Manifest:
         """
         path = folder / NAME
         try:
-            found = json.loads(disk.content(path))
+            found = parse_json(disk.content(path))
             own = found.pop("sha256")
             if isinstance(found["format"], int) and found["format"] > FORMAT:
                 raise UserError("made by a newer multihead", place=str(path), remedy=UPDATE)
@@ -87,7 +88,7 @@ class Manifest:
             return cls(tuple(found["tokenizers"]), *entries)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"damaged ({error})", place=str(path), remedy=REWRITE) from None
 
     def save(self, folder: Path) -> None:

@@ -1,6 +1,5 @@
 """model.json and model.safetensors: a model's kind and settings, and its weights."""
 
-import json
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +20,7 @@ from multihead.run import tensors
 from multihead.run.manifest import UPDATE
 from multihead.run.numbers import check_numbers
 from multihead.run.origin import Origin
+from multihead.safe_parsing import parse_json
 from multihead.settings import Settings, tasks
 
 FORMAT = 1
@@ -127,6 +127,7 @@ def load(
             if name.startswith(prefix)
         }
         check_layers(settings, len(weights), description_file)
+        check_size(module, settings, weights, weights_file)
         try:
             with _Unfilled():
                 model: nn.Module = module.Model(settings)
@@ -148,6 +149,26 @@ def check_layers(settings: Settings, weights: int, place: Path) -> None:
     if layers > weights:
         fact = f"{layers:,} layers, but {weights:,} weights"
         raise UserError(fact, place=str(place), remedy="Copy its folder again as a whole.")
+
+
+MAX_BUFFERS = 1 << 28
+"""Elements of the tables that a model computes for itself, such as positions."""
+
+
+def check_size(module: ModuleType, settings: Settings, weights: Mapping[str, Tensor], place: Path) -> None:
+    """Refuse weights of other names or shapes than the settings ask for, before memory is taken for them.
+
+    Raises:
+        UserError: they differ; the model's own tables would be too large.
+    """
+    try:
+        with torch.device("meta"):
+            model: nn.Module = module.Model(settings)
+    except Exception:
+        return  # a model from outside, or settings that are refused where it is made
+    if sum(buffer.numel() for buffer in model.buffers()) > MAX_BUFFERS:
+        raise UserError(f"its tables have more than {MAX_BUFFERS:,} numbers", place=str(place))
+    check_names(model.state_dict(), weights, place)
 
 
 _FILLING = (Tensor.uniform_, Tensor.normal_, init.uniform_, init.normal_, init.kaiming_uniform_)
@@ -191,10 +212,10 @@ def check_names(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], p
 def read_json(path: Path) -> dict[str, Any]:
     """Return a JSON object from a file. Raises ``UserError`` if there is none."""
     try:
-        found = json.loads(disk.content(path))
+        found = parse_json(disk.content(path))
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UserError(f"not JSON ({error})", place=str(path)) from None
     if not isinstance(found, dict):
         raise UserError("not a JSON object", place=str(path))

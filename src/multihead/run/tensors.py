@@ -26,8 +26,9 @@ from torch import Tensor
 
 from multihead import disk
 from multihead.errors import UserError
-from multihead.run import files, seal
+from multihead.run import files, seal, tensor_header
 from multihead.run.origin import Origin
+from multihead.safe_parsing import parse_json
 
 KEY = "multihead"
 FORMAT = 2
@@ -160,6 +161,7 @@ def _opened(path: Path, device: torch.device | str, stack: ExitStack) -> tuple[C
     """Read a file and begin to hash it; return the function that waits for the result and compares it."""
     try:
         disk.regular_size(path)  # a pipe would be waited for
+        tensor_header.check(path)
         file = stack.enter_context(path.open("rb"))
         with safe_open(path, framework="pt", device=str(device)) as opened:
             content = _content(opened)
@@ -196,7 +198,7 @@ def _content(file: Any) -> Content:
     tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if not metadata or KEY not in metadata:
         return Content(tensors, {})
-    described = json.loads(metadata[KEY])
+    described = parse_json(metadata[KEY])
     tied, meta = described["tied"], described["meta"]
     if not isinstance(tied, dict) or not isinstance(meta, dict):
         raise TypeError(f"{KEY} in its header is not as it should be")

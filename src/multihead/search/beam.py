@@ -13,7 +13,7 @@ from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.hypotheses import Finished, Hypothesis, Live, length_penalty, to_drop
 from multihead.search.observer import Branches, Fate, Observer
-from multihead.search.request import DEFAULT, Limits, search_as_a_whole
+from multihead.search.request import DEFAULT, Limits, check_wanted, search_as_a_whole
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
@@ -89,6 +89,7 @@ def beam(
     state = stepper.start(source, prefixes)
     step = 0
     while True:
+        check_wanted()
         logits_RV, state = stepper.step(live.last, state)
         # No more than beam_size extensions of one row can be among the beam_size best of its sentence.
         every = _extensions(live, continuations(live, logits_RV, constraints, eos_id, step, beam_size))

@@ -1,6 +1,8 @@
-"""Length limits, and the request of a plain beam search that an engine may run as a whole."""
+"""Length limits, cancellation, and the request of a plain beam search that an engine may run as a whole."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
@@ -11,6 +13,30 @@ from multihead.errors import UserError
 from multihead.search.constraints import Banned, Constraint
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
+
+_local = threading.local()
+
+
+class StoppedError(Exception):
+    """A search was stopped because nobody waits for its result."""
+
+
+@contextmanager
+def stop_when(unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Make ``check_wanted`` raise in this thread, within the block, once ``unwanted`` returns True."""
+    before = getattr(_local, "unwanted", None)
+    _local.unwanted = unwanted
+    try:
+        yield
+    finally:
+        _local.unwanted = before
+
+
+def check_wanted() -> None:
+    """Raise ``StoppedError`` if the result is no longer wanted; called by loops between their steps."""
+    unwanted: Callable[[], bool] | None = getattr(_local, "unwanted", None)
+    if unwanted is not None and unwanted():
+        raise StoppedError
 
 
 @dataclass(frozen=True, slots=True)

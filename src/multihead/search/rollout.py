@@ -11,7 +11,7 @@ from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.hypotheses import Finished, Live, to_drop
 from multihead.search.observer import Branches, Fate, Observer
-from multihead.search.request import Limits
+from multihead.search.request import Limits, check_wanted
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
@@ -52,6 +52,7 @@ def rollout(
     own_K = torch.arange(copies, device=live.sums.device)
     step = 0
     while True:
+        check_wanted()
         logits_RV, state = stepper.step(live.last, state)
         following = continuations(live, logits_RV, constraints, eos_id, step, 1)
         tokens_R1 = choose(following, live.sentences, step)[:, None]

@@ -72,6 +72,9 @@ class OptimisationSettings(Settings):
     """Stochastic rounding of the gradient at the logits: smaller entries become 0 or this value, without
     bias, and zeros need no products (native CPU kernels, vocabularies of 2,048 or more). 0: exact
     gradients."""
+    skip_bad: int = Field(0, ge=0)
+    """Batches whose loss or gradient is not finite that are skipped, with a line in metrics.jsonl; one more
+    ends the training with an error that names their lines."""
     compile: bool = False
     """Compile the model with torch.compile (pays off in long runs)."""
     threads: int = Field(0, ge=0)

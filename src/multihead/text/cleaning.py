@@ -8,7 +8,15 @@ from typing import Any, Literal, Self, get_args
 from multihead.settings import DataSettings
 
 Reason = Literal[
-    "empty", "too long", "length ratio", "identical", "too many pieces", "duplicate", "not wanted"
+    "empty",
+    "too long",
+    "length ratio",
+    "identical",
+    "too many pieces",
+    "duplicate",
+    "not wanted",
+    "held out",
+    "corrected",
 ]
 
 _EXPLANATION: Mapping[Reason, str] = {
@@ -19,6 +27,8 @@ _EXPLANATION: Mapping[Reason, str] = {
     "too many pieces": "longer than data.max_length tokens",
     "duplicate": "duplicate",
     "not wanted": "beyond data.max_pairs",
+    "held out": "shares a sentence with the validation data",
+    "corrected": "a correction has the same source",
 }
 _RATIO_SLACK = 10
 """Characters added to both lengths before taking the ratio: "Ja." may become "Of course I will."."""

@@ -1,4 +1,7 @@
-"""Readers of parallel corpora: two line-aligned files (Moses format), TSV or JSONL."""
+"""Readers of parallel corpora: two line-aligned files (Moses format), TSV or JSONL.
+
+``data.pairs`` reads these and the bilingual documents of ``documents``.
+"""
 
 import json
 import re
@@ -17,7 +20,10 @@ from multihead.text.lines import STDIN, file_kind, read_lines
 __all__ = ["read_lines", "read_pairs"]
 
 Pair = tuple[str, str]
-Format = Literal["lines", "tsv", "jsonl"]
+Format = Literal["lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"]
+BILINGUAL: tuple[Format, ...] = ("tmx", "xliff", "po")
+"""Documents that hold both sides; subtitles come in two files."""
+DOCUMENTS: tuple[Format, ...] = (*BILINGUAL, "subtitles")
 
 _INVALID = re.compile("[\0\ud800-\udfff]")
 """NUL and lone surrogates: JSON can escape them, but no text file can hold them."""
@@ -46,8 +52,7 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
 
 UNSUPPORTED = {
     ".csv": "Save it as tab-separated .tsv: a comma may also be part of a sentence.",
-    ".tmx": "TMX is not supported: save its segments as .tsv, one pair a line.",
-    ".xml": "XML is not supported: save its sentences as .tsv, one pair a line.",
+    ".xml": "Set data.format to tmx or xliff if it is one of these.",
     ".xlsx": "Spreadsheets are not supported: export the table as tab-separated .tsv.",
     ".zip": "Archives are not supported: unpack it, and name its files.",
 }
@@ -65,10 +70,12 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
         raise UserError("standard input named twice", place="data", remedy="It can be read only once.")
     if not targets:
         for name in sources:
-            if _format(data, name) == "lines":
+            if not holds_both_sides(data, name):
                 remedy = (
                     "Name the target file too, or set data.format to tsv or jsonl if it holds both sides."
                 )
+                if file_format(data, name) == "subtitles":
+                    remedy = "Name the other language's subtitles as the target."
                 remedy = UNSUPPORTED.get(file_kind(name), remedy)
                 raise UserError("one side only", place=_path(data, name), remedy=remedy)
         return
@@ -76,26 +83,53 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
         fact = f"{len(sources)} source files but {len(targets)} target files"
         raise UserError(fact, place="data", remedy="Name them in pairs, in the same order.")
     for source, target in zip(sources, targets, strict=True):
-        if {_format(data, source), _format(data, target)} != {"lines"}:
+        formats = {file_format(data, source), file_format(data, target)}
+        if formats == {"lines", "subtitles"}:
+            fact = "subtitles beside a file of lines, which has no times"
+            remedy = "Name two subtitle files, or set data.format to lines."
+            raise UserError(fact, place=f"{source}, {target}", remedy=remedy)
+        if not formats <= {"lines", "subtitles"}:
             remedy = "Name it as the source only, or set data.format to lines."
-            fact = "a TSV or JSONL file already holds both sides"
+            kind = next(kind for kind in sorted(formats) if kind not in ("lines", "subtitles"))
+            fact = f"a {kind.upper()} file already holds both sides"
             raise UserError(fact, place=f"{source}, {target}", remedy=remedy)
 
 
 def holds_both_sides(data: DataSettings, name: str) -> bool:
-    """Return whether a file is read as TSV or JSONL, which hold both sides of a corpus."""
-    return _format(data, name) != "lines"
+    """Return whether a file holds both sides of a corpus."""
+    return file_format(data, name) not in ("lines", "subtitles")
+
+
+def has_fields(data: DataSettings, name: str) -> bool:
+    """Return whether a file is read as TSV or JSONL, whose columns or keys have names."""
+    return file_format(data, name) in ("tsv", "jsonl")
+
+
+def is_document(data: DataSettings, name: str) -> bool:
+    """Return whether a file is read by ``documents``."""
+    return file_format(data, name) in DOCUMENTS
 
 
 def _path(data: DataSettings, name: str) -> str:
     return name if name == STDIN else str(Path(data.dir) / name)
 
 
-def _format(data: DataSettings, name: str) -> Format:
-    if data.format != "auto":
-        return data.format
-    kinds: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl"}
-    return kinds.get(file_kind(name), "lines")
+_KINDS: dict[str, Format] = {
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".tmx": "tmx",
+    ".xliff": "xliff",
+    ".xlf": "xliff",
+    ".po": "po",
+    ".srt": "subtitles",
+    ".vtt": "subtitles",
+}
+"""Format of each file extension; any other is lines."""
+
+
+def file_format(data: DataSettings, name: str) -> Format:
+    """Return the format of a file: ``data.format``, or by its extension."""
+    return _KINDS.get(file_kind(name), "lines") if data.format == "auto" else data.format
 
 
 def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
@@ -120,7 +154,7 @@ def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
 
 def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
     """Yield the pairs of a TSV or JSONL file. A blank line is an empty pair, which cleaning counts."""
-    path, kind = _path(data, name), _format(data, name)
+    path, kind = _path(data, name), file_format(data, name)
     lines = enumerate(read_lines(path, data.encoding), start=1)
     if kind == "tsv":
         columns = _columns(data, path, lines)

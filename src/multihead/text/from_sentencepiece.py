@@ -8,6 +8,7 @@ their ids but never match text.
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
@@ -21,6 +22,9 @@ _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5
 """ModelProto.SentencePiece.Type"""
 _UNIGRAM = 1
 """TrainerSpec.ModelType"""
+MAX_BYTES = 1 << 23
+"""Models of 256,000 pieces have 5 MB."""
+MAX_FIELDS, MAX_INNER = 400_000, 1000
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,13 @@ def _is_tag(name: str) -> bool:
 
 def _read(content: bytes, place: str) -> _Model:
     try:
-        model = list(_fields(content))
+        if len(content) > MAX_BYTES:
+            raise ValueError
+        model = list(islice(_fields(content), MAX_FIELDS))
+        if len(model) == MAX_FIELDS:
+            raise ValueError
         pieces = [_piece(value) for field, value in model if field == 1]
-        trainer, normalizer = (dict(_fields(_last(model, field))) for field in (2, 3))
+        trainer, normalizer = (dict(islice(_fields(_last(model, field)), MAX_INNER)) for field in (2, 3))
         charsmap = normalizer.get(2, b"")
         # trainer.model_type, normalizer.add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces,
         # trainer.treat_whitespace_as_suffix
@@ -136,7 +144,7 @@ def _read(content: bytes, place: str) -> _Model:
 
 
 def _piece(message: Any) -> tuple[str, float, int]:
-    fields = dict(_fields(message))
+    fields = dict(islice(_fields(message), MAX_INNER))
     return fields[1].decode(), struct.unpack("<f", fields.get(2, bytes(4)))[0], fields.get(3, _NORMAL)
 
 

@@ -21,12 +21,24 @@ _APART = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}ー"
 """Scripts that may follow a word of another script without a space."""
 
 
-def normalizer(lowercase: bool) -> normalizers.Normalizer:
-    """Return the normaliser: lower case if asked for, NFC, runs of spaces collapsed, ends stripped."""
+APOSTROPHES = "'’ʼʻ`´′＇"
+"""Characters that keyboards and programs put for an apostrophe."""
+BETWEEN_LETTERS = rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}](?=\p{{L}})"
+"""The pattern of an apostrophe inside a word; elsewhere it may be a quotation mark."""
+
+
+def normalizer(lowercase: bool, apostrophe: str = "") -> normalizers.Normalizer:
+    """Return the normaliser: lower case if asked for, NFC, runs of spaces collapsed, ends stripped.
+
+    Args:
+        lowercase: make letters lower case.
+        apostrophe: replaces every apostrophe between letters; "": each stays as it is.
+    """
     return normalizers.Sequence(
         [
             *([normalizers.Lowercase()] if lowercase else []),
             normalizers.NFC(),
+            *([normalizers.Replace(Regex(BETWEEN_LETTERS), apostrophe)] if apostrophe else []),
             normalizers.Replace(Regex("[ ▁]+"), " "),
             normalizers.Replace(Regex(STRIP), ""),
         ]

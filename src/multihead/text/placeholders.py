@@ -49,6 +49,17 @@ class Table:
     left: tuple[Span, ...] = ()
 
 
+class FoundTag(NamedTuple):
+    """A tag that a text spells, ``text[start:end]``."""
+
+    start: int
+    end: int
+    text: str
+    name: str
+    closing: bool
+    alone: bool
+
+
 class Protected(NamedTuple):
     """Marked text, and what its symbols stand for."""
 
@@ -135,6 +146,18 @@ def restore(text: str, table: Table) -> Restored:
     )
     restored = (originals.get(part, "") if is_symbol else part for part, is_symbol in parts)
     return Restored("".join(restored), report)
+
+
+def find_tags(text: str) -> list[FoundTag]:
+    """Return what a plain text spells as inline tags, in order; one that closes itself is alone."""
+    found = []
+    for span in find(text, frozenset(("tag",))):
+        tag = _TAG.match(span.text)
+        name = (tag["name"] or "").lower() if tag else ""
+        alone = not name or span.text.endswith("/>") or name in _VOID
+        closing = bool(tag and tag["close"]) and not alone
+        found.append(FoundTag(span.start, span.end, span.text, name, closing, alone))
+    return found
 
 
 def _named(spans: Sequence[Span], reserved: Collection[str]) -> list[str]:

@@ -55,12 +55,13 @@ class Segments:
             language: the code of their language. One written with spaces gets one between sentences where
                 there was none, one written without loses single ones; if empty, white space stays as it is.
         """
-        between = [_adapted(space, language) for space in self.spaces[1:-1]]
+        between = [adapted(space, language) for space in self.spaces[1:-1]]
         spaces = [*between, *self.spaces[1:][-1:]]
         return self.spaces[0] + "".join(part for pair in zip(sentences, spaces, strict=True) for part in pair)
 
 
-def _adapted(space: str, language: str) -> str:
+def adapted(space: str, language: str) -> str:
+    """Return the white space between two sentences as a language has it, see ``Segments.joined``."""
     code = primary(language)
     if code in _UNSPACED and space in (" ", "\u3000"):
         return ""

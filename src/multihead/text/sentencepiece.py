@@ -1,22 +1,26 @@
-"""Export of a BPE tokenizer as a SentencePiece model.
+"""Export of a BPE or unigram tokenizer as a SentencePiece model.
 
 The file is a protocol buffer (``sentencepiece_model.proto``). It needs only strings, integers and floats, so
 they are encoded here, without a dependency.
 """
 
 import struct
+from collections.abc import Sequence
 
 from multihead.errors import UserError
-from multihead.text.pieces import BYTES, complete_merges
+from multihead.text.pieces import BYTES, complete_merges, script_pre_tokenizer
+from multihead.text.symbols import SPACE, metaspace
 from multihead.text.tokenizer import Tokenizer
 
-_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
 """ModelProto.SentencePiece.Type"""
-_BPE = 2
-"""TrainerSpec.ModelType"""
+_MODELS = {"Unigram": 1, "BPE": 2}
+"""TrainerSpec.ModelType of a ``tokenizer.json``'s model."""
+_NONE = -1
+"""Id of a special token that a vocabulary lacks."""
 
 
-def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
+def to_sentencepiece(tokenizer: Tokenizer, order: Sequence[int | None] | None = None) -> bytes:
     """Return the contents of a ``.model`` file that gives the same ids for normalised text.
 
     Pass SentencePiece text from ``tokenizer.normalize``. The model handles spaces itself, but neither NFC nor
@@ -24,28 +28,37 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     Reserved symbols are user-defined symbols there: it reads marked text as ``MarkedTokenizer`` does, but
     without escapes, so text spelt like a symbol becomes one.
 
+    Args:
+        tokenizer: trained by multihead.
+        order: for each id of the file, the id in the tokenizer; None: an id that no text yields. Left-out
+            special tokens do not exist in the file. Default: the tokenizer's own ids.
+
     Raises:
-        UserError: not a BPE tokenizer with byte fallback trained by multihead.
+        UserError: not a BPE or unigram tokenizer with byte fallback trained by multihead.
     """
-    _check(tokenizer)
+    scores = _scores(tokenizer)
+    order = range(tokenizer.vocab_size) if order is None else order
+    places = {number: place for place, number in enumerate(order) if number is not None}
     kinds = {tokenizer.unk_id: _UNKNOWN}
     kinds |= dict.fromkeys((tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id), _CONTROL)
     kinds |= dict.fromkeys(tokenizer.symbols.values(), _USER_DEFINED)
     pieces = b""
-    for number in range(tokenizer.vocab_size):
+    for place, number in enumerate(order):
+        if number is None:
+            pieces += _message(1, _text(1, f"<unused {place}>") + _float(2, 0.0) + _number(3, _UNUSED))
+            continue
         piece = tokenizer.piece(number)
         kind = kinds.get(number, _BYTE if piece in BYTES else _NORMAL)
-        # The highest score is merged first, hence minus the id.
-        score = -float(number) if kind == _NORMAL else 0.0
+        score = scores[number] if kind == _NORMAL else 0.0
         pieces += _message(1, _text(1, piece) + _float(2, score) + _number(3, kind))
     trainer = (
-        _number(3, _BPE)
-        + _number(4, tokenizer.vocab_size)
+        _number(3, _MODELS[tokenizer.content["model"]["type"]])
+        + _number(4, len(order))
         + _number(35, True)  # byte_fallback
-        + _number(40, tokenizer.unk_id)
-        + _number(41, tokenizer.bos_id)
-        + _number(42, tokenizer.eos_id)
-        + _number(43, tokenizer.pad_id)
+        + _number(40, places[tokenizer.unk_id])
+        + _number(41, places.get(tokenizer.bos_id, _NONE))
+        + _number(42, places[tokenizer.eos_id])
+        + _number(43, places.get(tokenizer.pad_id, _NONE))
         + _text(45, tokenizer.piece(tokenizer.unk_id))
         + _text(46, tokenizer.piece(tokenizer.bos_id))
         + _text(47, tokenizer.piece(tokenizer.eos_id))
@@ -56,20 +69,24 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     return pieces + _message(2, trainer) + _message(3, normalizer)
 
 
-def _check(tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer that SentencePiece would not reproduce."""
-    model, pre_tokenizer = tokenizer.content["model"], tokenizer.content["pre_tokenizer"] or {}
+def _scores(tokenizer: Tokenizer) -> Sequence[float]:
+    """The score of each piece; refuse a tokenizer that SentencePiece would not reproduce."""
+    model, rule = tokenizer.content["model"], tokenizer.content["pre_tokenizer"] or {}
     names = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
-    normal = [name for id, name in enumerate(names) if id not in tokenizer.special_ids and name not in BYTES]
-    if not (
-        model["type"] == "BPE"
-        and model["byte_fallback"]
-        and set(BYTES) <= set(names)
-        and pre_tokenizer.get("type") == "Metaspace"
-        and [tuple(pair) for pair in model["merges"]] == complete_merges(normal)
-    ):
-        fact = "only a BPE tokenizer trained by multihead can be exported to SentencePiece"
-        raise UserError(fact, place="tokenizer", remedy='Train one with tokenizer.kind = "bpe" (or "chars").')
+    if model.get("byte_fallback") and set(BYTES) <= set(names):
+        fixed = {*BYTES, *(names[number] for number in tokenizer.special_ids)}
+        normal = [name for name in names if name not in fixed]
+        merges = [tuple(pair) for pair in model.get("merges", ())]
+        if model["type"] == "BPE" and rule.get("type") == "Metaspace" and merges == complete_merges(normal):
+            # The highest score is merged first, hence minus the id.
+            return [-float(number) for number in range(len(names))]
+        # SentencePiece does not split text into parts, so no piece may span two of them.
+        parts = script_pre_tokenizer(split_digits=False).pre_tokenize_str
+        whole = all(len(parts(piece.replace(SPACE, " "))) == 1 for piece in normal)
+        if model["type"] == "Unigram" and metaspace(tokenizer.content) and whole:
+            return [score for _, score in model["vocab"]] + [0.0] * (len(names) - len(model["vocab"]))
+    fact = "only a BPE or unigram tokenizer trained by multihead can be exported to SentencePiece"
+    raise UserError(fact, place="tokenizer", remedy='Train one with tokenizer.kind = "bpe" or "unigram".')
 
 
 def _number(field: int, value: int) -> bytes:
@@ -91,6 +108,7 @@ def _message(field: int, content: bytes) -> bytes:
 def _varint(value: int) -> bytes:
     """Encode an integer as a varint: seven bits a byte, lowest first; the eighth bit marks continuation."""
     groups = bytearray()
+    value &= 2**64 - 1  # a negative number has ten groups
     while value > 127:
         groups.append(value & 127 | 128)
         value >>= 7

@@ -13,6 +13,8 @@ from tokenizers import Tokenizer as Library
 
 from multihead import disk
 from multihead.errors import UserError
+from multihead.safe_parsing import parse_json
+from multihead.text import tokenizer_limits
 from multihead.text.symbols import is_symbol, reserved
 
 PAD, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
@@ -86,7 +88,7 @@ class Tokenizer:
                 padding token serves as the begin token if there is none).
         """
         try:
-            text = disk.content(Path(path)).decode("utf-8")
+            text = disk.content(Path(path), tokenizer_limits.MAX_BYTES).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not UTF-8"
             raise UserError(f"cannot be read ({reason})", place=str(path), remedy="Check the name.") from None
@@ -96,7 +98,10 @@ class Tokenizer:
     def from_json(cls, text: str, *, place: str = "tokenizer") -> Self:
         """Return the tokenizer from the contents of a ``tokenizer.json``; raises as ``load`` does."""
         try:
-            content = json.loads(text)
+            limits = tokenizer_limits.MAX_BYTES, tokenizer_limits.MAX_VALUES
+            content = parse_json(text, most_bytes=limits[0], values=limits[1])
+            tokenizer_limits.check(content)
+            content["padding"] = content["truncation"] = None
             for token in content["added_tokens"]:
                 token["special"] |= any(token["content"] in names for names in _ALIASES.values())
             if content["model"].get("dropout"):

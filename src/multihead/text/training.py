@@ -43,7 +43,7 @@ def train(texts: Iterable[str], settings: TokenizerSettings, lowercase: bool = F
         UserError: no text, a vocabulary size too small for the characters of the text, or an unknown symbol.
     """
     reserved = chosen(settings.symbols)
-    normal = normalizer(lowercase)
+    normal = normalizer(lowercase, settings.apostrophe)
     lines = [line for text in texts if (line := normal.normalize_str(text))]
     if not lines:
         raise UserError("no text to train a tokenizer on", place="tokenizer", remedy="Is the corpus empty?")

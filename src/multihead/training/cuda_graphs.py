@@ -33,7 +33,9 @@ Shape = tuple[tuple[int, ...], ...]
 
 def can_capture(model: nn.Module, settings: OptimisationSettings, device: torch.device) -> bool:
     """Return True for a model with ``capturable`` on a CUDA device, unless training compiles it."""
-    return device.type == "cuda" and not settings.compile and bool(getattr(model, "capturable", False))
+    # A graph has changed the weights before its gradient is known to be finite.
+    eager = settings.compile or settings.skip_bad
+    return device.type == "cuda" and not eager and bool(getattr(model, "capturable", False))
 
 
 def make_updater(
@@ -113,6 +115,13 @@ class CudaGraphUpdater(Updater):
     def synchronize(self) -> list[UpdateStats]:
         """See :meth:`Updater.synchronize`."""
         return self._collect(0)
+
+    def plain(self) -> Updater:
+        """Return an updater without graphs, whose buffers are of fixed size; see :meth:`Updater.plain`."""
+        self._captured.clear()
+        self._step_graph = self._master = None
+        self._gradients.clear()
+        return Updater(self.model, self.optimizer, self.settings, self.device)
 
     def add_gradient(
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]

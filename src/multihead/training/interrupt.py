@@ -1,4 +1,8 @@
-"""Graceful interruption: SIGINT and SIGTERM stop training after the current update."""
+"""Graceful interruption: SIGINT, SIGTERM and SIGUSR1 stop training after the current update.
+
+A validation, which may take minutes, is abandoned at once; the resumed training makes it again. SIGUSR1 is
+the warning of a cluster's scheduler (``sbatch --signal=USR1@60``).
+"""
 
 import os
 import signal
@@ -8,26 +12,53 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+
+
+class Abandoned(BaseException):
+    """Raised in a validation that is abandoned."""
+
 
 class Interrupt:
-    """A flag that a signal sets."""
+    """A flag that a signal sets.
+
+    Attributes:
+        requested: True once a signal came.
+        number: its number; 0 before.
+    """
 
     def __init__(self) -> None:
         self.requested = False
+        self.number = 0
+        self._abandon = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal. A second one terminates the process at once."""
-        self.requested = True
+        self.requested, self.number = True, number
         signal.signal(number, signal.SIG_DFL)
+        if self._abandon:
+            self._abandon = False
+            raise Abandoned
+
+    @contextmanager
+    def abandoning(self) -> Iterator[None]:
+        """Raise ``Abandoned`` when a signal comes, or has come, while the block runs."""
+        self._abandon = True
+        try:
+            if self.requested:
+                raise Abandoned
+            yield
+        finally:
+            self._abandon = False
 
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Catch SIGINT and SIGTERM inside the block; has no effect outside the main thread."""
+    """Catch ``SIGNALS`` inside the block; has no effect outside the main thread."""
     interrupt = Interrupt()
     before = {}
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             before[number] = signal.signal(number, interrupt.handle)
     except ValueError:
         pass  # not the main thread

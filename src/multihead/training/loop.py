@@ -8,7 +8,7 @@ of (seed, step), so only weights, optimiser moments and a position are saved.
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
@@ -24,10 +24,11 @@ from multihead.settings import FirstStage, OptimisationSettings, ValidationSched
 from multihead.training import model_selection, optimizers
 from multihead.training.checkpoints import Checkpoints
 from multihead.training.ending import Clock, Ending, TimeLimit
-from multihead.training.interrupt import interruptible
+from multihead.training.interrupt import Abandoned, Interrupt, interruptible
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.prefetch import prefetched
 from multihead.training.progress import Progress
+from multihead.training.recovery import Recovery
 from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
 from multihead.training.several import make_updater_of
@@ -81,12 +82,14 @@ class Outcome:
         progress: its progress.
         weights: the selected weights ("average", "best", ...); "" if interrupted.
         metrics: validation metrics of these weights.
+        signal: number of the signal that interrupted it; 0: none.
     """
 
     status: Literal["finished", "interrupted"]
     progress: Progress
     weights: str = ""
     metrics: dict[str, float] | None = None
+    signal: int = 0
 
 
 class Training:
@@ -132,9 +135,10 @@ class Training:
         if parallel.first():
             self.state.restore(run)
         self.state.share()
-        self.updater = make_updater_of(
+        updater = make_updater_of(
             model, self.state.optimizer, settings, device, self.shards, self.state.sharded
         )
+        self.recovery = Recovery(updater, self.state, settings, run.log)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
@@ -143,6 +147,7 @@ class Training:
         begun = clock() if started is None else parallel.from_first(lambda: started)
         self.limit = TimeLimit(settings.minutes, clock, begun, self.progress.elapsed)
         self.ending = Ending(settings, self.progress, self.limit)
+        self._interrupt = Interrupt()
 
     @property
     def progress(self) -> Progress:
@@ -167,23 +172,37 @@ class Training:
         self.model.train()
         stream = self._stream(self.progress.position)
         own = self.shards.of(stream)
-        with interruptible() as interrupt, prefetched(own, self._device) as batches:
-            while not self.done:
-                with self._timed():
-                    group = list(islice(batches, len(self.shards.own)))
-                    if not self.shards.ready([batch for batch, _ in group], stop=interrupt.requested):
-                        break
-                    self._update(group, stream)
-                self.observer.on_step(self.progress.step)
-                if self.progress.step % self.settings.log_every == 0:
-                    self._log()
-                if self.progress.step % self.validation.every == 0:
-                    self._checkpoint()
-                elif self._now() - self._saved_at > 60 * self.settings.save_minutes:
-                    self.save()
-                self._plan_ending()
-            self.save()
-            return self._finish() if self.done else Outcome("interrupted", self.progress)
+        with interruptible() as self._interrupt, prefetched(own, self._device) as batches:
+            try:
+                return self._fit(self._interrupt, batches, stream)
+            except Abandoned:
+                self.save()
+                return Outcome("interrupted", self.progress, signal=self._interrupt.number)
+
+    def _fit(
+        self, interrupt: Interrupt, batches: Iterator[tuple[Batch, Position]], stream: Stream[Batch]
+    ) -> Outcome:
+        if self.progress.unvalidated:
+            self._checkpoint()
+            self._plan_ending()
+        while not self.done:
+            with self._timed():
+                group = list(islice(batches, len(self.shards.own)))
+                if not self.shards.ready([batch for batch, _ in group], stop=interrupt.requested):
+                    break
+                self._update(group, stream)
+            self.observer.on_step(self.progress.step)
+            if self.progress.step % self.settings.log_every == 0:
+                self._log()
+            if self.progress.step % self.validation.every == 0:
+                self._checkpoint()
+            elif self._now() - self._saved_at > 60 * self.settings.save_minutes:
+                self.save()
+            self._plan_ending()
+        self.save()
+        if self.done:
+            return self._finish()
+        return Outcome("interrupted", self.progress, signal=interrupt.number)
 
     def _plan_ending(self) -> None:
         """Start the cool-down or stop, where it is time to; record that at once."""
@@ -203,7 +222,7 @@ class Training:
         after = group[-1][1] if self.shards.world == 1 else self.shards.after(stream, progress.position)
         rate = staged_rate(step, self._first, self.settings, self.d_model, self.ending.cooldown)
         optimizers.set_rate(self.state.optimizer, rate)
-        finished = self.updater.update(step, batches)
+        finished = self.recovery.update(step, batches, stream)
         if self.state.ema:
             self.state.ema.update(self.model, step)
         tokens = self.shards.tokens
@@ -215,7 +234,7 @@ class Training:
     def _synchronize(self) -> None:
         """Wait for pending updates: only those with finite gradients are logged and saved."""
         with self._timed():
-            self.progress.unlogged.add_finished(self.updater.synchronize())
+            self.progress.unlogged.add_finished(self.recovery.synchronize())
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -250,7 +269,9 @@ class Training:
     def _checkpoint(self) -> None:
         """Validate, save a checkpoint, and apply early stopping. Runs at scheduled steps only."""
         self._synchronize()
+        self.progress.unvalidated = True
         result = self._run_validation()
+        self.progress.unvalidated = False
         event = {"event": "validation", "step": self.progress.step, "best": False, **result.metrics}
         if result.selectable:
             event["best"] = self.checkpoints.add(self.progress, self.model.state_dict(), result.metrics)
@@ -281,7 +302,9 @@ class Training:
 
     def _validated(self) -> Validation:
         self.model.eval()
-        with torch.no_grad():
+        # Several processes stop together, after the update that follows.
+        abandoning = self._interrupt.abandoning() if self.shards.world == 1 else nullcontext()
+        with torch.no_grad(), abandoning:
             result = self._validate(self.model, self.progress.step)
         self.model.train()
         hardware.return_memory()
@@ -327,14 +350,16 @@ class Training:
             ema=self.state.ema.weights if self.state.ema else None,
         )
         results: dict[str, dict[str, float]] = {}
-        for name, weights in candidates.items():
-            self.model.load_state_dict(weights())
-            results[name] = self._validated().metrics
+        try:
+            for name, weights in candidates.items():
+                self.model.load_state_dict(weights())
+                results[name] = self._validated().metrics
+        finally:
+            self.model.load_state_dict(trained)
         metric, step = self.validation.metric, self.progress.step
         values = {name: metrics[metric] for name, metrics in results.items()}
         chosen = model_selection.select_best(results, metric)
         self.run.save_model(candidates[chosen](), {"step": step, "weights": chosen})
-        self.model.load_state_dict(trained)
         event = {"event": "end", "step": step, "weights": chosen, "candidates": values}
         if kept.damaged:
             event["damaged"] = kept.damaged

@@ -44,16 +44,17 @@ class IntervalMetrics:
             self.norm += update.norm
 
     def means(self) -> dict[str, float]:
-        """Return the mean of every loss term."""
-        return {name: total / max(1, self.counts[name]) for name, total in self.sums.items()}
+        """Return the mean of every loss term: "loss", then the others by name, also after a resume."""
+        names = sorted(self.sums, key=lambda name: (name != "loss", name))
+        return {name: self.sums[name] / max(1, self.counts[name]) for name in names}
 
     def speed(self, remaining: int) -> dict[str, float]:
         """Return learning rate, mean gradient norm, throughput, and the ETA of the remaining updates."""
         return {
             "rate": self.rate,
-            "norm": self.norm / self.updates,
+            "norm": self.norm / max(1, self.updates),
             "tokens_per_second": self.tokens / self.seconds,
-            "eta_seconds": remaining * self.seconds / self.updates,
+            "eta_seconds": remaining * self.seconds / max(1, self.updates),
         }
 
     def to_dict(self) -> dict[str, Any]:

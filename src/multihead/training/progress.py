@@ -31,6 +31,9 @@ class Progress:
         lowest_loss: lowest validation loss at a scheduled checkpoint.
         gain_step: step of the last validation that was an improvement for patience.
         elapsed: wall-clock seconds of all starts, preparation and validations included.
+        skipped: batches skipped because their gradient was not finite.
+        parts: parts in which each batch is computed, for lack of memory.
+        unvalidated: the scheduled validation of this step is still to be made.
         unlogged: metrics of the updates since the last line of metrics.jsonl.
     """
 
@@ -50,6 +53,9 @@ class Progress:
     lowest_loss: float | None = None
     gain_step: int = 0
     elapsed: float = 0.0
+    unvalidated: bool = False
+    skipped: int = 0
+    parts: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the progress as a JSON object."""
@@ -73,7 +79,7 @@ class Progress:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the progress of a training run: {error}") from None
         counts = [found.step, found.tokens, found.best_step, found.without_gain]
-        counts += [*found.scheduled, *found.cooldown, found.gain_step]
+        counts += [*found.scheduled, *found.cooldown, found.gain_step, found.skipped, found.parts - 1]
         for count in (*counts, found.position.epoch, found.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")

@@ -62,7 +62,7 @@ class SharedUpdater(Updater):
             found: dict[str, Tensor] = {}
             if number < len(batches):
                 with self.ordered(), self.seeded(step, self.shards.own[number]):
-                    terms = self.add_gradient(batches[number].to(self.device), step, totals)
+                    terms = self.add_parts(batches[number], step, totals)
                 found = {name: value.cpu() for name, (value, _) in terms.items()}
                 per = per or {name: count for name, (_, count) in terms.items()}
                 kinds = {name: value.dtype for name, value in found.items()}
@@ -72,7 +72,7 @@ class SharedUpdater(Updater):
                     sums[name] = sums.get(name, 0) + torch.tensor(value, dtype=kinds[name])
         self.reduction.finish()
         norm = self.clip().item()
-        check_finite(norm, step)
+        check_finite(norm, step, sums)
         self._step()
         self.optimizer.zero_grad(set_to_none=True)
         counts = {name: totals[count] for name, count in per.items()}

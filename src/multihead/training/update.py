@@ -1,5 +1,6 @@
 """One update: forward and backward pass over the micro-batches, gradient clipping, optimiser step."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +17,7 @@ from multihead.nn.kernels.sampled_gradient import sampling
 from multihead.nn.losses import Loss, objective
 from multihead.settings import OptimisationSettings
 from multihead.training.compiling import LossFunction, compile_loss, deterministic
+from multihead.training.splitting import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,9 @@ class Updater:
         optimizer: optimiser of its parameters.
         settings: training settings.
         device: device of the model.
+
+    Attributes:
+        parts: parts in which each batch is computed, for lack of memory (``training.recovery``).
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class Updater:
         self.loss = compile_loss(loss) if settings.compile else loss
         # On a GPU, sums have no fixed order anyway.
         self.ordered = deterministic if settings.compile and device.type == "cpu" else nullcontext
+        self.parts = 1
 
     def update(self, step: int, batches: Sequence[Batch]) -> list[UpdateStats]:
         """Make update number ``step`` from the micro-batches, exactly as if they were one large batch.
@@ -67,12 +73,12 @@ class Updater:
         counts: dict[str, int] = {}
         for number, batch in enumerate(batches):
             with self.ordered(), self.seeded(step, number):
-                terms = self.add_gradient(batch.to(self.device), step, totals)
+                terms = self.add_parts(batch, step, totals)
             for name, (value, per) in terms.items():
                 sums[name] = sums.get(name, 0) + value
                 counts[name] = totals[per]
         norm = self.clip().item()
-        check_finite(norm, step)
+        check_finite(norm, step, sums)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return [UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)]
@@ -85,11 +91,29 @@ class Updater:
         """
         return []
 
+    def forget(self) -> None:
+        """Drop the gradients of an update that failed before its step."""
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def plain(self) -> "Updater":
+        """Return an updater of the same weights that can compute batches in parts; here, this one."""
+        return self
+
     # --- the parts of an update -----------------------------------------------------------------------
 
     def seeded(self, step: int, number: int) -> AbstractContextManager[None]:
         """Seed everything random in a micro-batch from (seed, step, number)."""
         return randomness.at(self.settings.seed, "update", step, number)
+
+    def add_parts(
+        self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
+    ) -> dict[str, tuple[Tensor, str]]:
+        """Accumulate a micro-batch's gradient in ``parts`` parts; return as :meth:`add_gradient`."""
+        found: dict[str, tuple[Tensor, str]] = {}
+        for part in split(batch, self.parts):
+            for name, (value, per) in self.add_gradient(part.to(self.device), step, totals).items():
+                found[name] = (found[name][0] + value if name in found else value, per)
+        return found
 
     def add_gradient(
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
@@ -128,10 +152,20 @@ def total_counts(batches: Sequence[Batch]) -> dict[str, int]:
     return {name: max(1, total) for name, total in totals.items()}
 
 
-def check_finite(norm: float, step: int) -> None:
-    """Raise ``UserError`` where the gradient's norm is not finite."""
-    if not norm < float("inf"):
-        raise UserError(
-            f"training diverged: the gradient of update {step} is not finite",
+class NotFiniteError(UserError):
+    """An update whose loss or gradient is not finite; ``step`` is its number."""
+
+    def __init__(self, what: str, step: int) -> None:
+        super().__init__(
+            f"training diverged: the {what} of update {step} is not finite",
             remedy="Lower training.learning_rate or raise training.warmup_steps, with a new --run folder.",
         )
+        self.step = step
+
+
+def check_finite(norm: float, step: int, sums: Mapping[str, Tensor] | None = None) -> None:
+    """Raise ``NotFiniteError`` where the gradient's norm, or the sum called "loss", is not finite."""
+    if not norm < math.inf:
+        raise NotFiniteError("gradient", step)
+    if sums and not math.isfinite(sums.get("loss", 0.0)):
+        raise NotFiniteError("loss", step)

@@ -14,7 +14,7 @@ from multihead.data.stream import Position
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.training import optimizers
+from multihead.training import optimizers, space
 from multihead.training.cuda_graphs import make_updater
 from multihead.workflows.tasks import setup
 from multihead.workflows.train import Observer, new_model
@@ -36,6 +36,8 @@ class DryRun:
         batches_per_epoch: number of micro-batches per epoch.
         largest_batch: counts of the largest batch (by padded size), by name.
         peak_memory: peak resident memory of the process in bytes; on a GPU, peak memory reserved there.
+        space: most bytes that the checkpoints take.
+        free: bytes free for the run folder.
         seconds_per_update: estimated time of an update.
         tokens_per_second: throughput in target tokens (or pictures).
     """
@@ -48,6 +50,8 @@ class DryRun:
     batches_per_epoch: int
     largest_batch: Mapping[str, int]
     peak_memory: int
+    space: int
+    free: int
     seconds_per_update: float
     tokens_per_second: float
 
@@ -71,10 +75,12 @@ class DryRun:
         return self.seconds_per_update * self.updates / 3600
 
 
-def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None = None) -> DryRun:
+def dry_run(
+    recipe: Recipe[Settings], observer: Observer, *, init: Path | None = None, folder: Path | None = None
+) -> DryRun:
     """Prepare the data, make an update with the largest batch, time a few more; write no run folder.
 
-    ``init`` is a run whose weights and vocabulary to start from.
+    ``init`` is a run whose weights and vocabulary to start from, ``folder`` the run folder.
     """
     settings = recipe.training
     hardware.keep_memory()
@@ -111,6 +117,8 @@ def dry_run(recipe: Recipe[Settings], observer: Observer, *, init: Path | None =
         batches_per_epoch=per_epoch,
         largest_batch=largest.counts,
         peak_memory=_peak_memory(device),
+        space=space.needed(model, settings),
+        free=space.free(folder or Path()),
         seconds_per_update=seconds / TIMED * settings.accumulate,
         tokens_per_second=tokens / seconds,
     )

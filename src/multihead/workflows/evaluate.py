@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from multihead.data.corpora import corpora, place, several
 from multihead.data.folders import cache_root
 from multihead.data.hashes import contamination
+from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.progress import OnCount
@@ -26,7 +27,6 @@ from multihead.scores import (
     word_error_rate,
 )
 from multihead.settings import DataSettings, SearchSettings
-from multihead.text.corpus import read_pairs
 from multihead.text.languages import closest
 from multihead.text.perturb import Perturbation, perturb
 from multihead.text.published import Tokenise
@@ -127,7 +127,7 @@ def read_test_set(name: str, data: DataSettings, files: Sequence[str]) -> TestSe
     """Read a test set: a source and a target file, or one file with both.
 
     Raises:
-        UserError: see ``text.corpus.read_pairs``; more than two files.
+        UserError: see ``data.pairs.read_pairs``; more than two files.
     """
     if not 1 <= len(files) <= 2:
         raise UserError(

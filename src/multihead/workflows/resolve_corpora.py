@@ -12,8 +12,9 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.resolve_recipe import DURATION_KEYS, Files
+from multihead.workflows.resolve_recipe import DURATION_KEYS
 from multihead.workflows.suggest import measure_corpus, suggest_settings
+from multihead.workflows.suggested_recipe import Files
 from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 KEYS = ("data.corpora", "data.corpus")

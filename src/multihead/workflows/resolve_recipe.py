@@ -1,18 +1,14 @@
 """Resolution of the arguments of ``multihead train`` and ``multihead.train`` to a recipe."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from multihead import models
 from multihead import recipe as recipes
-from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
-from multihead.settings import DataSettings, Settings
-from multihead.text.bpe_dropout import supports_dropout
-from multihead.text.symbols import ALL_STANDARD, STANDARD
+from multihead.settings import Settings
 from multihead.workflows.suggest import (
     MUON_RATE_FACTOR,
     Asked,
@@ -21,19 +17,14 @@ from multihead.workflows.suggest import (
     suggest,
     suggest_settings,
 )
+from multihead.workflows.suggested_recipe import MOST_STEPS, Files, languages, rereadable, suggested
 from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
-
-Files = Mapping[str, tuple[str, ...]]
-"""Corpus files by key of [data]: source, target, valid_source, valid_target."""
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 """Settings that depend on the number of updates, which depends on the size of the corpus.
 
 In fine-tuning they are chosen for the new corpus; all others are those of the old run.
 """
-
-MOST_STEPS = 100_000_000
-"""Updates of a training that only time limits."""
 
 
 def resolve_recipe(
@@ -90,7 +81,8 @@ def _select(
         if base.task != models.DEFAULT_TASK:
             return base
         return recipes.load(name, {**_own_files(base, named), **given}, own=own)
-    if "source" not in named and "data.source" not in given:
+    corrected = init is not None and "data.corrections" in given
+    if "source" not in named and "data.source" not in given and not corrected:
         remedy = "Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE."
         if run is None:
             raise UserError("nothing to train on", remedy=remedy)
@@ -98,7 +90,9 @@ def _select(
         raise UserError(fact, place=str(run), remedy=remedy)
     if init is not None:
         return _fine_tuning(init / "recipe.toml", named, given, run)
-    return _suggested(named, given, run)
+    if isinstance(kind := given.get("model.kind"), str):
+        _refuse_pairs(named, models.task(kind))
+    return suggested(named, given, _existing_duration(run))
 
 
 def _refuse_pairs(named: Files, task: str) -> None:
@@ -115,8 +109,8 @@ def _own_files(base: Recipe[Settings], named: Files) -> dict[str, object]:
     if "source" not in named:
         return _absolute(base, named)
     files = _absolute(base, {"valid_source": (), "valid_target": (), **named})
-    languages = _languages(base.data.model_copy(update=named))
-    return {**files, "data.tests": {}, "data.source_language": "", "data.target_language": "", **languages}
+    found = languages(base.data.model_copy(update=named))
+    return {**files, "data.tests": {}, "data.source_language": "", "data.target_language": "", **found}
 
 
 def _absolute(base: Recipe[Settings], named: Files) -> dict[str, object]:
@@ -134,7 +128,7 @@ def _fine_tuning(
 ) -> Recipe[Settings]:
     base = recipes.load(place)
     given = {**_learning_rate(place, given), **given}
-    corpus = {"valid_source": (), "valid_target": (), **named}
+    corpus = {"valid_source": (), "valid_target": (), **named} if "source" in named else named
     overrides: dict[str, object] = {"name": f"{base.name}-tuned", "training.horizon": 0}
     overrides |= _absolute(base, corpus)
     first = recipes.load(place, {**overrides, **given})
@@ -142,9 +136,9 @@ def _fine_tuning(
     suggested: Mapping[str, object]
     if schedule == "wsd":
         asked = Asked(schedule=schedule, steps=_steps(first, given) or 0)
-        suggested = suggest(measure(_rereadable(first.data)), asked).settings
+        suggested = suggest(measure(rereadable(first.data)), asked).settings
     else:
-        suggested = suggest_settings(measure_corpus(_rereadable(first.data)), _steps(first, given))
+        suggested = suggest_settings(measure_corpus(rereadable(first.data)), _steps(first, given))
     duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
     return recipes.load(place, {**overrides, **duration, **given})
 
@@ -187,113 +181,8 @@ def _steps(recipe: Recipe[Settings], given: Mapping[str, object]) -> int | None:
     return recipe.training.steps if "training.steps" in given else None
 
 
-def _suggested(named: Files, given: Mapping[str, object], run: Path | None) -> Recipe[Settings]:
-    """Return a recipe of suggested settings; an existing run keeps its duration settings."""
-    overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
-    if isinstance(kind := given.get("model.kind"), str):
-        _refuse_pairs(named, models.task(kind))
-    first = recipes.from_toml("", overrides={**overrides, **given})
-    recipes.refuse_contradictions(first)  # before the corpus is measured
-    asked = _asked(first, given)  # before the corpus is measured: a file may be missing
-    found = suggest(measure(_rereadable(first.data)), asked)
-    fresh = dict(found.settings)
-    if first.data.valid_source:
-        del fresh["data.valid_fraction"]
-    if "tokenizer.vocab_size" in given:
-        fresh.pop("tokenizer.target_vocab_size", None)
-    if first.tokenizer.file or first.tokenizer.target_file:
-        fresh = {key: value for key, value in fresh.items() if key not in PIECES}
-    named_after = {"name": _name(first.data), **_languages(first.data)}
-    reserved, settled = _reserved(first, given, fresh), _existing_duration(run)
-    overrides = {**overrides, **named_after, **fresh, **reserved, **settled, **given}
-    reasons = {key: why for key, why in found.reasons.items() if key in fresh and key not in given}
-    return replace(recipes.from_toml("", overrides=overrides), reasons=reasons)
-
-
-PIECES = (
-    *("tokenizer.kind", "tokenizer.target_kind", "tokenizer.joint"),
-    *("tokenizer.vocab_size", "tokenizer.target_vocab_size", "model.tied"),
-)
-"""Settings that files of tokenizers decide."""
-
-
 def _within_minutes(given: Mapping[str, object]) -> Mapping[str, object]:
     """Return what was given; with a time limit, a schedule that ends in time, and no limit of updates."""
     if "training.minutes" not in given:
         return given
     return {"training.schedule": "wsd", "training.steps": MOST_STEPS, **given}
-
-
-def _reserved(
-    first: Recipe[Settings], given: Mapping[str, object], fresh: Mapping[str, object]
-) -> dict[str, object]:
-    """Return overrides that reserve the standard symbols and enlarge the vocabulary accordingly.
-
-    Reserving them later would change the model. They are not reserved in built-in recipes, whose results are
-    recorded, nor where the vocabulary's file or size is given.
-    """
-    sizes = {
-        key: fresh[key] for key in ("tokenizer.vocab_size", "tokenizer.target_vocab_size") if key in fresh
-    }
-    if not sizes or first.tokenizer.file or not sizes.keys().isdisjoint(given):
-        return {}
-    larger = {key: size + len(STANDARD) for key, size in sizes.items() if isinstance(size, int)}
-    return {"tokenizer.symbols": (ALL_STANDARD,), **larger}
-
-
-def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> Asked:
-    """Return what decides other settings among those that were given."""
-    settings, training = first.tokenizer, first.training
-    files = vocabularies.from_files(settings, None)
-    kind = settings.kind if "tokenizer.kind" in given else ""
-    if any(files):
-        plain = (supports_dropout(one) if one else settings.kind == "bpe" for one in files)
-        kind = "bpe" if all(plain) else "file"
-    joint = settings.joint if any(files) or "tokenizer.joint" in given else None
-    if joint is None and getattr(first.model, "tied", "") == "all" and "model.tied" in given:
-        joint = True
-    target = settings.kinds[1] if "tokenizer.target_kind" in given else ""
-    return Asked(
-        model=first.kind,
-        kind=kind,
-        target_kind=target,
-        joint=joint,
-        optimizer=training.optimizer if "training.optimizer" in given else "",
-        schedule=training.schedule if "training.schedule" in given else "",
-        steps=training.steps if "training.steps" in given and training.steps < MOST_STEPS else 0,
-    )
-
-
-def _rereadable(data: DataSettings) -> DataSettings:
-    """Return the settings. Raises ``UserError`` for standard input, which cannot be read twice."""
-    if "-" in (*data.source, *data.target):
-        raise UserError(
-            "a corpus from standard input can be read only once",
-            place="--src",
-            remedy="Name a file, or name a recipe, so that the corpus need not be measured first.",
-        )
-    return data
-
-
-def _name(data: DataSettings) -> str:
-    """Return a name for a corpus: ``de-en`` for ``train.de`` and ``train.en``, else the first file's name."""
-    languages = _languages(data)
-    if len(languages) == 2:
-        return "-".join(map(str, languages.values()))
-    return Path(data.source[0]).name.partition(".")[0] or "corpus"
-
-
-def _languages(data: DataSettings) -> dict[str, object]:
-    """Return the languages in the suffixes of two files, as in ``train.de``."""
-    if not data.target:
-        return {}
-    endings = {"source": _ending(data.source[0]), "target": _ending(data.target[0])}
-    plain = all(2 <= len(ending) <= 3 and ending.isalpha() and ending != "txt" for ending in endings.values())
-    return {f"data.{side}_language": ending for side, ending in endings.items()} if plain else {}
-
-
-def _ending(path: str) -> str:
-    name = Path(path).name
-    for more in (".gz", ".xz", ".zst", ".txt"):
-        name = name.removesuffix(more)
-    return name.rpartition(".")[2]

@@ -22,7 +22,7 @@ from multihead.run.folder import WEIGHTS
 from multihead.run.following import FollowingRun
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
-from multihead.training import Outcome, Training
+from multihead.training import Outcome, Training, space
 from multihead.training.ending import BOUND
 from multihead.training.shards import refuse_too_many
 from multihead.workflows.growing import grown
@@ -135,6 +135,8 @@ def _train(
             started=started,
             finish=finish,
         )
+        if parallel.first():
+            space.check(folder, model, recipe.training)
         _refuse_fewer(training, folder)
         _refuse_more(training, folder)
         if parallel.first():

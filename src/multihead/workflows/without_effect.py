@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.settings import DataSettings, Settings
-from multihead.text.corpus import holds_both_sides
+from multihead.text.corpus import has_fields
 
 OF_METHODS = {
     "beam": ("beam_size", "stop"),
@@ -64,9 +64,9 @@ def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[
     Raises:
         UserError: one of the keys is given.
     """
-    if sources and not any(holds_both_sides(data, name) for name in sources):
+    if sources and not any(has_fields(data, name) for name in sources):
         keys = ("data.source_field", "data.target_field")
-        refuse_keys(given, keys, "on plain lines; TSV and JSONL have columns and keys (data.format)")
+        refuse_keys(given, keys, "but on TSV and JSONL, which have columns and keys (data.format)")
 
 
 class _Rule(NamedTuple):
@@ -115,6 +115,7 @@ _OF_A_TOKENIZER = (
     "sample_chars",
     "sample_texts",
     "split_digits",
+    "apostrophe",
 )
 _FROM_DATA = ("source_vocab", "target_vocab", "vocab_size", "text_length")
 _FROM_PICTURES = ("picture_size", "channels", "classes", "class_names")

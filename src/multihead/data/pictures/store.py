@@ -63,7 +63,7 @@ class PictureStore:
     def __init__(self, folder: Path) -> None:
         try:
             self.pixels: NDArray[np.uint8] = np.load(folder / PIXELS, mmap_mode="r", allow_pickle=False)
-            self.labels: NDArray[np.int64] = np.load(folder / LABELS, allow_pickle=False)
+            self.labels: NDArray[np.int64] = np.load(folder / LABELS, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise BrokenStoreError(f"{folder}: {error}") from error
         if (

@@ -13,7 +13,7 @@ from multihead.engines.attention import FusedAttention
 from multihead.engines.cuda.beam import BeamState
 from multihead.engines.cuda.cache import SLOTS, FixedMemory, numbers_per_slot
 from multihead.engines.layers import LaidOutDecoder
-from multihead.engines.parts import scaled_embedding
+from multihead.engines.parts import target_embedding
 from multihead.nn import masks
 from multihead.nn.description import EncoderDecoderSpec
 from multihead.search.distribution import not_finite
@@ -56,7 +56,7 @@ class GraphTransformer:
     def __init__(self, model: Encoding, spec: EncoderDecoderSpec, dtype: torch.dtype) -> None:
         self.start, self.step = model.start, model.step
         self._model, self.stack, self._positions = model, spec.decoder, spec.target_positions
-        self._embedding = scaled_embedding(spec.target, dtype)
+        self._embedding, self.first = target_embedding(spec, dtype)
         self.decoder = LaidOutDecoder(spec.decoder, spec.output, FusedAttention(), dtype)
         self.dtype = dtype
         self._captured: OrderedDict[tuple[object, ...], _CapturedSearch] = OrderedDict()
@@ -154,7 +154,8 @@ class _CapturedSearch:
         self._ids_BS.zero_()[:sentences, :width] = source.ids_BS
         self._lengths_B.fill_(1)[:sentences] = source.lengths_B
         self._longest_B.fill_(-1)[:sentences] = longest_B
-        self.state.begin(self._request.first, self._longest_B)
+        first = self._request.first if self._model.first is None else self._model.first
+        self.state.begin(first, self._longest_B)
         positions_S = torch.arange(self._ids_BS.shape[1], device=self._ids_BS.device)
         padding_BS = positions_S >= self._lengths_B[:, None]
         self._memory.source_bias_BS.zero_().masked_fill_(padding_BS, -torch.inf)

@@ -14,7 +14,7 @@ from multihead import native
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
 from multihead.engines.shared_cache import CHECK_EVERY, slots_in_use
-from multihead.search.request import BeamRequest
+from multihead.search.request import BeamRequest, check_wanted
 
 MAX_BEAM = 64
 """Largest beam that the kernel supports."""
@@ -51,6 +51,7 @@ def beam(
     encodings: Callable[[int], Tensor | None],
     request: BeamRequest,
     longest_N: Tensor,
+    first: int | None = None,
 ) -> list[list[Ended]]:
     """Return each sentence's finished hypotheses, in the order in which they ended.
 
@@ -61,6 +62,7 @@ def beam(
         encodings: ``encodings(n)`` returns at least the first n positional encodings; None: nothing is added.
         request: the search; its beam is at most ``MAX_BEAM``.
         longest_N: maximum length of each output in tokens.
+        first: row of ``embedding_Vd`` that is the first input; None: the begin symbol's.
 
     Raises:
         NotFiniteError: the model's scores are not finite.
@@ -68,6 +70,8 @@ def beam(
     """
     K = request.beam_size
     live = _Live(request, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
+    if first is not None:
+        live.tokens[0] = first
     banned = torch.tensor(request.banned, dtype=torch.long)
     stop_at_first = request.stop == "first"
     sizes_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
@@ -75,6 +79,7 @@ def beam(
     ended: list[_End] = []
     step = 0
     while True:
+        check_wanted()
         most = CHECK_EVERY - step % CHECK_EVERY
         positions = encodings(step + most)
         if positions is not None:

@@ -32,6 +32,8 @@ def declines(spec: EncoderDecoderSpec) -> str | None:
     """Return why the native kernels cannot compute a model; None: they can."""
     if not native.level():
         return "there are no native kernels here"
+    if spec.recurrent:
+        return "the decoder's cell is an SSRU"
     if (reason := declines_attention(spec)) is not None:
         return reason
     for layer in spec.layers:

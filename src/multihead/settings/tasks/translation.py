@@ -20,9 +20,11 @@ class DataSettings(Settings):
     dir: str = "."
     """Base folder of the file names below."""
     source: tuple[str, ...] = ()
-    """Training file(s), source side, or TSV / JSONL files with both sides; "-" is standard input."""
+    """Training file(s), source side, or files with both sides (TSV, JSONL, TMX, XLIFF, PO); "-" is standard
+    input."""
     target: tuple[str, ...] = ()
-    """Training file(s), target side, aligned with the source line by line; empty for TSV and JSONL."""
+    """Training file(s), target side, aligned with the source line by line, or subtitles of the same film;
+    empty for files with both sides."""
     valid_source: tuple[str, ...] = ()
     """Validation file(s), source side. Default: hold out part of the training data."""
     valid_target: tuple[str, ...] = ()
@@ -40,11 +42,27 @@ class DataSettings(Settings):
     """Sampling of several corpora: each is drawn in proportion to weight * pairs^(1/temperature). 1: by
     size; 5: small corpora are repeated; 100: in nearly equal shares."""
     source_language: str = ""
-    """Source language, e.g. "de", for display."""
+    """Source language, e.g. "de": selects the languages of a TMX file; otherwise for display."""
     target_language: str = ""
-    """Target language, e.g. "en", for display and for `multihead evaluate --tokenise`."""
-    format: Literal["auto", "lines", "tsv", "jsonl"] = "auto"
-    """File format; "auto": by file name (.tsv, .jsonl, else one sentence a line)."""
+    """Target language, e.g. "en", likewise; also for `multihead evaluate --tokenise`."""
+    synthetic: tuple[str, ...] = ()
+    """Folder(s) of `multihead synthesise`: back-translated pairs, trained on beside the corpus with the tag
+    <bt> before each source."""
+    synthetic_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Draws of such a pair for each one of a pair of the corpus; 0: chosen, so that at most two thirds of an
+    epoch are synthetic."""
+    copied: tuple[str, ...] = ()
+    """Text file(s) in the target language, trained on as source and target with the tag <copy>."""
+    copied_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Likewise; 0: chosen, at most as many as the corpus has."""
+    corrections: tuple[str, ...] = ()
+    """File(s) of corrected pairs (TSV, JSONL, TMX, XLIFF, PO). Pairs of the corpus with the same source are
+    dropped."""
+    corrections_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """Likewise; 0: chosen, a tenth as many as the corpus has, none drawn more than 16 times as often."""
+    format: Literal["auto", "lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
+    """File format; "auto": by file name (.tsv, .jsonl, .tmx, .xliff, .xlf, .po, .srt, .vtt, else one sentence
+    a line)."""
     source_field: str = ""
     """Source column of a TSV file: its number, from 1, or its name in the header, the first line; or source
     key of a JSONL file ("translation.de" for a nested object). Default: column 1, key "source"."""
@@ -101,9 +119,15 @@ class TokenizerSettings(Settings):
     """Maximum number of pairs to train the tokenizer on, sampled evenly from the corpus."""
     split_digits: bool = False
     """Make every digit a token of its own."""
+    apostrophe: Literal["", "'", "’", "ʼ", "ʻ", "`", "´", "′", "＇"] = ""
+    """Character that replaces every kind of apostrophe between two letters, so that what users type is what
+    training saw; "": each stays as it is."""
     symbols: tuple[str, ...] = ()
     """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
     term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
+    symbol_rate: float = Field(0.1, ge=0, le=1)
+    """Fraction of the training pairs, drawn anew each epoch, in which placeholders and term markers stand for
+    words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
     file: str = ""
     """A tokenizer.json to use instead of training one (source side, or both sides if joint)."""
     target_file: str = ""
@@ -119,6 +143,7 @@ class TokenizerSettings(Settings):
         """The settings of the target's tokenizer."""
         size = self.target_vocab_size or self.vocab_size
         own = {"kind": self.kinds[1], "target_kind": "same", "vocab_size": size, "target_vocab_size": 0}
+        own |= {"apostrophe": ""}  # outputs keep what the corpus writes
         return self.model_copy(update=own)
 
     @model_validator(mode="after")

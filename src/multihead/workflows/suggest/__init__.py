@@ -13,7 +13,7 @@ from multihead.workflows.suggest.by_size import (
     model_settings,
     suggest_settings,
 )
-from multihead.workflows.suggest.combined import Asked, Suggestion, suggest
+from multihead.workflows.suggest.combined import Asked, Suggestion, alternative, suggest
 from multihead.workflows.suggest.profile import CorpusProfile, measure, profile
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "CorpusProfile",
     "CorpusSize",
     "Suggestion",
+    "alternative",
     "measure",
     "measure_corpus",
     "model_settings",

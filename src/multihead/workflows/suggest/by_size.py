@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from multihead.data.pairs import read_pairs
 from multihead.settings import DataSettings
-from multihead.text.corpus import read_pairs
 from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
 
 
@@ -78,7 +78,7 @@ def measure_corpus(data: DataSettings) -> CorpusSize:
     """Measure a corpus by reading its training files once.
 
     Raises:
-        UserError: see ``text.corpus.read_pairs``.
+        UserError: see ``data.pairs.read_pairs``.
     """
     pairs = characters = 0
     normal = normalizer(data.lowercase)

@@ -1,7 +1,7 @@
 """All decisions together: settings by dotted key, and their reasons."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multihead.workflows.suggest import by_size, duration, pieces, sizes
 from multihead.workflows.suggest.decision import Decision
@@ -51,6 +51,7 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
         **({"tokenizer.target_kind": kinds[1]} if both[0] != both[1] else {}),
         "tokenizer.joint": joint,
         **_vocabularies(corpus, both, row.value, joint=joint.value),
+        **_apostrophe(corpus, joint=joint.value),
         "tokenizer.dropout": pieces.dropout(both, row.value.bpe_dropout),
         "validation.metric": duration.metric(corpus.target, both[1]),
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
@@ -68,6 +69,22 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
     )
 
 
+def alternative(corpus: CorpusProfile, asked: Asked | None = None) -> Asked | None:
+    """Return a choice of pieces that may suit a corpus as well as the suggested one; None: there is none.
+
+    Kinds come first: whether one vocabulary serves both sides matters less.
+    """
+    asked = asked or Asked()
+    one, other = (kind.value for kind in _kinds(corpus, asked))
+    if not (asked.kind or asked.target_kind or asked.joint):
+        others = (pieces.other_kind(corpus.source) or one, pieces.other_kind(corpus.target) or other)
+        if others != (one, other):
+            return replace(asked, kind=others[0], target_kind=others[1])
+    if asked.joint is None and pieces.joint_is_close(corpus, (one, other)):
+        return replace(asked, joint=not pieces.joint(corpus, (one, other)).value)
+    return None
+
+
 def _kinds(corpus: CorpusProfile, asked: Asked) -> tuple[Decision[str], Decision[str]]:
     """Return the kinds of both sides; one kind where one vocabulary is asked for."""
     decided: list[Decision[str]] = [
@@ -81,6 +98,12 @@ def _kinds(corpus: CorpusProfile, asked: Asked) -> tuple[Decision[str], Decision
     if asked.joint and decided[0].value != decided[1].value:
         decided = [Decision("bpe", "one vocabulary for both sides, which differ, was asked for")] * 2
     return decided[0], decided[1]
+
+
+def _apostrophe(corpus: CorpusProfile, *, joint: bool) -> dict[str, Decision[object]]:
+    """Return the decision where the corpus has apostrophes."""
+    decided = pieces.apostrophe(corpus, joint=joint)
+    return {"tokenizer.apostrophe": Decision(*decided)} if decided.reason else {}
 
 
 def _vocabularies(

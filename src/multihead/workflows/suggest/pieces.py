@@ -21,8 +21,17 @@ STRING_CHARACTERS, STRING_ALPHABET = 200.0, 100
 """Strings without spaces (formulas, sequences) have at most so many characters, and different ones."""
 SHARED_LETTERS = 0.2
 """With less overlap of the letters' frequencies, the sides share no pieces worth mentioning."""
+CLOSE_LETTERS = (0.1, 0.35)
+"""Overlaps at which one vocabulary and two may serve alike."""
+CLOSE_SPELT = (2.0, 4.5)
+"""Words a line at which characters and subwords may serve alike, if lines are ``CLOSE_CHARACTERS`` long."""
+CLOSE_CHARACTERS = (12.0, 36.0)
 SHARED_WORDS = 0.5
 """Closed vocabularies are joint if this share of the target's words occur in the source."""
+
+APOSTROPHE_TIMES, APOSTROPHE_SHARE, OTHER_APOSTROPHES = 10, 0.9, 0.02
+"""One kind of apostrophe stands for all if the source has so many, and this share of them is that kind; and
+if no more of the target's differ, where one vocabulary serves both sides."""
 
 CONTROL, CONTROL_AND_BYTES = 4, 260
 """Pieces that every vocabulary has: control symbols; all bytes too but for WordPiece's and whole words."""
@@ -64,6 +73,45 @@ def joint(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[bool]:
         return Decision(together, f"{share:.0%} of the target's symbols occur in the source")
     together = corpus.shared_letters >= SHARED_LETTERS
     return Decision(together, f"the letters of the two sides overlap by {corpus.shared_letters:.0%}")
+
+
+def apostrophe(corpus: CorpusProfile, *, joint: bool) -> Decision[str]:
+    """Decide the character that stands for every kind of apostrophe inside a word; "": each stays.
+
+    Users type the apostrophe of their keyboard, whatever the corpus was written with.
+    """
+    counts = corpus.source.apostrophes
+    total = counts.total()
+    if total < APOSTROPHE_TIMES:
+        return Decision("", "")
+    usual, times = counts.most_common(1)[0]
+    if times < APOSTROPHE_SHARE * total:
+        return Decision("", "the source has several kinds of apostrophes, and training meets each of them")
+    others = corpus.target.apostrophes
+    if joint and others.total() - others[usual] > OTHER_APOSTROPHES * others.total():
+        return Decision("", "the two sides have different kinds of apostrophes and one vocabulary")
+    return Decision(
+        usual,
+        f"{times / total:.0%} of the source's apostrophes are U+{ord(usual):04X}: others are read as it",
+    )
+
+
+def other_kind(side: SideProfile) -> Kind | None:
+    """Return the kind that may suit one side as well as the decided one; None: the decision is clear."""
+    chosen = kind(side).value
+    low, high = CLOSE_CHARACTERS
+    between = low <= side.line_characters <= high and CLOSE_SPELT[0] <= side.line_words <= CLOSE_SPELT[1]
+    if chosen == "spaced" or side.unspaced or not between:
+        return None
+    return "bpe" if chosen == "chars" else "chars"
+
+
+def joint_is_close(corpus: CorpusProfile, kinds: tuple[str, str]) -> bool:
+    """Return True if one vocabulary and two may serve alike."""
+    low, high = CLOSE_LETTERS
+    return (
+        kinds[0] == kinds[1] and kinds[0] not in ("spaced", "words") and low <= corpus.shared_letters <= high
+    )
 
 
 def vocab_size(corpus: CorpusProfile, side: int, kind: str, wished: int) -> Decision[int]:

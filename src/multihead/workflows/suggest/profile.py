@@ -5,15 +5,27 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
+import regex
+
+from multihead.data.added import added_pairs
+from multihead.data.pairs import read_pairs
 from multihead.settings import DataSettings
-from multihead.text.corpus import read_pairs
-from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
+from multihead.text.pieces import (
+    BETWEEN_LETTERS,
+    MAX_PIECE_CHARS,
+    alphabet,
+    count,
+    normalizer,
+    script_pre_tokenizer,
+)
 
 MOST_TYPES = 100_000
 """Different words counted a side; later ones count as unseen."""
 MOST_PARTS = 50_000
 """Different words of both sides that are split into parts: more than the largest vocabulary needs."""
+APOSTROPHE = regex.compile(BETWEEN_LETTERS)
 UNSPACED = frozenset(
     {"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "JAVANESE"}
 )
@@ -31,6 +43,7 @@ class SideProfile:
         types: count of each white-space token, up to ``MOST_TYPES`` different ones.
         characters: count of each character, spaces excluded.
         lengths: number of lines of each length in characters.
+        apostrophes: count of each kind of apostrophe between letters.
     """
 
     lines: int = 0
@@ -39,11 +52,13 @@ class SideProfile:
     types: Counter[str] = field(default_factory=Counter)
     characters: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
+    apostrophes: Counter[str] = field(default_factory=Counter)
 
     def add(self, line: str) -> None:
         """Count a normalised line."""
         self.lines += 1
         self.lengths[len(line)] += 1
+        self.apostrophes.update(APOSTROPHE.findall(line))
         for word in line.split():
             self.words += 1
             self.single += len(word) == 1
@@ -185,6 +200,7 @@ def measure(data: DataSettings) -> CorpusProfile:
     """Measure the training files.
 
     Raises:
-        UserError: see ``text.corpus.read_pairs``.
+        UserError: see ``data.pairs.read_pairs``.
     """
-    return profile(read_pairs(data, data.source, data.target), lowercase=data.lowercase)
+    pairs = chain(read_pairs(data, data.source, data.target), added_pairs(data))
+    return profile(pairs, lowercase=data.lowercase)

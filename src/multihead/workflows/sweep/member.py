@@ -14,12 +14,14 @@ from typing import Any
 import torch
 from torch import nn
 
+from multihead import disk
 from multihead import recipe as recipes
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe, recipe_hash
 from multihead.run import Run
+from multihead.safe_parsing import parse_json
 from multihead.scores import by_length
 from multihead.settings import Settings
 from multihead.training import Outcome
@@ -37,8 +39,8 @@ LENGTHS = (10, 20, 30)
 def result_of(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
     """Return the result of this recipe in a run folder; None where there is none with these settings."""
     try:
-        found: Any = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found: Any = parse_json(disk.content(folder / RESULT))
+    except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.get("recipe") == _identity(recipe) else None
 

@@ -20,19 +20,21 @@ training.seed = [1, 2]
 """
 
 import difflib
-import tomllib
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from multihead import models
+from multihead import disk, models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.recipes import first_comment
 from multihead.recipes import sweeps as builtin
+from multihead.safe_parsing import parse_toml
 from multihead.settings import Settings
 from multihead.workflows.without_effect import refuse_without_effect
 
@@ -40,6 +42,7 @@ SWEEP_KEYS, MEMBER_KEYS = (
     ("name", "recipe", "base", "set", "members", "grid"),
     ("name", "recipe", "reference"),
 )
+MAX_MEMBERS = 1000
 
 
 @dataclass(frozen=True)
@@ -88,17 +91,17 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
     """
     path = _find(name_or_path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        given = tomllib.loads(text)
+        text = disk.content(path).decode("utf-8-sig")
+        given = parse_toml(text)
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
-    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number with thousands of digits
+    except ValueError as error:  # not UTF-8, not TOML, too large
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
     _check_keys(given, SWEEP_KEYS, str(path))
     members = tuple(_members(given, path, overrides or {}))
     names = [member.name for member in members]
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise UserError(f'two members are named "{name}"', place=str(path))
     base = _string(given, "base", str(path))
     if base and base not in names:
@@ -131,6 +134,10 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
         raise UserError("members must be written as [[members]]", place=str(path))
     if not listed:
         raise UserError("there are no members", place=str(path), remedy="Add [[members]] or a [grid].")
+    count = len(listed) * math.prod(map(len, grid.values()))
+    if count > MAX_MEMBERS:
+        fact = f"{count:,} members, more than {MAX_MEMBERS:,}"
+        raise UserError(fact, place=str(path), remedy="Vary fewer settings at a time.")
     for number, member in enumerate(listed, start=1):
         place = f"{path}: member {member.get('name', number)}"
         _check_keys(member, (*MEMBER_KEYS, *SECTION_NAMES), place)

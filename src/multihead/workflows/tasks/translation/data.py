@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from multihead.data import corpora
-from multihead.data.batches import BatchStream, Position
+from multihead.data.added import added
+from multihead.data.batches import BatchStream, Pairs, Position
+from multihead.data.directions import MixedStream
+from multihead.data.marking import Marking
+from multihead.data.mixing import shares
 from multihead.data.prepare import Prepared, prepare
 from multihead.data.sanity_checks import sanity_warnings
 from multihead.errors import UserError
@@ -20,7 +25,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
-from multihead.workflows.tasks.translation.streaming import stream_settings
+from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 
 
@@ -42,34 +47,74 @@ def setup(
             if kind == "bpe" or recipe.tokenizer.target_kind == "same":
                 check_dropout(tokenizer)
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
+    counts = mixed_counts(prepared)
     validator = Validator(prepared, recipe, device)
+    mark = marking(recipe, prepared.train, (source, target))
+    symbols = {"symbols": list(mark.symbols)} if mark else {}
     return TaskSetup(
         recipe=recipe,
         tokenizers=(source, target),
         fingerprint=prepared.fingerprint,
         files=named_files(recipe.data),
-        data={"pairs": len(prepared.train), "cleaning": prepared.report.to_dict()},
+        data={
+            "pairs": len(prepared.train),
+            "cleaning": prepared.report.to_dict(),
+            **symbols,
+            **_added(prepared, counts),
+        },
         summary=_summary(prepared, recipe.data),
         sizes=_sizes(prepared),
-        tokens_per_epoch=int(prepared.train.target_lengths.sum()) + len(prepared.train),
-        stream=lambda position: batches(recipe, prepared, position, device),
+        tokens_per_epoch=_tokens(prepared, counts),
+        stream=lambda position: batches(recipe, prepared, position, device, mark),
         validate=validator,
         attention_maps=validator.attention_maps,
     )
 
 
 def batches(
-    recipe: Recipe[Settings], prepared: Prepared, position: Position, device: torch.device
+    recipe: Recipe[Settings],
+    prepared: Prepared,
+    position: Position,
+    device: torch.device,
+    mark: Marking | None = None,
 ) -> BatchStream:
     """Return the endless stream of training batches from a position, in shapes that suit the device."""
     tokenizers = prepared.source_tokenizer, prepared.target_tokenizer
-    return BatchStream(prepared.train, **stream_settings(recipe, tokenizers, position, device))
+    settings = stream_settings(recipe, tokenizers, position, device, mark)
+    if not prepared.added:
+        sources = recipe.data.source
+        return BatchStream(prepared.train, place=sources[0] if len(sources) == 1 else "", **settings)
+    return MixedStream(_parts(prepared), mixed_counts(prepared), **settings)
+
+
+def mixed_counts(prepared: Prepared) -> list[int]:
+    """Return the pairs of an epoch that the corpus and each kind of added pairs give."""
+    weights = [1.0, *(one.weight for one in prepared.added)]
+    return shares([len(part) for part in _parts(prepared)], weights, temperature=1.0)
+
+
+def _parts(prepared: Prepared) -> list[Pairs]:
+    return [prepared.train, *(one.train for one in prepared.added)]
+
+
+def _tokens(prepared: Prepared, counts: Sequence[int]) -> int:
+    """Return the target tokens of an epoch, end tokens included."""
+    parts = _parts(prepared)
+    means = [1 + float(part.target_lengths.mean()) for part in parts]
+    return round(sum(count * mean for count, mean in zip(counts, means, strict=True)))
+
+
+def _added(prepared: Prepared, counts: Sequence[int]) -> dict[str, Any]:
+    """Return the pairs of an epoch by kind, if any are added."""
+    kinds = ["corpus", *(one.kind for one in prepared.added)]
+    return {"epoch": dict(zip(kinds, counts, strict=True))} if prepared.added else {}
 
 
 def named_files(data: DataSettings) -> list[Path]:
     """Return the training and validation files, without standard input."""
     names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
-    return [Path(data.dir) / name for name in names if name != "-"]
+    more = (name for one in added(data) for name in (*one.files.source, *one.files.target))
+    return [*(Path(data.dir) / name for name in names if name != "-"), *map(Path, more)]
 
 
 # --- description --------------------------------------------------------------------------------------
@@ -87,11 +132,21 @@ def _summary(prepared: Prepared, data: DataSettings) -> Sequence[str]:
     )
     return (
         str(prepared.report),
+        *_added_lines(prepared),
         validation,
         f"vocabulary: {tokens}",
         *sanity_warnings(prepared),
         *unreadable(data),
     )
+
+
+def _added_lines(prepared: Prepared) -> Iterator[str]:
+    for one, count in zip(prepared.added, mixed_counts(prepared)[1:], strict=True):
+        times = count / len(one.train)
+        yield f"{one.kind}: {one.report}"
+        yield f"  {len(one.train):,} trained on: {count:,} an epoch, each {times:.2f} times"
+        if one.held_out:
+            yield f"  {len(one.held_out):,} held out to measure what they teach"
 
 
 def unreadable(data: DataSettings) -> Iterator[str]:

@@ -22,7 +22,7 @@ from multihead.text.bpe_dropout import check_dropout
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation.directions import DirectionsValidator
-from multihead.workflows.tasks.translation.streaming import stream_settings
+from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 
 
 def setup(
@@ -42,10 +42,11 @@ def setup(
     recipe = with_vocabularies(recipe, tokenizer.vocab_size, tokenizer.vocab_size)
     counts = prepared.counts(recipe.data.temperature)
     parts = [one.prepared.train for one in prepared.directions]
+    mark = marking(recipe, Joined(parts), (tokenizer, tokenizer))
     validator = DirectionsValidator(prepared, recipe, device)
 
     def stream(position: Position) -> MixedStream:
-        settings = stream_settings(recipe, (tokenizer, tokenizer), position, device)
+        settings = stream_settings(recipe, (tokenizer, tokenizer), position, device, mark)
         return MixedStream(parts, counts, **settings)
 
     return TaskSetup(
@@ -56,6 +57,7 @@ def setup(
         data={
             "pairs": sum(counts),
             "directions": _trained(found, init_run),
+            **({"symbols": list(mark.symbols)} if mark else {}),
             "epoch": {one.name: count for one, count in zip(prepared.directions, counts, strict=True)},
         },
         summary=_summary(prepared, counts, found),

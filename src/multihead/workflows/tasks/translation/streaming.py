@@ -5,7 +5,8 @@ from typing import Any
 import torch
 
 from multihead import hardware, randomness
-from multihead.data.batches import FREE, Position, Reencode, Shapes
+from multihead.data.batches import FREE, Pairs, Position, Reencode, Shapes
+from multihead.data.marking import Marking
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.text.bpe_dropout import BPEDropout, supports_dropout
@@ -23,6 +24,7 @@ def stream_settings(
     tokenizers: tuple[Tokenizer, Tokenizer],
     position: Position,
     device: torch.device,
+    mark: Marking | None = None,
 ) -> dict[str, Any]:
     """Return the keyword arguments of a ``BatchStream`` for pairs in these vocabularies."""
     source, target = tokenizers
@@ -36,8 +38,17 @@ def stream_settings(
         "position": position,
         "source_encode": _reencoder(source, dropout, randomness.derive(seed, "source")),
         "target_encode": _reencoder(target, dropout, randomness.derive(seed, "target")),
+        "mark": mark,
         "shapes": _shapes(recipe.training.precision, device),
     }
+
+
+def marking(
+    recipe: Recipe[Settings], pairs: Pairs, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> Marking | None:
+    """Return what puts reserved symbols into the training pairs; None where there are none."""
+    seed = randomness.derive(recipe.training.seed, "symbols")
+    return Marking.of(pairs, tokenizers, recipe.tokenizer.symbol_rate, seed, recipe.data.max_length)
 
 
 def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:

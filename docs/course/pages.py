@@ -1,0 +1,104 @@
+"""Web pages of executed chapters: one HTML file each, with formulas as MathML, without scripts."""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from markdown_it import MarkdownIt
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+WORDS = {
+    "en": {"course": "The course", "other": "한국어", "title": "Attention models, a course that runs"},
+    "ko": {"course": "강의 차례", "other": "English", "title": "어텐션 모델, 실행되는 강의"},
+}
+MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", re.DOTALL)
+FENCE = re.compile(r"^```.*?^```\s*$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+
+
+def page(notebook: Any, path: Path) -> str:
+    """Return a chapter as one HTML page."""
+    parts: list[str] = []
+    for cell in notebook.cells:
+        parts.append(_code(cell) if cell.cell_type == "code" else rendered(cell.source))
+    return _framed(title(path), "".join(parts), path)
+
+
+def index(paths: Sequence[Path], language: str) -> str:
+    """Return the table of contents."""
+    rows = "".join(f'<li><a href="{path.stem}.html">{html.escape(title(path))}</a></li>' for path in paths)
+    words = WORDS[language]
+    body = f"<h1>{words['title']}</h1><ul class='chapters'>{rows}</ul>"
+    return _framed(words["title"], body, Path(language) / "index.md")
+
+
+def title(path: Path) -> str:
+    """Return the first heading of a chapter."""
+    found = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None, path
+    return found[1]
+
+
+def rendered(text: str) -> str:
+    """Return Markdown as HTML; formulas become MathML."""
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        kept.append(found[0])
+        return f"\x00{len(kept) - 1}\x00"
+
+    def formula(found: re.Match[str]) -> str:
+        display = found[1] is not None
+        return convert(found[1] or found[2], display="block" if display else "inline")
+
+    marked = MATH.sub(formula, FENCE.sub(keep, text))
+    text = re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], marked)
+    markdown = MarkdownIt("commonmark", {"html": True, "highlight": _highlighted}).enable(["table"])
+    return re.sub(r'href="([0-9][^":]*)\.md', r'href="\1.html', markdown.render(text))
+
+
+def _code(cell: Any) -> str:
+    return f'<div class="cell">{_highlighted(cell.source, "python", "")}{"".join(_outputs(cell))}</div>'
+
+
+def _outputs(cell: Any) -> Iterator[str]:
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            yield f"<pre class='output'>{html.escape(output.text.rstrip())}</pre>"
+        elif "data" in output:
+            if "image/png" in output.data:
+                picture = output.data["image/png"].strip()
+                yield f'<img src="data:image/png;base64,{picture}" alt="">'
+            elif "text/plain" in output.data:
+                yield f"<pre class='output'>{html.escape(output.data['text/plain'])}</pre>"
+
+
+def _highlighted(code: str, language: str, _: str) -> str:
+    if not language.startswith("python"):
+        return f"<pre>{html.escape(code)}</pre>"
+    return str(highlight(code, PythonLexer(), HtmlFormatter(nobackground=True)))
+
+
+def _framed(heading: str, body: str, path: Path) -> str:
+    language = path.parent.name
+    words = WORDS[language]
+    other = "ko" if language == "en" else "en"
+    light, dark = (
+        HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("default", "monokai")
+    )
+    dark = re.sub(r"background(-color)?:[^;}]*;?", "", dark)
+    colours = f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}"
+    name = path.stem
+    return (
+        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(heading)}</title><style>{colours}\n{STYLE}</style></head><body>"
+        f'<nav><a href="index.html">{words["course"]}</a>'
+        f'<a href="../{other}/{name}.html" lang="{other}">{words["other"]}</a></nav>'
+        f"<main>{body}</main></body></html>\n"
+    )

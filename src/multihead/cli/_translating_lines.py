@@ -1,0 +1,54 @@
+"""``multihead translate RUN < TEXT``: translation of lines, as they are or sentence by sentence."""
+
+from collections.abc import Sequence
+
+from multihead.generation import Translation, Translator
+from multihead.generation.text_results import TextTranslation
+from multihead.generation.text_translator import TextTranslator
+from multihead.settings import SearchSettings
+from multihead.text.terms import Glossary
+
+
+class ByLine:
+    """Translates each line as it is."""
+
+    def __init__(self, translator: Translator, search: SearchSettings) -> None:
+        self._translator, self._search = translator, search
+
+    def __call__(self, lines: Sequence[str], prefixes: Sequence[str], number: int) -> list[Translation]:
+        """Return the translation of each line; ``number`` is that of the first."""
+        return self._translator.translate(lines, self._search, prefixes=prefixes, first_number=number)
+
+
+class BySentence:
+    """Translates the sentences of each line."""
+
+    def __init__(
+        self,
+        translator: TextTranslator,
+        search: SearchSettings,
+        glossary: Glossary | None,
+        *,
+        sentences: bool,
+    ) -> None:
+        self._translator, self._search = translator, search
+        self._sentences, self._glossary = sentences, glossary
+
+    def __call__(self, lines: Sequence[str], prefixes: Sequence[str], number: int) -> list[Translation]:
+        """Return the translation of each line; ``number`` is that of the first."""
+        found = self._translator.translate(
+            lines, self._search, sentences=self._sentences, glossary=self._glossary
+        )
+        return [
+            Translation(one.text.strip(), line, note=_note(one))
+            for line, one in zip(lines, found, strict=True)
+        ]
+
+
+def _note(found: TextTranslation) -> str | None:
+    notes = list(found.warnings)
+    if found.unplaced:
+        notes.append(f"set where the source has it: {', '.join(found.unplaced)}")
+    if found.missing:
+        notes.append(f"without the term for: {', '.join(term.source for term in found.missing)}")
+    return "; ".join(notes) or None

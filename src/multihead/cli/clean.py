@@ -1,0 +1,145 @@
+"""Find pairs of a corpus that do not belong in it, and write it without them.
+
+    multihead clean --src train.de --tgt train.en -o clean
+    multihead clean --src memory.tmx --src-lang de --tgt-lang en -o clean.tsv
+    multihead clean --src train.de --tgt train.en -o clean --keep duplicate
+
+The first writes clean.de, clean.en, and clean.dropped.tsv: each dropped pair
+with its number, its reason, and the log-odds that its sides belong together.
+Nothing else is dropped. What a language looks like, and which words translate
+which, is learned from the corpus itself. Reasons: empty, swapped, script,
+language, noise, misaligned, unlikely, numbers, placeholders, duplicate.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from multihead.cli import _console, _options
+from multihead.cli._writing import in_blocks, same_file, write
+from multihead.data.pairs import read_pairs
+from multihead.errors import UserError
+from multihead.settings import DataSettings
+from multihead.terminal import escape_unprintable
+from multihead.text.lines import file_kind, read_lines
+from multihead.workflows.cleaning import Cleaned, clean
+from multihead.workflows.progress_display import ProgressDisplay
+
+HEADER = "pair\treason\todds\tnote\tsource\ttarget"
+_SPACES = str.maketrans("\t\r\n", "   ")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command."""
+
+    src: _options.Files = ()
+    """File(s) of the source side, or TSV, JSONL, TMX, XLIFF or PO files with both sides."""
+    tgt: _options.Files = ()
+    """File(s) of the target side."""
+    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    """Name of the files to write, without ending; or a .tsv file for both sides."""
+    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    """Source language, as de: needed for TMX; ending of the output. (default: that of --src, or source)"""
+    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    """Target language, as en, likewise."""
+    keep: Annotated[tuple[str, ...], tyro.conf.arg(metavar="REASON [REASON ...]", help_behavior_hint="")] = ()
+    """Reasons for which nothing is dropped."""
+    keep_pairs: _options.File = None
+    """File of pairs to keep whatever the verdict: lines that start with the number of a pair, such as rows of
+    a .dropped.tsv."""
+    encoding: _options.Encoding = "utf-8"
+    """Text encoding of the files."""
+    json: _options.Flag = False
+    """Print the counts as JSON."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    outputs = _outputs(options)
+    data = DataSettings(
+        encoding=options.encoding,
+        source_language=options.source_language or "",
+        target_language=options.target_language or "",
+    )
+    pairs = list(read_pairs(data, options.src, options.tgt))
+    numbers = _numbers(options.keep_pairs) if options.keep_pairs else frozenset()
+    console = _console.output()
+    with ProgressDisplay(_console.messages()) as display:
+        found = clean(pairs, keep=options.keep, keep_numbers=numbers, progress=display.on_preparation)
+    _write(found, outputs)
+    if options.json:
+        console.print(json.dumps(found.to_dict(), indent=2), soft_wrap=True)
+        return 0
+    for line in found.report().split("\n"):
+        console.print(escape_unprintable(line), soft_wrap=True)
+    console.print(f"kept: {' and '.join(outputs[:-1])}; dropped: {outputs[-1]}", soft_wrap=True)
+    return 0
+
+
+def _outputs(options: Options) -> list[str]:
+    """Return the files to write: one or two of kept pairs, and that of dropped ones."""
+    if not options.src or not options.output:
+        fact = "no output was named" if options.src else "no corpus was given"
+        raise UserError(fact, remedy="Usage: multihead clean --src FILE --tgt FILE -o NAME")
+    if file_kind(options.output) == ".tsv":
+        stem = options.output[: options.output.lower().rindex(".tsv")]
+        found = [options.output]
+    else:
+        stem = options.output
+        found = [f"{stem}.{ending}" for ending in _endings(options)]
+    found.append(f"{stem}.dropped.tsv")
+    for name in (*options.src, *options.tgt, *filter(None, [options.keep_pairs])):
+        if any(same_file(name, output) for output in found):
+            remedy = "Name another output with -o."
+            raise UserError("the output would overwrite an input file", place=name, remedy=remedy)
+    return found
+
+
+def _endings(options: Options) -> tuple[str, str]:
+    """Return the extensions of both sides: from the options, from the input files, or the default ones."""
+    read = [file_kind(files[0]).removeprefix(".") if files else "" for files in (options.src, options.tgt)]
+    usable = all(ending.isalnum() for ending in read) and read[0] != read[1]
+    source, target = read if usable else ("source", "target")
+    found = options.source_language or source, options.target_language or target
+    if found[0] == found[1] or any(len(Path(name).parts) != 1 for name in found):
+        fact = f"the file endings cannot be {found[0]!r} and {found[1]!r}"
+        raise UserError(fact, place="-o", remedy="Give two different languages, such as de and en.")
+    return found
+
+
+def _numbers(path: str) -> frozenset[int]:
+    """Return the numbers at the start of the lines of a file; its header, if any, has none."""
+    found = set()
+    for place, line in enumerate(read_lines(path), start=1):
+        first = line.split("\t")[0].strip()
+        if first.isdecimal():
+            found.add(int(first))
+        elif line.strip() and line != HEADER:
+            remedy = "Start each line with the number of a pair."
+            raise UserError(f'"{first[:40]}" is no number', place=f"{path}:{place}", remedy=remedy)
+    return frozenset(found)
+
+
+def _write(found: Cleaned, outputs: Sequence[str]) -> None:
+    if len(outputs) == 2:
+        write(in_blocks("\t".join(map(_cell, pair)) for pair in found.kept()), outputs[0])
+    else:
+        for side, name in enumerate(outputs[:-1]):
+            write(in_blocks(pair[side] for pair in found.kept()), name)
+    write(in_blocks(_rows(found)), outputs[-1])
+
+
+def _rows(found: Cleaned) -> Iterator[str]:
+    yield HEADER
+    for one in found.dropped:
+        yield "\t".join([str(one.number), one.reason, f"{one.odds:.2f}", one.note, *map(_cell, one.pair)])
+
+
+def _cell(text: str) -> str:
+    return text.translate(_SPACES)

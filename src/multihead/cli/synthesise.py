@@ -1,0 +1,90 @@
+"""Back-translate monolingual text: pairs to train a better translator on.
+
+    multihead synthesise runs/en-de mono.en -o synthetic
+    multihead train --src train.de --tgt train.en --synthetic synthetic
+
+The run translates back: from the language of the text, which becomes the target
+side, into the source language of the translator to train. The same command
+resumes. Search keys choose how: beam search, --method sample, or --noise, which
+drops and moves words. `multihead train --mono mono.en` does all of it by itself.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from multihead import hardware
+from multihead.cli import _console, _directions, _options
+from multihead.cli._searching import Precision, search_settings
+from multihead.errors import UserError
+from multihead.generation import Translator
+from multihead.run import Run
+from multihead.text.lines import STDIN
+from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.synthesis import languages_of, synthesise
+from multihead.workflows.without_effect import refuse_other_methods
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command besides search settings."""
+
+    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    """Run folder of a translator from the language of the text."""
+    mono: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXT [TEXT ...]", help_behavior_hint="")
+    ] = ()
+    """Text file(s), a sentence a line, plain or compressed."""
+    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    """Folder for the pairs."""
+    noise: _options.Flag = False
+    """Drop a tenth of the words of each translation, and move words by up to three places."""
+    to: _directions.To = None
+    """Language to translate the text into, for a model of several directions."""
+    of: _directions.From = None
+    """Language of the text; checks that the direction was trained."""
+    encoding: _options.Encoding = "utf-8"
+    """Text encoding of the text."""
+    device: _options.Device = "auto"
+    precision: Precision = "auto"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
+    if not options.run or not options.mono or not options.output:
+        fact = "a run, a text and an output folder are needed"
+        raise UserError(fact, remedy="Usage: multihead synthesise RUN TEXT -o FOLDER")
+    if STDIN in options.mono:
+        raise UserError("the text is read more than once", place=STDIN, remedy="Save it to a file.")
+    search = search_settings(options.run, given).model_copy(update={"n_best": 1})
+    refuse_other_methods(given, search.method)
+    hardware.keep_memory()
+    run = Run.open(options.run)
+    translator = Translator.load(options.run, device=options.device, precision=options.precision)
+    translator = _directions.directed(translator, options.to, options.of, (), zero_shot=False)
+    text, back = languages_of(run)
+    languages = (options.to or back, options.of or text)
+    console = _console.output()
+    with ProgressDisplay(console) as display:
+        found = synthesise(
+            [Path(options.run)],
+            options.mono,
+            Path(options.output),
+            translator,
+            search,
+            noise=options.noise,
+            languages=languages if all(languages) else ("", ""),
+            encoding=options.encoding,
+            progress=display.on_preparation,
+        )
+    console.print(str(found), soft_wrap=True)
+    folder = shlex.quote(options.output)
+    console.print(
+        f"to train on them: multihead train --src FILE --tgt FILE --synthetic {folder}", soft_wrap=True
+    )
+    return 0

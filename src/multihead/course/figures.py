@@ -1,0 +1,83 @@
+"""Figures of the course: weights as a heat map, curves on one pair of axes."""
+
+import io
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor
+
+Labels = Sequence[str]
+
+
+class Picture(Figure):
+    """A figure that a notebook shows by itself, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        self.savefig(content, format="png", dpi=110)
+        return content.getvalue()
+
+
+def heatmap(
+    weights: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "", numbers: bool = False
+) -> Picture:
+    """Return a heat map of a matrix, (rows, columns); with ``numbers`` each cell shows its value."""
+    figure = Picture(figsize=(1.6 + 0.55 * weights.shape[1], 1.0 + 0.45 * weights.shape[0]), layout="tight")
+    _map(figure.add_subplot(), weights, rows, columns, title, numbers=numbers)
+    return figure
+
+
+def heads(weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "head") -> Picture:
+    """Return a heat map for each head, side by side; (heads, rows, columns)."""
+    H, Q, K = weights_HQK.shape
+    figure = Picture(figsize=(1.0 + H * (0.6 + 0.32 * K), 1.2 + 0.32 * Q), layout="tight")
+    for head in range(H):
+        axes = figure.add_subplot(1, H, head + 1)
+        _map(axes, weights_HQK[head], rows if not head else (), columns, f"{title} {head + 1}")
+    return figure
+
+
+def curves(
+    lines: Mapping[str, Sequence[float]],
+    x: Sequence[float] | None = None,
+    *,
+    xlabel: str = "",
+    ylabel: str = "",
+    log: bool = False,
+) -> Picture:
+    """Return curves by name over common x; ``log`` scales y logarithmically."""
+    figure = Picture(figsize=(6.4, 3.6), layout="tight")
+    axes = figure.add_subplot()
+    for name, values in lines.items():
+        places = range(1, len(values) + 1) if x is None else x
+        axes.plot(places, values, label=name, marker="o" if len(values) < 20 else "")
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    if log:
+        axes.set_yscale("log")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(alpha=0.3)
+    if len(lines) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
+    return figure
+
+
+def _map(
+    axes: Axes, weights: Tensor, rows: Labels, columns: Labels, title: str, *, numbers: bool = False
+) -> None:
+    values = weights.detach().float().numpy()
+    axes.imshow(
+        values, cmap="Blues", vmin=min(0.0, values.min()), vmax=max(1e-9, values.max()), aspect="auto"
+    )
+    axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_title(title, fontsize=10)
+    if numbers:
+        for (row, column), value in np.ndenumerate(values):
+            dark = value > 0.6 * values.max()
+            axes.text(
+                column, row, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black"
+            )

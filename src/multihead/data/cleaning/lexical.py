@@ -1,0 +1,116 @@
+"""Evidence that the two sides of a pair belong together, from a lexicon of this very corpus.
+
+Half of the corpus is judged by the lexicon of the other half. True and mispaired pairs are separated by
+logistic regression: the corpus as it is against the same lines paired with their neighbours and with random
+lines. So whatever the languages, a score is the log-odds that the sides belong together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.data.cleaning.lexicon import Lexicon, Side
+from multihead.data.plan import shuffled
+from multihead.settings import TokenizerSettings
+from multihead.text.training import train
+
+MOST_TOKENS = 32
+"""Tokens of a line that are read: its first ones."""
+MOST_CELLS = 10_000_000
+"""Pairs of tokens that a lexicon is learned from, and that are looked up at a time."""
+MOST_TEXTS = 20_000
+"""Lines of a side that its pieces are learned from."""
+PIECES = 4_000
+BLOCK = 64
+"""Consecutive lines are in one half, so that a shifted passage is judged by a lexicon without it."""
+STEPS, RIDGE = 12, 1e-3
+"""Newton steps of the regression, and its penalty."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Log-odds that sides belong together, each (N,).
+
+    Attributes:
+        direct: of each source and its own target.
+        later: of each source and the next line's target.
+        earlier: of each source and the last line's target.
+    """
+
+    direct: Floats
+    later: Floats
+    earlier: Floats
+
+
+def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -> Evidence:
+    """Return the evidence about all pairs of a corpus, in order."""
+    source, target = (tokens(lines) for lines in (sources, targets))
+    lengths = [np.log1p(np.array([len(line) for line in lines])) for lines in (sources, targets)]
+    count = len(sources)
+    places = np.arange(count)
+    half = places // BLOCK % 2
+    random = shuffled(count, seed, "mispaired")
+    others = {
+        "direct": places,
+        "later": (places + 1) % count,
+        "earlier": (places - 1) % count,
+        "random": random,
+    }
+    features = {name: np.zeros((count, 6)) for name in others}
+    for part in (0, 1):
+        judged = np.flatnonzero(half == part)
+        fitted = np.flatnonzero(half != part)
+        fitted = fitted[:: 1 + int(_cells(source, target, fitted).sum()) // MOST_CELLS]
+        one, other = source.chosen(fitted), target.chosen(fitted)
+        there, back = Lexicon(one, other), Lexicon(other, one)
+        for name, partner in others.items():
+            for rows in np.array_split(judged, 1 + int(_cells(source, target, judged).sum()) // MOST_CELLS):
+                a, b = source.chosen(rows), target.chosen(partner[rows])
+                features[name][rows, :4] = np.stack([*there.gain(a, b), *back.gain(b, a)], axis=1)
+    for name, partner in others.items():
+        ratio = lengths[0] - lengths[1][partner]
+        features[name][:, 4] = np.abs(ratio - np.median(ratio))
+        features[name][:, 5] = np.minimum(features[name][:, 0], features[name][:, 2])
+    weights = _regression(features["direct"], np.concatenate([features["random"], features["later"]]))
+    odds = {name: _with_one(table) @ weights for name, table in features.items()}
+    return Evidence(odds["direct"], odds["later"], odds["earlier"])
+
+
+def _cells(source: Side, target: Side, rows: Ints) -> Floats:
+    """Return the pairs of tokens of each line, (N,)."""
+    lengths = [np.diff(side.starts)[rows].astype(np.float64) for side in (source, target)]
+    found: Floats = (lengths[0] + 1) * lengths[1]
+    return found
+
+
+def tokens(lines: Sequence[str]) -> Side:
+    """Return the first pieces of each line, of a vocabulary learned from these lines."""
+    sample = lines[:: -(-len(lines) // MOST_TEXTS)]
+    settings = TokenizerSettings(kind="bpe", vocab_size=PIECES)
+    tokenizer = train(sample, settings, lowercase=True)
+    cut = [line[: 12 * MOST_TOKENS] for line in lines]
+    ids = [one[:MOST_TOKENS] for one in tokenizer.encode_batch(cut)]
+    return Side.of(ids, tokenizer.vocab_size)
+
+
+def _regression(true: Floats, false: Floats) -> Floats:
+    """Return the weights (constant first) that tell two classes of equal weight apart."""
+    table = _with_one(np.concatenate([true, false]))
+    wanted = np.concatenate([np.ones(len(true)), np.zeros(len(false))])
+    mass = np.concatenate([np.full(len(true), 1 / len(true)), np.full(len(false), 1 / len(false))])
+    weights = np.zeros(table.shape[1])
+    for _ in range(STEPS):
+        found = 1 / (1 + np.exp(-np.clip(table @ weights, -30, 30)))
+        slope = table.T @ (mass * (wanted - found)) - RIDGE * weights
+        curve = (table * (mass * found * (1 - found))[:, None]).T @ table + RIDGE * np.eye(len(weights))
+        weights = weights + np.linalg.solve(curve, slope)
+    return weights
+
+
+def _with_one(table: Floats) -> Floats:
+    return np.concatenate([np.ones((len(table), 1)), table], axis=1)

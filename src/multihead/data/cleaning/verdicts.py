@@ -1,0 +1,142 @@
+"""A reason to drop each pair that does not fit its corpus, with the evidence as numbers.
+
+Everything is learned from the corpus itself; no rule knows a language or a corpus by name.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.data.cleaning import lexical, surface
+from multihead.data.cleaning.language import Languages, languages
+from multihead.data.cleaning.lexical import Evidence
+from multihead.data.cleaning.shifts import shifted
+from multihead.progress import OnProgress
+
+Reason = Literal[
+    "empty",
+    "swapped",
+    "script",
+    "language",
+    "noise",
+    "misaligned",
+    "unlikely",
+    "numbers",
+    "placeholders",
+    "duplicate",
+]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+EXPLANATION: Mapping[Reason, str] = {
+    "empty": "one side is empty",
+    "swapped": "each side is in the other's language",
+    "script": "letters of a script that is unusual on this side",
+    "language": "one side is in another language",
+    "noise": "one side is not running text",
+    "misaligned": "paired with the next or the last line's translation",
+    "unlikely": "the words of each side do not explain the other's",
+    "numbers": "the numbers differ",
+    "placeholders": "variables, tags or addresses differ",
+    "duplicate": "the same words as an earlier pair",
+}
+
+CHUNK = 200_000
+"""Consecutive pairs that are judged together; a longer corpus is judged in parts."""
+FEWEST = 200
+"""Pairs from which on a corpus can judge itself; smaller ones get the checks of single pairs."""
+DOUBTFUL = -1.4
+"""Log-odds below which a pair is dropped."""
+STRANGE, DISTRUST = 2.0, 0.3
+"""Each spread by which a line is less probable than usual, beyond so many, lowers the log-odds by this."""
+FOREIGN = 6.0
+"""Spreads from which on such a pair is dropped for its language rather than its words."""
+MOST_DOUBTFUL = 0.2
+"""Share of doubtful pairs from which on the corpus is too small or too free for its words to judge it."""
+CROSSED = 2.0
+"""Nats by which a pair must be more probable with its sides exchanged."""
+CROSSED_EACH = 0.05
+"""Nats a character by which each side must be."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Reasons to drop N pairs.
+
+    Attributes:
+        reasons: a number into ``REASONS``, -1 to keep, (N,).
+        odds: log-odds that the two sides belong together, (N,).
+        twins: the number, from 0, of the earlier pair that a duplicate repeats; its own otherwise, (N,).
+    """
+
+    reasons: NDArray[np.int8]
+    odds: NDArray[np.float64]
+    twins: NDArray[np.int64]
+
+
+def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = None) -> Judgement:
+    """Judge the pairs of a corpus, in the order of its files."""
+    reasons = np.full(len(pairs), -1, dtype=np.int8)
+    odds = np.zeros(len(pairs))
+    for start in range(0, len(pairs), CHUNK):
+        rows = slice(start, min(start + CHUNK, len(pairs)))
+        reasons[rows], odds[rows] = _judged(pairs[rows])
+        if progress:
+            progress("judging", rows.stop, len(pairs))
+    twins = np.fromiter(surface.near_duplicates(pairs), np.int64, len(pairs))
+    seen: set[int] = set()
+    for number in np.flatnonzero(reasons < 0).tolist():
+        # An earlier twin that is dropped leaves this pair as the first.
+        twin = int(twins[number])
+        if twin in seen:
+            reasons[number] = REASONS.index("duplicate")
+        seen.add(twin)
+    return Judgement(reasons, odds, twins)
+
+
+def _judged(pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    reasons = np.full(len(pairs), -1, dtype=np.int8)
+    odds = np.zeros(len(pairs))
+
+    def mark(reason: Reason, rows: NDArray[np.bool_], among: NDArray[np.int64]) -> None:
+        free = among[rows & (reasons[among] < 0)]
+        reasons[free] = REASONS.index(reason)
+
+    every = np.arange(len(pairs))
+    mark("empty", np.array([not (a.strip() and b.strip()) for a, b in pairs], dtype=bool), every)
+    full = np.flatnonzero(reasons < 0)
+    sources, targets = [pairs[n][0] for n in full], [pairs[n][1] for n in full]
+    mark("noise", surface.noisy([pairs[number] for number in full]), full)
+    if len(full) >= FEWEST:
+        found = languages(sources, targets)
+        proof = lexical.evidence(sources, targets)
+        odds[full] = proof.direct
+        for reason, rows in _by_models(found, proof):
+            mark(reason, rows, full)
+    for kind, spans, either in (
+        ("numbers", surface.numbers, False),
+        ("placeholders", surface.placeholders, True),
+    ):
+        left = np.flatnonzero(reasons < 0)
+        each = [(spans(pairs[number][0]), spans(pairs[number][1])) for number in left]
+        mark(kind, surface.differing(each, either=either), left)  # type: ignore[arg-type]
+    return reasons, odds
+
+
+def _by_models(found: Languages, proof: Evidence) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
+    """Yield the verdicts of the models, the first that holds first."""
+    each = (found.foreign[0] > CROSSED_EACH) & (found.foreign[1] > CROSSED_EACH)
+    yield "swapped", each & (found.crossed > CROSSED)
+    yield "script", ~(found.scripts[0] & found.scripts[1])
+    most = np.maximum(*found.surprise)
+    doubtful = proof.direct - DISTRUST * np.maximum(0.0, most - STRANGE) < DOUBTFUL
+    if doubtful.mean() > MOST_DOUBTFUL:
+        return
+    strange = [doubtful & (surprise > FOREIGN) for surprise in found.surprise]
+    words = [rows & wordlike for rows, wordlike in zip(strange, found.wordlike, strict=True)]
+    yield "language", words[0] | words[1]
+    yield "noise", strange[0] | strange[1]
+    yield "misaligned", shifted(proof.direct, proof.later, proof.earlier) != 0
+    yield "unlikely", doubtful

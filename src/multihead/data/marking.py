@@ -1,0 +1,142 @@
+"""Reserved symbols in training pairs, made on the fly: placeholders and terms with their translations.
+
+In a small part of the pairs, words that translate each other become a placeholder on both sides, or a source
+word gets its translation beside it (Dinu et al. 2019). The model learns to carry the one and use the other.
+All is a function of (seed, epoch, pair).
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from multihead import randomness
+from multihead.data.batches import Ids, Pairs
+from multihead.data.word_pairs import Found, Word, WordPairs, Words, learned
+from multihead.text.symbols import PLACEHOLDERS, SPACE, TERM, TERM_END, TERM_TARGET
+from multihead.text.tokenizer import Tokenizer
+
+MIN_SHARE = 0.05
+"""Share of the pairs that must have words to mark; with fewer the symbols would hardly be learned."""
+PROBED = 500
+MOST_PLACEHOLDERS = 4
+"""Placeholders in a pair at most."""
+MOST_TERMS = 2
+
+
+class Marking:
+    """Puts symbols into pairs of token ids.
+
+    Args:
+        tokenizer: of both sides, which reserves placeholders; terms too if it reserves their symbols.
+        pairs: words that translate each other.
+        rate: part of the pairs that get symbols.
+        seed: seeds the choice.
+        longest: no marked side has more tokens.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, pairs: WordPairs, rate: float, seed: int, longest: int) -> None:
+        self._words = Words(tokenizer)
+        self._pairs, self._rate, self._seed, self._longest = pairs, rate, seed, longest
+        reserved = tokenizer.symbols
+        self._placeholders = [reserved[name] for name in PLACEHOLDERS if name in reserved]
+        self._terms = [reserved[name] for name in (TERM, TERM_TARGET, TERM_END) if name in reserved]
+        found = [number for number in range(tokenizer.vocab_size) if tokenizer.piece(number) == SPACE]
+        self._space = found[:1]
+        names = [*PLACEHOLDERS, *((TERM, TERM_TARGET, TERM_END) if len(self._terms) == 3 else ())]
+        self.symbols = tuple(name for name in names if name in reserved)
+        """The symbols that pairs get."""
+
+    @classmethod
+    def of(
+        cls, store: Pairs, tokenizers: tuple[Tokenizer, Tokenizer], rate: float, seed: int, longest: int
+    ) -> Self | None:
+        """Return the marking of a corpus.
+
+        Returns:
+            None without a rate, without reserved placeholders, with two vocabularies, or where too few pairs
+            have words to mark (as in languages written without spaces).
+        """
+        source, target = tokenizers
+        if (
+            not rate
+            or not set(PLACEHOLDERS) & set(source.symbols)
+            or source.fingerprint != target.fingerprint
+        ):
+            return None
+        words = Words(source)
+        made = cls(source, learned(store, words, words), rate, seed, longest)
+        rows = np.linspace(0, len(store) - 1, min(PROBED, len(store))).astype(int).tolist()
+        found = sum(bool(made.candidates(store.source(row), store.target(row))) for row in rows)
+        return made if made._space and found >= MIN_SHARE * len(rows) else None
+
+    def __call__(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], keys: Sequence[tuple[int, int]]
+    ) -> tuple[list[Ids], list[Ids]]:
+        """Return the pairs, some of them with symbols.
+
+        Args:
+            sources: token ids of each source.
+            targets: token ids of each target.
+            keys: (epoch, pair index) of each pair.
+        """
+        made = [
+            self._one(source, target, key) for source, target, key in zip(sources, targets, keys, strict=True)
+        ]
+        return [source for source, _ in made], [target for _, target in made]
+
+    def candidates(self, source: Ids, target: Ids) -> list[tuple[Found, Found]]:
+        """Return words that translate each other or are the same, each once in its sentence."""
+        left, right = list(self._words.find(source)), list(self._words.find(target))
+        counts = [Counter(found.word for found in side) for side in (left, right)]
+        places = {found.word: found for found in right}
+        result = []
+        for found in left:
+            wanted: Word = self._pairs.get(found.word, found.word)
+            if counts[0][found.word] == 1 and counts[1][wanted] == 1:
+                result.append((found, places[wanted]))
+        return result
+
+    def _one(self, source: Ids, target: Ids, key: tuple[int, int]) -> tuple[Ids, Ids]:
+        chance = random.Random(randomness.derive(self._seed, "marks", *key))
+        if chance.random() >= self._rate:
+            return source, target
+        found = self.candidates(source, target)
+        found.sort(key=lambda _: chance.random())
+        terms = len(self._terms) == 3 and chance.random() < 0.5
+        chosen = found[: 1 + int(chance.random() * (MOST_TERMS if terms else MOST_PLACEHOLDERS))]
+        if not chosen:
+            return source, target
+        edits: tuple[list[tuple[Found, list[int]]], list[tuple[Found, list[int]]]] = ([], [])
+        if terms:
+            for left, right in chosen:
+                edits[0].append((left, self._term(left.word, right.word)))
+        else:
+            names = self._names(len(chosen), chance)
+            for name, (left, right) in zip(names, sorted(chosen), strict=True):
+                edits[0].append((left, [*self._space, name]))
+                edits[1].append((right, [*self._space, name]))
+        marked = _replaced(source, edits[0]), _replaced(target, edits[1])
+        return marked if max(map(len, marked)) <= self._longest else (source, target)
+
+    def _names(self, count: int, chance: random.Random) -> list[int]:
+        """Return placeholders in order: the first, as in use, or any."""
+        if chance.random() < 0.5:
+            return self._placeholders[:count]
+        picked = sorted(range(len(self._placeholders)), key=lambda _: chance.random())[:count]
+        return [self._placeholders[number] for number in sorted(picked)]
+
+    def _term(self, source: Word, target: Word) -> list[int]:
+        begin, between, end = self._terms
+        return [*self._space, begin, *source, *self._space, between, *target, *self._space, end]
+
+
+def _replaced(ids: Ids, edits: Sequence[tuple[Found, list[int]]]) -> Ids:
+    if not edits:
+        return ids
+    tokens = list(map(int, ids))
+    for found, new in sorted(edits, reverse=True):
+        tokens[found.start : found.end] = new
+    return np.array(tokens, dtype=np.asarray(ids).dtype)

@@ -1,0 +1,150 @@
+"""Pairs of words that translate each other, learned from a corpus (IBM model 1, Brown et al. 1993)."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.data.batches import Ids, Pairs
+from multihead.text.symbols import SPACE
+from multihead.text.tokenizer import Tokenizer
+
+Word = tuple[int, ...]
+"""The tokens of a word, without punctuation behind it."""
+WordPairs = dict[Word, Word]
+
+MAX_CELLS = 1_200_000
+"""Pairs of a source and a target word in the sample that is read: they bound time and memory."""
+MAX_WORDS = 60
+"""Longer sentences are not read."""
+MIN_COUNT = 3
+"""Rarer words are not learned."""
+ITERATIONS = 5
+MIN_PROBABILITY = 0.4
+"""Probability that two words must have in both directions."""
+
+
+class Found(NamedTuple):
+    """A word of a sentence, ``ids[start:end]``."""
+
+    start: int
+    end: int
+    word: Word
+
+
+class Words:
+    """Finds the words of sentences of token ids.
+
+    Args:
+        tokenizer: whose ids they are.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        special = tokenizer.special_ids
+        pieces = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
+        self._starts: list[bool] = tokenizer.word_starts.tolist()
+        self._written = [
+            number not in special and any(map(str.isalnum, piece)) and not piece.startswith("<0x")
+            for number, piece in enumerate(pieces)
+        ]
+        self._opens = [
+            written or piece == SPACE for written, piece in zip(self._written, pieces, strict=True)
+        ]
+
+    def find(self, ids: Ids) -> Iterator[Found]:
+        """Yield the words that have letters or digits, in order; one with signs before it is left out."""
+        tokens = list(map(int, ids))
+        starts = [place for place, token in enumerate(tokens) if place == 0 or self._starts[token]]
+        for start, stop in zip(starts, [*starts[1:], len(tokens)], strict=True):
+            end = stop
+            while end > start and not self._written[tokens[end - 1]]:
+                end -= 1
+            if (
+                end > start
+                and self._opens[tokens[start]]
+                and all(map(self._opens.__getitem__, tokens[start:end]))
+            ):
+                yield Found(start, end, tuple(tokens[start:end]))
+
+
+def learned(store: Pairs, source: Words, target: Words) -> WordPairs:
+    """Return the target word of each source word that is almost always translated by it.
+
+    Args:
+        store: the corpus; a sample is read, evenly spaced.
+        source: finds source words.
+        target: finds target words.
+    """
+    rows = _sample(store)
+    sides = [
+        [[found.word for found in words.find(side(row))][:MAX_WORDS] for row in rows]
+        for words, side in ((source, store.source), (target, store.target))
+    ]
+    known = [_frequent(sentences) for sentences in sides]
+    if not all(known):
+        return {}
+    numbers = [
+        [[ids[word] for word in dict.fromkeys(words) if word in ids] for words in sentences]
+        for sentences, ids in zip(sides, known, strict=True)
+    ]
+    forward = _translations(numbers[0], numbers[1])
+    backward = _translations(numbers[1], numbers[0])
+    names = [list(ids) for ids in known]
+    return {
+        names[0][s]: names[1][t]
+        for s, (t, probability) in forward.items()
+        if probability >= MIN_PROBABILITY
+        and t in backward
+        and backward[t][0] == s
+        and backward[t][1] >= MIN_PROBABILITY
+    }
+
+
+def _sample(store: Pairs) -> list[int]:
+    """Return evenly spaced pairs of at most ``MAX_CELLS`` combinations of words, if a word has 1.3 tokens."""
+    cells = store.source_lengths.astype(np.int64) * store.target_lengths / 1.7
+    count = min(len(store), max(1, int(len(store) * MAX_CELLS / max(1.0, float(cells.sum())))))
+    places: list[int] = np.linspace(0, len(store) - 1, count).round().astype(int).tolist()
+    return [
+        row for row in places if max(store.source_lengths[row], store.target_lengths[row]) <= 2 * MAX_WORDS
+    ]
+
+
+def _frequent(sentences: Sequence[Sequence[Word]]) -> dict[Word, int]:
+    counts = Counter(word for words in sentences for word in words)
+    frequent = sorted(word for word, count in counts.items() if count >= MIN_COUNT)
+    return {word: number for number, word in enumerate(frequent)}
+
+
+def _translations(
+    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> dict[int, tuple[int, float]]:
+    """Return the most probable target of each source word, with its probability, after a few steps of EM."""
+    cells, slots, slot = [], [], 0
+    size = 1 + max((word for words in targets for word in words), default=0)
+    for left, right in zip(sources, targets, strict=True):
+        if left and right:
+            pairs = np.array(left)[:, None] * size + np.array(right)
+            cells.append(pairs.ravel())
+            slots.append(np.broadcast_to(slot + np.arange(len(right)), pairs.shape).ravel())
+            slot += len(right)
+    if not cells:
+        return {}
+    keys, inverse = np.unique(np.concatenate(cells), return_inverse=True)
+    slot_of: NDArray[np.int64] = np.concatenate(slots)
+    owner = keys // size
+    probability = np.ones(len(keys))
+    for _ in range(ITERATIONS):
+        weights = probability[inverse]
+        weights /= np.bincount(slot_of, weights)[slot_of]
+        counts = np.bincount(inverse, weights, minlength=len(keys))
+        probability = counts / np.bincount(owner, counts)[owner]
+    order = np.lexsort((probability, owner))  # the last of each owner is its best
+    last = np.flatnonzero(np.diff(owner[order], append=-1))
+    best = order[last]
+    return {
+        int(s): (int(t), float(p))
+        for s, t, p in zip(owner[best], keys[best] % size, probability[best], strict=True)
+    }

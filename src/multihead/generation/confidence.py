@@ -1,0 +1,135 @@
+"""Confidence of a translation: the sentence-level chrF that its probability lets expect.
+
+The length-normalised log-probability of an output rises with its quality, but its scale differs from model to
+model. A calibration maps it to the mean chrF of such outputs on held-out data, by isotonic regression
+(Barlow & Brunk 1972; Zadrozny & Elkan 2002). It is stored in the run folder as confidence.json.
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from multihead import disk
+from multihead.errors import UserError
+
+NAME = "confidence.json"
+FORMAT = 1
+LOW = 0.3
+"""Confidence below which a translation should be reviewed."""
+MAX_POINTS = 200
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A non-decreasing, piecewise linear map from mean token log-probability to expected chrF in [0, 1].
+
+    Attributes:
+        points: (mean log-probability, expected chrF), ascending; none: the probability itself is returned.
+        error: expected calibration error on data that the map was not fitted on; None: not measured.
+        pairs: number of sentence pairs it was fitted on.
+    """
+
+    points: tuple[tuple[float, float], ...] = ()
+    error: float | None = None
+    pairs: int = 0
+
+    def __call__(self, mean_log_probability: float) -> float:
+        """Return the expected chrF of an output, from 0 to 1."""
+        if math.isnan(mean_log_probability):
+            return 0.0
+        if not self.points:
+            return math.exp(min(0.0, mean_log_probability))
+        before = self.points[0]
+        for after in self.points:
+            if mean_log_probability < after[0]:
+                return _between(before, after, mean_log_probability)
+            before = after
+        return before[1]
+
+    def to_json(self) -> str:
+        """Return the content of confidence.json."""
+        content = {"format": FORMAT, "error": self.error, "pairs": self.pairs, "points": self.points}
+        return json.dumps(content, indent=1) + "\n"
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Return the calibration of a run; the identity for a run without one.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        path = Path(folder) / NAME
+        try:
+            return cls._of(json.loads(disk.content(path)))
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            remedy = "Remove it, or make it again: multihead evaluate RUN --calibrate."
+            raise UserError(f"damaged ({error})", place=str(path), remedy=remedy) from None
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any]) -> Self:
+        points = tuple((float(x), float(y)) for x, y in content["points"])
+        values = [value for point in points for value in point]
+        error = content["error"]
+        if content["format"] != FORMAT or not all(map(math.isfinite, values)):
+            raise ValueError("not a calibration of this version")
+        if list(points) != sorted(points) or not all(0 <= y <= 1 for _, y in points):
+            raise ValueError("its points are out of order")
+        return cls(points, None if error is None else float(error), int(content["pairs"]))
+
+
+def _between(before: tuple[float, float], after: tuple[float, float], x: float) -> float:
+    """Interpolate; before the first point its value is reached from 0, as the probability is."""
+    if before == after:
+        return after[1] * math.exp(x - after[0])
+    (x0, y0), (x1, y1) = before, after
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+
+
+def fit(log_probabilities: Sequence[float], qualities: Sequence[float]) -> Calibration:
+    """Fit a calibration by isotonic regression (pool adjacent violators).
+
+    Args:
+        log_probabilities: mean token log-probability of each output.
+        qualities: sentence chrF of each output, from 0 to 1.
+
+    Returns:
+        the calibration; its ``error`` is that of two-fold cross-validation.
+    """
+    pairs = sorted(zip(log_probabilities, qualities, strict=True))
+    folds = [_isotonic(pairs[start::2]) for start in (0, 1)]
+    crossed = [(folds[1 - place % 2](x), y) for place, (x, y) in enumerate(pairs)]
+    whole = _isotonic(pairs)
+    return Calibration(whole.points, calibration_error(crossed), len(pairs))
+
+
+def _isotonic(pairs: Sequence[tuple[float, float]]) -> Calibration:
+    least = max(1, len(pairs) // MAX_POINTS)
+    blocks: list[tuple[float, float, int]] = []  # sums of both, count
+    for start in range(0, len(pairs), least):
+        group = pairs[start : start + least]
+        blocks.append((sum(x for x, _ in group), sum(y for _, y in group), len(group)))
+        while len(blocks) > 1 and blocks[-2][1] * blocks[-1][2] >= blocks[-1][1] * blocks[-2][2]:
+            last = blocks.pop()
+            blocks[-1] = tuple(a + b for a, b in zip(blocks[-1], last, strict=True))  # type: ignore[assignment]
+    return Calibration(tuple((x / n, min(1.0, max(0.0, y / n))) for x, y, n in blocks), None, len(pairs))
+
+
+def calibration_error(pairs: Sequence[tuple[float, float]], bins: int = 10) -> float:
+    """Return the expected calibration error, over bins of equal size (Naeini et al. 2015).
+
+    Args:
+        pairs: (confidence, quality) of each output, both from 0 to 1.
+        bins: number of bins.
+    """
+    if not pairs:
+        return 0.0
+    ordered = sorted(pairs)
+    edges = [round(number * len(ordered) / bins) for number in range(bins + 1)]
+    groups = [ordered[start:end] for start, end in itertools.pairwise(edges) if start < end]
+    return sum(abs(sum(c - q for c, q in group)) for group in groups) / len(ordered)

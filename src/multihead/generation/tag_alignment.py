@@ -1,0 +1,145 @@
+"""Alignment of the words of a translation to those of its sentence, by the model's attention."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.attention_maps import align, record, sentence
+from multihead.data.batches import collate
+from multihead.documents.splice import Span
+from multihead.generation.carrying import Line
+from multihead.generation.translator import Translator
+from multihead.text import symbols
+
+Floats = NDArray[np.float64]
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+class Weights(NamedTuple):
+    """Attention of target words on source words.
+
+    Attributes:
+        matrix_TS: rows sum to 1, or to 0.
+        rows: place of each target word in the translation.
+        columns: place of each source word in the sentence.
+    """
+
+    matrix_TS: Floats
+    rows: list[Span]
+    columns: list[Span]
+
+
+def zones(text: str, line: Line) -> list[Span]:
+    """Return the places of a line's placeholders in its translation: no tag goes inside one."""
+    spans = [span for _, span in line.table.entries] + list(line.table.left)
+    found: list[Span] = []
+    ends: dict[str, int] = {}
+    for span in spans:
+        place = text.find(span.text, ends.get(span.text, 0))
+        if place >= 0:
+            ends[span.text] = place + len(span.text)
+            found.append(Span(place, place + len(span.text)))
+    return sorted(found)
+
+
+def proportional(sentence: str, text: str) -> Weights:
+    """Return weights by position alone: a word attends to what is as far from the start as itself."""
+    rows, columns = _words(text), _words(sentence)
+    if not rows or not columns:
+        return Weights(np.zeros((len(rows), len(columns))), rows, columns)
+    low, high = np.array(rows).T[:, :, None] * (len(sentence) / len(text))
+    first, last = np.array(columns).T[:, None, :]
+    overlap_TS = np.maximum(np.minimum(high, last) - np.maximum(low, first), 0)
+    nearest_TS = np.abs(first + last - low - high)
+    alone_T = ~overlap_TS.any(axis=1)
+    overlap_TS[alone_T, nearest_TS.argmin(axis=1)[alone_T]] = 1
+    return Weights(overlap_TS / overlap_TS.sum(axis=1, keepdims=True), rows, columns)
+
+
+def _words(text: str) -> list[Span]:
+    return [Span(*found.span()) for found in _WORD.finditer(text)]
+
+
+def merged(weights: Weights, zones: Sequence[Span]) -> Weights:
+    """Return weights in which the words of each zone of the translation are one word."""
+    rows: list[Span] = []
+    groups: list[list[int]] = []
+    for number, row in enumerate(weights.rows):
+        inside = [zone for zone in zones if row.start < zone.end and zone.start < row.end]
+        row = Span(min([row.start, *(z.start for z in inside)]), max([row.end, *(z.end for z in inside)]))
+        if rows and row.start < rows[-1].end:
+            rows[-1] = Span(rows[-1].start, max(row.end, rows[-1].end))
+            groups[-1].append(number)
+        else:
+            rows.append(row)
+            groups.append([number])
+    matrix_TS = np.array([weights.matrix_TS[group].mean(axis=0) for group in groups])
+    return Weights(matrix_TS, rows, weights.columns)
+
+
+def word_weights(lines: Sequence[Line], texts: Sequence[str], translator: Translator) -> list[Weights | None]:
+    """Return the attention of the words of each translation on those of its source."""
+    if not translator.models:
+        return [None] * len(lines)
+    source, target = translator.source_tokenizer, translator.target_tokenizer
+    sources = source.encode_batch([line.text for line in lines])
+    marked = [_marked(text, line) for line, text in zip(lines, texts, strict=True)]
+    targets = target.encode_batch(marked)
+    if any(translator.too_long(*pair) for pair in zip(sources, targets, strict=True)):
+        return [None] * len(lines)
+    ids = (target.pad_id, target.bos_id, target.eos_id)
+    batch = collate(sources, targets, pad_id=ids[0], bos_id=ids[1], eos_id=ids[2])
+    records = [one for one in record(translator.models[0], batch) if one.kind == "cross"]
+    if not records:
+        return [None] * len(lines)
+    found: list[Weights | None] = []
+    for index, (line, text) in enumerate(zip(lines, texts, strict=True)):
+        read = sentence(source, [*sources[index], source.eos_id], getattr(source, "tag_ids", ()))
+        written = sentence(target, [*targets[index], target.eos_id])
+        aligned = align(records, read, written, index=index, words=True)
+        originals = {entry.symbol: entry.span.text for entry in line.table.entries}
+        rows = _spans(text, [originals.get(word.text, word.text) for word in aligned.target])
+        columns = _spans(line.unit.text, [originals.get(word.text, word.text) for word in aligned.source])
+        found.append(Weights(aligned.matrix_TS.astype(np.float64), rows, columns))
+    return found
+
+
+def _marked(text: str, line: Line) -> str:
+    """Return a finished translation as it is spelled for the model."""
+    if not line.symbols:
+        return text
+    parts, end = [], 0
+    for start, entry in sorted(_found(text, line)):
+        if start >= end:
+            parts += [symbols.escape(text[end:start]), entry[0]]
+            end = start + len(entry[1])
+    return "".join([*parts, symbols.escape(text[end:])])
+
+
+def _found(text: str, line: Line) -> list[tuple[int, tuple[str, str]]]:
+    places: list[tuple[int, tuple[str, str]]] = []
+    ends: dict[str, int] = {}
+    for symbol, span in line.table.entries:
+        place = text.find(span.text, ends.get(span.text, 0))
+        if place >= 0:
+            ends[span.text] = place + len(span.text)
+            places.append((place, (symbol, span.text)))
+    return places
+
+
+def _spans(text: str, words: Sequence[str]) -> list[Span]:
+    """Return the place of each word in a text, which may be written otherwise, e.g. in other case."""
+    folded = text.casefold() if len(text.casefold()) == len(text) else text
+    spans: list[Span] = []
+    end = 0
+    for word in words:
+        wanted = word.casefold() if folded is not text else word
+        start = folded.find(wanted, end) if wanted else end
+        if start < 0 or start > end + 20 + len(word):  # spelt otherwise: the next word of the text
+            start = end + (len(text[end:]) - len(text[end:].lstrip()))
+        end = min(len(text), start + len(word))
+        spans.append(Span(start, end))
+    return spans

@@ -1,0 +1,239 @@
+"""Layout of a text for translation: its sentences without tags, and everything between them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from multihead.documents.inline import Item, paired
+from multihead.documents.markup import Kind, Markup, Piece, Tag, repaired
+from multihead.documents.splice import Span
+from multihead.text.placeholders import find_tags
+from multihead.text.segmentation import adapted, split
+
+OWN = "text:"
+"""Beginning of the ids of tags that were text, such as ``<b>`` in a JSON string."""
+
+
+class PlacedTag(NamedTuple):
+    """A tag in a sentence.
+
+    Attributes:
+        offset: characters of the sentence before it.
+        tag: the tag.
+        width: characters of the sentence that stand for the tag itself, such as the space of a line break.
+    """
+
+    offset: int
+    tag: Tag
+    width: int = 0
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A sentence to translate.
+
+    Attributes:
+        text: the sentence without its tags.
+        tags: those inside, in order.
+    """
+
+    text: str
+    tags: tuple[PlacedTag, ...] = ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A text as units and what stands between them: ``rendered`` of the units' own texts is the text.
+
+    Attributes:
+        source: the text, with tags for markup in it.
+        units: its sentences.
+        gaps: white space and tags before the first unit, between each two, after the last.
+    """
+
+    source: Markup
+    units: tuple[Unit, ...]
+    gaps: tuple[tuple[Piece, ...], ...]
+
+    def rendered(self, translations: Sequence[Markup], language: str = "") -> Markup:
+        """Return the text with translations in the places of its units; tags are nested as in the source.
+
+        Args:
+            translations: of the units, with their tags.
+            language: code of their language, which decides on the space between sentences.
+        """
+        pieces: list[Piece] = [*self.gaps[0]]
+        for number, markup in enumerate(translations, start=1):
+            gap = self.gaps[number]
+            pieces += markup.pieces
+            pieces += gap if number == len(self.units) else _adapted(gap, language)
+        # Tags are nested in each unit; a pair over several may still cross another one.
+        return restored(repaired(self.source, Markup.of(*pieces)))
+
+
+def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Layout:
+    """Return the layout of a text.
+
+    Args:
+        text: plain text with tags; what is written as a tag in its plain parts becomes a tag.
+        language: code of its language.
+        sentences: False: a line is one unit.
+    """
+    source = with_tags(text)
+    plain, tags = _flattened(source)
+    spans = _sentences(plain, language) if sentences else _lines(plain)
+    inner, outer = _assigned(tags, spans)
+    units = [
+        Unit(plain[start:end], tuple(PlacedTag(max(0, t.offset - start), t.tag, t.width) for t in inside))
+        for (start, end), inside in zip(spans, inner, strict=True)
+    ]
+    edges = [0, *(edge for span in spans for edge in span), len(plain)]
+    gaps = [_gap(plain, edges[2 * number], edges[2 * number + 1], own) for number, own in enumerate(outer)]
+    return Layout(source, tuple(units), tuple(gaps))
+
+
+def with_tags(text: Markup) -> Markup:
+    """Return markup in which what its plain parts spell as tags are tags too; see ``restored``."""
+    if not any(isinstance(piece, str) and "<" in piece for piece in text.pieces):
+        return text
+    items: list[Item] = []
+    for piece in text.pieces:
+        if isinstance(piece, str):
+            items += _items(piece)
+        else:
+            items.append(Item(piece, Span(0, 0)))
+    own = [
+        number for number, item in enumerate(items) if isinstance(item.piece, Tag) and item.piece.key == OWN
+    ]
+    pairs = iter(paired([items[number] for number in own]))
+    for number in own:
+        tag, span = next(pairs)
+        assert isinstance(tag, Tag)
+        items[number] = Item(tag.renamed(OWN + tag.id, tag.kind), span)
+    pieces = [item.piece for item in items]
+    # A pair of the text around half a pair of the document cannot be kept together.
+    found = Markup.of(*pieces)
+    return found if _nests(found) else text
+
+
+def restored(text: Markup) -> Markup:
+    """Return markup with the tags that were text as text again."""
+    return Markup.of(
+        *(
+            piece.raw if isinstance(piece, Tag) and piece.id.startswith(OWN) else piece
+            for piece in text.pieces
+        )
+    )
+
+
+def _items(text: str) -> list[Item]:
+    items, end = [], 0
+    for span in find_tags(text):
+        if span.start > end:
+            items.append(Item(text[end : span.start], Span(end, span.start)))
+        kind: Kind = "close" if span.closing else "alone" if span.alone else "open"
+        beside = text[max(0, span.start - 1) : span.start], text[span.end : span.end + 1]
+        glued = span.name == "br" and all(letter and not letter.isspace() for letter in beside)
+        tag = Tag("", kind, span.name, span.text, " " if glued else "", OWN)
+        items.append(Item(tag, Span(span.start, span.end)))
+        end = span.end
+    if end < len(text):
+        items.append(Item(text[end:], Span(end, len(text))))
+    return items
+
+
+def _nests(text: Markup) -> bool:
+    opened: list[str] = []
+    for tag in text.tags:
+        if tag.kind == "open":
+            opened.append(tag.id)
+        elif tag.kind == "close" and (not opened or opened.pop() != tag.id):
+            return False
+    return not opened
+
+
+def _flattened(text: Markup) -> tuple[str, list[PlacedTag]]:
+    """Return plain text, in which some tags have a text of their own, and the tags with their offsets."""
+    parts: list[str] = []
+    tags: list[PlacedTag] = []
+    size = 0
+    for piece in text.pieces:
+        if isinstance(piece, Tag):
+            tags.append(PlacedTag(size, piece, len(piece.text)))
+        parts.append(piece if isinstance(piece, str) else piece.text)
+        size += len(parts[-1])
+    return "".join(parts), tags
+
+
+def _sentences(plain: str, language: str) -> list[Span]:
+    found = split(plain, language)
+    spans, place = [], 0
+    for space, sentence in zip(found.spaces, found.sentences, strict=False):
+        start = place + len(space)
+        place = start + len(sentence)
+        spans.append(Span(start, place))
+    return spans
+
+
+def _lines(plain: str) -> list[Span]:
+    spans, place = [], 0
+    for line in plain.split("\n"):
+        if text := line.strip():
+            start = place + line.index(text)
+            spans.append(Span(start, start + len(text)))
+        place += len(line) + 1
+    return spans
+
+
+def _assigned(
+    tags: Sequence[PlacedTag], spans: Sequence[Span]
+) -> tuple[list[list[PlacedTag]], list[list[PlacedTag]]]:
+    """Return the tags inside each sentence, and those in each gap, of which there is one more."""
+    partners: dict[str, list[PlacedTag]] = {}
+    for placed in tags:
+        if placed.tag.kind != "alone":
+            partners.setdefault(placed.tag.id, []).append(placed)
+    inner: list[list[PlacedTag]] = [[] for _ in spans]
+    outer: list[list[PlacedTag]] = [[] for _ in range(len(spans) + 1)]
+    number = 0
+    for placed in tags:
+        while number < len(spans) and spans[number].end < placed.offset:
+            number += 1
+        own = [at for at in (number, number + 1) if at < len(spans) and _belongs(placed, spans[at], partners)]
+        if own:
+            inner[own[0]].append(placed)
+        else:
+            before = number < len(spans) and placed.offset >= spans[number].end
+            outer[number + before].append(placed)
+    return inner, outer
+
+
+def _belongs(placed: PlacedTag, span: Span, partners: dict[str, list[PlacedTag]]) -> bool:
+    start, end = span
+    if start < placed.offset < end:
+        return True
+    if placed.tag.kind == "alone" or not start <= placed.offset <= end:
+        return False
+    # A tag at the edge stays with its partner inside; a pair around the whole sentence stays outside.
+    others = [other for other in partners[placed.tag.id] if other is not placed]
+    return any(start < other.offset < end for other in others)
+
+
+def _gap(plain: str, start: int, end: int, tags: Sequence[PlacedTag]) -> tuple[Piece, ...]:
+    pieces: list[Piece] = []
+    for offset, tag, width in tags:
+        place = min(max(offset, start), end)
+        pieces += [plain[start:place], tag]
+        start = min(place + width, end)
+    return Markup.of(*pieces, plain[start:end]).pieces
+
+
+def _adapted(gap: Sequence[Piece], language: str) -> list[Piece]:
+    """Return what stands between two sentences with the white space that their language has."""
+    space = "".join(piece for piece in gap if isinstance(piece, str))
+    wanted = adapted(space, language)
+    if wanted == space:
+        return list(gap)
+    tags: list[Piece] = [piece for piece in gap if isinstance(piece, Tag)]
+    closing = [tag for tag in tags if isinstance(tag, Tag) and tag.kind == "close"]
+    return [*closing, wanted, *(tag for tag in tags if tag not in closing)]

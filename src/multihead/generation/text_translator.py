@@ -1,0 +1,179 @@
+"""Translation of texts as people write them: several sentences, placeholders, tags and terms."""
+
+import copy
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Self
+
+from multihead.documents.markup import Markup
+from multihead.errors import UserError
+from multihead.generation.carrying import line
+from multihead.generation.confidence import Calibration
+from multihead.generation.sentence_search import SentenceSearch
+from multihead.generation.tag_placement import placed
+from multihead.generation.text_layout import Layout, laid_out
+from multihead.generation.text_results import SentenceTranslation, TextTranslation
+from multihead.generation.translator import Translator
+from multihead.progress import OnCount
+from multihead.run import Run
+from multihead.settings import SearchSettings
+from multihead.text.symbols import PLACEHOLDERS
+from multihead.text.terms import Glossary
+
+
+class TextTranslator:
+    """Translates texts of any length around a translator of sentences.
+
+    Each text is split into sentences; placeholders, numbers and addresses are protected; all sentences of all
+    texts are searched together; tags are placed by alignment; white space stays as it was. A sentence whose
+    output loops or lacks something is searched again, and at last translated in parts.
+
+    Args:
+        translator: of one direction.
+        source_language: code of the source language; "" for rules common to its script.
+        target_language: code of the target language.
+        known: reserved symbols that the model was trained with, ``Run.trained_symbols``. Without them
+            placeholders stay in the text, and a sentence whose output lacks one is translated around it.
+        calibration: of the confidence.
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        source_language: str = "",
+        target_language: str = "",
+        *,
+        known: Collection[str] = (),
+        calibration: Calibration | None = None,
+    ) -> None:
+        self.translator = translator
+        self.source_language, self.target_language = source_language, target_language
+        self.known = frozenset(known)
+        self.calibration = calibration or Calibration()
+
+    @classmethod
+    def of_runs(cls, translator: Translator, *folders: str | Path) -> Self:
+        """Return the text translator of a translator that was loaded from these runs.
+
+        Its languages are those of the translator's direction, else those that the first run's recipe names.
+        Symbols are known that all runs were trained with. The confidence is the first run's, and calibrated
+        for it alone.
+
+        Raises:
+            UserError: a damaged run folder.
+        """
+        runs = [Run.open(folder) for folder in folders]
+        known = frozenset.intersection(*(frozenset(run.trained_symbols) for run in runs))
+        data = runs[0].recipe.data
+        source, target = getattr(data, "source_language", ""), getattr(data, "target_language", "")
+        if translator.asked is not None:
+            source, target = translator.asked.source, translator.asked.target
+        calibration = Calibration.load(runs[0].folder) if len(runs) == 1 else None
+        return cls(translator, source, target, known=known, calibration=calibration)
+
+    def toward(self, *arguments: object, **named: object) -> Self:
+        """Return this for one direction of a multilingual translator, see ``Translator.toward``."""
+        directed = copy.copy(self)
+        directed.translator = self.translator.toward(*arguments, **named)  # type: ignore[arg-type]
+        assert directed.translator.asked is not None
+        asked = directed.translator.asked
+        directed.source_language, directed.target_language = asked.source, asked.target
+        return directed
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        settings: SearchSettings | None = None,
+        *,
+        sentences: bool = True,
+        glossary: Glossary | None = None,
+        progress: OnCount | None = None,
+        first_number: int = 0,
+    ) -> list[TextTranslation]:
+        """Translate texts; results are in their order.
+
+        Args:
+            texts: of any length; what they spell as tags is placed by alignment.
+            settings: search settings; None: the translator's own. ``n_best`` gives alternatives.
+            sentences: False: each line is one sentence.
+            glossary: terms that the translations must have.
+            progress: called with the number of sentences that were searched.
+            first_number: number of the first sentence; it seeds random samples.
+
+        Raises:
+            UserError: texts that are not strings; see ``Translator.translate``.
+        """
+        if isinstance(texts, str):
+            raise UserError("a string, not a list of texts", remedy='Pass a list: translate(["..."]).')
+        for index, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise UserError(f"{text!r} is not a string", place=f"texts[{index}]")
+        return self.translate_markup(
+            [Markup.of(text) for text in texts],
+            settings,
+            sentences=sentences,
+            glossary=glossary,
+            progress=progress,
+            first_number=first_number,
+        )
+
+    def translate_markup(
+        self,
+        texts: Sequence[Markup],
+        settings: SearchSettings | None = None,
+        *,
+        sentences: bool = True,
+        glossary: Glossary | None = None,
+        progress: OnCount | None = None,
+        first_number: int = 0,
+    ) -> list[TextTranslation]:
+        """Translate texts with tags, such as the segments of a document; arguments as of ``translate``.
+
+        The result has each tag of its source once, and pairs are nested.
+        """
+        layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
+        lines = [line(unit, self._carried, glossary) for layout in layouts for unit in layout.units]
+        search = SentenceSearch(
+            self.translator,
+            known=self._carried,
+            calibration=self.calibration,
+            language=self.target_language,
+            settings=settings or self.translator.settings,
+            glossary=glossary,
+        )
+        found = iter(search(lines, progress, first_number))
+        results = [[next(found) for _ in layout.units] for layout in layouts]
+        places = iter(placed(lines, [one.text for result in results for one in result], search.translator))
+        return [
+            self._result(text, layout, [next(places) for _ in layout.units], result)
+            for text, layout, result in zip(texts, layouts, results, strict=True)
+        ]
+
+    @property
+    def _carried(self) -> frozenset[str]:
+        """The symbols in use: none where placeholders are not known."""
+        return self.known if self.known.intersection(PLACEHOLDERS) else frozenset()
+
+    def _result(
+        self,
+        text: Markup,
+        layout: Layout,
+        markups: Sequence[Markup],
+        sentences: Sequence[SentenceTranslation],
+    ) -> TextTranslation:
+        count = max((len(sentence.alternatives) for sentence in sentences), default=0)
+        ranked = (
+            [_ranked(markup, sentence, rank) for markup, sentence in zip(markups, sentences, strict=True)]
+            for rank in range(count)
+        )
+        best = layout.rendered(markups, self.target_language)
+        others = dict.fromkeys(layout.rendered(other, self.target_language).text for other in ranked)
+        alternatives = tuple(other for other in others if other != best.text)
+        return TextTranslation(text.text, best, alternatives, tuple(sentences))
+
+
+def _ranked(markup: Markup, sentence: SentenceTranslation, rank: int) -> Markup:
+    """Return the alternative of a sentence at this rank, or the last it has; its tags are left out."""
+    if not sentence.alternatives:
+        return markup
+    return Markup.of(sentence.alternatives[min(rank, len(sentence.alternatives) - 1)])

@@ -1,0 +1,149 @@
+/* Sentences word by word, in both panes, and the attention between them. */
+
+/** The places of sentences in a text: each is found after the one before it. */
+export function places(text, sentences) {
+  let end = 0;
+  return sentences.map((one) => {
+    const start = text.indexOf(one, end);
+    if (start < 0) return null;
+    end = start + one.length;
+    return [start, end];
+  });
+}
+
+/** The places of the words in a sentence, before the server has said which they are to the model. */
+function segmented(text, language) {
+  try {
+    const parts = [...new Intl.Segmenter(language || undefined, { granularity: "word" }).segment(text)];
+    return parts.filter((one) => one.isWordLike).map((one) => [one.index, one.index + one.segment.length]);
+  } catch {
+    return [...text.matchAll(/[\p{L}\p{N}]+/gu)].map((one) => [one.index, one.index + one[0].length]);
+  }
+}
+
+/** The server counts characters, a string UTF-16 units. */
+function inUnits(text, spans) {
+  const offsets = [0];
+  for (const char of text) offsets.push(offsets.at(-1) + char.length);
+  return spans.map(([start, end]) => [offsets[start] ?? text.length, offsets[end] ?? text.length]);
+}
+
+/** Fill an element with a sentence, a span for each word. */
+function fill(element, text, spans) {
+  const words = [];
+  element.replaceChildren();
+  let end = 0;
+  for (const [start, stop] of spans) {
+    if (start < end || stop <= start) {
+      words.push(null);
+      continue;
+    }
+    element.append(text.slice(end, start));
+    const word = document.createElement("span");
+    word.className = "word";
+    word.textContent = text.slice(start, stop);
+    word.dataset.start = start;
+    element.append(word);
+    words.push(word);
+    end = stop;
+  }
+  element.append(text.slice(end));
+  return words;
+}
+
+/** A sentence and its translation. */
+export class Sentence {
+  constructor(given, languages) {
+    this.source = given.source;
+    this.text = this.original = given.text;
+    this.confidence = given.confidence;
+    this.doubtful = given.doubtful;
+    this.searched = given.searched;
+    this.languages = languages;
+    this.others = null; // further translations, once they were asked for
+    this.left = document.createElement("span");
+    this.right = document.createElement("span");
+    this.right.className = "sentence";
+    this.right.classList.toggle("doubtful", this.doubtful);
+    for (const side of [this.left, this.right]) side.sentence = this;
+    this.render();
+  }
+
+  /** Show the words: those of the model if they are known. */
+  render() {
+    const known = this.attention;
+    const source = known ? inUnits(this.source, known.source) : segmented(this.source, this.languages[0]);
+    const target = known ? inUnits(this.text, known.target) : segmented(this.text, this.languages[1]);
+    this.sourceWords = fill(this.left, this.source, source);
+    this.targetWords = fill(this.right, this.text, target);
+    this.targetWords.forEach((word, at) => {
+      if (!word) return;
+      word.tabIndex = -1;
+      word.setAttribute("role", "button");
+      if (known) word.style.setProperty("--doubt-alpha", doubt(known.probabilities[at]));
+    });
+  }
+
+  replace(text) {
+    this.text = text;
+    this.attention = null;
+    this.render();
+  }
+
+  /** Light up the words that belong to one: "source" or "target", and its number. */
+  light(side, at) {
+    this.dark();
+    const words = side === "target" ? this.targetWords : this.sourceWords;
+    if (!words[at]) return;
+    words[at].classList.add("on");
+    this.lit = { side, start: words[at].dataset.start };
+    if (!this.attention) return;
+    const weights = side === "target" ? this.attention.weights[at] : this.attention.weights.map((row) => row[at]);
+    const others = side === "target" ? this.sourceWords : this.targetWords;
+    const most = Math.max(...weights, 0.01);
+    weights.forEach((weight, index) => {
+      const strength = Math.min(1, weight / most) * Math.min(1, 0.25 + most);
+      if (strength < 0.12 || !others[index]) return;
+      others[index].classList.add("lit");
+      others[index].style.setProperty("--alpha", (0.1 + 0.5 * strength).toFixed(2));
+    });
+  }
+
+  /** Light up the same word after the words were made anew. */
+  lightAgain({ side, start }) {
+    const words = side === "target" ? this.targetWords : this.sourceWords;
+    this.light(side, words.findIndex((word) => word?.dataset.start === start));
+  }
+
+  dark() {
+    this.lit = null;
+    for (const word of [...this.sourceWords, ...this.targetWords]) word?.classList.remove("on", "lit");
+  }
+}
+
+/** The opacity of the shade of a word: none for a sure one. */
+function doubt(probability) {
+  return (0.5 * Math.max(0, 1 - probability / 0.8)).toFixed(2);
+}
+
+/** The sentence and number of a word. */
+export function found(word) {
+  const sentence = word?.parentElement?.sentence;
+  if (!sentence) return null;
+  const target = sentence.targetWords.indexOf(word);
+  const side = target >= 0 ? "target" : "source";
+  return { sentence, side, at: target >= 0 ? target : sentence.sourceWords.indexOf(word) };
+}
+
+/** Show a text whose sentences stand at these places. */
+export function lay(element, text, sentences, side) {
+  const spans = places(text, sentences.map((one) => (side === "left" ? one.source : one.text)));
+  element.replaceChildren();
+  let end = 0;
+  spans.forEach((span, at) => {
+    if (!span) return;
+    element.append(text.slice(end, span[0]), sentences[at][side]);
+    end = span[1];
+  });
+  element.append(text.slice(end));
+}

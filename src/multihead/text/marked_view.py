@@ -1,0 +1,60 @@
+"""A tokenizer whose texts are marked texts, in which reserved symbols occur (``text.symbols``)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+from multihead.text import symbols
+from multihead.text.marked import MarkedTokenizer
+from multihead.text.tokenizer import Piece, Tokenizer
+
+
+class MarkedView(Tokenizer):
+    """A tokenizer as it is, except that it encodes and decodes marked text; see ``MarkedTokenizer``.
+
+    The tags of a ``TaggedTokenizer`` are kept before each text.
+
+    Args:
+        tokenizer: one that reserves symbols.
+    """
+
+    tag_ids: tuple[int, ...]
+
+    def __new__(cls, tokenizer: Tokenizer) -> Self:
+        """Share everything with the tokenizer, which is not read again."""
+        made = super().__new__(cls)
+        made.__dict__.update(tokenizer.__dict__)
+        return made
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        plain = Tokenizer.__new__(Tokenizer)
+        plain.__dict__.update(tokenizer.__dict__)
+        self._marked = MarkedTokenizer(plain)
+        self.tag_ids = getattr(tokenizer, "tag_ids", ())
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of marked text. Raises as ``MarkedTokenizer.encode_batch`` does."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return ``encode`` of each text."""
+        return [[*self.tag_ids, *ids] if ids else ids for ids in self._marked.encode_batch(texts)]
+
+    def decode(self, ids: Iterable[int], unknown: Sequence[str] = ()) -> str:
+        """Return ids as marked text; a symbol is no replacement of an unknown token."""
+        return self._marked.decode(ids, ["" if symbols.is_symbol(word) else word for word in unknown])
+
+    def normalize(self, text: str) -> str:
+        """Return marked text as it is before it is segmented."""
+        return self._marked.normalize(text)
+
+    def pieces(self, text: str) -> list[Piece]:
+        """Return the tokens of marked text; their offsets are exact unless the text has escapes."""
+        ids, found, end = self.encode(text), [], 0
+        for number in ids:
+            label = self.piece(number)
+            shown = label.strip(symbols.SPACE)
+            start = text.find(shown, end) if shown and number not in self.tag_ids else end
+            start = end if start < 0 else start
+            end = start + len(shown) if text.startswith(shown, start) else start
+            found.append(Piece(number, label, start, end))
+        return found

@@ -1,0 +1,128 @@
+"""Cleaning of a corpus: pairs kept and dropped, each dropped one with its line and reason."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from multihead.data.cleaning.verdicts import EXPLANATION, REASONS, Judgement, Reason, judge
+from multihead.errors import UserError
+from multihead.progress import OnProgress
+
+EXAMPLES = 3
+"""Dropped pairs that a report shows of each reason."""
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A pair that is dropped.
+
+    Attributes:
+        number: of the pair, from 1 across all files.
+        reason: why.
+        odds: log-odds that its two sides belong together.
+        note: the number of the pair that a duplicate repeats; "" otherwise.
+        pair: its text.
+    """
+
+    number: int
+    reason: Reason
+    odds: float
+    note: str
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """A corpus with a verdict on each pair.
+
+    Attributes:
+        pairs: all pairs.
+        dropped: those to drop, in order.
+        kept_although: pairs that had a reason to be dropped and are kept by request, by reason.
+    """
+
+    pairs: Sequence[Pair]
+    dropped: Sequence[Dropped]
+    kept_although: Mapping[Reason, int]
+
+    def kept(self) -> Iterator[Pair]:
+        """Yield the pairs that are kept, in order."""
+        gone = {one.number for one in self.dropped}
+        return (pair for number, pair in enumerate(self.pairs, start=1) if number not in gone)
+
+    def counts(self) -> dict[Reason, int]:
+        """Return the number of dropped pairs of each reason that has any."""
+        found = {reason: sum(one.reason == reason for one in self.dropped) for reason in REASONS}
+        return {reason: count for reason, count in found.items() if count}
+
+    def report(self) -> str:
+        """Return counts, and a few examples of each reason, evenly spaced over the corpus."""
+        kept = len(self.pairs) - len(self.dropped)
+        lines = [f"{len(self.pairs):,} pairs read, {kept:,} kept, {len(self.dropped):,} dropped"]
+        for reason, count in self.counts().items():
+            lines.append(f"{reason}: {count:,} ({EXPLANATION[reason]})")
+            own = [one for one in self.dropped if one.reason == reason]
+            for one in own[:: -(-len(own) // EXAMPLES)]:
+                note = f" ({one.note})" if one.note else ""
+                lines.append(f"  {one.number}{note}: {_short(one.pair[0])} | {_short(one.pair[1])}")
+        for reason, count in self.kept_although.items():
+            lines.append(f"{reason}: {count:,} kept by request")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as a JSON object."""
+        return {
+            "read": len(self.pairs),
+            "kept": len(self.pairs) - len(self.dropped),
+            "dropped": self.counts(),
+            "kept although": dict(self.kept_although),
+        }
+
+
+def clean(
+    pairs: Sequence[Pair],
+    *,
+    keep: Collection[str] = (),
+    keep_numbers: Collection[int] = (),
+    judgement: Judgement | None = None,
+    progress: OnProgress | None = None,
+) -> Cleaned:
+    """Judge a corpus.
+
+    Args:
+        pairs: in the order of the files.
+        keep: reasons that drop nothing.
+        keep_numbers: pairs, from 1, that are kept whatever the verdict.
+        judgement: the verdicts; None: those of ``judge``.
+        progress: called with the progress of each stage.
+
+    Raises:
+        UserError: an unknown reason; nothing would be kept.
+    """
+    if unknown := [reason for reason in keep if reason not in REASONS]:
+        raise UserError(
+            f'"{unknown[0]}" is no reason', place="--keep", remedy=f"Reasons: {', '.join(REASONS)}."
+        )
+    judgement = judgement or judge(pairs, progress=progress)
+    dropped: list[Dropped] = []
+    spared: dict[Reason, int] = {}
+    for number, index in enumerate(judgement.reasons.tolist(), start=1):
+        if index < 0:
+            continue
+        reason = REASONS[index]
+        if reason in keep or number in keep_numbers:
+            spared[reason] = spared.get(reason, 0) + 1
+            continue
+        twin = int(judgement.twins[number - 1]) + 1
+        note = f"like {twin}" if reason == "duplicate" else ""
+        dropped.append(Dropped(number, reason, float(judgement.odds[number - 1]), note, pairs[number - 1]))
+    if pairs and len(dropped) == len(pairs):
+        remedy = "Are these the right files? --keep REASON spares a kind of pairs."
+        raise UserError("no pair would be kept", place="the corpus", remedy=remedy)
+    return Cleaned(pairs, dropped, spared)
+
+
+def _short(text: str, most: int = 70) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

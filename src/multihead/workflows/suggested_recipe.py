@@ -1,0 +1,153 @@
+"""A recipe of settings that suit a corpus, where the user names none."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from multihead import recipe as recipes
+from multihead.data import vocabularies
+from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.settings import DataSettings, Settings
+from multihead.text.bpe_dropout import supports_dropout
+from multihead.text.symbols import ALL_STANDARD, STANDARD
+from multihead.workflows.suggest import Asked, Suggestion, alternative, measure, suggest
+
+Files = Mapping[str, tuple[str, ...]]
+"""Corpus files by key of [data]: source, target, valid_source, valid_target."""
+
+MOST_STEPS = 100_000_000
+"""Updates of a training that only time limits."""
+
+PIECES = (
+    *("tokenizer.kind", "tokenizer.target_kind", "tokenizer.joint"),
+    *("tokenizer.vocab_size", "tokenizer.target_vocab_size", "tokenizer.apostrophe", "model.tied"),
+)
+"""Settings that files of tokenizers decide."""
+
+
+def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, object]) -> Recipe[Settings]:
+    """Return a recipe of suggested settings, with an alternative where two choices are close.
+
+    Args:
+        named: the corpus files.
+        given: settings that the user typed, by dotted key.
+        duration: settings of an existing run that stay as they were.
+
+    Raises:
+        UserError: bad files; contradicting settings; a corpus from standard input.
+    """
+    overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
+    first = recipes.from_toml("", overrides={**overrides, **given})
+    recipes.refuse_contradictions(first)  # before the corpus is measured
+    asked = _asked(first, given)  # likewise: a file may be missing
+    corpus = measure(rereadable(first.data))
+
+    def recipe_of(found: Suggestion) -> Recipe[Settings]:
+        fresh = _fresh(found.settings, first, given)
+        named_after = {"name": _name(first.data), **languages(first.data)}
+        reserved = _reserved(first, given, fresh)
+        values = {**overrides, **named_after, **fresh, **reserved, **duration, **given}
+        reasons = {key: why for key, why in found.reasons.items() if key in fresh and key not in given}
+        return replace(recipes.from_toml("", overrides=values), reasons=reasons)
+
+    chosen = recipe_of(suggest(corpus, asked))
+    sized = not {"tokenizer.vocab_size", "tokenizer.target_vocab_size"}.isdisjoint(given)
+    close = None if sized or first.training.minutes else alternative(corpus, asked)
+    return replace(chosen, alternative=recipe_of(suggest(corpus, close))) if close else chosen
+
+
+def _fresh(
+    settings: Mapping[str, object], first: Recipe[Settings], given: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the suggested settings, without those that files or given settings decide."""
+    fresh = dict(settings)
+    if first.data.valid_source:
+        del fresh["data.valid_fraction"]
+    if "tokenizer.vocab_size" in given:
+        fresh.pop("tokenizer.target_vocab_size", None)
+    if first.tokenizer.file or first.tokenizer.target_file:
+        fresh = {key: value for key, value in fresh.items() if key not in PIECES}
+    return fresh
+
+
+def _reserved(
+    first: Recipe[Settings], given: Mapping[str, object], fresh: Mapping[str, object]
+) -> dict[str, object]:
+    """Return overrides that reserve the standard symbols and enlarge the vocabulary accordingly.
+
+    Reserving them later would change the model. They are not reserved in built-in recipes, whose results are
+    recorded, nor where the vocabulary's file or size is given.
+    """
+    sizes = {
+        key: fresh[key] for key in ("tokenizer.vocab_size", "tokenizer.target_vocab_size") if key in fresh
+    }
+    if not sizes or first.tokenizer.file or not sizes.keys().isdisjoint(given):
+        return {}
+    larger = {key: size + len(STANDARD) for key, size in sizes.items() if isinstance(size, int)}
+    return {"tokenizer.symbols": (ALL_STANDARD,), **larger}
+
+
+def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> Asked:
+    """Return what decides other settings among those that were given."""
+    settings, training = first.tokenizer, first.training
+    files = vocabularies.from_files(settings, None)
+    kind = settings.kind if "tokenizer.kind" in given else ""
+    if any(files):
+        plain = (supports_dropout(one) if one else settings.kind == "bpe" for one in files)
+        kind = "bpe" if all(plain) else "file"
+    joint = settings.joint if any(files) or "tokenizer.joint" in given else None
+    if joint is None and getattr(first.model, "tied", "") == "all" and "model.tied" in given:
+        joint = True
+    target = settings.kinds[1] if "tokenizer.target_kind" in given else ""
+    return Asked(
+        model=first.kind,
+        kind=kind,
+        target_kind=target,
+        joint=joint,
+        optimizer=training.optimizer if "training.optimizer" in given else "",
+        schedule=training.schedule if "training.schedule" in given else "",
+        steps=training.steps if "training.steps" in given and training.steps < MOST_STEPS else 0,
+    )
+
+
+def rereadable(data: DataSettings) -> DataSettings:
+    """Return the settings. Raises ``UserError`` for standard input, which cannot be read twice."""
+    if "-" in (*data.source, *data.target):
+        raise UserError(
+            "a corpus from standard input can be read only once",
+            place="--src",
+            remedy="Name a file, or name a recipe, so that the corpus need not be measured first.",
+        )
+    return data
+
+
+def _name(data: DataSettings) -> str:
+    """Return a name for a corpus: ``de-en`` for ``train.de`` and ``train.en``, else the first file's name."""
+    found = list(languages(data).values()) or [data.source_language, data.target_language]
+    if all(found):
+        return "-".join(map(str, found))
+    return Path(data.source[0]).name.partition(".")[0] or "corpus"
+
+
+NO_LANGUAGES = ("txt", "srt", "vtt")
+"""Endings of two files that name a format."""
+
+
+def languages(data: DataSettings) -> dict[str, object]:
+    """Return the languages in the suffixes of two files, as in ``train.de``."""
+    if not data.target:
+        return {}
+    endings = {"source": _ending(data.source[0]), "target": _ending(data.target[0])}
+    plain = all(
+        2 <= len(ending) <= 3 and ending.isalpha() and ending not in NO_LANGUAGES
+        for ending in endings.values()
+    )
+    return {f"data.{side}_language": ending for side, ending in endings.items()} if plain else {}
+
+
+def _ending(path: str) -> str:
+    name = Path(path).name
+    for more in (".gz", ".xz", ".zst", ".txt"):
+        name = name.removesuffix(more)
+    return name.rpartition(".")[2]

@@ -1,0 +1,69 @@
+"""Translation memory: exact matches of segments, from a TMX, XLIFF or PO file."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from multihead.documents.markup import Markup, Tag, faults
+from multihead.documents.parallel import read_pairs
+
+Shape = tuple[str, ...]
+"""Text and tags of a segment; a tag by its kind and the number of its id in order."""
+
+
+class Match(NamedTuple):
+    """A translation from a memory.
+
+    Attributes:
+        target: the translation, with the segment's tags.
+        place: ``file:line``.
+    """
+
+    target: Markup
+    place: str
+
+
+class Memory:
+    """Pairs of a bilingual file, looked up by the whole segment: text, white space collapsed, and tags.
+
+    The last pair of a source counts.
+
+    Args:
+        path: a TMX, XLIFF or PO file.
+        source: code of the source language.
+        target: code of the target language.
+
+    Raises:
+        UserError: see ``documents.parallel.read_pairs``.
+    """
+
+    def __init__(self, path: Path | str, source: str | None, target: str | None) -> None:
+        self._pairs = {_shape(pair.source): pair for pair in read_pairs(path, source or None, target or None)}
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def find(self, source: Markup) -> Match | None:
+        """Return the translation of a segment, None if the memory has none of exactly this segment."""
+        pair = self._pairs.get(_shape(source))
+        if pair is None:
+            return None
+        own = dict(zip(_ids(pair.source), _ids(source), strict=True))
+        target = Markup.of(
+            *(
+                piece.renamed(own.get(piece.id, "?"), piece.kind) if isinstance(piece, Tag) else piece
+                for piece in pair.target.pieces
+            )
+        )
+        return None if faults(source, target) else Match(target, pair.place)
+
+
+def _ids(markup: Markup) -> list[str]:
+    return list(dict.fromkeys(tag.id for tag in markup.tags))
+
+
+def _shape(markup: Markup) -> Shape:
+    numbers = {name: str(number) for number, name in enumerate(_ids(markup))}
+    return tuple(
+        f"\0{piece.kind}{numbers[piece.id]}" if isinstance(piece, Tag) else piece
+        for piece in markup.collapsed().strip().pieces
+    )

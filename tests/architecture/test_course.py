@@ -1,0 +1,92 @@
+"""The course: every chapter, cell and exercise exists in both languages, runs, and its solutions solve."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from multihead.course.check import fault_of
+from multihead.course.exercises import EXERCISES
+from multihead.errors import UserError
+
+COURSE = Path(__file__).parents[2] / "docs" / "course"
+FENCE = re.compile(r"^```python( \.noeval)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CHAPTERS = sorted(path.stem for path in (COURSE / "en").glob("*.md"))
+
+
+def cells(language: str, chapter: str, *, run: bool = True) -> list[str]:
+    """Return the code cells of a chapter, or the solutions of its exercises."""
+    text = (COURSE / language / f"{chapter}.md").read_text(encoding="utf-8")
+    return [code for plain, code in FENCE.findall(text) if bool(plain) != run]
+
+
+def exercises(chapter: str) -> list[tuple[str, str]]:
+    """Return the exercises of a chapter: name of the check, name of the function."""
+    found = re.findall(r'^check\("([^"]+)", (\w+)\)$', "\n".join(cells("en", chapter)), re.MULTILINE)
+    return [(name, function) for name, function in found]
+
+
+def test_no_chapter_is_in_one_language_only() -> None:
+    assert CHAPTERS
+    assert sorted(path.stem for path in (COURSE / "ko").glob("*.md")) == CHAPTERS
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("run", [True, False])
+def test_both_languages_run_the_same_code(chapter: str, run: bool) -> None:
+    english, korean = (
+        [ast.dump(ast.parse(code)) for code in cells(language, chapter, run=run)] for language in ("en", "ko")
+    )
+    assert english == korean
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_both_languages_have_the_same_parts(chapter: str) -> None:
+    def parts(language: str) -> list[str]:
+        text = FENCE.sub("", (COURSE / language / f"{chapter}.md").read_text(encoding="utf-8"))
+        return re.findall(r"^(#+) |^(\$\$)|<(details)>|^(- )|\]\((https?://[^)]+)\)", text, re.MULTILINE)
+
+    assert parts("en") == parts("ko")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_korean_chapter_is_korean(chapter: str) -> None:
+    text = FENCE.sub("", (COURSE / "ko" / f"{chapter}.md").read_text(encoding="utf-8"))
+    assert len(re.findall(r"[가-힣]", text)) > 800
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_cell_of_a_chapter_runs_and_its_solutions_solve(
+    chapter: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MULTIHEAD_COURSE", "small")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, code in enumerate(cells("en", chapter), start=1):
+        exec(compile(code, f"{chapter}, cell {number}", "exec"), names)
+    found = exercises(chapter)
+    assert len(found) == 3
+    for name, function in found:
+        assert fault_of(name, names[function]) is not None  # type: ignore[arg-type]
+    for code in cells("en", chapter, run=False):
+        exec(compile(code, f"{chapter}, solutions", "exec"), names)
+    assert {name: fault_of(name, names[function]) for name, function in found} == {  # type: ignore[arg-type]
+        name: None for name, _ in found
+    }
+
+
+def test_every_exercise_belongs_to_a_chapter() -> None:
+    asked = [name for chapter in CHAPTERS for name, _ in exercises(chapter)]
+    assert sorted(asked) == sorted(EXERCISES)
+
+
+def test_an_unknown_exercise_lists_the_known_ones() -> None:
+    with pytest.raises(UserError, match="no such exercise") as caught:
+        fault_of("attenton", print)
+    assert "attention" in str(caught.value.remedy)
+
+
+def test_an_error_in_an_answer_is_a_finding() -> None:
+    assert fault_of("attention", lambda q, k, v: q @ v) is not None
+    assert "nothing is returned yet" in str(fault_of("attention", lambda q, k, v: ...))

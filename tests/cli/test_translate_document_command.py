@@ -1,0 +1,67 @@
+"""The command ``multihead translate RUN DOCUMENT``."""
+
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+
+def test_a_document_is_translated_into_a_file(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("<p>eins <b>zwei</b> drei<pre>eins</pre>", encoding="utf-8")
+    out, err = run(capfdbinary, "translate", trained, page, "-o", tmp_path / "b.html")
+    assert out == ""
+    assert f"{tmp_path / 'b.html'}: 1 segments: 1 translated" in err
+    text = (tmp_path / "b.html").read_text(encoding="utf-8")
+    assert text.endswith("<pre>eins</pre>")
+    assert text.count("<b>") == text.count("</b>") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_lines_of_several_sentences_are_split_unless_told_otherwise(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "in").write_text("eins. zwei.\neins zwei\n", encoding="utf-8")
+    (tmp_path / "each").write_text("eins.\nzwei.\n", encoding="utf-8")
+    split, _ = run(capfdbinary, "translate", trained, "-i", tmp_path / "in")
+    each, _ = run(capfdbinary, "translate", trained, "-i", tmp_path / "each", "--lines")
+    assert split.split("\n")[0] == " ".join(each.split("\n")[:2]).strip()
+    assert split.count("\n") == 2
+
+
+def test_misplaced_options_are_refused(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("<p>eins", encoding="utf-8")
+    (tmp_path / "terms.tsv").write_text("eins\tuno\n")
+    assert "on a document" in fail(capfdbinary, "translate", trained, page, "--scores")
+    assert "one translation" in fail(capfdbinary, "translate", trained, page, "--n-best", 2)
+    assert "on lines" in fail(capfdbinary, "translate", trained, "-i", page, "--tm", "x.tmx")
+    assert "Name it without -i" in fail(capfdbinary, "translate", trained, "-i", page)
+    assert "--n-best" in fail(
+        capfdbinary, "translate", trained, "--glossary", tmp_path / "terms.tsv", "--n-best", 2
+    )
+    assert "2 documents" in fail(capfdbinary, "translate", trained, page, page)
+    assert "no such file" in fail(
+        capfdbinary, "translate", trained, tmp_path / "x.html", "-o", tmp_path / "y.html"
+    )
+    assert not (tmp_path / "y.html").exists()
+
+
+@pytest.mark.parametrize("terms", ["eins\tuno\neins\tdos\n", "\tuno\n", "a\tb\nb\ta\n", ""])
+def test_a_broken_glossary_is_refused(
+    trained: Path, tmp_path: Path, capfdbinary: Captured, terms: str
+) -> None:
+    (tmp_path / "terms.tsv").write_text(terms)
+    (tmp_path / "a.txt").write_text("eins\n")
+    error = fail(
+        capfdbinary,
+        "translate",
+        trained,
+        tmp_path / "a.txt",
+        "-o",
+        tmp_path / "b.txt",
+        "--glossary",
+        tmp_path / "terms.tsv",
+    )
+    assert "terms.tsv" in error
+    assert not (tmp_path / "b.txt").exists()

@@ -1,0 +1,196 @@
+import random
+from pathlib import Path
+
+import pytest
+from scripted_translator import Script, ScriptedTranslator
+
+from multihead.documents import Markup, Tag, faults
+from multihead.errors import UserError
+from multihead.generation.text_translator import TextTranslator
+from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.text import symbols
+from multihead.text.placeholders import find_tags
+from multihead.text.symbols import PLACEHOLDERS
+from multihead.text.terms import Glossary
+from multihead.text.tokenizer import Tokenizer
+from multihead.text.training import train
+
+TEXT = "the dog sees 1.234,56 € {name} at https://a.example/b <ph0> 안녕 \\ & %s ; Ein Hund läuft. 0123456789"
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train([TEXT] * 3, TokenizerSettings(kind="chars", vocab_size=400, symbols=("standard",)))
+
+
+def upper(line: str, settings: SearchSettings) -> list[str]:
+    """Translate by capitals; symbols stay."""
+    return ["".join(part if known else symbols.escape(part.upper()) for part, known in symbols.split(line))]
+
+
+def plain_upper(line: str, settings: SearchSettings) -> list[str]:
+    return [line.upper()]
+
+
+def dropping(line: str, settings: SearchSettings) -> list[str]:
+    """Translate by capitals and lose every symbol and every digit."""
+    parts = (part.upper() for part, known in symbols.split(line) if not known)
+    return [symbols.escape("".join(letter for letter in "".join(parts) if letter not in "{}%0123456789"))]
+
+
+def translator(tokenizer: Tokenizer, script: Script = upper, known: bool = True) -> TextTranslator:
+    made = ScriptedTranslator(tokenizer, script)
+    return TextTranslator(made, "de", "en", known=PLACEHOLDERS if known else ())
+
+
+def calls(one: TextTranslator) -> list[list[str]]:
+    assert isinstance(one.translator, ScriptedTranslator)
+    return one.translator.calls
+
+
+def test_all_sentences_of_all_texts_are_searched_in_one_call(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer)
+    texts = ["Ein Hund läuft. Er bellt.\n\n  Am 3. Mai kam Dr. Müller.\t", "", "Ja."]
+    found = made.translate(texts)
+    assert [one.text for one in found] == [text.upper() for text in texts]
+    assert calls(made) == [["Ein Hund läuft.", "Er bellt.", "Am 3. Mai kam Dr. Müller.", "Ja."]]
+    assert [len(one.sentences) for one in found] == [3, 0, 1]
+
+
+def test_without_sentences_a_line_is_one(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer)
+    assert made.translate([" Eins. Zwei.\n Drei. "], sentences=False)[0].text == " EINS. ZWEI.\n DREI. "
+    assert calls(made) == [["Eins. Zwei.", "Drei."]]
+
+
+def test_equal_sentences_are_searched_once(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer)
+    assert made.translate(["Ja. Nein.", "Nein. Ja."])[1].text == "NEIN. JA."
+    assert calls(made) == [["Ja.", "Nein."]]
+
+
+def test_a_known_symbol_carries_each_placeholder(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer)
+    (found,) = made.translate(["Nimm {name}, %s und 1.234,56 € von https://a.example/b."])
+    assert found.text == "NIMM {name}, %s UND 1.234,56 € VON https://a.example/b."
+    assert calls(made) == [["Nimm <ph0>, <ph1> und <ph2> von <ph3>."]]
+    assert not found.unplaced
+    assert not found.doubtful
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_search_loses_is_set_between_the_parts_and_reported(tokenizer: Tokenizer, known: bool) -> None:
+    made = translator(tokenizer, dropping, known)
+    (found,) = made.translate(["Ein Hund {name} und 1.234,56 € gehen."])
+    assert found.text == "EIN HUND {name} UND 1.234,56 € GEHEN."
+    assert found.unplaced == ("{name}", "1.234,56 €")
+    assert found.doubtful
+    assert len(calls(made)) == 3  # as it is, with all that it must contain, in parts
+
+
+@pytest.mark.parametrize("script", [upper, dropping])
+@pytest.mark.parametrize("known", [True, False])
+def test_no_placeholder_is_lost_in_thousands_of_generated_texts(
+    tokenizer: Tokenizer, script: Script, known: bool
+) -> None:
+    chance = random.Random(len(script.__name__) + known)
+    texts = [generated(chance) for _ in range(503)]
+    found = translator(tokenizer, script, known).translate(texts)
+    for text, one in zip(texts, found, strict=True):
+        for part in (
+            "{name}",
+            "%s",
+            "1.234,56 €",
+            "{n, plural, one {# x} other {# {y}}}",
+            "<b>",
+            "</b>",
+            "<br/>",
+        ):
+            assert one.text.count(part) >= text.count(part), (text, one.text)
+        assert not any(sentence.missing for sentence in one.sentences)
+
+
+def generated(chance: random.Random, depth: int = 0) -> str:
+    """Return a text with placeholders and nested tags."""
+    parts = []
+    for _ in range(chance.randint(1, 3)):
+        word = chance.choice(
+            ["Hund", "der", "läuft.", "Ja!", "<ph1>", "{name}", "%s", "1.234,56 €", "<br/>", "🙂"]
+        )
+        parts.append(chance.choice([word, word, "{n, plural, one {# x} other {# {y}}}"]))
+        if depth < 2 and chance.random() < 0.3:
+            parts.append(f"<b>{generated(chance, depth + 1)}</b>")
+    return chance.choice([" ", "  "]).join(parts)
+
+
+def test_tags_stay_whole_and_nested_in_generated_texts(tokenizer: Tokenizer) -> None:
+    chance = random.Random(11)
+    texts = [generated(chance) for _ in range(499)]
+    for text, one in zip(texts, translator(tokenizer).translate(texts), strict=True):
+        depth = 0
+        for tag in find_tags(one.text):
+            depth += 0 if tag.name != "b" else -1 if tag.closing else 1
+            assert depth >= 0, (text, one.text)
+        assert depth == 0
+
+
+def test_markup_keeps_each_tag_once(tokenizer: Tokenizer) -> None:
+    tags = [Tag("1", "open"), Tag("2", "alone"), Tag("1", "close")]
+    source = Markup.of("Ein ", tags[0], "roter Hund. Er", tags[1], " bellt ", tags[2], "laut. <b>Ja</b>")
+    (found,) = translator(tokenizer).translate_markup([source])
+    assert faults(source, found.markup) == []
+    assert found.markup.text == "EIN ROTER HUND. ER BELLT LAUT. <b>JA</b>"
+
+
+def test_a_text_that_looks_like_a_placeholder_stays_itself(tokenizer: Tokenizer) -> None:
+    for text in ("<ph0> {0}", "\\<ph0>", "<\\ph0>", "</term> <2de> <ph15>", "{{{{", "%", "<g0>x</g0>"):
+        for known in (True, False):
+            script = upper if known else plain_upper
+            (found,) = translator(tokenizer, script, known).translate([text])
+            assert found.text.lower() == text.lower(), known
+
+
+def test_what_has_no_letters_is_copied(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer)
+    assert made.translate(["🙂🙂 12:30 {name} — 3,5 %"])[0].text == "🙂🙂 12:30 {name} — 3,5 %"
+    assert calls(made) == [[]]
+
+
+def test_a_loop_is_searched_again_without_repetitions(tokenizer: Tokenizer) -> None:
+    def looping(line: str, settings: SearchSettings) -> list[str]:
+        return ["a dog."] if settings.no_repeat_ngram else ["a dog " * 7]
+
+    made = translator(tokenizer, looping)
+    (found,) = made.translate(["Ein Hund."])
+    assert (found.text, found.warnings) == ("a dog.", ())
+    (found,) = translator(tokenizer, lambda line, settings: ["a dog " * 7]).translate(["Ein Hund."])
+    assert found.warnings == ("the translation repeats itself",)
+    assert found.doubtful
+
+
+def test_alternatives_of_several_sentences_are_joined(tokenizer: Tokenizer) -> None:
+    def two(line: str, settings: SearchSettings) -> list[str]:
+        return [line.upper(), line.lower(), "?"] if line.startswith("E") else [line.upper(), line.lower()]
+
+    (found,) = translator(tokenizer, two).translate(["Eins.  Zwei."])
+    assert found.alternatives == ("eins.  zwei.", "?  zwei.")
+
+
+def test_an_untranslated_sentence_keeps_its_source_and_a_warning(tokenizer: Tokenizer) -> None:
+    (found,) = translator(tokenizer, lambda line, settings: []).translate(["Ein Hund."])
+    assert (found.text, found.warnings, found.confidence) == ("Ein Hund.", ("the line is too long",), 0.0)
+
+
+def test_every_term_appears(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("Hund\tdog\tdogs\nFrau Maus\tMs Maus\n", encoding="utf-8")
+    glossary = Glossary.load(tmp_path / "terms.tsv")
+    (found,) = translator(tokenizer).translate(["Ein Hund sieht Frau Maus. Ja."], glossary=glossary)
+    assert found.text == "EIN dog SIEHT Ms Maus. JA."
+    assert not found.missing
+
+
+def test_a_single_string_is_refused(tokenizer: Tokenizer) -> None:
+    with pytest.raises(UserError, match="not a list of texts"):
+        translator(tokenizer).translate("Ja.")
+    with pytest.raises(UserError, match="not a string"):
+        translator(tokenizer).translate(["Ja.", 3])  # type: ignore[list-item]

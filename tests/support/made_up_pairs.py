@@ -1,0 +1,76 @@
+"""Makers of tiny corpora of many kinds: pronunciations, actions, tags, names, running text, strings."""
+
+import random
+from collections.abc import Callable, Iterator
+
+Pair = tuple[str, str]
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+def word(chance: random.Random, letters: tuple[str, str] = (CONSONANTS, VOWELS)) -> str:
+    return "".join(chance.choice(letters[i % 2]) for i in range(chance.randint(3, 9)))
+
+
+def words(chance: random.Random, count: int, letters: tuple[str, str] = (CONSONANTS, VOWELS)) -> str:
+    """A line of words, few of them often and many once, as in running text."""
+    return " ".join(
+        word(random.Random(int(chance.paretovariate(0.7))), letters) for _ in range(chance.randint(4, count))
+    )
+
+
+def pronounced(chance: random.Random) -> Pair:
+    spelt = word(chance)
+    return spelt, " ".join(letter.upper() * 2 for letter in spelt)
+
+
+def acted(chance: random.Random) -> Pair:
+    command = [chance.choice(("walk", "run", "jump", "look")) for _ in range(chance.randint(1, 7))]
+    return " and ".join(command), " ".join(f"I_{one.upper()}" for one in command)
+
+
+def tagged(chance: random.Random) -> Pair:
+    line = words(chance, 11)
+    return line, " ".join("NVAP"[len(one) % 4] for one in line.split())
+
+
+def transliterated(chance: random.Random) -> Pair:
+    name = word(chance)
+    return name, "".join(chr(0x0430 + ord(letter) - ord("a")) for letter in name)
+
+
+def inflected(chance: random.Random) -> Pair:
+    stem = word(chance)
+    return f"{stem} V;PST", f"{stem}ed"
+
+
+def translated(chance: random.Random) -> Pair:
+    return words(chance, 13), words(chance, 13)
+
+
+def into_cyrillic(chance: random.Random) -> Pair:
+    return words(chance, 13), words(chance, 13, ("бвгджзклмнпрст", "аеиоу"))
+
+
+def from_hebrew(chance: random.Random) -> Pair:
+    return words(chance, 13, ("אבגדהוזחט", "יכלמנ")), words(chance, 13)
+
+
+def into_chinese(chance: random.Random) -> Pair:
+    hanzi = (chr(0x4E00 + int(chance.paretovariate(0.5)) % 2003) for _ in range(chance.randint(7, 29)))
+    return words(chance, 13), "".join(hanzi)
+
+
+def sequence(chance: random.Random) -> Pair:
+    bases = "".join(chance.choice("ACGT") for _ in range(chance.randint(31, 97)))
+    return bases, bases[::-1]
+
+
+def corpus(make: Callable[[random.Random], Pair], pairs: int = 997) -> Iterator[Pair]:
+    chance = random.Random(1)
+    return (make(chance) for _ in range(pairs))
+
+
+def named(chance: random.Random) -> Pair:
+    """Two to four made-up names a line: neither spelt nor running text."""
+    names = [word(chance) for _ in range(chance.randint(2, 4))]
+    return " ".join(names), " ".join(name[::-1] for name in names)

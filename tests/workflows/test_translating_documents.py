@@ -1,0 +1,244 @@
+"""Documents translated by a function in place of a model."""
+
+import json
+from pathlib import Path
+
+import pytest
+from scripted_translator import ScriptedTranslator
+
+from multihead.errors import UserError
+from multihead.generation.text_translator import TextTranslator
+from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.text.training import train
+from multihead.workflows import translating_documents
+from multihead.workflows.translating_documents import Request, Summary, default_output, translate_document
+
+PO = """msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Language: en\\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\\n"
+
+msgid "Ein Hund."
+msgstr ""
+
+#, fuzzy
+msgid "Katze"
+msgstr "cow"
+
+msgid "Maus"
+msgstr "mouse"
+
+#, python-format
+msgid "%d Tier"
+msgid_plural "%d Tiere"
+msgstr[0] ""
+msgstr[1] ""
+"""
+XLIFF = """<xliff version="1.2">
+<file source-language="de" target-language="en" datatype="plaintext" original="x"><body>
+<trans-unit id="1"><source>Ein <g id="a">Hund</g> läuft.</source></trans-unit>
+<trans-unit id="2"><source>Lose {x}</source></trans-unit>
+</body></file></xliff>
+"""
+TMX = """<tmx version="1.4"><header srclang="de" segtype="sentence" adminlang="en" datatype="plaintext"
+ creationtool="x" creationtoolversion="1" o-tmf="x"/><body>
+<tu><tuv xml:lang="de"><seg>Ein Hund.</seg></tuv><tuv xml:lang="en"><seg>One hound.</seg></tuv></tu>
+<tu><tuv xml:lang="de"><seg>Ein <bpt i="1" x="1">&lt;b></bpt>Haus<ept i="1">&lt;/b></ept>.</seg></tuv>
+<tuv xml:lang="en"><seg>The <bpt i="1" x="1">&lt;b></bpt>house<ept i="1">&lt;/b></ept>.</seg></tuv></tu>
+</body></tmx>
+"""
+
+
+def capitals(line: str, settings: SearchSettings) -> list[str]:
+    """Translate by capitals; what begins with "Lose" loses its braces."""
+    return ["LOST" if line.startswith("Lose") else line.upper()]
+
+
+@pytest.fixture(scope="module")
+def translator() -> TextTranslator:
+    tokenizer = train(["Ein Hund läuft {%}. <br>"] * 3, TokenizerSettings(kind="chars", vocab_size=400))
+    return TextTranslator(ScriptedTranslator(tokenizer, capitals), "de", "en")
+
+
+def translated(translator: TextTranslator, path: Path, **options: object) -> tuple[str, Summary]:
+    output = path.with_name(f"out{path.suffix}")
+    request = Request(path, output, SearchSettings(), **options)  # type: ignore[arg-type]
+    summary = translate_document(request, translator, [])
+    return output.read_text(encoding="utf-8"), summary
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_po_messages_are_filled_and_doubtful_ones_fuzzy(translator: TextTranslator, tmp_path: Path) -> None:
+    text, summary = translated(translator, written(tmp_path, "a.po", PO))
+    assert 'msgid "Ein Hund."\nmsgstr "EIN HUND."' in text
+    assert 'msgid "Katze"\nmsgstr "KATZE"' in text
+    assert 'msgid "Maus"\nmsgstr "mouse"' in text
+    assert 'msgstr[0] "%d TIER"\nmsgstr[1] "%d TIERE"' in text
+    assert "fuzzy" in text  # %D was lost, and the plural translated around it
+    assert (summary.segments, summary.kept, summary.translated, summary.review) == (5, 1, 4, 2)
+    assert summary.unplaced == [(f"{tmp_path / 'a.po'}:18", "%d")] * 2
+
+
+def test_translated_messages_are_translated_again_on_demand(
+    translator: TextTranslator, tmp_path: Path
+) -> None:
+    text, summary = translated(translator, written(tmp_path, "a.po", PO), again=True)
+    assert 'msgid "Maus"\nmsgstr "MAUS"' in text
+    assert summary.kept == 0
+
+
+def test_xliff_keeps_its_tags_and_marks_what_needs_review(translator: TextTranslator, tmp_path: Path) -> None:
+    text, summary = translated(translator, written(tmp_path, "a.xlf", XLIFF))
+    assert '>EIN <g id="a">HUND</g> LÄUFT.</target>' in text
+    assert 'needs-review-translation">LOST {x}</target>' in text
+    assert summary.review == 1
+
+
+def test_subtitles_keep_their_times_and_markdown_its_code(translator: TextTranslator, tmp_path: Path) -> None:
+    srt = "1\n00:00:01,000 --> 00:00:02,000\nEin Hund\nläuft.\n"
+    assert translated(translator, written(tmp_path, "a.srt", srt))[0] == srt.replace(
+        "Ein Hund\nläuft.", "EIN HUND LÄUFT."
+    )
+    text, _ = translated(translator, written(tmp_path, "a.md", "# Ein Hund\n\nZwei `Hunde` **laufen**.\n"))
+    assert text == "# EIN HUND\n\nZWEI `Hunde` **LAUFEN**.\n"
+
+
+def test_a_memory_gives_exact_matches_first(translator: TextTranslator, tmp_path: Path) -> None:
+    memory = written(tmp_path, "m.tmx", TMX)
+    html = "<p>Ein Hund.<p>Ein  Hund.<p>Ein Hund!<p>Ein <i>Haus</i>.<p>Ein Haus."
+    text, summary = translated(translator, written(tmp_path, "a.html", html), memory=memory)
+    assert text == "<p>One hound.<p>One hound.<p>EIN HUND!<p>The <i>house</i>.<p>EIN HAUS."
+    assert (summary.from_memory, summary.translated) == (3, 2)
+
+
+def test_a_glossary_is_obeyed(translator: TextTranslator, tmp_path: Path) -> None:
+    glossary = written(tmp_path, "terms.tsv", "Hund\thound\n")
+    text, summary = translated(
+        translator, written(tmp_path, "a.txt", "Ein Hund.\nMaus.\n"), glossary=glossary
+    )
+    assert text == "EIN hound.\nMAUS.\n"
+    assert not summary.missing
+
+
+def test_a_limit_of_length_asks_for_review(translator: TextTranslator, tmp_path: Path) -> None:
+    unit = '<trans-unit id="1" maxwidth="5" size-unit="char"><source>Ein Hund</source></trans-unit>'
+    xliff = XLIFF[: XLIFF.index("<trans-unit")] + unit + "</body></file></xliff>"
+    _, summary = translated(translator, written(tmp_path, "a.xlf", xliff))
+    assert [note for _, note in summary.warnings] == ["8 characters, more than the 5 allowed"]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translating_documents, "CHUNK", 1)
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_an_interrupted_translation_resumes(translator: TextTranslator, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "".join(f"Satz {number} hier.\n" for number in range(7)))
+    done: list[int] = []
+
+    def stop(count: int, total: int | None) -> None:
+        done.append(count)
+        if count == 3:
+            raise StoppedError
+
+    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    with pytest.raises(StoppedError):
+        translate_document(request, translator, [], progress=stop)
+    assert not request.output.exists()
+    journal = tmp_path / ".out.txt.progress"
+    assert len(journal.read_text().split("\n")) == 5
+    with journal.open("ab") as file:
+        file.write(b'{"number": 3, "target": ["torn')
+    summary = translate_document(request, translator, [])
+    assert (summary.translated, summary.resumed) == (7, 3)
+    assert request.output.read_text() == path.read_text().upper()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.txt", "out.txt"]
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("change", ["document", "settings"])
+def test_a_journal_of_something_else_is_discarded(
+    translator: TextTranslator, tmp_path: Path, change: str
+) -> None:
+    path = written(tmp_path, "a.txt", "Eins.\nZwei.\n")
+    journal = tmp_path / ".out.txt.progress"
+
+    def stop(count: int, total: int | None) -> None:
+        if count == 1:
+            raise StoppedError
+
+    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    with pytest.raises(StoppedError):
+        translate_document(request, translator, [], progress=stop)
+    assert journal.exists()
+    if change == "document":
+        written(tmp_path, "a.txt", "Drei.\nZwei.\n")
+    else:
+        request = Request(path, tmp_path / "out.txt", SearchSettings(beam_size=3))
+    assert translate_document(request, translator, []).resumed == 0
+    assert request.output.read_text() == path.read_text().upper()
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_spoilt_lines_of_a_journal_are_translated_again(translator: TextTranslator, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "Eins.\nZwei.\nDrei.\n")
+
+    def stop(count: int, total: int | None) -> None:
+        if count == 3:
+            raise StoppedError
+
+    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    with pytest.raises(StoppedError):
+        translate_document(request, translator, [], progress=stop)
+    journal = tmp_path / ".out.txt.progress"
+    head, *records = journal.read_text().splitlines()
+    spoilt = [
+        records[0],
+        json.dumps({"number": 99, "target": []}),
+        json.dumps({"number": 1, "target": [["9", "open"]]}),
+    ]
+    journal.write_text("\n".join([head, *spoilt, "5", records[2], ""]))
+    assert translate_document(request, translator, []).resumed == 1
+    assert request.output.read_text() == path.read_text().upper()
+
+
+def test_two_processes_never_write_one_output(translator: TextTranslator, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "Eins.\n")
+    request = Request(path, tmp_path / "out.txt", SearchSettings())
+
+    def again(count: int, total: int | None) -> None:
+        with pytest.raises(UserError, match="another process"):
+            translate_document(request, translator, [])
+
+    translate_document(request, translator, [], progress=again)
+
+
+def test_an_output_that_makes_no_sense_is_refused_before_work(
+    translator: TextTranslator, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "a.txt", "Eins.\n")
+    for output, message in (
+        ("a.txt", "overwrite"),
+        ("b.docx", "cannot be written as"),
+        ("x/b.txt", "no such folder"),
+    ):
+        with pytest.raises(UserError, match=message):
+            translate_document(Request(path, tmp_path / output, SearchSettings()), translator, [])
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_the_default_output_is_named_after_the_language() -> None:
+    assert default_output(Path("x/letter.docx"), "de") == Path("x/letter.de.docx")
+    with pytest.raises(UserError, match="Name the output"):
+        default_output(Path("letter.docx"), "")
