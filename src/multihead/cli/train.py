@@ -117,7 +117,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
     console = _console.output(quiet=not parallel.first())
-    if options.finish and ask_to_finish(run):
+    if options.finish and parallel.from_first(lambda: ask_to_finish(run)):
         console.print(f"{run}: its training was asked to end")
         return 0
     if options.minutes is not None:
