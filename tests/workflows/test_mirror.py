@@ -9,6 +9,7 @@ import fsspec
 import pytest
 from watching import Silent
 
+from multihead.cli import main
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -119,3 +120,18 @@ def test_a_copy_that_fails_later_is_a_warning(
     assert "not copied (the network is unreachable); the next validation tries again" in caplog.text
     mirror.push()
     assert names(store) == {"recipe.toml"}
+
+
+def test_the_command_resumes_a_mirrored_run_that_names_no_recipe(
+    tmp_path: Path, corpus: Path, store: Any
+) -> None:
+    files = ["--src", str(corpus / "train.de"), "--tgt", str(corpus / "train.en"), "--mirror", ADDRESS]
+    sizes = {"model.d_model": 14, "model.d_ff": 22, "model.num_heads": 2, "model.num_layers": 1}
+    keys = {**sizes, "training.steps": 3, "validation.every": 2, "validation.max_pairs": 5}
+    given = [*files, *(part for key, value in keys.items() for part in (f"--{key}", str(value)))]
+    given += ["--tokenizer.kind", "chars", "--search.max_length", "5", "--training.schedule", "constant"]
+    assert main(["train", *given, "--run", str(tmp_path / "first")]) == 0
+    assert main(["train", *given, "--run", str(tmp_path / "second"), "--training.steps", "4"]) == 0
+    events = [line for line in (tmp_path / "second" / "metrics.jsonl").read_text().split("\n") if line]
+    assert sum('"validation"' in line for line in events) == 2
+    assert not Mirror(ADDRESS, tmp_path / "second").fetch()

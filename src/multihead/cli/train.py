@@ -29,6 +29,7 @@ from multihead.workflows.additions import from_mono, held_out_corrections, named
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
 from multihead.workflows.launching import launch
+from multihead.workflows.mirror import Mirror
 from multihead.workflows.progress_display import (
     ProgressDisplay,
     format_duration,
@@ -145,6 +146,8 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
             settled(found, folder, ProgressDisplay(console)) if resumed else replace(found, alternative=None)
         )
 
+    if options.mirror and run and parallel.first():
+        Mirror(options.mirror, run).fetch()  # the recipe of a run that exists is its own
     recipe = recipe_of_first(make)
     for line in reasons(recipe):
         console.print(line)
