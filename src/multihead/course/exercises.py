@@ -97,6 +97,30 @@ def _clip(function: Function) -> str | None:
     return None
 
 
+def _greedy(function: Function) -> str | None:
+    def counting(token: int, state: int) -> tuple[Tensor, int]:
+        """Writes 2, 3, 4, ..., then the end symbol 0 after 4."""
+        scores = torch.zeros(9)
+        scores[0 if state == 5 else state] = 1.0
+        return scores, state + 1
+
+    found = [list(function(counting, 2, 1, 0, limit)) for limit in (7, 2)]
+    if found[0] != [2, 3, 4]:
+        return f"it writes {found[0]}, not [2, 3, 4]"
+    return None if found[1] == [2, 3] else f"with limit 2 it writes {found[1]}, not [2, 3]"
+
+
+def _perplexity(function: Function) -> str | None:
+    found = function(torch.tensor([0.5, 0.25, 0.125]).log())
+    right = isinstance(found, float | Tensor) and abs(float(found) - 4) < TOLERANCE
+    return None if right else f"probabilities 1/2, 1/4, 1/8: {found}, not 4"
+
+
+def _mean_loss(function: Function) -> str | None:
+    losses = torch.tensor([[1.0, 2.0, 9.0], [3.0, 9.0, 9.0], [1.0, 1.0, 4.0]])
+    return _compare(function(losses, torch.tensor([2, 1, 3])), torch.tensor(2.0), "lengths 2, 1, 3")
+
+
 def _attention(function: Function) -> str | None:
     q, k, v = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 13)
     return _compare(function(q, k, v), attention(q, k, v), "q (2, 3, 5, 7), k (2, 3, 11, 7)")
@@ -213,6 +237,9 @@ EXERCISES: Mapping[str, Callable[[Function], str | None]] = {
     "rnn step": _rnn_step,
     "lstm step": _lstm_step,
     "clipping": _clip,
+    "greedy": _greedy,
+    "perplexity": _perplexity,
+    "mean loss": _mean_loss,
     "additive energy": _additive_energy,
     "context": _context,
     "alignment": _alignment,
