@@ -10,7 +10,7 @@ The same command resumes an interrupted training.
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +30,7 @@ from multihead.workflows.additions import from_mono, held_out_corrections, named
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
 from multihead.workflows.launching import launch
+from multihead.workflows.mirror import Mirror
 from multihead.workflows.progress_display import (
     ProgressDisplay,
     format_duration,
@@ -38,7 +39,7 @@ from multihead.workflows.progress_display import (
 )
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.same_start import recipe_of_first, refuse_other_commands
+from multihead.workflows.same_start import recipe_of_first, refuse_other_commands, refuse_several
 from multihead.workflows.train import default_folder, train
 from multihead.workflows.trial import differences, settled
 
@@ -88,6 +89,9 @@ class Options:
     and the choice of the best weights."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
+    mirror: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Copy the run to this address (s3://BUCKET/RUN) at every validation; where --run does not exist, resume
+    from the copy (docs/parallel.md)."""
     processes: _options.Number = None
     """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
     dry_run: _options.Flag = False
@@ -115,7 +119,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
     console = _console.output(quiet=not parallel.first())
-    if options.finish and ask_to_finish(run):
+    if options.finish and parallel.from_first(lambda: ask_to_finish(run)):
         console.print(f"{run}: its training was asked to end")
         return 0
     if options.minutes is not None:
@@ -124,6 +128,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
     settings |= named_additions(options.synthetic, options.copy, options.corrections)
     if options.mono:
+        refuse_several("--mono")
         _check_mono(options, settings)
         with ProgressDisplay(console) as display:
             made = from_mono(options.recipe, files, settings, options.mono, run, display)
@@ -131,7 +136,21 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
             return INTERRUPTED
         settings |= made
     resolve = resolve_corpora if several(settings) else resolve_recipe
-    recipe = recipe_of_first(lambda: resolve(options.recipe, files, settings, run=run, init=init))
+
+    def make() -> Recipe[Settings]:
+        found = resolve(options.recipe, files, settings, run=run, init=init)
+        if parallel.world() == 1 or found.alternative is None:
+            return found
+        # Several processes make no brief trainings: the first choice holds, or that of the run.
+        folder = run or default_folder(found)
+        resumed = Run.exists(folder)
+        return (
+            settled(found, folder, ProgressDisplay(console)) if resumed else replace(found, alternative=None)
+        )
+
+    if options.mirror and run and parallel.first():
+        Mirror(options.mirror, run).fetch()  # the recipe of a run that exists is its own
+    recipe = recipe_of_first(make)
     for line in reasons(recipe):
         console.print(line)
     folder = run or default_folder(recipe)
@@ -143,7 +162,15 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         else:
             console.print(f"run folder: {folder}")
             recipe = settled(recipe, folder, display)
-            outcome = train(recipe, folder, display, init=init, started=started, finish=options.finish)
+            outcome = train(
+                recipe,
+                folder,
+                display,
+                init=init,
+                started=started,
+                finish=options.finish,
+                mirror=options.mirror,
+            )
     if options.dry_run:
         show(found, console)
         return 0

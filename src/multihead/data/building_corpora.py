@@ -178,7 +178,10 @@ def _encoded(
     encoding = with_progress(part(texts, TRAIN), "encoding", chosen.count(TRAIN), progress)
     longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
     train = 0
-    for pair in stored(folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, marked=marked):
+    kept = stored(
+        folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes, marked=marked
+    )
+    for pair in kept:
         train += 1
         hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
     check_left(train, "training", chosen.report)

@@ -34,7 +34,7 @@ VERSION = 1
 SUMMARY = "report.json"
 
 ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
-WITHOUT_EFFECT = {"tests", "cache", "source_language", "target_language"}
+WITHOUT_EFFECT = {"tests", "cache", "processes", "source_language", "target_language"}
 OF_SEVERAL = {"corpora", "corpus", "both_directions", "temperature"}
 OF_ADDED = {f"{kind}{end}" for kind in ("synthetic", "copied", "corrections") for end in ("", "_weight")}
 
