@@ -2,9 +2,9 @@
 
     python benchmarks/serve_load.py runs/de-en --src test.de --out results/bench-serve.json
 
-The server runs on one core, the clients on another (Linux). Each client sends a sentence at a time on a
-connection that it keeps. Offline, one process translates the same sentences on the server's core. Run it on an
-idle machine.
+The server runs on one core, the clients on another (Linux). Each client sends a sentence at a time, on a
+connection that it keeps. Offline, one process translates the same sentences on the core of the server. Run it
+on an idle machine.
 """
 
 import argparse

@@ -6,9 +6,9 @@
     curl -d "q=Guten Tag." http://127.0.0.1:8000/translate
 
 The web page is at the printed address, the description of the API at
-/openapi.json. Only this machine can connect, unless --host names another address
-and --keys FILE says who may use it (or --open that everybody may). Ctrl-C or
-SIGTERM stops the server after it has answered pending requests.
+/openapi.json. Only this machine can connect, unless --host names another
+address and --keys FILE says who may use it (or --open that everybody may).
+Ctrl-C or SIGTERM stops the server after it has answered pending requests.
 """
 
 import contextlib
