@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,7 +108,7 @@ def test_weights_are_chosen_by_the_sizes() -> None:
 def test_a_mixed_stream_repeats_from_any_position(folder: Path) -> None:
     found = prepared(folder, synthetic=("bt",))
     parts = [found.train, found.added[0].train]
-    ids = {"pad_id": 0, "bos_id": 2, "eos_id": 3, "batch_tokens": 61, "seed": 3}
+    ids: dict[str, Any] = {"pad_id": 0, "bos_id": 2, "eos_id": 3, "batch_tokens": 61, "seed": 3}
     batches = [batch for _, (batch, _) in zip(range(9), MixedStream(parts, [125, 25], **ids), strict=False)]
     again = [batch for _, (batch, _) in zip(range(9), MixedStream(parts, [125, 25], **ids), strict=False)]
     assert all((a.source.ids_BS == b.source.ids_BS).all() for a, b in zip(batches, again, strict=True))
