@@ -213,8 +213,3 @@ def test_a_method_of_another_kind_of_run_lists_the_available_methods(trained: Pa
         translator.generate("eins")
     assert not hasattr(translator, "_private")
     assert copy.copy(translator).translate(["eins"]) == translator.translate(["eins"])
-
-
-def test_a_string_in_place_of_a_list_is_a_user_error(trained: Path) -> None:
-    with pytest.raises(UserError, match=r'translate\(\["\.\.\."\]\)'):
-        multihead.load(trained).translate("eins zwei")

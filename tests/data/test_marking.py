@@ -129,8 +129,15 @@ def test_a_marked_side_stays_within_the_limit(store: PairList, tokenizer: Tokeni
 
 
 def test_batches_carry_the_marks(store: PairList, tokenizer: Tokenizer) -> None:
-    given = {"pad_id": tokenizer.pad_id, "bos_id": tokenizer.bos_id, "eos_id": tokenizer.eos_id}
-    stream = BatchStream(store, batch_tokens=211, seed=3, mark=marking(store, tokenizer), **given)
+    stream = BatchStream(
+        store,
+        batch_tokens=211,
+        seed=3,
+        pad_id=tokenizer.pad_id,
+        bos_id=tokenizer.bos_id,
+        eos_id=tokenizer.eos_id,
+        mark=marking(store, tokenizer),
+    )
     batch, _ = next(iter(stream))
     symbols = np.array(list(tokenizer.symbols.values()))
     assert np.isin(batch.source.ids_BS.numpy(), symbols).any()

@@ -1,11 +1,17 @@
 import random
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scripted_translator import Script, ScriptedTranslator
 
 from multihead.documents import Markup, Tag, faults
+from multihead.documents.splice import Span
 from multihead.errors import UserError
+from multihead.generation.tag_alignment import Weights
+from multihead.generation.tag_placement import with_tags
+from multihead.generation.text_layout import laid_out
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text import symbols
@@ -194,3 +200,52 @@ def test_a_single_string_is_refused(tokenizer: Tokenizer) -> None:
         translator(tokenizer).translate("Ja.")
     with pytest.raises(UserError, match="not a string"):
         translator(tokenizer).translate(["Ja.", 3])  # type: ignore[list-item]
+
+
+def test_a_line_break_takes_the_place_of_a_space(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer, lambda line, settings: [" ".join(line.upper().split())])
+    (found,) = made.translate(["Ein Hund<br/>läuft, <br> und schläft."])
+    assert found.text == "EIN HUND<br/>LÄUFT, <br> UND SCHLÄFT."
+
+
+def test_korean_particles_agree_with_what_was_put_before_them(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("Hund\t개\nWolf\t늑대\nBär\t곰\n", encoding="utf-8")
+    glossary = Glossary.load(tmp_path / "terms.tsv")
+    outputs = {"Der Wolf mag MP3s.": "늑대은 개을 봅니다.", "Der Bär sieht {n}.": "곰가 <ph0>를 봅니다."}
+    made = ScriptedTranslator(tokenizer, lambda line, settings: [outputs[line.replace("<ph0>", "{n}")]])
+    korean = TextTranslator(made, "de", "ko", known=PLACEHOLDERS)
+    found = korean.translate(list(outputs), glossary=glossary)
+    assert found[0].text == "늑대는 개을 봅니다."  # no term of the source: as the model wrote it
+    assert found[1].text == "곰이 {n}를 봅니다."
+    (found[0],) = korean.translate(["Der Bär sieht {n}."])
+    assert found[0].text == "곰가 {n}를 봅니다."
+
+
+@pytest.mark.parametrize(("source", "expected"), [
+    ("Ein <b>roter Hund</b> läuft.", "läuft {1}roter Hund{/1} ein."),
+    ("<b>Ein roter</b> Hund läuft.", "läuft {1}roter{/1} Hund ein."),
+    ("Ein <b>roter <i>Hund</i></b> läuft.", "läuft {1}roter {2}Hund{/2}{/1} ein."),
+    ("Ein <b>roter</b> <i>Hund</i> läuft.", "läuft {1}roter{/1} {2}Hund{/2} ein."),
+    ("Ein roter Hund <b>läuft.</b>", "{1}läuft{/1} roter Hund ein."),
+])  # fmt: skip
+def test_tags_follow_the_words_that_attend_to_theirs(source: str, expected: str) -> None:
+    unit = laid_out(Markup.of(source)).units[0]
+    words = ["Ein", "roter", "Hund", "läuft", "."]
+    order = [3, 1, 2, 0, 4]
+    text = "läuft roter Hund ein."
+    spans = [Span(*found.span()) for found in re.finditer(r"\w+|\.", text)]
+    columns = [Span(*found.span()) for found in re.finditer(r"\w+|\.", unit.text)]
+    matrix = np.full((5, 5), 0.05)
+    matrix[range(5), order] = 0.8
+    placed = with_tags(unit, text, Weights(matrix, spans, columns))
+    assert str(placed).replace("text:", "") == expected
+    assert len(words) == len(columns)
+
+
+def test_a_sentence_in_capitals_is_searched_in_lower_case_and_written_in_capitals(
+    tokenizer: Tokenizer,
+) -> None:
+    made = translator(tokenizer, lambda line, settings: [line.lower()])
+    (found,) = made.translate(["DER HUND SIEHT {name} UND LÄUFT. USA. Ein HUND LÄUFT DA."])
+    assert found.text == "DER HUND SIEHT {name} UND LÄUFT. usa. ein hund läuft da."
+    assert calls(made)[0] == ["Der hund sieht <ph0> und läuft.", "USA.", "Ein HUND LÄUFT DA."]

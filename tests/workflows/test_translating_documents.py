@@ -1,6 +1,8 @@
 """Documents translated by a function in place of a model."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -167,6 +169,26 @@ def test_an_interrupted_translation_resumes(translator: TextTranslator, tmp_path
 
 
 @pytest.mark.usefixtures("small_chunks")
+def test_a_killed_translation_resumes(translator: TextTranslator, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "".join(f"Satz {number} hier.\n" for number in range(7)))
+    request = Request(path, tmp_path / "out.txt", SearchSettings())
+
+    def killed(count: int, total: int | None) -> None:
+        if count == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if not child:
+        translate_document(request, translator, [], progress=killed)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    assert not request.output.exists()
+    assert translate_document(request, translator, []).resumed == 4
+    assert request.output.read_text() == path.read_text().upper()
+
+
+@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("change", ["document", "settings"])
 def test_a_journal_of_something_else_is_discarded(
     translator: TextTranslator, tmp_path: Path, change: str
@@ -242,3 +264,12 @@ def test_the_default_output_is_named_after_the_language() -> None:
     assert default_output(Path("x/letter.docx"), "de") == Path("x/letter.de.docx")
     with pytest.raises(UserError, match="Name the output"):
         default_output(Path("letter.docx"), "")
+
+
+def test_a_heading_gets_no_full_stop(tmp_path: Path) -> None:
+    tokenizer = train(["Ein Hund läuft."] * 3, TokenizerSettings(kind="chars", vocab_size=400))
+    made = ScriptedTranslator(tokenizer, lambda line, settings: [f"{line.upper().rstrip('.')}."])
+    text, _ = translated(
+        TextTranslator(made, "de", "en"), written(tmp_path, "a.md", "# Ein Hund\n\nEr läuft.\n")
+    )
+    assert text == "# EIN HUND\n\nER LÄUFT.\n"

@@ -1,9 +1,9 @@
-"""Python API with the names of the command line: ``multihead.load("runs/de-en").translate(["Guten Tag."])``.
+"""Python API with the names of the command line: ``multihead.load("runs/de-en").translate("Guten Tag.")``.
 
 =============== ============================== =========================
 run             class                          method
 =============== ============================== =========================
-translator      :class:`LoadedTranslator`      ``translate(lines)``
+translator      :class:`LoadedTranslator`      ``translate(text)``
 GPT             :class:`LoadedTextGenerator`   ``generate(prompt)``
 BERT            :class:`LoadedMaskFiller`      ``fill(text)``
 BERT classifier :class:`LoadedTextClassifier`  ``classify(texts)``

@@ -28,6 +28,7 @@ from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_optio
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
+from multihead.generation.confidence import NAME, fit
 from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.text.published import tokeniser
@@ -70,6 +71,8 @@ class Options:
     """Domain tags of the files, for a model trained with them."""
     zero_shot: _directions.ZeroShot = False
     """Allow a direction that was never trained."""
+    calibrate: _options.Flag = False
+    """Fit the confidence of the run's translations to these test sets, and store it in the run."""
     json: _options.Flag = False
     """Print JSON."""
     tokenise: Annotated[str | None, tyro.conf.arg(metavar="RULES", help_behavior_hint="")] = None
@@ -109,6 +112,8 @@ def main(arguments: Sequence[str]) -> int:
                 evaluate(translator, test, recipe.search, run=run, tokenise=tokenise, progress=progress)
                 for test in sets
             ]
+    if options.calibrate:
+        _calibrate(options, next(iter(found.values())))
     console, comparison = _console.output(), _compared(found, lowercase=lowercase)
     if options.json:
         console.print(_json(found, comparison), end="")
@@ -133,10 +138,22 @@ def _refuse_without_effect(options: Options, given: Mapping[str, str]) -> None:
     """Refuse options and keys that would have no effect."""
     if options.src:
         refuse_keys(given, ("data.dir", "data.tests"), "on files that --src names")
+    if options.calibrate and len(options.runs) > 1:
+        remedy = "Name one run."
+        raise UserError("confidence is calibrated for one run", place="--calibrate", remedy=remedy)
     if options.perturb == "none":
         refuse_options(options, ("rate",), "without --perturb")
     if not options.tokenise:
         refuse_keys(given, ("data.target_language",), "without --tokenise")
+
+
+def _calibrate(options: Options, evaluations: Sequence[Evaluation]) -> None:
+    """Store the calibration of a run's confidence, fitted to its evaluations."""
+    scores = [pair for evaluation in evaluations for pair in evaluation.raw_scores]
+    calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores])
+    Run.open(options.runs[0]).write_text(NAME, calibration.to_json())
+    fact = f"fitted to {calibration.pairs:,} pairs; expected calibration error {calibration.error:.3f}"
+    _console.messages().print(f"{options.runs[0]}/{NAME}: {fact}, by cross-validation")
 
 
 def _systems(options: Options) -> dict[str, Sequence[str]]:
@@ -229,6 +246,8 @@ def show(run: str, evaluation: Evaluation, console: Console) -> None:
         "perplexity": f"{e.perplexity:.3f} per token; {e.perplexity_character:.4f} per character",
         "speed": f"{e.sentences_per_second:,.1f} sentences/s",
     }
+    if e.confidence_error is not None:
+        others["confidence"] = f"expected calibration error {e.confidence_error:.3f}"
     width = max(map(len, [*scores, *others]))
     console.print(f"{run} on {e.test_set.name}: {len(e.outputs):,} pairs")
     for name, score in scores.items():

@@ -150,7 +150,7 @@ def _cache_inputs(
         "held_out": [first.valid_fraction, first.seed],
         "tokenizer": None
         if given
-        else settings.model_dump(exclude={"dropout", "symbol_rate", "file", "target_file"}),
+        else settings.model_dump(exclude={"dropout", "symbol_rate", "noise_rate", "file", "target_file"}),
         "tokenizers": [given and given.fingerprint],
         "symbols": settings.symbols,
     }

@@ -1,8 +1,8 @@
 """Placeholders and terms of one sentence: carried through search by symbols, or set between its parts."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,17 +12,20 @@ from multihead.generation.text_layout import Unit
 from multihead.text import symbols
 from multihead.text.languages import primary
 from multihead.text.particles import agree
-from multihead.text.placeholder_patterns import DEFAULT, find
-from multihead.text.placeholders import Table, protect, restore
+from multihead.text.placeholder_patterns import DEFAULT, Span, find
+from multihead.text.placeholders import Entry, Table, protect, restore
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
+from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Match, Term
 
 KINDS = DEFAULT - {"tag"}
 """Placeholders of a sentence, whose tags are placed by alignment."""
 _TERMS = (TERM, TERM_TARGET, TERM_END)
+MIN_CAPITALS = 3
+"""Words of two letters and more that make a sentence in capitals; fewer may be abbreviations."""
+_LONG_WORD = regex.compile(r"\p{Lu}{2,}")
+_ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
-_CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{N}])?[.!?…。！？]?", regex.DOTALL)
-_END = regex.compile(r"[.!?…。！？]+$")
 
 
 class Carried(NamedTuple):
@@ -56,6 +59,8 @@ class Line:
         table: placeholders by symbol, and those that stay in the text.
         matches: terms of the glossary in the sentence.
         symbols: True if ``text`` is marked text.
+        capitals: True if the sentence is in capitals, and is searched in lower case.
+        bare: True if the translation of a text without a full stop, such as a heading, gets none either.
     """
 
     unit: Unit
@@ -63,6 +68,8 @@ class Line:
     table: Table
     matches: tuple[Match, ...] = ()
     symbols: bool = False
+    capitals: bool = False
+    bare: bool = False
 
     @property
     def copied(self) -> bool:
@@ -77,12 +84,43 @@ class Line:
     def received(self, output: str, glossary: Glossary | None, language: str) -> Carried:
         """Return an output of search with placeholders in their places."""
         marked = output if self.symbols else symbols.escape(output)
+        if self.capitals:
+            marked = _mapped(marked, str.upper)
         restored, report = restore(_agreeing(marked, self.table, language), self.table)
+        restored = _with_particles(restored, self.matches, language)
+        if self.bare and _LETTER.search(self.unit.text[-1]):
+            restored = _ADDED_STOP.sub("", restored)
         missing = glossary.missing(self.matches, restored) if glossary and self.matches else ()
         doubled = report.doubled
         if not self.symbols:
             doubled = _doubled(self.table, restored)
         return Carried(restored, report.lost, doubled, tuple(missing))
+
+    def substituted(self, known: frozenset[str]) -> "Line | None":
+        """Return the line with a placeholder for each term, which stands for its translation.
+
+        Returns:
+            None where too few placeholders are known.
+        """
+        used = {symbol for symbol, _ in self.table.entries}
+        free = [name for name in PLACEHOLDERS if name in known and name not in used]
+        entries = list(self.table.entries)
+        for start, end, term in self.matches:
+            if not any(start < span.end and span.start < end for _, span in entries):
+                if not free:
+                    return None
+                target = term.target
+                if start == 0 and self.unit.text[0].isupper() and term.case != "exact":
+                    target = target[0].upper() + target[1:]
+                entries.append(Entry(free.pop(0), Span(start, end, "variable", target)))
+        entries.sort(key=lambda entry: entry.span.start)
+        parts, done = [], 0
+        for symbol, span in entries:
+            parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
+            done = span.end
+        text = "".join([*parts, symbols.escape(self.unit.text[done:])])
+        text = _lowered(text) if self.capitals else text
+        return replace(self, text=text, table=Table(tuple(entries), self.table.left))
 
     def checked(self, text: str, glossary: Glossary | None) -> Carried:
         """Return a finished translation, without symbols, with what it lacks."""
@@ -104,10 +142,40 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None) -> Line:
     if known:
         protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS)
         text = protected.text
+        words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
+        capitals = in_capitals(words) and not protected.table.left
         if matches and known.issuperset(_TERMS):
             text = _with_terms(unit.text, protected.table, matches)
-        return Line(unit, text, protected.table, matches, symbols=True)
-    return Line(unit, unit.text, Table((), tuple(find(unit.text, KINDS))), matches)
+        text = _lowered(text) if capitals else text
+        return Line(unit, text, protected.table, matches, symbols=True, capitals=capitals)
+    spans = tuple(find(unit.text, KINDS))
+    capitals = in_capitals(unit.text) and not spans
+    return Line(
+        unit,
+        unit.text.capitalize() if capitals else unit.text,
+        Table((), spans),
+        matches,
+        capitals=capitals,
+    )
+
+
+def in_capitals(text: str) -> bool:
+    """Return True for a text of several words that has capitals only, such as a headline."""
+    return text == text.upper() and len(_LONG_WORD.findall(text)) >= MIN_CAPITALS
+
+
+def _lowered(marked: str) -> str:
+    """Return marked text in lower case but for its first letter and what stands in symbols."""
+    lower = _mapped(marked, str.lower)
+    first = _LETTER.search(lower)
+    return lower if first is None or first.start() else lower[0].upper() + lower[1:]
+
+
+def _mapped(marked: str, change: Callable[[str], str]) -> str:
+    """Return marked text with a function applied to what is not a symbol."""
+    return "".join(
+        part if is_symbol else symbols.escape(change(part)) for part, is_symbol in symbols.split(marked)
+    )
 
 
 def _with_terms(text: str, table: Table, matches: Sequence[Match]) -> str:
@@ -133,67 +201,28 @@ def _doubled(table: Table, text: str) -> tuple[str, ...]:
 
 
 def _agreeing(marked: str, table: Table, language: str) -> str:
-    """Let Korean particles after placeholders agree with what stands for them."""
+    """Let Korean particles after placeholders agree with what stands for them, where that can be read."""
     if primary(language) != "ko" or not table.entries:
         return marked
     originals = {entry.symbol: entry.span.text for entry in table.entries}
     parts = [[text, is_symbol] for text, is_symbol in symbols.split(marked)]
     for before, after in pairwise(parts):
-        if before[1] and not after[1]:
-            after[0] = agree(str(originals.get(str(before[0]), "")), str(after[0]))
+        original = originals.get(str(before[0]), "")
+        if before[1] and not after[1] and original[:1] not in ("{", "%", "$", "#", "&"):
+            after[0] = agree(original, str(after[0]))
     return "".join(str(text) if is_symbol else symbols.escape(str(text)) for text, is_symbol in parts)
 
 
-class Fragment(NamedTuple):
-    """A part of a sentence: text to translate, or a part that is set as it is."""
-
-    text: str
-    set_as: str | None = None
-
-    @property
-    def core(self) -> str:
-        """The text without the punctuation and white space at its ends; a full stop stays."""
-        found = _CORE.search(self.text)
-        return found[0] if found else self.text
-
-
-def fragments(found: Line) -> list[Fragment]:
-    """Split a sentence around its placeholders and its terms, whose targets are set."""
-    spans = [(span.start, span.end, span.text) for _, span in found.table.entries]
-    spans += [(span.start, span.end, span.text) for span in found.table.left]
-    inside = [(match.start, match.end, match.term.target) for match in found.matches]
-    spans += [one for one in inside if not any(s < one[1] and one[0] < e for s, e, _ in spans)]
-    parts, end = [], 0
-    for start, stop, text in sorted(spans):
-        parts += [Fragment(found.unit.text[end:start]), Fragment(found.unit.text[start:stop], text)]
+def _with_particles(text: str, matches: Sequence[Match], language: str) -> str:
+    """Let Korean particles after terms agree with them: search may have chosen one for another noun."""
+    if not matches or primary(language) != "ko":
+        return text
+    forms = [(form, match.term.case) for match in matches for form in match.term.forms]
+    parts: list[str] = []
+    end = 0
+    for start, stop, _ in Matcher(forms).find(text):
+        parts.append(agree(parts[-1], text[end:start]) if parts else text[end:start])
+        parts.append(text[start:stop])
         end = stop
-    parts.append(Fragment(found.unit.text[end:]))
-    return [
-        part if part.set_as is not None or _LETTER.search(part.text) else Fragment(part.text, part.text)
-        for part in parts
-        if part.text
-    ]
-
-
-def joined(parts: Sequence[Fragment], translations: Sequence[str], language: str) -> str:
-    """Join translated fragments, one translation for each fragment that is not set as it is.
-
-    A fragment in the middle of a sentence keeps neither a full stop nor a capital that only its translation
-    has. White space stays as it was.
-    """
-    rest = iter(translations)
-    result = ""
-    for number, part in enumerate(parts):
-        if part.set_as is not None:
-            result += part.set_as
-            continue
-        text, core = next(rest), part.core
-        before, _, after = part.text.partition(core)
-        if number + 1 < len(parts) or not _END.search(core):
-            text = _END.sub("", text)
-        if number and text[1:2].islower() and not core[:1].isupper():
-            text = text[:1].lower() + text[1:]
-        if number and not before and primary(language) == "ko":
-            text = agree(parts[number - 1].set_as or "", text)
-        result += before + text + after
-    return result
+    parts.append(agree(parts[-1], text[end:]) if parts else text)
+    return "".join(parts)

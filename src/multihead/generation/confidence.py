@@ -15,6 +15,8 @@ from typing import Any, Self
 
 from multihead import disk
 from multihead.errors import UserError
+from multihead.generation.translation import Translation
+from multihead.scores import sentence_chrf
 
 NAME = "confidence.json"
 FORMAT = 1
@@ -91,6 +93,16 @@ def _between(before: tuple[float, float], after: tuple[float, float], x: float) 
     return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
 
 
+def raw_scores(translations: Sequence[Translation], references: Sequence[str]) -> list[tuple[float, float]]:
+    """Return (mean token log-probability, sentence chrF from 0 to 1) of each searched translation."""
+    quality = sentence_chrf([one.text for one in translations], references)
+    return [
+        (one.hypotheses[0].log_probability / (len(one.hypotheses[0].tokens) + 1), value / 100)
+        for one, value in zip(translations, quality, strict=True)
+        if one.hypotheses
+    ]
+
+
 def fit(log_probabilities: Sequence[float], qualities: Sequence[float]) -> Calibration:
     """Fit a calibration by isotonic regression (pool adjacent violators).
 
@@ -116,7 +128,8 @@ def _isotonic(pairs: Sequence[tuple[float, float]]) -> Calibration:
         blocks.append((sum(x for x, _ in group), sum(y for _, y in group), len(group)))
         while len(blocks) > 1 and blocks[-2][1] * blocks[-1][2] >= blocks[-1][1] * blocks[-2][2]:
             last = blocks.pop()
-            blocks[-1] = tuple(a + b for a, b in zip(blocks[-1], last, strict=True))  # type: ignore[assignment]
+            before = blocks.pop()
+            blocks.append((before[0] + last[0], before[1] + last[1], before[2] + last[2]))
     return Calibration(tuple((x / n, min(1.0, max(0.0, y / n))) for x, y, n in blocks), None, len(pairs))
 
 

@@ -4,8 +4,9 @@ import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from multihead.generation.carrying import Carried, Line, fragments, joined
+from multihead.generation.carrying import Carried, Line
 from multihead.generation.confidence import Calibration
+from multihead.generation.fragments import fragments, joined
 from multihead.generation.loops import loops
 from multihead.generation.requirements import required
 from multihead.generation.text_results import SentenceTranslation
@@ -70,7 +71,7 @@ class SentenceSearch:
         settings: SearchSettings,
         glossary: Glossary | None,
     ) -> None:
-        self._plain = translator
+        self._plain, self._known = translator, frozenset(known)
         self.translator = marked(translator) if known else translator
         self._calibration, self._language = calibration, language
         self._settings, self._glossary = settings, glossary
@@ -147,6 +148,7 @@ class SentenceSearch:
             for number, one in zip(again, retried, strict=True):
                 if not one.looping:
                     found[number] = one
+        self._substitute(lines, found)
         lacking = [number for number, one in enumerate(found) if not one.carried.whole]
         if lacking:
             forced = self._forced([lines[number] for number in lacking])
@@ -161,6 +163,21 @@ class SentenceSearch:
             for number, one in zip(lacking, parts, strict=True):
                 found[number] = one
         return found
+
+    def _substitute(self, lines: Sequence[Line], found: list[_Found]) -> None:
+        """Search again what lacks a term, with placeholders that stand for the terms."""
+        pairs = [
+            (number, line)
+            for number, one in enumerate(found)
+            if one.carried.missing and (line := lines[number].substituted(self._known))
+        ]
+        if not pairs:
+            return
+        for (number, _), one in zip(
+            pairs, self._searched([line for _, line in pairs], self._settings), strict=True
+        ):
+            if one.good:
+                found[number] = replace(one, alternatives=())
 
     def _forced(self, lines: Sequence[Line]) -> list[_Found | None]:
         """Search for outputs that contain all that is required; None where that cannot be asked for."""

@@ -103,8 +103,30 @@ def word_weights(lines: Sequence[Line], texts: Sequence[str], translator: Transl
         originals = {entry.symbol: entry.span.text for entry in line.table.entries}
         rows = _spans(text, [originals.get(word.text, word.text) for word in aligned.target])
         columns = _spans(line.unit.text, [originals.get(word.text, word.text) for word in aligned.source])
-        found.append(Weights(aligned.matrix_TS.astype(np.float64), rows, columns))
+        weights = Weights(aligned.matrix_TS.astype(np.float64), rows, columns)
+        found.append(_sharpened(weights, text, line.unit.text))
     return found
+
+
+def _sharpened(weights: Weights, text: str, sentence: str) -> Weights:
+    """Let target words compete for source words, and punctuation match punctuation alone.
+
+    An article attends most to its noun, but the noun's translation does so more. So each weight is multiplied
+    by its share of the attention on its source word, squared.
+    """
+    written = np.array([_is_word(text[start:end]) for start, end in weights.rows])
+    read = np.array([_is_word(sentence[start:end]) for start, end in weights.columns])
+    if not written.any() or not read.any():
+        return weights
+    matrix_TS = np.where(written[:, None] == read, weights.matrix_TS, 0.0)
+    shares_TS = matrix_TS / np.maximum(matrix_TS.sum(axis=0), 1e-9)
+    matrix_TS = matrix_TS * shares_TS**2
+    totals_T = matrix_TS.sum(axis=1, keepdims=True)
+    return weights._replace(matrix_TS=matrix_TS / np.where(totals_T > 0, totals_T, 1))
+
+
+def _is_word(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _marked(text: str, line: Line) -> str:

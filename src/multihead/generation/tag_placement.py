@@ -17,7 +17,7 @@ from multihead.generation.translator import Translator
 
 BATCH = 32
 """Sentences whose attention is recorded together."""
-SHARE = 0.5
+SHARE = 0.55
 """Share of its attention that a word inside a pair of tags gives to the words inside the source's pair."""
 
 
@@ -62,9 +62,14 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
     }
     pieces: list[Piece] = []
     end = 0
+    breaks = {tag for _, tag, width in unit.tags if width}
     for place, tag in _events(nodes, unit, text, weights):
-        pieces += [text[end : max(end, place)], tag]
+        before = text[end : max(end, place)]
         end = max(end, place)
+        if tag in breaks:  # it takes the place of a space
+            end += text.startswith(" ", end) and not before.endswith(" ")
+            before = before.removesuffix(" ")
+        pieces += [before, tag]
         if tag in spaced and text[end - 1 : end].isspace():
             pieces.append(text[end - 1])
     return repaired(source, Markup.of(*pieces, text[end:]))

@@ -158,9 +158,11 @@ def _flattened(text: Markup) -> tuple[str, list[PlacedTag]]:
     tags: list[PlacedTag] = []
     size = 0
     for piece in text.pieces:
+        # Letters that stand for a tag would be translated, and then be there beside it.
+        own = "" if isinstance(piece, str) or piece.text.strip() else piece.text
         if isinstance(piece, Tag):
-            tags.append(PlacedTag(size, piece, len(piece.text)))
-        parts.append(piece if isinstance(piece, str) else piece.text)
+            tags.append(PlacedTag(size, piece, len(own)))
+        parts.append(piece if isinstance(piece, str) else own)
         size += len(parts[-1])
     return "".join(parts), tags
 

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -126,13 +127,19 @@ class TextTranslator:
         glossary: Glossary | None = None,
         progress: OnCount | None = None,
         first_number: int = 0,
+        bare: bool = False,
     ) -> list[TextTranslation]:
         """Translate texts with tags, such as the segments of a document; arguments as of ``translate``.
 
-        The result has each tag of its source once, and pairs are nested.
+        With ``bare``, a sentence without a full stop, such as a heading, gets none in its translation. The
+        result has each tag of its source once, and pairs are nested.
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
-        lines = [line(unit, self._carried, glossary) for layout in layouts for unit in layout.units]
+        lines = [
+            replace(line(unit, self._carried, glossary), bare=bare)
+            for layout in layouts
+            for unit in layout.units
+        ]
         search = SentenceSearch(
             self.translator,
             known=self._carried,

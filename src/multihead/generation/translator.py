@@ -135,7 +135,7 @@ class Translator:
         directed.source_tokenizer = TaggedTokenizer(base, asked.symbols)
         return directed
 
-    def _directed(self) -> Self:
+    def directed(self) -> Self:
         """Return this translator if it has a direction or needs none, else the one for its only direction."""
         return self if self.directions is None or self.asked is not None else self.toward()
 
@@ -175,7 +175,7 @@ class Translator:
                 ``toward``.
         """
         named = to is not None or source is not None or bool(tags)
-        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self._directed()
+        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self.directed()
         if named and directed.asked is not None and directed.asked.zero_shot:
             fact = f"the model was never trained to translate from {directed.asked.source}"
             warnings.warn(f"zero-shot: {fact} to {directed.asked.target}", stacklevel=2)
@@ -272,7 +272,7 @@ class Translator:
         Raises:
             UserError: a multilingual model without a chosen direction; see ``toward``.
         """
-        if (directed := self._directed()) is not self:
+        if (directed := self.directed()) is not self:
             return directed.score(pairs, batch_tokens=batch_tokens, progress=progress)
         sources = self.source_tokenizer.encode_batch([source for source, _ in pairs])
         targets = self.target_tokenizer.encode_batch([target for _, target in pairs])

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from multihead.generation import Translation, Translator
 from multihead.progress import OnCount
-from multihead.serve.fair_queue import DeadlineError, FairQueue, Work
+from multihead.search.phrases import Phrase
+from multihead.serve.fair_queue import DeadlineError, FairQueue, Forced, Work
 from multihead.settings import SearchSettings
 
 
@@ -82,6 +83,7 @@ class QueuedTranslator(Translator):
         source: str | None = None,
         tags: Sequence[str] = (),
         zero_shot: bool = False,
+        phrases: Sequence[Sequence[Phrase]] | None = None,
     ) -> list[Translation]:
         """Queue lines and wait for their translations; arguments as of ``Translator.translate``.
 
@@ -92,23 +94,34 @@ class QueuedTranslator(Translator):
         if to is not None or source is not None or tags or (self.directions and self.asked is None):
             directed = self.toward(to, source, tags, zero_shot=zero_shot)
             return directed.translate(
-                lines, settings, prefixes=prefixes, progress=progress, first_number=first_number
+                lines,
+                settings,
+                prefixes=prefixes,
+                progress=progress,
+                first_number=first_number,
+                phrases=phrases,
             )
         plain = copy.copy(self._inner)
         plain.source_tokenizer, plain.target_tokenizer = self.source_tokenizer, self.target_tokenizer
         plain.asked = self.asked
 
         def translated(
-            some: Sequence[str], chosen: SearchSettings, begun: Sequence[str] | None
+            some: Sequence[str], chosen: SearchSettings, forced: Sequence[Forced] | None
         ) -> list[Translation]:
-            return plain.translate(some, chosen, prefixes=begun, first_number=first_number)
+            begun, contained = zip(*forced, strict=True) if forced else (None, None)
+            return plain.translate(some, chosen, prefixes=begun, first_number=first_number, phrases=contained)
+
+        forced = None
+        if prefixes is not None or phrases is not None:
+            none: Sequence[Phrase] = ()
+            forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
 
         work = Work(
             translated,
             lines,
             settings or self.settings,
             self.ticket.client,
-            prefixes,
+            forced,
             self.ticket.deadline,
             # Marked text is read by another tokenizer, and a direction has tags of its own.
             (self._name, type(self.source_tokenizer).__name__, self.asked and self.asked.symbols),

@@ -135,7 +135,9 @@ class Training:
         if parallel.first():
             self.state.restore(run)
         self.state.share()
-        updater = make_updater_of(model, self.state.optimizer, settings, device, self.shards)
+        updater = make_updater_of(
+            model, self.state.optimizer, settings, device, self.shards, self.state.sharded
+        )
         self.recovery = Recovery(updater, self.state, settings, run.log)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have left checkpoints that were due for removal.

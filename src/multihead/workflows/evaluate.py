@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from multihead.data.hashes import contamination
 from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
 from multihead.generation import Translator
+from multihead.generation.confidence import Calibration, calibration_error, raw_scores
 from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.scores import (
@@ -78,6 +79,8 @@ class Evaluation:
         contaminated: number of test sources that are in the training data; None: unknown, because the
             prepared training data is not on this machine.
         notes: lines that were cut or not translated, with the reason.
+        raw_scores: (mean token log-probability, sentence chrF from 0 to 1) of each translation.
+        confidence_error: expected calibration error of the run's confidence; None: it has none.
     """
 
     test_set: TestSet
@@ -94,6 +97,8 @@ class Evaluation:
     sentences_per_second: float
     contaminated: int | None
     notes: list[str]
+    raw_scores: list[tuple[float, float]] = field(default_factory=list)
+    confidence_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores as a JSON object."""
@@ -110,6 +115,9 @@ class Evaluation:
             "perplexity": _rounded(self.perplexity, 3),
             "perplexity_character": _rounded(self.perplexity_character, 4),
             "sentences_per_second": round(self.sentences_per_second, 1),
+            **(
+                {} if self.confidence_error is None else {"confidence_error": round(self.confidence_error, 4)}
+            ),
             "contaminated": self.contaminated,
             "signature": self.bleu.signature,
             "signature_lowercase": self.bleu_lowercase.signature,
@@ -259,7 +267,12 @@ def evaluate(
     if tokenise is not None:
         lowered = ([text.lower() for text in texts] for texts in (outputs, references))
         tokenised = bleu(*(tokenise(texts) for texts in lowered), lowercase=True, tokenize="none")
+    raw = raw_scores(translations, references)
+    calibration = Calibration.load(run.folder) if run and len(translator.models) == 1 else Calibration()
+    confident = [(calibration(mean), quality) for mean, quality in raw]
     return Evaluation(
+        raw_scores=raw,
+        confidence_error=calibration_error(confident) if calibration.points else None,
         test_set=test_set,
         outputs=outputs,
         bleu=bleu(outputs, references),

@@ -129,6 +129,7 @@ def translate_document(
                 request.search,
                 sentences=request.sentences,
                 glossary=glossary,
+                bare=True,
             )
             records = [_record(segment, one) for segment, one in zip(chunk, found, strict=True)]
             journal.add(records)

@@ -89,6 +89,8 @@ class DataSettings(Settings):
     """Drop pairs with identical source and target."""
     max_pairs: int = Field(0, ge=0)
     """Maximum number of training pairs, sampled evenly from the corpus; 0: all."""
+    processes: PositiveInt = 1
+    """Processes that encode the corpus; the prepared data is the same, byte for byte."""
     cache: str = ""
     """Folder of prepared data; default: the user's cache folder."""
 
@@ -126,6 +128,9 @@ class TokenizerSettings(Settings):
     symbol_rate: float = Field(0.1, ge=0, le=1)
     """Fraction of the training pairs, drawn anew each epoch, in which placeholders and term markers stand for
     words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
+    noise_rate: float = Field(0.0, ge=0, le=1)
+    """Fraction of the training sources, drawn anew each epoch, that lose their capitals or get typing errors,
+    so that the model translates such text (docs/text.md); try 0.2."""
     file: str = ""
     """A tokenizer.json to use instead of training one (source side, or both sides if joint)."""
     target_file: str = ""

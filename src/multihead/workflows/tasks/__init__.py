@@ -44,6 +44,7 @@ class TaskSetup:
         validate: validates a model, which is in evaluation mode, at a step.
         attention_maps: returns a trained model's attention maps of a few validation examples; none where it
             has no attention over a source.
+        further_files: returns further files of a finished run by name, from its trained model.
     """
 
     recipe: Recipe[Settings]
@@ -57,6 +58,7 @@ class TaskSetup:
     stream: Callable[[Position], Stream[Batch]]
     validate: Callable[[nn.Module, int], Validation]
     attention_maps: Callable[[nn.Module], Sequence[AlignedSentence]] = lambda model: ()
+    further_files: Callable[[nn.Module], Mapping[str, str]] = lambda model: {}
 
 
 def _module(task: str) -> ModuleType:

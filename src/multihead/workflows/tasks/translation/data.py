@@ -25,6 +25,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
+from multihead.workflows.tasks.translation.calibrating import calibration_files
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 
@@ -68,6 +69,7 @@ def setup(
         stream=lambda position: batches(recipe, prepared, position, device, mark),
         validate=validator,
         attention_maps=validator.attention_maps,
+        further_files=lambda model: calibration_files([validator], model, recipe.search),
     )
 
 
@@ -131,7 +133,7 @@ def _summary(prepared: Prepared, data: DataSettings) -> Sequence[str]:
         f"{sizes[0]} tokens, shared" if len(sizes) == 1 else f"{sizes[0]} source, {sizes[1]} target tokens"
     )
     return (
-        str(prepared.report),
+        *str(prepared.report).split("\n"),
         *_added_lines(prepared),
         validation,
         f"vocabulary: {tokens}",

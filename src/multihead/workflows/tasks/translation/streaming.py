@@ -5,8 +5,9 @@ from typing import Any
 import torch
 
 from multihead import hardware, randomness
-from multihead.data.batches import FREE, Pairs, Position, Reencode, Shapes
+from multihead.data.batches import FREE, Mark, Pairs, Position, Reencode, Shapes
 from multihead.data.marking import Marking
+from multihead.data.noising import Noise
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.text.bpe_dropout import BPEDropout, supports_dropout
@@ -24,7 +25,7 @@ def stream_settings(
     tokenizers: tuple[Tokenizer, Tokenizer],
     position: Position,
     device: torch.device,
-    mark: Marking | None = None,
+    mark: Mark | None = None,
 ) -> dict[str, Any]:
     """Return the keyword arguments of a ``BatchStream`` for pairs in these vocabularies."""
     source, target = tokenizers
@@ -38,9 +39,17 @@ def stream_settings(
         "position": position,
         "source_encode": _reencoder(source, dropout, randomness.derive(seed, "source")),
         "target_encode": _reencoder(target, dropout, randomness.derive(seed, "target")),
-        "mark": mark,
+        "mark": _noisy(recipe, source, mark),
         "shapes": _shapes(recipe.training.precision, device),
     }
+
+
+def _noisy(recipe: Recipe[Settings], source: Tokenizer, mark: Mark | None) -> Mark | None:
+    """Return what puts symbols and noise into the training pairs."""
+    if not recipe.tokenizer.noise_rate:
+        return mark
+    seed = randomness.derive(recipe.training.seed, "noise")
+    return Noise(source, recipe.tokenizer.noise_rate, seed, recipe.data.max_length, mark)
 
 
 def marking(

@@ -64,7 +64,7 @@ class Validator:
         error rates; translations as samples."""
         metrics = self._likelihood(model, step)
         sources, references = zip(*self.text, strict=True)
-        translator = self._translator(model)
+        translator = self.translator(model)
         outputs = [translation.text for translation in translator.translate(sources, self.search)]
         metrics["bleu"] = bleu(outputs, references, lowercase=self.lowercase).value
         metrics["chrf"] = chrf(outputs, references, lowercase=self.lowercase).value
@@ -83,7 +83,7 @@ class Validator:
 
     def attention_maps(self, model: nn.Module) -> list[AlignedSentence]:
         """Return attention maps for a few validation sentences; none if the model has no attention."""
-        translator = self._translator(model)
+        translator = self.translator(model)
         suitable = [source for source, _ in self.text if MIN_WORDS <= len(source.split()) <= MAX_WORDS]
         chosen = np.linspace(0, len(suitable) - 1, min(len(suitable), MAPS)).round().astype(int)
         found = []
@@ -94,7 +94,8 @@ class Validator:
                 found.append(AlignedSentence(source, output, map_))
         return found
 
-    def _translator(self, model: nn.Module) -> Translator:
+    def translator(self, model: nn.Module) -> Translator:
+        """Return a translator with this model."""
         return Translator(
             [model],
             self.prepared.source_tokenizer,
