@@ -1,4 +1,4 @@
-"""Write the tables of README and docs/measured from the figures in results/.
+"""Write the tables of README, docs/measured and docs/reliability.md from the figures in results/.
 
     python docs/tables.py
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/measured/quality.md", "docs/measured/training-speed.md")
+PAGES = ("README.md", "docs/measured/quality.md", "docs/measured/training-speed.md", "docs/reliability.md")
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 BOTH = "bench-training-peers-allocator.json"
 PEERS = ("Hugging Face", "Eole", "JoeyNMT")
@@ -168,6 +168,23 @@ def complexity() -> str:
     return (ROOT / "results" / "complexity.md").read_text(encoding="utf-8").rstrip("\n")
 
 
+# --- reliability --------------------------------------------------------------------------------------
+
+
+def torture() -> str:
+    """Faults injected by ``make torture``: injections, survived, lost."""
+    found = figures("torture.json")
+    rows = [
+        f"`{found['command']}`:",
+        "",
+        "| fault | injections | survived | lost |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name, row in found["rows"].items():
+        rows.append(f"| {name} | {row['injections']} | {row['survived']} | {row['lost']} |")
+    return "\n".join(rows)
+
+
 # --- README -------------------------------------------------------------------------------------------
 
 
@@ -252,6 +269,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "peers-conclusion": peers_conclusion,
     "peers": peers,
     "complexity": complexity,
+    "torture": torture,
     "readme": readme,
 }
 

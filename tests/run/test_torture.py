@@ -1,5 +1,6 @@
 """The short form of every row of ``make torture``, and a proof that the harness sees a loss."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,10 @@ class _unchecked:  # noqa: N801
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+def test_the_recorded_table_has_every_row_and_nothing_lost() -> None:
+    text = (ROOT / "results" / "torture.json").read_text(encoding="utf-8")
+    found = json.loads(text)["rows"]
+    assert list(found) == [row.name for row in ROWS]
+    assert {name: row["lost"] for name, row in found.items()} == dict.fromkeys(found, 0)
