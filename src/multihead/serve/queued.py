@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from multihead.generation import Translation, Translator
 from multihead.progress import OnCount
+from multihead.search.phrases import Phrase
 from multihead.serve.fair_queue import DeadlineError, FairQueue, Work
 from multihead.settings import SearchSettings
 
@@ -82,6 +83,7 @@ class QueuedTranslator(Translator):
         source: str | None = None,
         tags: Sequence[str] = (),
         zero_shot: bool = False,
+        phrases: Sequence[Sequence[Phrase]] | None = None,
     ) -> list[Translation]:
         """Queue lines and wait for their translations; arguments as of ``Translator.translate``.
 
@@ -92,16 +94,24 @@ class QueuedTranslator(Translator):
         if to is not None or source is not None or tags or (self.directions and self.asked is None):
             directed = self.toward(to, source, tags, zero_shot=zero_shot)
             return directed.translate(
-                lines, settings, prefixes=prefixes, progress=progress, first_number=first_number
+                lines,
+                settings,
+                prefixes=prefixes,
+                progress=progress,
+                first_number=first_number,
+                phrases=phrases,
             )
         plain = copy.copy(self._inner)
         plain.source_tokenizer, plain.target_tokenizer = self.source_tokenizer, self.target_tokenizer
         plain.asked = self.asked
 
+        wanted = dict(zip(lines, phrases, strict=True)) if phrases else {}
+
         def translated(
             some: Sequence[str], chosen: SearchSettings, begun: Sequence[str] | None
         ) -> list[Translation]:
-            return plain.translate(some, chosen, prefixes=begun, first_number=first_number)
+            asked = [wanted[line] for line in some] if wanted else None
+            return plain.translate(some, chosen, prefixes=begun, first_number=first_number, phrases=asked)
 
         work = Work(
             translated,
@@ -110,7 +120,12 @@ class QueuedTranslator(Translator):
             self.ticket.client,
             prefixes,
             self.ticket.deadline,
-            # Marked text is read by another tokenizer, and a direction has tags of its own.
-            (self._name, type(self.source_tokenizer).__name__, self.asked and self.asked.symbols),
+            # Marked text is read by another tokenizer; a direction has tags of its own, a request its phrases.
+            (
+                self._name,
+                type(self.source_tokenizer).__name__,
+                self.asked and self.asked.symbols,
+                id(wanted) if wanted else 0,
+            ),
         )
         return self.ticket.result(self._queue.submit(work))
