@@ -1,6 +1,7 @@
 # make quickstart   trains a translator in a few minutes (the first time it installs what it needs)
 # make test         linter, type check, tests
 # make bench        benchmarks, one after the other
+# make torture      injects every fault into trainings and run folders (half an hour), and records what was lost
 # make bench-peers RUN=runs/de-en SRC=test.de TGT=test.en   the same beside other toolkits, on the same weights
 # make bench-peers-training   training beside other toolkits, each in an environment of its own
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
@@ -14,9 +15,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
-BENCHMARKS := $(filter-out benchmarks/record.py,$(wildcard benchmarks/*.py))
+BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint bench bench-peers bench-peers-training bench-gpu course clean
+.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -38,6 +39,10 @@ bench: $(INSTALLED)
 	@failed=; for script in $(BENCHMARKS); do \
 	  echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; \
 	done; test -z "$$failed" || { echo "not measured:$$failed" >&2; exit 1; }
+
+torture: $(INSTALLED)
+	$(BIN)/python benchmarks/torture.py
+	$(BIN)/python docs/tables.py
 
 bench-peers: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,export]'

@@ -146,10 +146,11 @@ static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, 
 
 // Take at most `most` steps, starting at `step`, until enough sentences are finished to drop them.
 template <class Format>
-static void beam_search(const Decoder& decoder, const LayerShape& shape, const Cached<typename Format::Element>& self,
-                        const Cached<typename Format::Element>& source, const int64_t* lengths, const float* embedding,
-                        const float* positions, const Screen<Format>& screen, const Search& search,
-                        const Hypotheses& live, int64_t step, int64_t most, int64_t* report, int threads) {
+static void search_cells(const Decoder& decoder, const LayerShape& shape,
+                         const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,
+                         const int64_t* lengths, const float* embedding, const float* positions,
+                         const Screen<Format>& screen, const Search& search, const Hypotheses& live, int64_t step,
+                         int64_t most, int64_t* report, int threads) {
     const int64_t K = search.K, room = self.room;
     Cached<typename Format::Element> own = self;
     LayerShape s = shape;
@@ -164,7 +165,8 @@ static void beam_search(const Decoder& decoder, const LayerShape& shape, const C
             const float *token = embedding + live.tokens[from] * s.d, *position = positions + step * s.d;
             for (int64_t i = 0; i < s.d; i++) live.x[r * s.d + i] = token[i] + (positions ? position[i] : 0.0f);
         }
-        decode<Format>(live.x, decoder, s, own, source, step ? live.bias : nullptr, room, lengths, nullptr, threads);
+        decode_cells<Format>(live.x, decoder, s, own, source, step ? live.bias : nullptr, room, lengths, nullptr,
+                             threads);
         report[BROKEN] = !look_ahead(search, live, live.N * rows, threads, decoder.output, screen);
         if (report[BROKEN]) return;
         int64_t done = 0, at_limit = 0;

@@ -146,9 +146,11 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
 
 // --- the decoder -------------------------------------------------------------------------------------
 
+// recurrent: the first sublayer is an SSRU (src/multihead/nn/ssru.py) in the place of self-attention. Then qkv is W and
+// W_f side by side, and self_out is not used.
 struct DecoderLayer {
     Linear qkv, self_out, query, source_out, first, second;
-    int64_t before;
+    int64_t before, recurrent;
     Norm norms[3];
 };
 
@@ -192,6 +194,33 @@ struct Cached {
         for (int64_t j = 0; j < D; j += W) store(values + slot * D + j, load(value + j, s.d_v - j));
     }
 };
+
+// A head's part of c_t = f_t c_(t-1) + (1 - f_t) u_t, f_t = sigmoid(g_t), and ReLU(c_t). `own` holds states as values,
+// of d_v = d_k numbers, and what bf16 rounds off them as keys: a state sums over many steps. `parent` is the slot of
+// c_(t-1), -1 for zero. `low` has room for padded16(d_v) numbers.
+template <class T>
+INLINE void recur(const Cached<T>& own, int64_t parent, int64_t slot, const float* u, const float* g,
+                  const LayerShape& s, float* low, float* out) {
+    const int64_t D = padded16(s.d_v);
+    for (int64_t j = 0; j < s.d_v; j += W) {
+        vf state{};
+        if (parent >= 0) {
+            T part[W] = {};
+            for (int64_t i = 0; i < W && j + i < s.d_v; i++) part[i] = own.keys[(j + i) * own.room + parent];
+            state = load(own.values + parent * D + j) + load(part);
+        }
+        const vf gate = load(g + j, s.d_v - j), one = splat(1.0f);
+        const vf small = exponential(-maximum(gate, -gate)), share = one / (one + small);
+        const vf forget = select(gate < splat(0.0f), small * share, share);
+        state = forget * state + (one - forget) * load(u + j, s.d_v - j);
+        T rounded[W];
+        store(rounded, state);
+        store(low + j, state - load(rounded));
+        store(out + j, state, s.d_v - j);
+    }
+    own.put(low, out, s, slot);
+    for (int64_t j = 0; j < s.d_v; j += W) store(out + j, maximum(load(out + j, s.d_v - j), vf{}), s.d_v - j);
+}
 
 // Compute the source's keys and values, kv = x W + b with x (N, K, d), and store them in the cache.
 template <class Format>
@@ -238,19 +267,35 @@ static void decoder_step(float* x, const DecoderLayer& layer, const LayerShape& 
                 return memory.heads + (n - begin) * K * values + h * s.d_v;
             };
 
-            linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
-            for (int64_t n = begin; n < end; n++) {
-                const float* qkv = memory.inner + (n - begin) * K * wide;
-                for (int64_t h = 0; h < s.H; h++) {
-                    const Cached<T> own = self.of_head(n, h, s);
-                    const float *key = qkv + keys + h * s.d_k, *value = qkv + 2 * keys + h * s.d_v;
-                    for (int64_t k = 0; k < K; k++) own.put(key + k * wide, value + k * wide, s, self.slots - K + k);
-                    look(K, qkv + h * s.d_k, wide, own.keys, own.room, own.values, D, own.slots, s.d_k, s.d_v,
-                         bias ? bias + n * K * bias_m : nullptr, bias_m, memory.work, heads(n, h), values);
+            if (layer.recurrent) {
+                linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, 2 * s.d, memory.rows);
+                for (int64_t row = begin * K; row < end * K; row++) {
+                    const float* seen = bias ? bias + row * bias_m : nullptr;
+                    int64_t parent = self.slots - K - 1;
+                    while (parent >= 0 && seen && seen[parent] != 0.0f) parent--;
+                    const float* u = memory.inner + (row - begin * K) * 2 * s.d;
+                    float* out = memory.y + (row - begin * K) * s.d;
+                    for (int64_t h = 0; h < s.H; h++)
+                        recur(self.from(row / K * s.H + h, s), parent, self.slots - K + row % K, u + h * s.d_v,
+                              u + s.d + h * s.d_v, s, memory.work, out + h * s.d_v);
                 }
+                stream.add(0);
+            } else {
+                linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
+                for (int64_t n = begin; n < end; n++) {
+                    const float* qkv = memory.inner + (n - begin) * K * wide;
+                    for (int64_t h = 0; h < s.H; h++) {
+                        const Cached<T> own = self.of_head(n, h, s);
+                        const float *key = qkv + keys + h * s.d_k, *value = qkv + 2 * keys + h * s.d_v;
+                        for (int64_t k = 0; k < K; k++)
+                            own.put(key + k * wide, value + k * wide, s, self.slots - K + k);
+                        look(K, qkv + h * s.d_k, wide, own.keys, own.room, own.values, D, own.slots, s.d_k, s.d_v,
+                             bias ? bias + n * K * bias_m : nullptr, bias_m, memory.work, heads(n, h), values);
+                    }
+                }
+                linear<Format>(M, memory.heads, values, layer.self_out, memory.y, s.d, memory.rows);
+                stream.add(0);
             }
-            linear<Format>(M, memory.heads, values, layer.self_out, memory.y, s.d, memory.rows);
-            stream.add(0);
 
             linear<Format>(M, stream.read(1), s.d, layer.query, memory.inner, keys, memory.rows);
             for (int64_t n = begin; n < end; n++)
@@ -287,9 +332,9 @@ struct Decoder {
 
 // Apply all layers and the norm to x (N, K, d), and, unless null, compute the next token's logits (N K, V).
 template <class Format>
-static void decode(float* x, const Decoder& decoder, const LayerShape& s,
-                   const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,
-                   const float* bias, int64_t bias_m, const int64_t* lengths, float* logits, int threads) {
+static void decode_cells(float* x, const Decoder& decoder, const LayerShape& s,
+                         const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,
+                         const float* bias, int64_t bias_m, const int64_t* lengths, float* logits, int threads) {
     for (int64_t l = 0; l < decoder.count; l++)
         decoder_step<Format>(x, decoder.layers[l], s, self.of_layer(l, s), source.of_layer(l, s), bias, bias_m,
                              lengths, threads);

@@ -39,8 +39,8 @@ SIGNATURES = {
     "encoder_layer": "pnnp",
     "keep_source": "pinnn",
     "refill": "piiippi",
-    "decode": "pnnnnpipp",
-    "beam_search": "nnnnpppnnniip",
+    "decode_cells": "pnnnnpipp",
+    "search_cells": "nnnnpppnnniip",
     "log_normaliser": "ppii",
     "top": "pppiii",
 }

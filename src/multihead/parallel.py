@@ -21,7 +21,7 @@ from multihead.errors import UserError
 
 JOIN_SECONDS = "MULTIHEAD_JOIN_SECONDS"
 """Environment variable: seconds to wait for all processes at the start (default 300)."""
-FAILED = "failed"
+FAILED = "multihead has failed"
 """Key of the store: set by the first process that ends with a ``UserError``."""
 BAD_INPUT, LOST = 2, 1
 """Exit codes of a process whose peer reported an error to the user, and of one whose peer is gone."""
@@ -40,6 +40,7 @@ class _Group:
 
     def __init__(self) -> None:
         self.rank, self.world = 0, 1
+        self.root: Store | None = None
         self.store: Store | None = None
         self.turns = 0
 
@@ -112,11 +113,16 @@ def from_first(work: Callable[[], Json]) -> Json:
 
     The others wait as long as it takes.
     """
+    return from_rank(0, work)
+
+
+def from_rank(source: int, work: Callable[[], Json]) -> Json:
+    """Run ``work`` in process ``source`` and return its result in all; see :func:`from_first`."""
     if world() == 1:
         return work()
     _group.turns += 1
-    key = f"first/{_group.turns}"
-    if first():
+    key = f"from/{_group.turns}"
+    if rank() == source:
         _store().set(key, json.dumps(found := work()))
         return found
     _wait(key)
@@ -149,9 +155,7 @@ def share_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the first process's tensors in all processes; on the CPU in the others."""
     if world() == 1:
         return dict(tensors)
-    described = from_first(
-        lambda: {name: [str(t.dtype).removeprefix("torch."), [*t.shape]] for name, t in tensors.items()}
-    )
+    described = from_first(lambda: _described(tensors))
     shared: dict[str, Tensor] = {}
     for name, (dtype, shape) in described.items():
         if first():
@@ -161,6 +165,23 @@ def share_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
             sent = shared[name] = torch.empty(shape, dtype=getattr(torch, dtype))
         dist.broadcast(sent, src=0)
     return shared
+
+
+def send_to_first(source: int, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors of process ``source`` in the first process, on the CPU; nothing in the others."""
+    described = from_rank(source, lambda: _described(tensors))
+    received: dict[str, Tensor] = {}
+    for name, (dtype, shape) in described.items():
+        if rank() == source:
+            dist.send(tensors[name].detach().cpu().contiguous(), dst=0)
+        elif first():
+            received[name] = torch.empty(shape, dtype=getattr(torch, dtype))
+            dist.recv(received[name], src=source)
+    return received
+
+
+def _described(tensors: Mapping[str, Tensor]) -> dict[str, Json]:
+    return {name: [str(t.dtype).removeprefix("torch."), [*t.shape]] for name, t in tensors.items()}
 
 
 def compare(facts: Mapping[str, Json], remedy: str) -> None:
@@ -204,9 +225,10 @@ def _join() -> None:
     # torchrun's own store outlives a restart, and would hand out the addresses of the processes before it.
     start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    _group.store = PrefixStore(
-        f"multihead/{start}", _connect(host, port, serve=number == 0 and not agent, seconds=seconds)
-    )
+    root = _connect(host, port, serve=number == 0 and not agent, seconds=seconds)
+    if agent and root.check([FAILED]):
+        raise SystemExit(BAD_INPUT)  # torchrun starts again after an error that the user has to correct
+    _group.root, _group.store = root, PrefixStore(f"multihead/{start}", root)
     _group.rank, _group.world = number, count
     try:
         _check_in(seconds)
@@ -289,7 +311,9 @@ def _announce(text: str) -> bool:
     """Return True for the first process that announces an error."""
     with suppress(RuntimeError):
         earlier = _store().add(f"{FAILED}/count", 1) > 1
-        _store().set(FAILED, text)
+        for store in (_group.root, _group.store):
+            if store is not None:
+                store.set(FAILED, text)
         return not earlier
     return True
 

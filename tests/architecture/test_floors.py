@@ -52,6 +52,8 @@ LOOKERS = {
     "settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's
+    "cli/_ray.py",  # optional: the engine of a cluster
+    "workflows/mirror.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with
 }

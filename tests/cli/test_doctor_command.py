@@ -1,5 +1,6 @@
 """`multihead doctor`: the machine, and the engine that searches a run."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,15 @@ def test_it_describes_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "torch" in shown
     assert "native" in shown
+
+
+def test_its_report_can_be_read_by_programs(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    names = [row["name"] for row in json.loads(capsys.readouterr().out)]
+    assert {"python", "torch", "device", "starlette"} <= set(names)
+    assert main(["doctor", str(trained), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {"name": "run", "text": str(trained)} in rows
 
 
 def test_it_names_the_engine_of_a_run(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,20 @@ from command_line import Captured, fail, run
 
 from multihead import cli
 
+SUBTITLES = b"1\n00:00:01,000 --> 00:00:02,500\neins zwei\n"
+
+
+def translated_file(address: str, name: str, content: bytes) -> bytes:
+    """Upload a file and return its translation."""
+    body = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    request = urllib.request.Request(f"{address}/translate_file", body + content + b"\r\n--x--\r\n", headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        url = json.load(answer)["translatedFileUrl"]
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        found: bytes = answer.read()
+    return found
+
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_the_server_runs_until_it_is_told_to_end(
@@ -32,11 +46,14 @@ def test_the_server_runs_until_it_is_told_to_end(
             body = json.dumps({"q": "eins\nzwei drei", "source": "de", "target": "en"}).encode()
             with urllib.request.urlopen(f"{address}/translate", body, timeout=60) as answer:
                 results = json.load(answer)["translatedText"]
+            document = translated_file(address, "letter.srt", SUBTITLES)
             with urllib.request.urlopen(f"{address}/inspect?q=eins%20zwei", timeout=120) as answer:
                 assert "<!doctype html>" in answer.read().decode().lower()
         finally:
             server.send_signal(end)
         assert server.wait(60) == 0
+    assert document.startswith(b"1\n00:00:01,000 --> 00:00:02,500\n")
+    assert b"eins" not in document
     (trained.parent / "two.de").write_text("eins\nzwei drei\n", encoding="utf-8")
     out, _ = run(capfdbinary, "translate", trained, "-i", trained.parent / "two.de", "--precision", "fp32")
     assert f"{results}\n" == out

@@ -1,11 +1,14 @@
 """`multihead translate --part` and `--join`."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from command_line import Captured, fail, run
 
-from multihead.cli import translate
+from multihead.cli import _ray, translate
 from multihead.workflows import translating_parts
 
 SHORT = ("--max-length", "5", "--precision", "fp32")
@@ -61,3 +64,60 @@ def test_other_search_settings_are_refused(
     given = ["translate", trained, "-i", source, "-o", tmp_path / "out", *SHORT, "--part", "1/3"]
     run(capfdbinary, *given)
     assert "this translation began with another search" in fail(capfdbinary, *given, "--beam-size", "2")
+
+
+class FakeRay(ModuleType):
+    """The few functions of Ray that a translation needs, in this process; tasks end in any order."""
+
+    def __init__(self) -> None:
+        super().__init__("ray")
+        self.data = self
+        self.DataContext = self
+        self.started = False
+
+    def is_initialized(self) -> bool:
+        return self.started
+
+    def init(self, **_: object) -> None:
+        self.started = True
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 1.0}
+
+    def get_current(self) -> "FakeRay":
+        return self
+
+    def range(self, count: int, **_: object) -> "FakeRay":
+        self.rows = [{"id": number} for number in reversed(range(count))]
+        return self
+
+    def map(self, function: Callable[[dict[str, int]], object], **_: object) -> "FakeRay":
+        self.results = list(map(function, self.rows))
+        return self
+
+    def take_all(self) -> list[object]:
+        return self.results
+
+
+def test_tasks_of_ray_give_the_plain_output(
+    trained: Path, source: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray.data", ray)
+    monkeypatch.setattr(_ray, "TASKS_PER_CPU", 3)
+    given = ["translate", trained, "-i", source, *SHORT]
+    whole, _ = run(capfdbinary, *given)
+    joined, _ = run(capfdbinary, *given, "-o", tmp_path / "out", "--engine", "ray", "--join", "-")
+    assert joined == whole
+    assert len(ray.results) == 3
+    again = ["translate", trained, "-i", source, "-o", tmp_path / "out", "--engine=ray", *SHORT]
+    assert "began with another search" in fail(capfdbinary, *again, "--beam-size", "2")
+
+
+def test_without_ray_its_engine_names_the_extra(
+    trained: Path, source: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    given = ["translate", trained, "-i", source, "-o", tmp_path / "out", "--engine", "ray"]
+    assert "pip install 'multihead[ray]'" in fail(capfdbinary, *given)

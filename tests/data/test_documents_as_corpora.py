@@ -27,7 +27,9 @@ XLIFF = (
 
 
 def unit(german: str, english: str) -> str:
-    return f'<tu><tuv xml:lang="de-AT"><seg>{german}</seg></tuv><tuv xml:lang="en"><seg>{english}</seg></tuv></tu>\n'
+    sides = {"de-AT": german, "en": english}
+    variants = "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in sides.items())
+    return f"<tu>{variants}</tu>\n"
 
 
 def memory(units: Sequence[str], doctype: str = "") -> str:
@@ -143,7 +145,7 @@ def test_a_bad_memory_is_refused_with_its_place(text: str, message: str, tmp_pat
     write(tmp_path, memory__tmx=text)
     with pytest.raises(UserError, match=message) as caught:
         all_pairs(tmp_path, "memory.tmx")
-    assert caught.value.place.startswith(str(tmp_path / "memory.tmx"))
+    assert (caught.value.place or "").startswith(str(tmp_path / "memory.tmx"))
 
 
 def test_a_memory_without_languages_lists_those_it_has(

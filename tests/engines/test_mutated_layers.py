@@ -278,10 +278,28 @@ def accepted(variant: str) -> Choice:
 @pytest.mark.parametrize(
     "variant",
     ["as published", "two key/value heads", "one key/value head", "wide values", "pre-norm",
-     "scores that are not scaled", "no biases of queries and keys", "another epsilon", "a zero first input"],
+     "scores that are not scaled", "no biases of queries and keys", "another epsilon", "a zero first input",
+     "an SSRU decoder", "an SSRU decoder with pre-norm", "a student"],
 )  # fmt: skip
 def test_the_native_engine_accepts_all_that_it_can_compute(variant: str) -> None:
     assert accepted(variant).engine == "native kernels"
+
+
+@pytest.mark.skipif(not native.LEVELS, reason="the native part is not installed")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int8])
+def test_an_ssrus_state_survives_many_steps_in_bf16(dtype: torch.dtype) -> None:
+    """A state that is stored in bf16 alone would stand still where it changes by less than 1/256 a step."""
+    made = model(decoder_cell="ssru", decoder_layers=1, num_layers=1)
+    with torch.no_grad():
+        for part in made.modules():
+            if isinstance(part, SSRU):
+                part.w_f.bias.fill_(5.0)  # f is about 0.993
+    asked, begun = sources(1), [[BEGIN]]
+    exact = walk(made, asked, begun, 160, VOCABULARY)
+    found = walk(lay_out(made, dtype, only="native kernels"), asked, begun, 160, VOCABULARY)
+    spread = max(float(one.std()) for one in exact)
+    errors = [float((one - other).abs().mean()) / spread for one, other in zip(exact, found, strict=True)]
+    assert max(errors[-20:]) < 2 * max(errors[:20]) + 0.01
 
 
 @pytest.mark.parametrize("variant", ["GELU", "one layer of another width", "one layer with pre-norm"])

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from multihead import parallel
 from multihead.errors import UserError
+from multihead.run import Run
 from multihead.training.reduction import Reduction
 
 SHARDS = 5
@@ -78,18 +79,28 @@ def exchanges() -> dict[str, Any]:
         "ordered": reduced(ordered=True),
         "fast": reduced(ordered=False),
         "trained": trained(),
+        "sharded": trained(shard_optimizer=True),
     }
 
 
-def trained() -> dict[str, Any]:
-    """Train in a folder; return the weights and the metrics of all updates."""
+def trained(**changed: object) -> dict[str, Any]:
+    """Train in a folder, in two starts; return the weights, the metrics of all updates, the saved state."""
     torch.set_num_threads(1)
-    folder = Path(os.environ["TEST_FOLDER"])
+    folder = Path(os.environ["TEST_FOLDER"], "-".join(["run", *changed]))
+    run_of(folder, {**SETTINGS, **changed, "steps": 3})
+    return run_of(folder, {**SETTINGS, **changed})
+
+
+def run_of(folder: Path, settings: dict[str, object]) -> dict[str, Any]:
     observer, follows = Silent(), not parallel.first()
-    training = training_in(folder / str(follows), observer=observer, settings=SETTINGS, follows=follows)
+    training = training_in(folder / str(follows), observer=observer, settings=settings, follows=follows)
     outcome = fit(training)
     kept = ("step", "epoch", "loss", "norm", "tokens", "rate")
+    found = Run(folder / "False").load_state() if parallel.first() else None
+    moments = {n: t.numpy().tobytes().hex() for n, t in found[0].items()} if found else {}
     return {
+        "own": sum("momentum" in s or "exp_avg" in s for s in training.state.optimizer.state.values()),
+        "state": moments,
         "weights": {n: w.numpy().tobytes().hex() for n, w in training.model.state_dict().items()},
         "updates": [{name: event[name] for name in kept} for event in observer.updates],
         "outcome": [outcome.status, outcome.weights, outcome.metrics],

@@ -59,7 +59,14 @@ def test_two_processes_train_the_weights_and_log_the_metrics_of_one(
 ) -> None:
     monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
     alone = in_ranks.trained()
-    assert [result["trained"] for result in found] == [alone] * WORLD
+    first, other = (result["trained"] for result in found)
+    assert first == alone
+    assert {**other, "state": {}} == {**alone, "state": {}}
+    first, other = (result["sharded"] for result in found)
+    assert (first["own"], other["own"]) != (alone["own"], alone["own"])
+    assert first["own"] + other["own"] == alone["own"]
+    assert {**first, "own": 0} == {**alone, "own": 0}
+    assert {**other, "own": 0} == {**alone, "own": 0, "state": {}}
 
 
 def _floats(hexadecimal: str) -> torch.Tensor:

@@ -26,7 +26,7 @@ FORM = "application/x-www-form-urlencoded; charset=utf-8"
 MULTIPART = "multipart/form-data; boundary=x"
 
 
-def upper(translator: TextTranslator, name: str, content: bytes) -> bytes:
+def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
     if name.endswith(".po"):
         raise UserError("malformed", place=name)
     return content.upper()

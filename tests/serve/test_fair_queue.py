@@ -9,7 +9,7 @@ import pytest
 from multihead.errors import UserError
 from multihead.generation import Translation
 from multihead.search.request import check_wanted
-from multihead.serve.fair_queue import BusyError, DeadlineError, FairQueue, Work
+from multihead.serve.fair_queue import NOTHING, BusyError, DeadlineError, FairQueue, Forced, Work
 from multihead.settings import SearchSettings
 
 PLAIN = SearchSettings()
@@ -23,15 +23,16 @@ class Slow:
         self.began, self.go = threading.Event(), threading.Event()
 
     def __call__(
-        self, lines: Sequence[str], settings: SearchSettings, prefixes: Sequence[str] | None = None
+        self, lines: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None = None
     ) -> list[Translation]:
         self.batches.append(tuple(lines))
         self.began.set()
         assert self.go.wait(30)
         if "bad" in lines:
             raise UserError("a bad line")
-        begun = prefixes or [""] * len(lines)
-        return [Translation(f"{start}{line[::-1]}", line) for start, line in zip(begun, lines, strict=True)]
+        begun = forced or [NOTHING] * len(lines)
+        pairs = zip(begun, lines, strict=True)
+        return [Translation(f"{start}{line[::-1]}", line) for (start, _), line in pairs]
 
 
 def texts(found: Sequence[Translation]) -> list[str]:
@@ -102,11 +103,11 @@ def test_equal_keys_share_batches_whatever_their_functions() -> None:
     assert slow.batches == [("0",), ("a", "b")]
 
 
-def test_forced_prefixes_stay_with_their_lines() -> None:
+def test_what_is_forced_stays_with_its_line() -> None:
     slow = Slow()
     slow.go.set()
     with FairQueue() as queue:
-        one = queue.submit(Work(slow, ["ab", "cd"], PLAIN, "x", prefixes=["<", ">"]))
+        one = queue.submit(Work(slow, ["ab", "cd"], PLAIN, "x", forced=[("<", ()), (">", ())]))
         two = queue.submit(Work(slow, ["ef"], PLAIN, "y"))
         assert (texts(one.result(30)), texts(two.result(30))) == (["<ba", ">dc"], ["fe"])
 
@@ -157,7 +158,7 @@ def test_a_deadline_ends_a_request_that_waits_and_a_search_that_runs() -> None:
     stopped = threading.Event()
 
     def endless(
-        lines: Sequence[str], settings: SearchSettings, prefixes: Sequence[str] | None
+        lines: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None
     ) -> list[Translation]:
         try:
             while True:
@@ -183,7 +184,7 @@ def test_a_search_stops_when_all_of_its_clients_have_left() -> None:
     began = threading.Event()
 
     def endless(
-        lines: Sequence[str], settings: SearchSettings, prefixes: Sequence[str] | None
+        lines: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None
     ) -> list[Translation]:
         began.set()
         while True:
@@ -204,7 +205,7 @@ def test_any_exception_reaches_its_request_and_the_thread_survives() -> None:
         pass
 
     def panicking(
-        lines: Sequence[str], settings: SearchSettings, prefixes: Sequence[str] | None
+        lines: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None
     ) -> list[Translation]:
         if "bad" in lines:
             raise Panic
@@ -231,7 +232,7 @@ def test_the_size_of_batches_follows_the_speed_of_the_translator() -> None:
     sizes = []
 
     def steady(
-        lines: Sequence[str], settings: SearchSettings, prefixes: Sequence[str] | None
+        lines: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None
     ) -> list[Translation]:
         sizes.append(len(lines))
         time.sleep(0.01 * len(lines))

@@ -182,6 +182,23 @@ def test_neither_texts_nor_keys_are_logged(keys: Keys) -> None:
     assert 'multihead_characters_total{source="de",target="en"} 11.0' in written
 
 
+def test_a_bug_is_logged_by_its_place_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Reverser):
+        def translate(self, lines: Sequence[str], *_: Any, **__: Any) -> list[Translation]:
+            raise KeyError("geheim")
+
+    records: list[dict[str, object]] = []
+    serving = Serving(log=lambda **values: records.append(values))
+    with service(("de", "en"), translator=Broken()) as served, running(served, serving) as address:
+        assert post(f"{address}/translate", q="geheim") == (
+            500,
+            {"error": "internal error", "message": "internal error"},
+        )
+    assert str(records[0]["error"]).startswith("KeyError at test_limits.py:")
+    assert "internal error: KeyError at" in caplog.text
+    assert "geheim" not in caplog.text + json.dumps(records)
+
+
 def test_keys_are_kept_as_digests_only(keys: Keys) -> None:
     assert keys.name_of(KEY) == "shop"
     assert keys.name_of(OTHER) == "lab"
@@ -299,7 +316,8 @@ def test_computation_stops_at_the_deadline() -> None:
 
 
 def test_two_hundred_clients_get_what_they_get_one_after_the_other() -> None:
-    texts = [f"Satz {number}. Noch einer, {number * 7}!" for number in range(200)]
+    letters = "abcdefghijklmnopqrst"
+    texts = [f"Satz {one}{other}. Noch einer, {other}!" for one in letters[:10] for other in letters]
     with reversing() as address:
         serial = [post(f"{address}/translate", q=text)[1]["translatedText"] for text in texts[:20]]
         with ThreadPoolExecutor(200) as pool:

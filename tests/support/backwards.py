@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from multihead.batch import PairBatch
-from multihead.data.batches import BatchStream, PairList, Position, sequential_batches
+from multihead.data.batches import BatchStream, PairList, Pairs, Position, sequential_batches
 from multihead.models.transformer import Settings, Transformer
 from multihead.run import Run
 from multihead.run.following import FollowingRun
@@ -78,7 +78,7 @@ class Silent:
 def training_in(
     folder: Path,
     model: nn.Module | None = None,
-    pairs: PairList | None = None,
+    pairs: Pairs | None = None,
     *,
     validate: Callable[[nn.Module, int], Validation] | None = None,
     observer: Silent | None = None,

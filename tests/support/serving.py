@@ -152,7 +152,7 @@ def send(
         return answer.status, answer.read().decode(), {k.lower(): v for k, v in answer.getheaders()}
 
 
-def post(url: str, headers: Mapping[str, str] = {}, **fields: object) -> tuple[int, Any]:
+def post(url: str, **fields: object) -> tuple[int, Any]:
     """Send fields as JSON and return status and answer."""
-    status, answer, _ = send(url, json.dumps(fields).encode(), headers=headers)
+    status, answer, _ = send(url, json.dumps(fields).encode())
     return status, json.loads(answer)

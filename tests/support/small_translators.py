@@ -5,10 +5,12 @@ from typing import Any
 
 import torch
 
+from multihead.data.batches import collate
 from multihead.generation import Translator
 from multihead.inspect.page import Exploration
 from multihead.models import rnn_attention, seq2seq
 from multihead.models.transformer import Settings, Transformer
+from multihead.nn.losses import objective
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
 
@@ -22,6 +24,23 @@ def small_translator(**changed: Any) -> Translator:
     """Return an untrained Transformer of 2 + 2 layers and 3 heads, with a beam size of 3."""
     given: dict[str, Any] = {"d_model": 24, "d_ff": 37, "num_layers": 2, "num_heads": 3, "tied": "none"}
     return _translator(Transformer, Settings, given | changed)
+
+
+def trained_translator(steps: int = 60) -> Translator:
+    """Return a small Transformer that has learned the sentences of this file by heart."""
+    made = small_translator(dropout=0.0)
+    (model,) = made.models
+    source, target = made.source_tokenizer, made.target_tokenizer
+    ids = (target.pad_id, target.bos_id, target.eos_id)
+    pairs = [source.encode_batch(GERMAN), target.encode_batch(ENGLISH)]
+    batch = collate(*pairs, pad_id=ids[0], bos_id=ids[1], eos_id=ids[2])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(steps):
+        optimizer.zero_grad()
+        objective(model.loss(batch, step), batch.counts).backward()  # type: ignore[no-untyped-call, operator]
+        optimizer.step()
+    made.settings = made.settings.model_copy(update={"max_length": 0})
+    return made
 
 
 def recurrent_translator(kind: str) -> Translator:

@@ -85,7 +85,7 @@ def test_a_run_with_graphs_learns_string_reversal_and_resumes(tmp_path: Path) ->
     given = {"device": "cuda", "steps": 60, "horizon": 60, "precision": "bf16", "batch_tokens": 1009}
     pairs = pairs_of(strings(997, 7, seed=1))
     whole = training_in(tmp_path / "whole", pairs=pairs, settings=given)
-    assert isinstance(whole.updater, CudaGraphUpdater)
+    assert isinstance(whole.recovery.updater, CudaGraphUpdater)
     before = mean_loss(whole.model, pairs)
     fit(whole)
     assert mean_loss(whole.model, pairs) < 0.8 * before

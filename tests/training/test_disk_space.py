@@ -1,5 +1,6 @@
 """A disk that is too small is found before the first update, with the sizes in the message."""
 
+import shutil
 from collections import namedtuple
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_a_training_takes_what_was_asked_for_and_no_less_than_half(
 
 def test_too_little_room_is_an_error_with_both_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, settings = small_transformer(), TrainingSettings()
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda path: Usage(10**9, 0, 50_000_000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 0, 50_000_000))
     with pytest.raises(UserError) as caught:
         space.check(tmp_path / "run", model, settings)
     needed = space.megabytes(space.needed(model, settings))
@@ -45,7 +46,7 @@ def test_too_little_room_is_an_error_with_both_sizes(tmp_path: Path, monkeypatch
 def test_what_a_resumed_run_holds_already_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, settings = small_transformer(), TrainingSettings()
     free = space.needed(model, settings) - 1000
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda path: Usage(10**9, 0, free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 0, free))
     with pytest.raises(UserError):
         space.check(tmp_path, model, settings)
     (tmp_path / "state").write_bytes(bytes(1000))

@@ -89,7 +89,8 @@ def test_all_lines_of_a_batch_are_named_where_no_row_is_to_blame(tmp_path: Path)
 
 
 def test_bad_batches_are_skipped_and_logged_and_a_resume_skips_the_same(tmp_path: Path) -> None:
-    pairs, settings = corpus(tmp_path / "store"), {"skip_bad": 9, "steps": 30, "log_every": 1}
+    settings: dict[str, object] = {"skip_bad": 9, "steps": 30, "log_every": 1}
+    pairs = corpus(tmp_path / "store")
     whole = fit(training_in(tmp_path / "whole", poisoned(), pairs, settings=settings))
     assert whole.status == "finished"
     events = [event for event in Run(tmp_path / "whole").metrics() if event["event"] == "skipped"]
@@ -135,7 +136,8 @@ def test_parts_are_all_rows_in_order_and_their_gradients_add_up_to_the_batch_s()
     for parts in (1, 3):
         model.zero_grad()
         for part in split(training_batch, parts):
-            model.loss(part, 1)["loss"].sum.backward()  # type: ignore[arg-type]
+            assert isinstance(part, PairBatch)
+            model.loss(part, 1)["loss"].sum.backward()  # type: ignore[no-untyped-call]
         gradients.append([p.grad.clone() for p in model.parameters() if p.grad is not None])
     torch.testing.assert_close(gradients[0], gradients[1])
 

@@ -108,6 +108,11 @@ model.num_layers = 1
     assert again.states == [("broken", "running"), ("broken", "failed")]
     assert rows_again[0].result == rows[0].result
 
+    other_part = Watching()
+    rows_read = run_sweep(sweep, folder, other_part, part=(1, 2))  # "broken" belongs to part 2
+    assert other_part.states == []
+    assert [row.state for row in rows_read] == ["done", "waiting", "done"]
+
     table = list(csv.DictReader(io.StringIO(to_csv(rows))))
     assert [line["member"] for line in table] == ["base", "broken", "gru"]
     assert table[1]["error"] == rows[1].error

@@ -14,8 +14,9 @@ import pytest
 from multihead.errors import UserError
 from multihead.text.lines import read_lines
 from multihead.workflows import translating_parts
+from multihead.workflows.part import parse_part
 from multihead.workflows.text_blocks import find_blocks
-from multihead.workflows.translating_parts import MANIFEST, Parts, parse_part
+from multihead.workflows.translating_parts import MANIFEST, Parts
 
 BLOCK = 7
 FACTS = {"model": ["a"], "search": {"beam_size": 3}}

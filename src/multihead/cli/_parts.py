@@ -1,5 +1,6 @@
 """``multihead translate --part`` and ``--join``: a large file in parts."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from multihead.generation import Translation
 from multihead.run import Run
 from multihead.run.folder import WEIGHTS
 from multihead.settings import SearchSettings
-from multihead.workflows.translating_parts import Parts, parse_part
+from multihead.workflows.part import parse_part
+from multihead.workflows.translating_parts import Parts
 
 TranslateLines = Callable[[Sequence[str], Sequence[str], int], list[Translation]]
 """(lines, forced beginnings, number of the first line) -> translations."""
@@ -32,8 +34,10 @@ def open_parts(options: PartOptions, search: SearchSettings) -> Parts:
     Raises:
         UserError: options are missing or have no effect; the folder holds another translation.
     """
-    option = "--part" if options.part else "--join"
+    option = "--part" if options.part else "--engine" if options.engine else "--join"
     refuse_options(options, ("prefixes",), f"with {option}")
+    if options.part and options.engine:
+        raise UserError("--part and --engine at once", remedy="--engine ray translates all parts.")
     if options.part and options.join:
         raise UserError("--part and --join at once", remedy="Join when all parts are translated.")
     if options.part:
@@ -83,6 +87,7 @@ def translate_part(
         chunk: lines translated together, as in a plain run.
     """
     console = _console.messages()
+    notes = itertools.count()
 
     def translate(lines: list[str], first: int) -> list[str]:
         output: list[str] = []
@@ -90,7 +95,7 @@ def translate_part(
             some = lines[start : start + chunk]
             found = translate_lines(some, [options.prefix or ""] * len(some), first + start)
             for number, translation in enumerate(found, start=first + start + 1):
-                if translation.note:
+                if translation.note and next(notes) < _console.MAX_NOTES:
                     console.print(f"line {number:,}: {translation.note}")
                 output += spell(number, translation)
         return output

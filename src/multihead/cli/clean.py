@@ -21,12 +21,14 @@ import tyro
 
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
+from multihead.data.cleaning.verdicts import judge
 from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.terminal import escape_unprintable
 from multihead.text.lines import file_kind, read_lines
 from multihead.workflows.cleaning import Cleaned, clean
+from multihead.workflows.dual_cross_entropy import judged_by_translators
 from multihead.workflows.progress_display import ProgressDisplay
 
 HEADER = "pair\treason\todds\tnote\tsource\ttarget"
@@ -52,6 +54,9 @@ class Options:
     keep_pairs: _options.File = None
     """File of pairs to keep whatever the verdict: lines that start with the number of a pair, such as rows of
     a .dropped.tsv."""
+    model: _options.Folder = None
+    """Train two small translators in this folder too, and drop pairs that both find improbable: minutes, not
+    seconds."""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the files."""
     json: _options.Flag = False
@@ -71,7 +76,17 @@ def main(arguments: Sequence[str]) -> int:
     numbers = _numbers(options.keep_pairs) if options.keep_pairs else frozenset()
     console = _console.output()
     with ProgressDisplay(_console.messages()) as display:
-        found = clean(pairs, keep=options.keep, keep_numbers=numbers, progress=display.on_preparation)
+        verdicts = None
+        if options.model:
+            verdicts = judge(pairs, progress=display.on_preparation)
+            verdicts = judged_by_translators(pairs, verdicts, Path(options.model), display)
+        found = clean(
+            pairs,
+            keep=options.keep,
+            keep_numbers=numbers,
+            judgement=verdicts,
+            progress=display.on_preparation,
+        )
     _write(found, outputs)
     if options.json:
         console.print(json.dumps(found.to_dict(), indent=2), soft_wrap=True)

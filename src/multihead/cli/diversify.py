@@ -1,4 +1,4 @@
-"""Train a better translator on a corpus and on translations of it by several teachers.
+"""Train a translator on a corpus and on translations of it by several teachers.
 
     multihead diversify --src train.en --tgt train.de --run runs/diverse
     multihead diversify multi30k-en-de-lowercase --data.dir data/multi30k \\
@@ -6,8 +6,8 @@
 
 Data diversification (Nguyen et al. 2020): two teachers translate the source
 side, one translates the target side back, and one student learns from the
-corpus and from all of these. The model is RUN/student. The same command resumes,
-wherever it was interrupted. The end is a comparison with the teachers.
+corpus and from all of these. The model is RUN/student. The same command
+resumes, wherever it was interrupted. The end is a comparison with the teachers.
 """
 
 import shlex

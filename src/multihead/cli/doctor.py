@@ -2,12 +2,14 @@
 
     multihead doctor
     multihead doctor runs/de-en
+    multihead doctor --json
 
 Without a run it prints versions, the device, and missing optional packages.
 With a run it prints the engine that translates with it on this machine, and why
 faster engines are not used.
 """
 
+import json
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
@@ -35,6 +37,8 @@ OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",
     "sacremoses": "`evaluate --tokenise moses`: pip install 'multihead[published]'",
     "spacy": "`evaluate --tokenise spacy`: pip install 'multihead[published]'",
+    "prometheus_client": "`serve`: pip install 'multihead[serve]'",
+    "python_multipart": "`serve`: pip install 'multihead[serve]'",
     "starlette": "`serve`: pip install 'multihead[serve]'",
     "uvicorn": "`serve`: pip install 'multihead[serve]'",
 }
@@ -48,13 +52,20 @@ class Options:
         str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")
     ] = None
     """Run folder; without it, the installation is checked."""
+    json: _options.Flag = False
+    """Print JSON: a list of names and texts, in the order of the report."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
+    rows = _run_report(Run.open(options.run)) if options.run else _installation_report()
+    if options.json:
+        report = [{"name": name, "text": text} for name, text in rows]
+        _console.output().print(json.dumps(report, ensure_ascii=False, indent=1))
+        return 0
     table = Table.grid(padding=(0, 2))
-    for name, value in _run_report(Run.open(options.run)) if options.run else _installation_report():
+    for name, value in rows:
         table.add_row(name, value)
     _console.output().print(table, soft_wrap=False)
     return 0

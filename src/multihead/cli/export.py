@@ -6,11 +6,13 @@
     multihead export runs/student --to firefox -o student.firefox
 
 CTranslate2 is a fast C++ runtime for machines without PyTorch; its folder
-contains the model, the vocabulary and the tokenizer. SentencePiece is the
-tokenizer of many toolkits; its folder contains spm.model with our token ids.
-Firefox's translation engine runs students (`multihead distill`) in int8, in
-a browser without a network; int8 is calibrated on validation sentences.
-docs/export.md says what each target can express.
+contains the model, the tokenizer, and translate.py, which needs no multihead.
+Both runtimes translate the same sentences first (comparison.json in the
+folder). SentencePiece is the tokenizer of many toolkits; its folder contains
+spm.model with our token ids. Firefox's translation engine runs students
+(`multihead distill`) in int8, in a browser without a network; int8 is
+calibrated on validation sentences. docs/export.md says what each target can
+express.
 """
 
 from collections.abc import Sequence
@@ -23,19 +25,17 @@ import tyro
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.export import ctranslate2, firefox, sentencepiece
+from multihead.export import comparison, ctranslate2, firefox, sentencepiece
 from multihead.run import Run
 from multihead.workflows.calibration import calibration_lines
 
 EXAMPLE = """\
+  python {folder}/translate.py < letter.txt   (needs ctranslate2 and tokenizers only)
 In Python:
-  import ctranslate2
-  from tokenizers import Tokenizer
-  tokenizer = Tokenizer.from_file("{folder}/{source}")
-  tokenizer.encode_special_tokens = True  # input that looks like a symbol is text
-  tokens = tokenizer.encode("...", add_special_tokens=False).tokens
-  translator = ctranslate2.Translator("{folder}")
-  output = translator.translate_batch([tokens], beam_size=5)[0].hypotheses[0]"""
+  import sys
+  sys.path.insert(0, "{folder}")
+  from translate import Translator
+  print(Translator().translate(["..."]))"""
 
 NORMALISATION = "Its input must be in Unicode NFC, and lower-cased if the run is; SentencePiece does neither."
 
@@ -60,9 +60,11 @@ class Options:
             f"CPU. One of {', '.join(get_args(ctranslate2.Quantization))}.",
         ),
     ] = "float32"
+    max_loss: Annotated[float, tyro.conf.arg(metavar="BLEU")] = comparison.MAX_LOSS
+    """Largest loss of BLEU by quantization on the run's validation data; above it nothing is written."""
     calibrate: _options.Files = ()
-    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox). (default: the
-    run's validation data)"""
+    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox).
+    (default: the run's validation data)"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -78,21 +80,21 @@ def main(arguments: Sequence[str]) -> int:
     if options.to != "firefox":
         refuse_options(options, ("calibrate",), "without --to firefox")
     if options.to == "firefox":
-        refuse_options(options, ("quantization",), "on the export to firefox, which writes float32 and int8")
+        refuse_options(options, ("quantization", "max_loss"), "on the export to firefox: float32 and int8")
         _firefox(run.fit_for("translation"), folder, options.calibrate)
         return 0
     if options.to == "sentencepiece":
-        refuse_options(options, ("quantization",), "on the export of a vocabulary")
+        refuse_options(options, ("quantization", "max_loss"), "on the export of a vocabulary")
         sentencepiece.export(run.fit_for("translation"), folder)
         written = ", ".join(sorted(file.name for file in folder.iterdir()))
         _console.messages().print(f"{folder}: {written}\n{NORMALISATION}")
         return 0
-    ctranslate2.export(run, folder, options.quantization)
+    found = ctranslate2.export(run, folder, options.quantization, max_loss=options.max_loss)
     size = sum(file.stat().st_size for file in folder.iterdir())
-    names = sorted(file.name for file in folder.glob("tokenizer*.json"))
     console = _console.messages()
     console.print(f"{folder}: {options.quantization}, {size / 1e6:.1f} MB")
-    console.print(EXAMPLE.format(folder=folder, source=names[0]))
+    console.print(str(found))
+    console.print(EXAMPLE.format(folder=folder))
     return 0
 
 

@@ -29,7 +29,6 @@ from multihead.attention_maps import Choice
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
-from multihead.documents import Translation, open_document
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.text_translator import TextTranslator
@@ -49,6 +48,7 @@ from multihead.serve.service import Direction, Service
 from multihead.text.terms import Glossary
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
+from multihead.workflows.translating_documents import Request, translate_document
 from multihead.workflows.without_effect import refuse_other_methods
 
 GRACE = 30
@@ -218,24 +218,19 @@ def _directions(folder: str, options: Options, given: Mapping[str, str], queue: 
     return found
 
 
-def _translated_document(translator: TextTranslator, name: str, content: bytes) -> bytes:
+def _translated_document(
+    translator: TextTranslator, direction: Direction, name: str, content: bytes
+) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
+        output = path.with_stem(f"{path.stem}.translated")
         path.write_bytes(content)
         try:
-            languages = translator.source_language or None, translator.target_language or None
-            document = open_document(path, source_language=languages[0], target_language=languages[1])
-            segments = [segment for segment in document.segments if not segment.translated]
-            found = translator.translate_markup([segment.source for segment in segments])
-            return document.rendered(
-                {
-                    segment.number: Translation(one.markup, review=one.doubtful)
-                    for segment, one in zip(segments, found, strict=True)
-                }
-            )
+            translate_document(Request(path, output, direction.settings), translator, [direction.name])
         except UserError as error:
             place = (error.place or "").replace(f"{folder}/", "")  # a folder that clients never see
             raise UserError(error.fact, place=place or None, remedy=error.remedy) from None
+        return output.read_bytes()
 
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:

@@ -21,6 +21,7 @@ from multihead.cli import INTERRUPTED, _console, _options
 from multihead.recipe import SECTION_NAMES
 from multihead.recipes import sweeps
 from multihead.run.files import write_text
+from multihead.workflows.part import parse_part, part_of
 from multihead.workflows.sweep import Row, Sweep, agreement, read, run_sweep, scores, to_csv, to_html
 
 FAILED = 1
@@ -36,6 +37,8 @@ class Options:
     """Folder for the runs and the table. (default: runs/SWEEP)"""
     jobs: int = 1
     """Number of concurrent trainings, which share the cores."""
+    part: Annotated[str, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = "1/1"
+    """Train every N-th member from the I-th on, for an array of jobs with one folder."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -49,11 +52,12 @@ def main(arguments: Sequence[str]) -> int:
     sweep = read(options.sweep, given)
     folder = Path(options.folder or f"runs/{sweep.name}")
     console.print(f"{sweep.name}: {len(sweep.members)} trainings in {folder}")
-    rows = run_sweep(sweep, folder, _Reporter(sweep, folder, console), jobs=options.jobs)
+    part = parse_part(options.part)
+    rows = run_sweep(sweep, folder, _Reporter(sweep, folder, console), jobs=options.jobs, part=part)
     _write(sweep, rows, folder)
     _show(sweep, rows, console)
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
-    states = {row.state for row in rows}
+    states = {row.state for row in part_of(rows, *part)}
     return FAILED if "failed" in states else 0 if states == {"done"} else INTERRUPTED
 
 

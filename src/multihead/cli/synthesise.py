@@ -3,10 +3,11 @@
     multihead synthesise runs/en-de mono.en -o synthetic
     multihead train --src train.de --tgt train.en --synthetic synthetic
 
-The run translates back: from the language of the text, which becomes the target
-side, into the source language of the translator to train. The same command
-resumes. Search keys choose how: beam search, --method sample, or --noise, which
-drops and moves words. `multihead train --mono mono.en` does all of it by itself.
+The run translates back: from the language of the text, which becomes the
+target side, into the source language of the translator to train. The same
+command resumes. Search keys choose how: beam search, --method sample, or
+--noise, which drops and moves words. `multihead train --mono mono.en` does all
+of it by itself.
 """
 
 import shlex

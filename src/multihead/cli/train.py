@@ -9,8 +9,8 @@ The same command resumes an interrupted training.
 
 import shlex
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +20,7 @@ from rich.console import Console
 from multihead import parallel, plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
+from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
 from multihead.settings import Settings, tasks
@@ -29,6 +30,7 @@ from multihead.workflows.additions import from_mono, held_out_corrections, named
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
 from multihead.workflows.launching import launch
+from multihead.workflows.mirror import Mirror
 from multihead.workflows.progress_display import (
     ProgressDisplay,
     format_duration,
@@ -37,7 +39,7 @@ from multihead.workflows.progress_display import (
 )
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.same_start import recipe_of_first, refuse_other_commands
+from multihead.workflows.same_start import recipe_of_first, refuse_other_commands, refuse_several
 from multihead.workflows.train import default_folder, train
 from multihead.workflows.trial import differences, settled
 
@@ -87,6 +89,9 @@ class Options:
     and the choice of the best weights."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
+    mirror: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Copy the run to this address (s3://BUCKET/RUN) at every validation; where --run does not exist, resume
+    from the copy (docs/parallel.md)."""
     processes: _options.Number = None
     """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
     dry_run: _options.Flag = False
@@ -114,7 +119,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     }
     run, init = (Path(name) if name else None for name in (options.run, options.init))
     console = _console.output(quiet=not parallel.first())
-    if options.finish and ask_to_finish(run):
+    if options.finish and parallel.from_first(lambda: ask_to_finish(run)):
         console.print(f"{run}: its training was asked to end")
         return 0
     if options.minutes is not None:
@@ -123,13 +128,29 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     settings: dict[str, object] = {**given, **named_corpora(options.corpora, options.corpus)}
     settings |= named_additions(options.synthetic, options.copy, options.corrections)
     if options.mono:
+        refuse_several("--mono")
+        _check_mono(options, settings)
         with ProgressDisplay(console) as display:
             made = from_mono(options.recipe, files, settings, options.mono, run, display)
         if made is None:
             return INTERRUPTED
         settings |= made
     resolve = resolve_corpora if several(settings) else resolve_recipe
-    recipe = recipe_of_first(lambda: resolve(options.recipe, files, settings, run=run, init=init))
+
+    def make() -> Recipe[Settings]:
+        found = resolve(options.recipe, files, settings, run=run, init=init)
+        if parallel.world() == 1 or found.alternative is None:
+            return found
+        # Several processes make no brief trainings: the first choice holds, or that of the run.
+        folder = run or default_folder(found)
+        resumed = Run.exists(folder)
+        return (
+            settled(found, folder, ProgressDisplay(console)) if resumed else replace(found, alternative=None)
+        )
+
+    if options.mirror and run and parallel.first():
+        Mirror(options.mirror, run).fetch()  # the recipe of a run that exists is its own
+    recipe = recipe_of_first(make)
     for line in reasons(recipe):
         console.print(line)
     folder = run or default_folder(recipe)
@@ -141,7 +162,15 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         else:
             console.print(f"run folder: {folder}")
             recipe = settled(recipe, folder, display)
-            outcome = train(recipe, folder, display, init=init, started=started, finish=options.finish)
+            outcome = train(
+                recipe,
+                folder,
+                display,
+                init=init,
+                started=started,
+                finish=options.finish,
+                mirror=options.mirror,
+            )
     if options.dry_run:
         show(found, console)
         return 0
@@ -173,6 +202,16 @@ def _before_and_after(init: Path, folder: Path, recipe: Recipe[Settings], consol
         form = ["--data.format", "jsonl", "--data.source_field", "source", "--data.target_field", "target"]
         code = code or evaluate.main([str(init), str(folder), "--src", str(held_out), *form])
     return code
+
+
+def _check_mono(options: Options, settings: Mapping[str, object]) -> None:
+    """Refuse what a text in the target language does not go with."""
+    if several(settings):
+        remedy = "Translate it by `multihead synthesise`, and name its folder's corpus in corpora.toml."
+        raise UserError("beside several corpora", place="--mono", remedy=remedy)
+    if options.dry_run:
+        remedy = "Leave one of them out: the text is translated by a model that is trained first."
+        raise UserError("beside --dry-run", place="--mono", remedy=remedy)
 
 
 def _languages(options: Options) -> dict[str, str]:

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -35,6 +35,7 @@ from multihead import hardware
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
+from multihead.cli._ray import translate_on_ray
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._translating_document import split_arguments, translate
 from multihead.cli._translating_lines import ByLine, BySentence
@@ -95,6 +96,8 @@ class Options:
     part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
     (docs/parallel.md)."""
+    engine: Annotated[Literal["ray"] | None, tyro.conf.arg(metavar="ray", help_behavior_hint="")] = None
+    """Translate all parts as tasks of Ray Data, on this machine or the cluster that RAY_ADDRESS names."""
     join: _options.File = None
     """Write the whole translation to this file when all parts are translated; - is standard output."""
     encoding: _options.Encoding = "utf-8"
@@ -125,9 +128,12 @@ def main(arguments: Sequence[str]) -> int:
     search = search_settings(runs[0], given)
     refuse_other_methods(given, search.method)
     _refuse_without_effect(options, document, search)
-    parts = open_parts(options, search) if options.part or options.join else None
+    parts = open_parts(options, search) if options.part or options.join or options.engine else None
+    if parts and options.engine:
+        translate_on_ray(arguments, len(parts.blocks))
     if parts and options.join:
         join_parts(options, parts)
+    if parts and not options.part:
         return 0
     hardware.keep_memory()
     translator = Translator.load(*runs, device=options.device, precision=options.precision)

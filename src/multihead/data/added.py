@@ -89,6 +89,9 @@ def added(data: DataSettings) -> list[Added]:
             raise UserError(f"{kind} from standard input", place="data", remedy=remedy)
         if names:
             files = _files(data, [str(folder / name) for name in names], [])
+            # Corrections come in a file of their own kind, whatever the corpus is.
+            own = {"format": "auto", "source_field": "", "target_field": ""}
+            files = files.model_copy(update=own) if kind == "corrections" else files
             found.append(Added("copied" if kind == "copied" else "corrections", files, tag, weight))
     return found
 

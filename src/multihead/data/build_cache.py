@@ -3,7 +3,8 @@
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,14 +66,23 @@ def cached_build(
         if faults:
             LOG.warning("%s: %s; the data is prepared again", folder, faults[-1])
             faults.clear()
-        try:
-            with atomic_folder(folder, usable=lambda path: load_from(path) is not None) as building:
-                summary = {"key": key, "basis": inputs, **build(building)}
-                text = json.dumps(summary, indent=2)
-                (building / summary_file).write_text(f"{text}\n", encoding="utf-8")
-                checksums.write(building)
-        except OSError as error:
-            fact = f"cannot be written ({error.strerror or error})"
-            remedy = "Free some space, or set another folder with data.cache."
-            raise UserError(fact, place=str(root), remedy=remedy) from error
+        with (
+            report_cache_errors(root),
+            atomic_folder(folder, usable=lambda path: load_from(path) is not None) as building,
+        ):
+            summary = {"key": key, "basis": inputs, **build(building)}
+            text = json.dumps(summary, indent=2)
+            (building / summary_file).write_text(f"{text}\n", encoding="utf-8")
+            checksums.write(building)
     return found
+
+
+@contextmanager
+def report_cache_errors(root: Path) -> Iterator[None]:
+    """Turn a system error inside the block into a ``UserError`` about the cache folder."""
+    try:
+        yield
+    except OSError as error:
+        fact = f"cannot be written ({error.strerror or error})"
+        remedy = "Free some space, or set another folder with data.cache."
+        raise UserError(fact, place=str(root), remedy=remedy) from error

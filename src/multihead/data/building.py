@@ -1,7 +1,6 @@
 """The passes over a parallel corpus that prepare it: selection, tokenizer training, encoding."""
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress, islice
 from pathlib import Path
@@ -9,9 +8,12 @@ from typing import Any, TypeVar
 
 from multihead.data import vocabularies
 from multihead.data.added import Added
-from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
+from multihead.data.cleaning.sample import doubts
+from multihead.data.hashes import TRAINED_ON, sentence_hash
 from multihead.data.pairs import has_markup, read_marked_pairs, read_pairs
+from multihead.data.pool import in_processes
 from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, reasons, select
+from multihead.data.spool import HashSpool
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
@@ -59,6 +61,7 @@ def build(
     def training_pairs() -> Iterator[Pair]:
         return chain(compress(corpus(), chosen.mask(TRAIN)), *(one.pairs() for one in more))
 
+    found = doubts(compress(corpus(), chosen.mask(TRAIN)), total)
     progress("training the tokenizer", 0, None)
     tokenizers = vocabularies.trained(
         given, training_pairs, total + further, settings, lowercase=files.lowercase
@@ -68,10 +71,20 @@ def build(
     texts, marked = marked_pairs(files, tokenizers)
     numbered = compress(enumerate(texts, start=1), chosen.mask(TRAIN))
     encoding = with_progress(numbered, "encoding", total, progress)
-    kept = stored(folder / TRAIN_STORE, encoding, tokenizers, files.max_length, chosen.report, marked=marked)
-    hashes = array("Q", (sentence_hash(source) for source, _ in kept))
-    check_left(len(hashes), "training", chosen.report)
-    save_training_sources(folder, as_hashes(hashes))
+    kept = stored(
+        folder / TRAIN_STORE,
+        encoding,
+        tokenizers,
+        files.max_length,
+        chosen.report,
+        files.processes,
+        marked=marked,
+    )
+    with HashSpool(folder) as hashes:
+        hashes.extend(sentence_hash(source) for source, _ in kept)
+        trained = len(hashes)
+        check_left(trained, "training", chosen.report)
+        hashes.save_unique(folder / TRAINED_ON)
 
     valid: Iterator[Numbered]
     if hold_out:
@@ -84,9 +97,10 @@ def build(
     check_left(len(valid_pairs), "validation", valid_report)
     (folder / VALID_PAIRS).write_text(to_lines(valid_pairs), encoding="utf-8")
     return {
-        "train": len(hashes),
+        "train": trained,
         "valid": len(valid_pairs),
         "shared": chosen.shared,
+        "doubts": found,
         "cleaning": chosen.report.to_dict(),
         "valid_cleaning": None if hold_out else valid_report.to_dict(),
     }
@@ -121,16 +135,24 @@ def stored(
     tokenizers: Tokenizers,
     max_length: int,
     report: CleaningReport,
+    processes: int = 1,
     *,
     marked: bool = False,
 ) -> Iterator[Pair]:
-    """Encode and store pairs, plain or marked text; yield those within the maximum length, as plain text."""
+    """Encode, in several processes, and store pairs, plain or marked text.
+
+    Yield those within the maximum length, as plain text.
+    """
     pairs = iter(pairs)
+    blocks = iter(lambda: list(islice(pairs, BLOCK)), [])
     encoders = [MarkedTokenizer(one) if marked else one for one in tokenizers]
+
+    def encode(block: list[Numbered]) -> tuple[list[list[int]], list[list[int]]]:
+        sources, targets = ([pair[side] for _, pair in block] for side in (0, 1))
+        return encoders[0].encode_batch(sources), encoders[1].encode_batch(targets)
+
     with StoreWriter(folder, (tokenizers[0].vocab_size, tokenizers[1].vocab_size)) as writer:
-        while block := list(islice(pairs, BLOCK)):
-            sources = encoders[0].encode_batch([source for _, (source, _) in block])
-            targets = encoders[1].encode_batch([target for _, (_, target) in block])
+        for block, (sources, targets) in in_processes(encode, blocks, processes):
             for (number, pair), source, target in zip(block, sources, targets, strict=True):
                 if not source or not target:
                     report.drop("empty", number)

@@ -23,6 +23,7 @@ from multihead.data.building import (
     to_lines,
     with_progress,
 )
+from multihead.data.cleaning.sample import doubts
 from multihead.data.corpora import Corpus
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
 from multihead.data.held_out import Sides, held_out
@@ -171,11 +172,16 @@ def _encoded(
     def part(pairs: Iterator[Pair], role: int) -> Iterator[Numbered]:
         return compress(enumerate(pairs, start=1), chosen.mask(role))
 
+    plain = compress(read_pairs(files, files.source, files.target), chosen.mask(TRAIN))
+    found = doubts(plain, chosen.count(TRAIN))
     texts, marked = marked_pairs(files, tokenizers)
     encoding = with_progress(part(texts, TRAIN), "encoding", chosen.count(TRAIN), progress)
     longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
     train = 0
-    for pair in stored(folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, marked=marked):
+    kept = stored(
+        folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes, marked=marked
+    )
+    for pair in kept:
         train += 1
         hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
     check_left(train, "training", chosen.report)
@@ -192,6 +198,7 @@ def _encoded(
         "train": train,
         "valid": len(pairs),
         "shared": chosen.shared,
+        "doubts": found,
         "cleaning": chosen.report.to_dict(),
         "valid_cleaning": report.to_dict() if files.valid_source else None,
     }

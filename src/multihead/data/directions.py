@@ -22,6 +22,7 @@ class Directed:
     def __init__(self, store: Pairs, tags: Sequence[int], *, backwards: bool = False) -> None:
         self._tags = np.array(tags, dtype=np.int64)
         self._source, self._target = store.source, store.target
+        self.lines = getattr(store, "lines", None)
         sources, targets = store.source_lengths, store.target_lengths
         if backwards:
             self._source, self._target = self._target, self._source
@@ -62,6 +63,13 @@ class Joined:
         part, index = self._place(index)
         return part.target(index)
 
+    def line(self, index: int) -> tuple[int, int]:
+        """Return the number of a pair's set, from 0, and its line there; 0 if it is not known."""
+        number = int(np.searchsorted(self._ends, index, side="right"))
+        part, index = self._place(index)
+        lines = getattr(part, "lines", None)
+        return number, 0 if lines is None else int(lines[index])
+
     def _place(self, index: int) -> tuple[Pairs, int]:
         number = int(np.searchsorted(self._ends, index, side="right"))
         part = self._parts[number]
@@ -75,11 +83,22 @@ class MixedStream(BatchStream):
         parts: the sets.
         counts: pairs of each in an epoch, see ``mixing.shares``.
         seed: with the epoch, seeds the choice and the order.
+        labels: names of the sets, for messages.
         given: as for ``BatchStream``.
     """
 
-    def __init__(self, parts: Sequence[Pairs], counts: Sequence[int], *, seed: int, **given: Any) -> None:
-        super().__init__(Joined(parts), seed=seed, **given)
+    def __init__(
+        self,
+        parts: Sequence[Pairs],
+        counts: Sequence[int],
+        *,
+        seed: int,
+        labels: Sequence[str] = (),
+        **given: Any,
+    ) -> None:
+        self._joined = Joined(parts)
+        super().__init__(self._joined, seed=seed, **given)
+        self._labels = labels or [f"set {number}" for number in range(1, len(parts) + 1)]
         self._sizes, self._counts = [len(part) for part in parts], tuple(counts)
 
     def plan(self, epoch: int) -> list[Indices]:
@@ -87,3 +106,7 @@ class MixedStream(BatchStream):
         store, chosen = self.store, drawn(self._sizes, self._counts, self._seed, epoch)
         lengths = store.source_lengths, store.target_lengths
         return epoch_plan(*lengths, self._batch_tokens, self._seed, epoch, chosen=chosen)
+
+    def names(self, indices: Indices) -> list[str]:
+        """Return the set and the line of each pair; see :meth:`Stream.names`."""
+        return [f"{self._labels[part]}:{line}" for part, line in map(self._joined.line, indices.tolist())]

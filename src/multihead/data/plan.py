@@ -63,6 +63,19 @@ def shuffled(count: int, seed: int, *keys: int | str) -> Indices:
     return np.argsort(draws, kind="stable").astype(np.int64, copy=False)
 
 
+def first_of_shuffled(count: int, first: int, seed: int, *keys: int | str) -> Indices:
+    """Return the ``first`` elements of :func:`shuffled`, in the memory of so many."""
+    generator = np.random.PCG64(randomness.derive(seed, *keys))
+    draws, places = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    for start in range(0, count, CHUNK):
+        more = generator.random_raw(min(CHUNK, count - start))
+        draws = np.concatenate([draws, more])
+        places = np.concatenate([places, np.arange(start, start + len(more))])
+        least = np.argsort(draws, kind="stable")[:first]
+        draws, places = draws[least], places[least]
+    return places
+
+
 def batch_by_length(
     indices: Indices, source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int
 ) -> list[Indices]:

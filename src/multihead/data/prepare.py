@@ -34,7 +34,7 @@ VERSION = 1
 SUMMARY = "report.json"
 
 ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
-WITHOUT_EFFECT = {"tests", "cache", "source_language", "target_language"}
+WITHOUT_EFFECT = {"tests", "cache", "processes", "source_language", "target_language"}
 OF_SEVERAL = {"corpora", "corpus", "both_directions", "temperature"}
 OF_ADDED = {f"{kind}{end}" for kind in ("synthetic", "copied", "corrections") for end in ("", "_weight")}
 
@@ -55,6 +55,7 @@ class Prepared:
         fingerprint: hash of everything that the preparation depends on.
         folder: its cache folder, for ``hashes.contamination``.
         added: pairs that are trained on beside the corpus.
+        doubts: cautions about the training pairs, from a sample, see ``cleaning.sample.doubts``.
     """
 
     train: Pairs
@@ -68,6 +69,7 @@ class Prepared:
     fingerprint: str
     folder: Path
     added: tuple[AddedPairs, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def held_out(self) -> bool:
@@ -188,6 +190,7 @@ def opened(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> Prep
         shared=summary["shared"],
         fingerprint=key,
         folder=folder,
+        doubts=tuple(summary.get("doubts", ())),
         added=opened_added(folder, summary.get("added", []), tokenizers, _pairs_in),
     )
 

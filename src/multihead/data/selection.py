@@ -1,14 +1,17 @@
 """Selection of the pairs of a corpus: cleaning, deduplication, and the held-out validation set."""
 
-from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.hashes import Hashes, are_in, as_hashes, count_in, first_occurrences, sentence_hash
-from multihead.data.plan import shuffled
+from multihead.data.build_cache import report_cache_errors
+from multihead.data.folders import cache_root
+from multihead.data.hashes import Hashes, are_in, sentence_hash
+from multihead.data.plan import first_of_shuffled
+from multihead.data.spool import CHUNK, Bits, HashSpool, Kept, Side, Whole, at_places, counts
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason
@@ -33,58 +36,83 @@ class Selection:
     report: CleaningReport
     shared: int
 
-    def mask(self, role: int) -> bytes:
-        """Return 1 for each pair with this role, else 0, as bytes for ``itertools.compress``."""
-        return bytes(self.roles == role)
+    def mask(self, role: int) -> Iterator[int]:
+        """Yield 1 for each pair with this role, else 0, for ``itertools.compress``."""
+        for start in range(0, len(self.roles), CHUNK):
+            yield from bytes(self.roles[start : start + CHUNK] == role)
 
     def count(self, role: int) -> int:
         """Return the number of pairs with this role."""
-        return int(np.count_nonzero(self.roles == role))
+        chunks = range(0, len(self.roles), CHUNK)
+        return sum(int(np.count_nonzero(self.roles[start : start + CHUNK] == role)) for start in chunks)
 
 
 def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bool) -> Selection:
     """Assign a role to each pair in one pass over the corpus.
 
-    It holds 25 bytes a pair (9 if nothing is held out), and no text.
+    It holds a byte a pair, and no text. Hashes are in temporary files in the cache folder, 40 bytes a pair at
+    most.
 
     Raises:
         UserError: too few pairs are left.
     """
     report = CleaningReport()
-    kept = bytearray()
-    whole, sources, targets = array("Q"), array("Q"), array("Q")
-    for source, target in pairs:
-        reason = rejection_reason(source, target, data)
-        report.record(reason)
-        kept.append(reason is None)
-        if reason is None:
-            if data.drop_duplicates:
-                whole.append(pair_hash(source, target))
-            if hold_out:
-                sources.append(sentence_hash(source))
-                targets.append(sentence_hash(target))
-
-    roles = np.frombuffer(kept, dtype=np.uint8)
-    if data.drop_duplicates:
-        first = first_occurrences(as_hashes(whole))
-        del whole
-        for index in np.flatnonzero(roles)[~first]:
-            report.drop("duplicate", int(index) + 1)
-        roles[roles == TRAIN] = np.where(first, TRAIN, DROPPED)
-    _check_left(roles, report)
-    shared = 0
-    if hold_out:
-        unlike = first if data.drop_duplicates else slice(None)
-        sides = as_hashes(sources)[unlike], as_hashes(targets)[unlike]
-        split = held_out(*sides, data.valid_fraction, data.seed)
-        roles[roles == TRAIN] = split
-        shared = int(np.count_nonzero(split == DROPPED))
+    folder = cache_root(data.cache)
+    with report_cache_errors(folder), ExitStack() as opened:
+        folder.mkdir(parents=True, exist_ok=True)
+        whole, sources, targets = (opened.enter_context(HashSpool(folder)) for _ in range(3))
+        kept = bytearray()
+        for source, target in pairs:
+            reason = rejection_reason(source, target, data)
+            report.record(reason)
+            kept.append(reason is None)
+            if reason is None:
+                if data.drop_duplicates:
+                    whole.append(pair_hash(source, target))
+                if hold_out:
+                    sources.append(sentence_hash(source))
+                    targets.append(sentence_hash(target))
+        roles = np.frombuffer(kept, dtype=np.uint8)
+        repeated = whole.repeated() if data.drop_duplicates else None
+        if repeated:
+            _drop_repeated(roles, repeated, report)
         _check_left(roles, report)
+        shared = 0
+        if hold_out:
+            total = Selection(roles, report, 0).count(TRAIN)
+            sides = Kept(sources, repeated), Kept(targets, repeated)
+            start = 0
+            for split in _held_out(*sides, total, data.valid_fraction, data.seed):
+                start = _assign(roles, start, split)
+                shared += int(np.count_nonzero(split == DROPPED))
+            _check_left(roles, report)
     if data.max_pairs:
         for index in _surplus(roles, data.max_pairs):
             roles[index] = DROPPED
             report.drop("not wanted", int(index) + 1)
     return Selection(roles, report, shared)
+
+
+def _drop_repeated(roles: NDArray[np.uint8], repeated: Bits, report: CleaningReport) -> None:
+    """Drop duplicates: the marks are those of the pairs that cleaning has kept, in order."""
+    done = 0
+    for start in range(0, len(roles), CHUNK):
+        places = np.flatnonzero(roles[start : start + CHUNK]) + start
+        again = repeated.slice(done, len(places))
+        done += len(places)
+        for index in places[again]:
+            report.drop("duplicate", int(index) + 1)
+        roles[places[again]] = DROPPED
+
+
+def _assign(roles: NDArray[np.uint8], start: int, split: NDArray[np.uint8]) -> int:
+    """Give roles to the next training pairs from a place on; return the place after the last of them."""
+    while len(split):
+        places = np.flatnonzero(roles[start : start + CHUNK] == TRAIN)[: len(split)] + start
+        roles[places] = split[: len(places)]
+        split = split[len(places) :]
+        start = int(places[-1]) + 1 if len(places) and not len(split) else start + CHUNK
+    return start
 
 
 def _surplus(roles: NDArray[np.uint8], most: int) -> NDArray[np.intp]:
@@ -109,21 +137,33 @@ def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> ND
     Returns:
         TRAIN, VALID or DROPPED for each pair, (N,).
     """
-    total = len(sources)
+    return np.concatenate([*_held_out(Whole(sources), Whole(targets), len(sources), fraction, seed)])
+
+
+def _held_out(
+    sources: Side, targets: Side, total: int, fraction: float, seed: int
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the roles that :func:`held_out` returns, in chunks."""
     count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
     count = max(1, min(count, total // 2))
-    candidates = shuffled(total, seed, "held out")[: CANDIDATES_PER_PAIR * count]
-    frequency = sum(count_in(np.sort(side), side[candidates]) for side in (sources, targets))
-    chosen = candidates[np.argsort(frequency, kind="stable")[:count]]
-    touched = are_in(np.sort(sources[chosen]), sources) | are_in(np.sort(targets[chosen]), targets)
-    roles = np.where(touched, DROPPED, TRAIN).astype(np.uint8)
-    roles[chosen] = VALID
-    return roles
+    candidates = first_of_shuffled(total, CANDIDATES_PER_PAIR * count, seed, "held out")
+    found = [at_places(side, candidates) for side in (sources, targets)]
+    frequency = sum(counts(side, own) for side, own in zip((sources, targets), found, strict=True))
+    best = np.argsort(frequency, kind="stable")[:count]
+    chosen, (source_hashes, target_hashes) = candidates[best], (np.sort(own[best]) for own in found)
+    start = 0
+    for source_chunk, target_chunk in zip(sources.chunks(), targets.chunks(), strict=True):
+        touched = are_in(source_hashes, source_chunk) | are_in(target_hashes, target_chunk)
+        roles = np.where(touched, DROPPED, TRAIN).astype(np.uint8)
+        end = start + len(roles)
+        roles[chosen[(chosen >= start) & (chosen < end)] - start] = VALID
+        start = end
+        yield roles
 
 
 def _check_left(roles: NDArray[np.uint8], report: CleaningReport) -> None:
     """Refuse a selection that leaves nothing to train on."""
-    if np.any(roles == TRAIN):
+    if any(np.any(roles[start : start + CHUNK] == TRAIN) for start in range(0, len(roles), CHUNK)):
         return
     if report.kept == 0:
         fact = f"no pair is left of the {report.read:,} read (dropped: {reasons(report)})"

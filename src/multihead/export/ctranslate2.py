@@ -21,7 +21,9 @@ from torch import Tensor, nn
 from multihead.batch import PairBatch, Source
 from multihead.engines.parts import keys_of_every_head, stacked
 from multihead.errors import UserError
+from multihead.export import comparison
 from multihead.export.folder import refuse_used, write_folder
+from multihead.export.script import add_script
 from multihead.generation.translator import DEFAULT_LIMIT
 from multihead.nn.description import (
     AttentionSpec,
@@ -55,19 +57,26 @@ POSITIONS = DEFAULT_LIMIT + 256
 output."""
 
 
-def export(run: Run, folder: Path, quantization: Quantization = "float32") -> None:
+def export(
+    run: Run, folder: Path, quantization: Quantization = "float32", *, max_loss: float = comparison.MAX_LOSS
+) -> comparison.Comparison:
     """Write a run's model, vocabularies and tokenizers to a folder for CTranslate2.
 
-    First CTranslate2 scores a few sentences in float32; the scores must agree with the model's.
+    First CTranslate2 scores a few sentences in float32; the scores must agree with the model's. Then both
+    runtimes translate the same sentences (``export.comparison``), CTranslate2 by the script in the folder.
 
     Args:
         run: a trained Transformer.
         folder: new or empty; it appears when it is complete.
         quantization: format in which weights are stored and products computed.
+        max_loss: largest loss of BLEU by quantization.
+
+    Returns:
+        The comparison.
 
     Raises:
-        UserError: CTranslate2 is not installed or cannot express this model; its scores differ from the
-            model's; the folder is not empty.
+        UserError: CTranslate2 is not installed or cannot express this model; its scores or translations
+            differ from the model's; the folder is not empty.
     """
     refuse_used(folder)
     model, place, tokenizers = run.load_model().eval(), str(run.folder), run.tokenizers()
@@ -88,12 +97,22 @@ def export(run: Run, folder: Path, quantization: Quantization = "float32") -> No
     verify(model, complete_spec(None), tokenizers, place=place)
     spec = complete_spec(None if quantization == "float32" else quantization)
 
+    compared: list[comparison.Comparison] = []
+
     def fill(partial: Path) -> None:
         spec.save(str(partial))
         for file in run.folder.glob("tokenizer*.json"):
             shutil.copyfile(file, partial / file.name)
+        foreign = add_script(run, partial, tokenizers, getattr(model, "limit", None))
+        found = comparison.compare(run, foreign, quantization, max_loss)
+        if found.faults:
+            remedy = "Export float32, or allow more with --max-loss." if quantization != "float32" else None
+            raise UserError("; ".join(found.faults), place=place, remedy=remedy)
+        found.write(partial)
+        compared.append(found)
 
     write_folder(folder, fill)
+    return compared[0]
 
 
 def specification(model: nn.Module, *, place: str = "model") -> Any:

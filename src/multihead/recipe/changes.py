@@ -15,6 +15,7 @@ CHANGEABLE = (
     "name",
     "data.dir",  # the run compares the contents of the data
     "data.cache",
+    "data.processes",
     "data.tests",
     "model.source_vocab",  # set by the tokenizer
     "model.target_vocab",
@@ -28,6 +29,7 @@ CHANGEABLE = (
     "training.skip_bad",
     "training.device",
     "training.threads",
+    "training.shard_optimizer",
     "validation.samples",
     "search.*",
 )

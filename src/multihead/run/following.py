@@ -20,7 +20,7 @@ class FollowingRun(Run):
     def add_samples(self, step: int, text: str) -> None:
         """See ``Run.add_samples``."""
 
-    def truncate_after(self, step: int) -> None:
+    def truncate_after(self, step: int, *, validated: bool = True) -> None:
         """See ``Run.truncate_after``."""
 
     def save_state(self, step: int, content: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:

@@ -200,8 +200,10 @@ def torn(path: Path) -> str:
     return ends[0] if ends and not ends[0].endswith("\n") else ""
 
 
-def truncate_events(path: Path, step: int, *, summed: bool = False) -> None:
+def truncate_events(path: Path, step: int, *, summed: bool = False, validated: bool = True) -> None:
     """Remove the events after a step, and a torn last line; the log says so of the latter.
+
+    Unless ``validated``, the validation of that step is removed too, and all that follows it.
 
     A damaged line stays if the line before it stays: it is reported, and may be mended by hand.
     """
@@ -211,7 +213,9 @@ def truncate_events(path: Path, step: int, *, summed: bool = False) -> None:
     keeping = True
     for line in lines(path, summed=summed):
         if line.event is not None:
-            keeping = line.event.get("step", 0) <= step
+            keeping = (at := line.event.get("step", 0)) <= step
+            if at == step and not validated and line.event.get("event") == "validation":
+                break
         if keeping:
             kept.append(line.text)
     _replace(path, kept)

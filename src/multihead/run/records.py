@@ -35,7 +35,12 @@ class Records:
         """Yield (step, samples) of each validation in samples.txt, in order."""
         return journal.blocks(self.folder / SAMPLES)
 
-    def truncate_after(self, step: int) -> None:
-        """Remove the metrics and samples of later steps, so that each appears once when they come again."""
-        journal.truncate_events(self.folder / METRICS, step, summed=self.sealed)
-        journal.truncate_blocks(self.folder / SAMPLES, step)
+    def truncate_after(self, step: int, *, validated: bool = True) -> None:
+        """Remove the metrics and samples of later steps, so that each appears once when they come again.
+
+        Args:
+            step: last step that is kept.
+            validated: keep the validation of that step too.
+        """
+        journal.truncate_events(self.folder / METRICS, step, summed=self.sealed, validated=validated)
+        journal.truncate_blocks(self.folder / SAMPLES, step if validated else step - 1)

@@ -55,6 +55,14 @@ def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[
     return [metric.sentence_score(hypothesis, [reference]).score for hypothesis, reference in pairs]
 
 
+def sentence_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
+    """Return cased BLEU of each sentence; n-grams longer than it are left out. Raises as :func:`bleu`."""
+    check(hypotheses, references)
+    metric = BLEU(effective_order=True)
+    pairs = zip(hypotheses, references, strict=True)
+    return [metric.sentence_score(hypothesis, [reference]).score for hypothesis, reference in pairs]
+
+
 def bleu_metric(lowercase: bool, tokenize: str) -> BLEU:
     """Return sacreBLEU's BLEU metric. Raises ``UserError`` for an unavailable tokenizer."""
     if tokenize not in BLEU.TOKENIZERS:

@@ -15,11 +15,15 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from multihead.generation import Translation
+from multihead.search.phrases import Phrase
 from multihead.search.request import StoppedError, stop_when
 from multihead.settings import SearchSettings
 
-Translate = Callable[[Sequence[str], SearchSettings, Sequence[str] | None], list[Translation]]
-"""Translates lines, one sentence each, with forced prefixes or None."""
+Forced = tuple[str, Sequence[Phrase]]
+"""Prefix of a translation, and phrases that it must contain."""
+Translate = Callable[[Sequence[str], SearchSettings, Sequence[Forced] | None], list[Translation]]
+"""Translates lines, one sentence each, with what is forced in each, or None."""
+NOTHING: Forced = ("", ())
 
 OnBatch = Callable[[int, float], object]
 
@@ -46,7 +50,7 @@ class Work:
         lines: one sentence each.
         settings: search settings.
         client: identifies the client, for fairness.
-        prefixes: forced beginning of each line's translation; None: none.
+        forced: parts of each line's translation; None: none.
         deadline: time (``time.monotonic``) after which the result is of no use.
         key: works with equal keys and settings share batches; None: with the same function.
     """
@@ -55,7 +59,7 @@ class Work:
     lines: Sequence[str]
     settings: SearchSettings
     client: str = ""
-    prefixes: Sequence[str] | None = None
+    forced: Sequence[Forced] | None = None
     deadline: float = float("inf")
     key: Hashable = None
 
@@ -218,10 +222,11 @@ class FairQueue:
         """Translate lines together; if that fails, job by job, so that only the faulty one gets the error."""
         work = batch[0][0].work
         lines = [line for job, start, count in batch for line in job.work.lines[start : start + count]]
-        prefixes = [prefix for part in batch for prefix in _prefixes(*part)]
+        forced = [one for part in batch for one in _forced(*part)]
+        given = forced if any(one != NOTHING for one in forced) else None
         try:
             with stop_when(lambda: all(job.over for job, _, _ in batch)):
-                found = iter(work.translate(lines, work.settings, prefixes if any(prefixes) else None))
+                found = iter(work.translate(lines, work.settings, given))
         except StoppedError:
             for job, _, _ in batch:
                 _fail(job, DeadlineError())
@@ -263,8 +268,8 @@ def _cost(work: Work, index: int) -> float:
     return (len(work.lines[index]) + 16) * float(beam)
 
 
-def _prefixes(job: _Job, start: int, count: int) -> Sequence[str]:
-    return [""] * count if job.work.prefixes is None else job.work.prefixes[start : start + count]
+def _forced(job: _Job, start: int, count: int) -> Sequence[Forced]:
+    return [NOTHING] * count if job.work.forced is None else job.work.forced[start : start + count]
 
 
 def _fail(job: _Job, error: BaseException) -> None:

@@ -2,9 +2,12 @@
 
 import ipaddress
 import json
+import logging
 import socket
 import time
+import traceback
 from collections.abc import Collection, MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +19,8 @@ from multihead.serve.logs import Log
 from multihead.serve.metrics import Metrics
 from multihead.serve.refusal import RefusedError
 
+LEFT = 499
+"""Status of a request whose client left before it was answered."""
 PREFIXES = ("/download_file/", "/v2/glossaries/", "/assets/")
 """Beginnings of paths whose end is a parameter."""
 
@@ -93,7 +98,7 @@ class Guard:
         address = (scope.get("client") or ("", 0))[0]
         state["address"] = address
         notes = state["notes"] = {}
-        status = 499  # the client left before it was answered
+        status = LEFT
         began = time.perf_counter()
 
         async def sent(message: Message) -> None:
@@ -109,6 +114,11 @@ class Guard:
                 await _refuse(error, sent)
                 return
             await self._app(scope, receive, sent)
+        except Exception as error:  # a bug: its message may have texts, its place has none
+            notes["error"] = _place(error)
+            logging.getLogger(__name__).error("internal error: %s", notes["error"])
+            if status == LEFT:
+                await _refuse(RefusedError(500, "internal error"), sent)
         finally:
             seconds = time.perf_counter() - began
             route = self._route(scope["path"])
@@ -134,6 +144,12 @@ class Guard:
         if path in self._routes:
             return path
         return next((f"{prefix}*" for prefix in PREFIXES if path.startswith(prefix)), "other")
+
+
+def _place(error: Exception) -> str:
+    """Return the type of an exception and the line that raised it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
 
 
 async def _refuse(error: RefusedError, send: Send) -> None:

@@ -27,8 +27,8 @@ DETECT = ("q", "api_key")
 SUGGEST = ("q", "s", "source", "target", "api_key")
 TRANSLATE_FILE = ("file", "source", "target", "api_key")
 
-TranslateDocument = Callable[[TextTranslator, str, bytes], bytes]
-"""Translates a document: translator, file name with its ending, content."""
+TranslateDocument = Callable[[TextTranslator, Direction, str, bytes], bytes]
+"""Translates a document: translator, its direction, file name with its ending, content."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class LibreTranslate:
         translate = self._translate_document
 
         def translated(ticket: Ticket) -> bytes:
-            return translate(for_request(direction, ticket), path.name, upload.content)
+            return translate(for_request(direction, ticket), direction, path.name, upload.content)
 
         try:
             content = await while_connected(request, self._service.run(translated, request.state.client))

@@ -7,6 +7,18 @@ from multihead.serve.handling import Limits
 from multihead.serve.service import Service
 
 Json = dict[str, Any]
+ERRORS = {
+    400: "The reason",
+    403: "No valid key, or not allowed",
+    413: "Too large",
+    415: "Another kind of body",
+    421: "Another host",
+    429: "Above the rate",
+    500: "The model failed",
+    503: "Busy",
+    504: "Past the deadline",
+}
+OTHERS = {400: "The reason", 404: "Not found", 501: "Not installed"}
 STRING: Json = {"type": "string"}
 CODE: Json = {"type": "string", "description": 'A language code (BCP 47), "auto" to detect it.'}
 KEY: Json = {"type": "string", "description": "API key, where the server needs one."}
@@ -243,9 +255,7 @@ def _get(
 
 
 def _operation(summary: str, answers: Json, others: list[int], parameters: list[str] | None = None) -> Json:
-    errors = {400: "The reason", 403: "No valid key, or not allowed", 413: "Too large", 415: "Another body",
-              421: "Another host", 429: "Above the rate", 503: "Busy", 504: "Too slow"}  # fmt: skip
-    named = {**errors, **{code: {404: "Not found", 501: "Not installed"}.get(code, "") for code in others}}
+    named = {**ERRORS, **{code: OTHERS[code] for code in others}}
     reference = {"$ref": "#/components/schemas/Error"}
     answers = {**answers, **{str(code): _json(text, reference) for code, text in named.items()}}
     found: Json = {"summary": summary, "responses": answers}

@@ -104,12 +104,10 @@ class PageRoutes:
         text, translation = (self._sentence(fields.values, name) for name in ("q", "translation"))
         direction = self._direction(fields.values, text)
 
-        def computed(ticket: Ticket) -> Words | None:
+        def computed(ticket: Ticket) -> Words:
             return words_of(for_request(direction, ticket).translator, text, translation)
 
         found = await while_connected(request, self._service.run(computed, request.state.client))
-        if found is None:
-            raise RefusedError(400, "this model has no attention over the source")
         return JSONResponse(
             {
                 "source": found.source,

@@ -10,7 +10,7 @@ from typing import Any, Self
 from multihead.generation import Translation, Translator
 from multihead.progress import OnCount
 from multihead.search.phrases import Phrase
-from multihead.serve.fair_queue import DeadlineError, FairQueue, Work
+from multihead.serve.fair_queue import DeadlineError, FairQueue, Forced, Work
 from multihead.settings import SearchSettings
 
 
@@ -105,27 +105,25 @@ class QueuedTranslator(Translator):
         plain.source_tokenizer, plain.target_tokenizer = self.source_tokenizer, self.target_tokenizer
         plain.asked = self.asked
 
-        wanted = dict(zip(lines, phrases, strict=True)) if phrases else {}
-
         def translated(
-            some: Sequence[str], chosen: SearchSettings, begun: Sequence[str] | None
+            some: Sequence[str], chosen: SearchSettings, forced: Sequence[Forced] | None
         ) -> list[Translation]:
-            asked = [wanted[line] for line in some] if wanted else None
-            return plain.translate(some, chosen, prefixes=begun, first_number=first_number, phrases=asked)
+            begun, contained = zip(*forced, strict=True) if forced else (None, None)
+            return plain.translate(some, chosen, prefixes=begun, first_number=first_number, phrases=contained)
+
+        forced = None
+        if prefixes is not None or phrases is not None:
+            none: Sequence[Phrase] = ()
+            forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
 
         work = Work(
             translated,
             lines,
             settings or self.settings,
             self.ticket.client,
-            prefixes,
+            forced,
             self.ticket.deadline,
-            # Marked text is read by another tokenizer; a direction has tags of its own, a request its phrases.
-            (
-                self._name,
-                type(self.source_tokenizer).__name__,
-                self.asked and self.asked.symbols,
-                id(wanted) if wanted else 0,
-            ),
+            # Marked text is read by another tokenizer, and a direction has tags of its own.
+            (self._name, type(self.source_tokenizer).__name__, self.asked and self.asked.symbols),
         )
         return self.ticket.result(self._queue.submit(work))

@@ -39,8 +39,8 @@ class Words:
     probabilities: list[float]
 
 
-def words_of(translator: Translator, text: str, translation: str) -> Words | None:
-    """Return the words of a sentence and its translation; None for a model without cross-attention.
+def words_of(translator: Translator, text: str, translation: str) -> Words:
+    """Return the words of a sentence and its translation; none for a model without cross-attention.
 
     Args:
         translator: of a single run.
@@ -50,7 +50,7 @@ def words_of(translator: Translator, text: str, translation: str) -> Words | Non
     line = Line(Unit(text), text, Table((), ()))
     (found,) = word_weights([line], [translation], translator)
     if found is None:
-        return None
+        return Words([], [], [], [])
     weights = np.asarray(found.matrix_TS).round(3).tolist()
     probabilities = _probabilities(translator, text, translation)
     if len(probabilities) != len(found.rows):

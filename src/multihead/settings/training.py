@@ -21,6 +21,9 @@ class OptimisationSettings(Settings):
     reduction: Literal["ordered", "fast"] = "ordered"
     """Sum of the gradients of several processes. ordered: in the order of the batches, so that any number of
     processes ends with the same bytes as one; fast: all_reduce, whose order depends on their number."""
+    shard_optimizer: bool = False
+    """Divide the optimiser's state among several processes, so that each holds a part (ZeRO-1, Rajbhandari et
+    al. 2020). The weights end with the same bytes."""
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     """Optimiser: "adam" as in the paper; "adamw" with decoupled weight decay; "muon", which trains a
     Transformer in fewer but slower updates at about twice Adam's learning rate (and uses AdamW for everything

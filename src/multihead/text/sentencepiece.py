@@ -5,7 +5,7 @@ they are encoded here, without a dependency.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from multihead.errors import UserError
 from multihead.text.pieces import BYTES, complete_merges, script_pre_tokenizer
@@ -16,11 +16,17 @@ _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
 """ModelProto.SentencePiece.Type"""
 _MODELS = {"Unigram": 1, "BPE": 2}
 """TrainerSpec.ModelType of a ``tokenizer.json``'s model."""
+_UNKNOWN_PENALTY = 10.0
+"""Score of an unknown character, below that of the least probable piece."""
 _NONE = -1
 """Id of a special token that a vocabulary lacks."""
 
 
-def to_sentencepiece(tokenizer: Tokenizer, order: Sequence[int | None] | None = None) -> bytes:
+def to_sentencepiece(
+    tokenizer: Tokenizer,
+    order: Sequence[int | None] | None = None,
+    characters: Mapping[int, str] | None = None,
+) -> bytes:
     """Return the contents of a ``.model`` file that gives the same ids for normalised text.
 
     Pass SentencePiece text from ``tokenizer.normalize``. The model handles spaces itself, but neither NFC nor
@@ -32,6 +38,7 @@ def to_sentencepiece(tokenizer: Tokenizer, order: Sequence[int | None] | None = 
         tokenizer: trained by multihead.
         order: for each id of the file, the id in the tokenizer; None: an id that no text yields. Left-out
             special tokens do not exist in the file. Default: the tokenizer's own ids.
+        characters: ids of the file that stand for a character without a piece, in place of its byte piece.
 
     Raises:
         UserError: not a BPE or unigram tokenizer with byte fallback trained by multihead.
@@ -47,9 +54,11 @@ def to_sentencepiece(tokenizer: Tokenizer, order: Sequence[int | None] | None = 
         if number is None:
             pieces += _message(1, _text(1, f"<unused {place}>") + _float(2, 0.0) + _number(3, _UNUSED))
             continue
-        piece = tokenizer.piece(number)
+        piece = (characters or {}).get(place, tokenizer.piece(number))
         kind = kinds.get(number, _BYTE if piece in BYTES else _NORMAL)
         score = scores[number] if kind == _NORMAL else 0.0
+        if place in (characters or {}):
+            score = min(scores) - _UNKNOWN_PENALTY  # as if it were unknown
         pieces += _message(1, _text(1, piece) + _float(2, score) + _number(3, kind))
     trainer = (
         _number(3, _MODELS[tokenizer.content["model"]["type"]])

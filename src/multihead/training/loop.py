@@ -135,7 +135,9 @@ class Training:
         if parallel.first():
             self.state.restore(run)
         self.state.share()
-        updater = make_updater_of(model, self.state.optimizer, settings, device, self.shards)
+        updater = make_updater_of(
+            model, self.state.optimizer, settings, device, self.shards, self.state.sharded
+        )
         self.recovery = Recovery(updater, self.state, settings, run.log)
         self.checkpoints = Checkpoints(run, validation, settings.average)
         # A crash may have left checkpoints that were due for removal.
@@ -205,11 +207,13 @@ class Training:
     def _plan_ending(self) -> None:
         """Start the cool-down or stop, where it is time to; record that at once."""
         if self.ending.plan(asked=self.shards.asked):
-            why = self.progress.stopped or self.progress.ending
+            why, step = self.progress.stopped or self.progress.ending, self.progress.step
+            # First, so that a kill before the state is saved cannot lose it; and once, if it was.
+            if parallel.first() and not any(
+                event["event"] == "ending" and event["step"] == step for event in self.run.metrics()
+            ):
+                self.run.log({"event": "ending", "step": step, "last": self.ending.last_step, "why": why})
             self.save()
-            self.run.log(
-                {"event": "ending", "step": self.progress.step, "last": self.ending.last_step, "why": why}
-            )
 
     # --- one step -----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from multihead.errors import UserError
 from multihead.settings import OptimisationSettings
 from multihead.training.cuda_graphs import make_updater
 from multihead.training.reduction import Reduction
+from multihead.training.sharded_optimizer import ShardedOptimizer
 from multihead.training.shards import Shards
 from multihead.training.update import Updater, UpdateStats, check_finite
 
@@ -25,6 +26,7 @@ class SharedUpdater(Updater):
         settings: training settings.
         device: device of the model.
         shards: which shards this process computes.
+        sharded: steps the optimiser where its state is divided among the processes.
 
     Raises:
         UserError: the model has batch normalisation, whose running statistics depend on the order of batches.
@@ -37,6 +39,7 @@ class SharedUpdater(Updater):
         settings: OptimisationSettings,
         device: torch.device,
         shards: Shards,
+        sharded: ShardedOptimizer | None = None,
     ) -> None:
         super().__init__(model, optimizer, settings, device)
         if any(isinstance(part, _BatchNorm) for part in model.modules()):
@@ -48,6 +51,7 @@ class SharedUpdater(Updater):
         self.shards = shards
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.reduction = Reduction(trained, shards.count, ordered=settings.reduction == "ordered")
+        self._step = sharded.step if sharded else optimizer.step
 
     def update(self, step: int, batches: Sequence[Batch]) -> list[UpdateStats]:
         """See :meth:`Updater.update`; ``batches`` are this process's shards, all counts are agreed on."""
@@ -69,7 +73,7 @@ class SharedUpdater(Updater):
         self.reduction.finish()
         norm = self.clip().item()
         check_finite(norm, step, sums)
-        self.optimizer.step()
+        self._step()
         self.optimizer.zero_grad(set_to_none=True)
         counts = {name: totals[count] for name, count in per.items()}
         return [UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)]
@@ -81,8 +85,9 @@ def make_updater_of(
     settings: OptimisationSettings,
     device: torch.device,
     shards: Shards,
+    sharded: ShardedOptimizer | None = None,
 ) -> Updater:
-    """Return the updater of a process, alone or one of several."""
+    """Return the updater of a process, alone or one of several; see :class:`SharedUpdater`."""
     if parallel.world() == 1:
         return make_updater(model, optimizer, settings, device)
-    return SharedUpdater(model, optimizer, settings, device, shards)
+    return SharedUpdater(model, optimizer, settings, device, shards, sharded)

@@ -32,13 +32,8 @@ class Shards:
     """
 
     def __init__(self, count: int, asking: Callable[[], bool]) -> None:
+        refuse_too_many(count)
         world = parallel.world()
-        if world > count:
-            raise UserError(
-                f"{world} processes, but an update has {count} batch{'es' if count > 1 else ''} "
-                "(training.accumulate)",
-                remedy=f"Start at most {count}, or give --training.accumulate {world} and smaller batches.",
-            )
         self.count, self.world = count, world
         self.own = range(parallel.rank(), count, world)
         self.totals: dict[str, int] = {}
@@ -119,6 +114,17 @@ class Shards:
     def note(self, epoch: int, batches: int) -> None:
         """Remember the number of batches in an epoch: planning it again takes long."""
         self._lengths = {e: n for e, n in self._lengths.items() if e >= epoch - 1} | {epoch: batches}
+
+
+def refuse_too_many(count: int) -> None:
+    """Raise ``UserError`` where there are more processes than shards in an update."""
+    world = parallel.world()
+    if world > count:
+        raise UserError(
+            f"{world} processes, but an update has {count} batch{'es' if count > 1 else ''} "
+            "(training.accumulate)",
+            remedy=f"Start at most {count}, or give --training.accumulate {world} and smaller batches.",
+        )
 
 
 class _Part(Stream[Batch]):

@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from multihead.training.averaging import MovingAverage
 from multihead.training.computation import KERNELS, computation, differences
 from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
 from multihead.training.progress import Progress
+from multihead.training.sharded_optimizer import ShardedOptimizer
 
 MODEL, EMA = "model.", "ema."
 COMPUTATION, OPTIMIZER = "computation", "optimizer"
@@ -41,6 +43,8 @@ class State:
         self._optimizer_state = OptimizerState(self.optimizer, model)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None
         self.progress = Progress()
+        divided = settings.shard_optimizer and parallel.world() > 1
+        self.sharded = ShardedOptimizer(model, self.optimizer) if divided else None
 
     def save(self, run: Run) -> None:
         """Save this state as the run's newest one."""
@@ -50,10 +54,12 @@ class State:
         """Give the first process's state to all processes."""
         if parallel.world() == 1:
             return
-        tensors, meta = self.contents() if parallel.first() else ({}, {})
+        tensors, meta = self._contents() if parallel.first() else ({}, {})
         meta, tensors = parallel.from_first(lambda: meta), parallel.share_tensors(tensors)
         if not parallel.first():
             self._restore(tensors, meta)
+        if self.sharded:
+            self.sharded.keep_own()
 
     @property
     def computation(self) -> dict[str, str | int]:
@@ -61,7 +67,11 @@ class State:
         return computation(self._settings.precision, self.device, self._settings.reduction)
 
     def contents(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return the state as tensors and JSON."""
+        """Return the state as tensors and JSON; the whole state in the first process."""
+        with self.sharded.whole() if self.sharded else nullcontext():
+            return self._contents()
+
+    def _contents(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = {MODEL + name: weight for name, weight in self.model.state_dict().items()}
         tensors |= self._optimizer_state.tensors()
         if self.ema:
@@ -85,7 +95,7 @@ class State:
                 "--init RUN --run NEW."
             )
             raise UserError(fact, place=str(run.folder), remedy=remedy)
-        run.truncate_after(self.progress.step)
+        run.truncate_after(self.progress.step, validated=not self.progress.unvalidated)
 
     def _restore(self, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
         """Restore a state. Raises ``UserError`` or ``ValueError`` where it does not fit or is not finite."""

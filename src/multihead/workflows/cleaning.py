@@ -1,8 +1,11 @@
 """Cleaning of a corpus: pairs kept and dropped, each dropped one with its line and reason."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from multihead.data.cleaning.verdicts import EXPLANATION, REASONS, Judgement, Reason, judge
 from multihead.errors import UserError
@@ -10,6 +13,8 @@ from multihead.progress import OnProgress
 
 EXAMPLES = 3
 """Dropped pairs that a report shows of each reason."""
+PASSAGES, CLOSE = 10, 5
+"""Passages of misaligned pairs that a report shows; pairs closer than this are one passage."""
 
 Pair = tuple[str, str]
 
@@ -40,11 +45,13 @@ class Cleaned:
     Attributes:
         pairs: all pairs.
         dropped: those to drop, in order.
+        passages: of misaligned pairs: the first and the last number, and the shift of the targets.
         kept_although: pairs that had a reason to be dropped and are kept by request, by reason.
     """
 
     pairs: Sequence[Pair]
     dropped: Sequence[Dropped]
+    passages: Sequence[tuple[int, int, int]]
     kept_although: Mapping[Reason, int]
 
     def kept(self) -> Iterator[Pair]:
@@ -67,9 +74,18 @@ class Cleaned:
             for one in own[:: -(-len(own) // EXAMPLES)]:
                 note = f" ({one.note})" if one.note else ""
                 lines.append(f"  {one.number}{note}: {_short(one.pair[0])} | {_short(one.pair[1])}")
+        if self.passages:
+            lines += self._shown_passages()
         for reason, count in self.kept_although.items():
             lines.append(f"{reason}: {count:,} kept by request")
         return "\n".join(lines)
+
+    def _shown_passages(self) -> list[str]:
+        longest = sorted(self.passages, key=lambda one: one[0] - one[1])[:PASSAGES]
+        return ["misaligned passages, the longest:"] + [
+            f"  pairs {first:,} to {last:,}: each source belongs to the target {_where(shift)}"
+            for first, last, shift in longest
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as a JSON object."""
@@ -119,9 +135,32 @@ def clean(
         note = f"like {twin}" if reason == "duplicate" else ""
         dropped.append(Dropped(number, reason, float(judgement.odds[number - 1]), note, pairs[number - 1]))
     if pairs and len(dropped) == len(pairs):
+        counts = Counter(one.reason for one in dropped)
+        shown = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+        fact = f"no pair would be kept ({shown})"
         remedy = "Are these the right files? --keep REASON spares a kind of pairs."
-        raise UserError("no pair would be kept", place="the corpus", remedy=remedy)
-    return Cleaned(pairs, dropped, spared)
+        first, last, shift = max(_passages(judgement), key=lambda one: one[1] - one[0], default=(0, 0, 0))
+        if last - first > len(pairs) // 2:
+            remedy = f"Shift one file by a line: each source belongs to the target {_where(shift)}."
+        raise UserError(fact, place="the corpus", remedy=remedy)
+    return Cleaned(pairs, dropped, _passages(judgement), spared)
+
+
+def _passages(judgement: Judgement) -> list[tuple[int, int, int]]:
+    """Return the runs of pairs that are shifted alike."""
+    found: list[tuple[int, int, int]] = []
+    marked = judgement.reasons == REASONS.index("misaligned")
+    for index in np.flatnonzero(marked).tolist():
+        shift = int(judgement.moved[index])
+        if found and found[-1][2] == shift and index - found[-1][1] < CLOSE:
+            found[-1] = (found[-1][0], index + 1, shift)
+        else:
+            found.append((index + 1, index + 1, shift))
+    return found
+
+
+def _where(shift: int) -> str:
+    return "of the next line" if shift > 0 else "of the last line"
 
 
 def _short(text: str, most: int = 70) -> str:

@@ -31,6 +31,8 @@ from multihead.workflows.synthesis import weights_hash
 
 PLAN = "diversify.json"
 STUDENT = "student"
+DONE = ".done"
+"""Ending of the file beside a run that holds the hash of its final weights."""
 FORWARD, BACKWARD = 2, 1
 """Teachers of each direction."""
 ENSEMBLE = "ensemble of the teachers"
@@ -150,11 +152,24 @@ def _given(work: _Work, *, back: bool) -> dict[str, object]:
 
 def _teach(work: _Work, *, number: int, back: bool) -> None:
     folder = _teachers(work.request, back=back)[number]
+    if _complete(folder):
+        return
     seed = work.recipe.training.seed + number
     given = {**_given(work, back=back), "training.seed": seed}
     corpus = turned(work.corpus) if back else work.corpus
     if train_part(work.request.name, corpus, given, folder, work.display).status == "interrupted":
         raise KeyboardInterrupt(folder.name)
+    _completed(folder)
+
+
+def _complete(run: Path) -> bool:
+    """Return whether a training was ended; the weights are those that it ended with."""
+    mark = run.with_name(run.name + DONE)
+    return mark.is_file() and disk.content(mark).decode("utf-8", "replace") == weights_hash(run) + "\n"
+
+
+def _completed(run: Path) -> None:
+    files.write_text(run.with_name(run.name + DONE), weights_hash(run) + "\n")
 
 
 def _teachers(request: Request, *, back: bool) -> list[Path]:
@@ -196,6 +211,8 @@ def _translate(work: _Work, *, number: int) -> None:
 
 def _study(work: _Work) -> None:
     request = work.request
+    if _complete(request.folder / STUDENT):
+        return
     extra = [(name, back) for name, _, back in _translations(request)]
     own = {side: work.corpus[side][0] for side in ("source", "target")}
     made = [
@@ -209,6 +226,7 @@ def _study(work: _Work) -> None:
     name = request.student or request.name
     if train_part(name, corpus, given, request.folder / STUDENT, work.display).status == "interrupted":
         raise KeyboardInterrupt(STUDENT)
+    _completed(request.folder / STUDENT)
 
 
 def _compared(work: _Work) -> Iterator[tuple[str, Evaluation]]:

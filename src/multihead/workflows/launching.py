@@ -15,7 +15,8 @@ from multihead.errors import UserError
 
 RESTARTS = 3
 """Times that a training is started again after one of its processes was killed."""
-FINAL = (2, 130, 143, 128 + signal.SIGUSR1)
+BAD_INPUT = 2
+FINAL = (BAD_INPUT, 130, 143, 128 + signal.SIGUSR1)
 """Exit codes of an error that the user can correct, and of an interrupted training: neither starts again."""
 SHUTDOWN = 120
 """Seconds that an interrupted training has to save its state."""
@@ -41,10 +42,11 @@ def launch(processes: int, command: Sequence[str], log: Callable[[str], None]) -
         ended = _run(processes, command)
         if not ended:
             return 0
-        for code in FINAL:
+        # The agent ends the others by SIGTERM when one was killed; these may still save their state.
+        killed = any(code < 0 and code != -signal.SIGTERM for code in ended.values())
+        for code in FINAL if not killed else (BAD_INPUT,):
             if code in ended.values():
                 return code
-        # The agent ends the others by SIGTERM.
         number, code = min(
             ended.items(), key=lambda item: (item[1] >= 0, item[1] == -signal.SIGTERM, item[0])
         )

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from multihead import parallel
+from multihead.errors import UserError
 from multihead.recipe import Recipe, from_toml, to_toml
 from multihead.settings import OptimisationSettings, Settings
 from multihead.training.computation import computation
@@ -30,6 +31,13 @@ def recipe_of_first(make: Callable[[], Recipe[Settings]]) -> Recipe[Settings]:
 
     shared = parallel.from_first(text)
     return made[0] if made else from_toml(shared)
+
+
+def refuse_several(option: str) -> None:
+    """Raise ``UserError`` for an option that only one process can have."""
+    if parallel.world() > 1:
+        remedy = "Give it in one process first; several processes resume that run without it."
+        raise UserError("it is for one process", place=option, remedy=remedy)
 
 
 def refuse_other_commands(arguments: Sequence[str], recipe: str | None) -> None:

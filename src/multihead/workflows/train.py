@@ -24,7 +24,9 @@ from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
 from multihead.training.ending import BOUND
+from multihead.training.shards import refuse_too_many
 from multihead.workflows.growing import grown
+from multihead.workflows.mirror import Mirror
 from multihead.workflows.same_start import (
     recipe_of_first,
     refuse_other_data,
@@ -58,6 +60,7 @@ def train(
     init: Path | None = None,
     started: float | None = None,
     finish: bool = False,
+    mirror: str | None = None,
 ) -> Outcome:
     """Train the recipe's model in a run folder, or resume its training.
 
@@ -68,13 +71,21 @@ def train(
         init: a run whose weights and vocabulary to start from (fine-tuning).
         started: reading of ``time.monotonic`` at which the time limit began; None: now.
         finish: end the training now, with a cool-down where the schedule has one.
+        mirror: address to which the run is copied at every validation, and from which it is resumed where the
+            folder does not exist, see ``workflows.mirror``.
 
     Raises:
         UserError: bad data; bad settings; a run folder with other settings or data.
     """
     started = time.monotonic() if started is None else started
     with parallel.begin():
-        return _train(recipe_of_first(lambda: recipe), folder, observer, init, started, finish)
+        copied = Mirror(mirror, folder) if mirror and parallel.first() else None
+        if copied:
+            copied.fetch()
+        outcome = _train(recipe_of_first(lambda: recipe), folder, observer, init, started, finish, copied)
+        if copied:
+            copied.push()
+        return outcome
 
 
 def _train(
@@ -84,6 +95,7 @@ def _train(
     init: Path | None,
     started: float,
     finish: bool,
+    mirror: Mirror | None,
 ) -> Outcome:
     settings = recipe.training
     hardware.keep_memory()
@@ -91,6 +103,7 @@ def _train(
     device = hardware.pick_device(settings.device)
     precision = hardware.training_precision(settings.precision, device)
     refuse_other_machines(settings, device)
+    refuse_too_many(settings.accumulate)
     if parallel.first():
         check_place(folder)
         if Run.exists(folder):
@@ -112,7 +125,9 @@ def _train(
             model=model,
             stream=task.stream,
             validate=task.validate,
-            observer=_ReportingObserver(run, observer, size_of(model)) if parallel.first() else observer,
+            observer=_ReportingObserver(run, observer, size_of(model), mirror)
+            if parallel.first()
+            else observer,
             settings=recipe.training,
             validation=recipe.validation,
             d_model=getattr(recipe.model, "d_model", 1),
@@ -307,8 +322,10 @@ REPORT_INTERVAL = 10
 class _ReportingObserver:
     """Redraws curves and report at validations, not too often, and passes events on to another observer."""
 
-    def __init__(self, run: Run, observer: TrainingObserver, parameters: int) -> None:
-        self.run, self.observer, self.parameters = run, observer, parameters
+    def __init__(
+        self, run: Run, observer: TrainingObserver, parameters: int, mirror: Mirror | None = None
+    ) -> None:
+        self.run, self.observer, self.parameters, self.mirror = run, observer, parameters, mirror
         self._next = 0.0
 
     def on_step(self, step: int) -> None:
@@ -323,4 +340,6 @@ class _ReportingObserver:
             write_reports(self.run, self.parameters)
             ended = time.monotonic()
             self._next = ended + REPORT_INTERVAL * (ended - began)
+        if self.mirror:
+            self.mirror.push()
         self.observer.on_validation(event, samples)

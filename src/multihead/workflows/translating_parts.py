@@ -9,7 +9,6 @@ import fcntl
 import json
 import logging
 import os
-import re
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any
 from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.workflows.part import part_of
 from multihead.workflows.text_blocks import TextBlocks, find_blocks, from_json, to_json
 
 BLOCK = 10_000
@@ -27,21 +27,11 @@ BLOCK = 10_000
 MANIFEST, FORMAT = "parts.json", 1
 POLL = 1.0
 """Seconds between two attempts at blocks that another worker translates."""
-PART = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 Translate = Callable[[list[str], int], list[str]]
 """(lines, number of the first from 0) -> output lines."""
 
 LOG = logging.getLogger(__name__)
-
-
-def parse_part(text: str) -> tuple[int, int]:
-    """Return i and n of a part "i/n". Raises ``UserError`` unless 1 <= i <= n."""
-    found = PART.fullmatch(text)
-    i, n = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not 1 <= i <= n:
-        raise UserError(f"--part {text}: there is no such part", remedy="Give 1/4, 2/4, 3/4 or 4/4 of four.")
-    return i, n
 
 
 class Parts:
@@ -149,7 +139,7 @@ class Parts:
 
     def part(self, i: int, n: int, translate: Translate, progress: Callable[[int, int], object]) -> None:
         """Translate the blocks of part ``i`` of ``n``; return when all are there, whoever did them."""
-        missing = list(range(i - 1, len(self.blocks), n))
+        missing = list(part_of(range(len(self.blocks)), i, n))
         total = len(missing)
         while missing:
             left = [number for number in missing if not self._counted(number, translate, total, progress)]

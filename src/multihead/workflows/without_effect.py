@@ -66,7 +66,9 @@ def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[
     """
     if sources and not any(has_fields(data, name) for name in sources):
         keys = ("data.source_field", "data.target_field")
-        refuse_keys(given, keys, "but on TSV and JSONL, which have columns and keys (data.format)")
+        refuse_keys(
+            given, keys, "on plain lines or documents; TSV and JSONL have columns and keys (data.format)"
+        )
 
 
 class _Rule(NamedTuple):

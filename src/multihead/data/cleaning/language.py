@@ -1,7 +1,7 @@
 """Language of each line, by character models that each side of the corpus teaches itself.
 
-Two passes: a model of all lines finds the least probable tenth, and a second model learns without them, so
-that a few foreign lines do not become part of the language.
+Two passes: models of all lines find the least probable tenth, and lines of the other side's language. Second
+models learn without these, so that a few foreign lines do not become part of the language.
 """
 
 from collections import Counter
@@ -17,6 +17,8 @@ from multihead.text.scripts import script
 
 TRUSTED = 0.9
 """Share of the lines that the second model learns from."""
+MOST_CROSSED = 0.2
+"""Share of lines up to which those more probable in the other side's language are left out there."""
 USUAL_SCRIPT = 0.01
 """Share of a side's letters from which on a script is usual there."""
 FEW_LETTERS = 4
@@ -50,32 +52,49 @@ class Languages:
 
 
 def languages(sources: Sequence[str], targets: Sequence[str]) -> Languages:
-    """Judge the language of both sides of all pairs."""
-    texts = (sources, targets)
-    first = Lines(sources)
-    sides = [first, Lines(targets, first.bits)]
-    models, own = zip(*(_trusted_model(lines) for lines in sides), strict=True)
-    other = [models[1].score(sides[0]), models[0].score(sides[1])]
-    foreign = [theirs - ours for ours, theirs in zip(own, other, strict=True)]
+    """Judge the language of both sides of all pairs. Repeated lines count once."""
+    unique = [list(dict.fromkeys(lines)) for lines in (sources, targets)]
+    bits = Lines(unique[0]).bits
+    sides = [Lines(lines, bits) for lines in unique]
+    first = [CharacterModel(lines) for lines in sides]
+    models, own = [], []
+    for side in (0, 1):
+        trusted = _trusted(sides[side], first[side], first[1 - side])
+        models.append(CharacterModel(sides[side], trusted))
+        own.append(models[side].score(sides[side], trusted))
+    foreign = [models[1 - side].score(sides[side]) - own[side] for side in (0, 1)]
     wordlike = []
     for side in (0, 1):
-        mixed = Lines([_mixed(text, number) for number, text in enumerate(texts[side])], first.bits)
+        mixed = Lines([_mixed(text, number) for number, text in enumerate(unique[side])], bits)
         wordlike.append(own[side] > models[side].score(mixed) + SMALLEST_SPREAD)
+    rows = [_places(unique[side], lines) for side, lines in enumerate((sources, targets))]
+    crossed = [(foreign[side] * sides[side].lengths)[rows[side]] for side in (0, 1)]
+    surprise = [_surprise(own[side], sides[side])[rows[side]] for side in (0, 1)]
     return Languages(
-        surprise=(_surprise(own[0], sides[0]), _surprise(own[1], sides[1])),
-        crossed=foreign[0] * sides[0].lengths + foreign[1] * sides[1].lengths,
-        foreign=(foreign[0], foreign[1]),
-        wordlike=(wordlike[0], wordlike[1]),
+        surprise=(surprise[0], surprise[1]),
+        crossed=crossed[0] + crossed[1],
+        foreign=(foreign[0][rows[0]], foreign[1][rows[1]]),
+        wordlike=(wordlike[0][rows[0]], wordlike[1][rows[1]]),
         scripts=(_usual_scripts(sources), _usual_scripts(targets)),
     )
 
 
-def _trusted_model(lines: Lines) -> tuple[CharacterModel, Floats]:
+def _places(unique: Sequence[str], lines: Sequence[str]) -> NDArray[np.int64]:
+    numbers = {text: number for number, text in enumerate(unique)}
+    return np.array([numbers[text] for text in lines], dtype=np.int64)
+
+
+def _trusted(lines: Lines, own: CharacterModel, other: CharacterModel) -> Rows:
+    """Return the lines that a side's second model learns from, (N,).
+
+    Lines that the other side's model explains better are left out too, unless there are many: then the sides
+    are of one language.
+    """
     every = np.ones(len(lines), dtype=bool)
-    first = CharacterModel(lines).score(lines, every)
-    trusted = first >= np.quantile(first, 1 - TRUSTED)
-    model = CharacterModel(lines, trusted)
-    return model, model.score(lines, trusted)
+    scores = own.score(lines, every)
+    probable: Rows = scores >= np.quantile(scores, 1 - TRUSTED)
+    crossed = other.score(lines) > scores
+    return probable if crossed.mean() > MOST_CROSSED else probable & ~crossed
 
 
 def _surprise(scores: Floats, lines: Lines) -> Floats:

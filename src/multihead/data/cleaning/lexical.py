@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.cleaning.lexicon import Lexicon, Side
+from multihead.data.cleaning.shifts import shifted
 from multihead.data.plan import shuffled
 from multihead.settings import TokenizerSettings
 from multihead.text.training import train
@@ -32,53 +33,95 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+PROBED = 4_000
+"""Lines by which a shift of the whole corpus is found."""
+CLEARLY = 0.05
+"""Nats a token by which such a shift must explain the lines better."""
+MOVED = 0.02
+"""Share of shifted lines from which on the models learn anew, from the lines that belong together."""
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """Log-odds that sides belong together, each (N,).
+    """Log-odds that sides belong together, each (N,), and the shifts that follow.
 
     Attributes:
         direct: of each source and its own target.
         later: of each source and the next line's target.
         earlier: of each source and the last line's target.
+        moved: by how many lines the targets are shifted, see ``shifts.shifted``.
     """
 
     direct: Floats
     later: Floats
     earlier: Floats
+    moved: Ints
 
 
 def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -> Evidence:
-    """Return the evidence about all pairs of a corpus, in order."""
+    """Return the evidence about all pairs of a corpus, in order.
+
+    The models learn from lines that belong together. Where the whole corpus is shifted by one, or a part of
+    it, these are found first.
+    """
     source, target = (tokens(lines) for lines in (sources, targets))
     lengths = [np.log1p(np.array([len(line) for line in lines])) for lines in (sources, targets)]
-    count = len(sources)
+    shift = np.full(len(sources), _constant_shift(source, target))
+    found = _judged(source, target, lengths, shift, seed)
+    if np.mean(found.moved != shift) > MOVED:
+        found = _judged(source, target, lengths, found.moved, seed)
+    return found
+
+
+def _constant_shift(source: Side, target: Side) -> int:
+    """Return by how many lines most targets are shifted: 0, 1 or -1."""
+    count = min(len(source), PROBED)
+    halves = [np.arange(1, count // 2), np.arange(count // 2, count - 1)]
+    explained = {}
+    for shift in (0, 1, -1):
+        lexicon = Lexicon(source.chosen(halves[0]), target.chosen(halves[0] + shift))
+        gain, _ = lexicon.gain(source.chosen(halves[1]), target.chosen(halves[1] + shift))
+        explained[shift] = float(gain.mean())
+    best = max(explained, key=explained.__getitem__)
+    return best if explained[best] > explained[0] + CLEARLY else 0
+
+
+def _judged(source: Side, target: Side, lengths: Sequence[Floats], shift: Ints, seed: int) -> Evidence:
+    """Return the evidence of models that learn from each source and the target that is shifted so."""
+    count = len(source)
     places = np.arange(count)
     half = places // BLOCK % 2
-    random = shuffled(count, seed, "mispaired")
+    partner = np.clip(places + shift, 0, count - 1)
     others = {
         "direct": places,
         "later": (places + 1) % count,
         "earlier": (places - 1) % count,
-        "random": random,
+        "true": partner,
+        "false": (partner + 1) % count,
+        "random": shuffled(count, seed, "mispaired"),
     }
+    if not shift.any():
+        del others["true"], others["false"]
     features = {name: np.zeros((count, 6)) for name in others}
     for part in (0, 1):
         judged = np.flatnonzero(half == part)
         fitted = np.flatnonzero(half != part)
         fitted = fitted[:: 1 + int(_cells(source, target, fitted).sum()) // MOST_CELLS]
-        one, other = source.chosen(fitted), target.chosen(fitted)
+        one, other = source.chosen(fitted), target.chosen(partner[fitted])
         there, back = Lexicon(one, other), Lexicon(other, one)
-        for name, partner in others.items():
+        for name, paired in others.items():
             for rows in np.array_split(judged, 1 + int(_cells(source, target, judged).sum()) // MOST_CELLS):
-                a, b = source.chosen(rows), target.chosen(partner[rows])
+                a, b = source.chosen(rows), target.chosen(paired[rows])
                 features[name][rows, :4] = np.stack([*there.gain(a, b), *back.gain(b, a)], axis=1)
-    for name, partner in others.items():
-        ratio = lengths[0] - lengths[1][partner]
-        features[name][:, 4] = np.abs(ratio - np.median(ratio))
+    for name, paired in others.items():
+        ratio = lengths[0] - lengths[1][paired]
+        features[name][:, 4] = np.abs(ratio - np.median(lengths[0] - lengths[1][partner]))
         features[name][:, 5] = np.minimum(features[name][:, 0], features[name][:, 2])
-    weights = _regression(features["direct"], np.concatenate([features["random"], features["later"]]))
-    odds = {name: _with_one(table) @ weights for name, table in features.items()}
-    return Evidence(odds["direct"], odds["later"], odds["earlier"])
+    true = features.get("true", features["direct"])
+    false = features.get("false", features["later"])
+    weights = _regression(true, np.concatenate([features["random"], false]))
+    direct, later, earlier = (_with_one(features[name]) @ weights for name in ("direct", "later", "earlier"))
+    return Evidence(direct, later, earlier, shifted(direct, later, earlier))
 
 
 def _cells(source: Side, target: Side, rows: Ints) -> Floats:
@@ -96,6 +139,11 @@ def tokens(lines: Sequence[str]) -> Side:
     cut = [line[: 12 * MOST_TOKENS] for line in lines]
     ids = [one[:MOST_TOKENS] for one in tokenizer.encode_batch(cut)]
     return Side.of(ids, tokenizer.vocab_size)
+
+
+def log_odds(features: Floats, true: Floats, false: Floats) -> Floats:
+    """Return the log-odds (N,) of features (N, F) by a regression that tells true from false ones."""
+    return _with_one(features) @ _regression(true, false)
 
 
 def _regression(true: Floats, false: Floats) -> Floats:

@@ -27,6 +27,8 @@ def noisy(pairs: Sequence[tuple[str, str]]) -> Rows:
 
     A property that many pairs of the corpus have is no noise.
     """
+    if not pairs:
+        return np.zeros(0, dtype=bool)
     marks = np.array([[_letterless(*pair), _repetitive(*pair)] for pair in pairs], dtype=bool).reshape(-1, 2)
     found: Rows = (marks & (marks.mean(axis=0) <= 1 - AGREED)).any(axis=1)
     return found

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from multihead.data.cleaning import lexical, surface
 from multihead.data.cleaning.language import Languages, languages
 from multihead.data.cleaning.lexical import Evidence
-from multihead.data.cleaning.shifts import shifted
 from multihead.progress import OnProgress
 
 Reason = Literal[
@@ -57,6 +56,8 @@ MOST_DOUBTFUL = 0.2
 """Share of doubtful pairs from which on the corpus is too small or too free for its words to judge it."""
 CROSSED = 2.0
 """Nats by which a pair must be more probable with its sides exchanged."""
+APART = 0.5
+"""Nats a character that a line loses, at the median, in the other side's language; else they are the same."""
 CROSSED_EACH = 0.05
 """Nats a character by which each side must be."""
 
@@ -69,20 +70,23 @@ class Judgement:
         reasons: a number into ``REASONS``, -1 to keep, (N,).
         odds: log-odds that the two sides belong together, (N,).
         twins: the number, from 0, of the earlier pair that a duplicate repeats; its own otherwise, (N,).
+        moved: by how many lines the targets are shifted, (N,).
     """
 
     reasons: NDArray[np.int8]
     odds: NDArray[np.float64]
     twins: NDArray[np.int64]
+    moved: NDArray[np.int64]
 
 
 def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = None) -> Judgement:
     """Judge the pairs of a corpus, in the order of its files."""
     reasons = np.full(len(pairs), -1, dtype=np.int8)
     odds = np.zeros(len(pairs))
+    moved = np.zeros(len(pairs), dtype=np.int64)
     for start in range(0, len(pairs), CHUNK):
         rows = slice(start, min(start + CHUNK, len(pairs)))
-        reasons[rows], odds[rows] = _judged(pairs[rows])
+        reasons[rows], odds[rows], moved[rows] = _judged(pairs[rows])
         if progress:
             progress("judging", rows.stop, len(pairs))
     twins = np.fromiter(surface.near_duplicates(pairs), np.int64, len(pairs))
@@ -93,12 +97,15 @@ def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = Non
         if twin in seen:
             reasons[number] = REASONS.index("duplicate")
         seen.add(twin)
-    return Judgement(reasons, odds, twins)
+    return Judgement(reasons, odds, twins, moved)
 
 
-def _judged(pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+def _judged(
+    pairs: Sequence[tuple[str, str]],
+) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int64]]:
     reasons = np.full(len(pairs), -1, dtype=np.int8)
     odds = np.zeros(len(pairs))
+    moved = np.zeros(len(pairs), dtype=np.int64)
 
     def mark(reason: Reason, rows: NDArray[np.bool_], among: NDArray[np.int64]) -> None:
         free = among[rows & (reasons[among] < 0)]
@@ -107,12 +114,13 @@ def _judged(pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.int8], NDArray
     every = np.arange(len(pairs))
     mark("empty", np.array([not (a.strip() and b.strip()) for a, b in pairs], dtype=bool), every)
     full = np.flatnonzero(reasons < 0)
-    sources, targets = [pairs[n][0] for n in full], [pairs[n][1] for n in full]
-    mark("noise", surface.noisy([pairs[number] for number in full]), full)
+    whole = [pairs[number] for number in full.tolist()]
+    mark("noise", surface.noisy(whole), full)
     if len(full) >= FEWEST:
+        sources, targets = ([" ".join(pair[side].split()) for pair in whole] for side in (0, 1))
         found = languages(sources, targets)
         proof = lexical.evidence(sources, targets)
-        odds[full] = proof.direct
+        odds[full], moved[full] = proof.direct, proof.moved
         for reason, rows in _by_models(found, proof):
             mark(reason, rows, full)
     for kind, spans, either in (
@@ -120,23 +128,25 @@ def _judged(pairs: Sequence[tuple[str, str]]) -> tuple[NDArray[np.int8], NDArray
         ("placeholders", surface.placeholders, True),
     ):
         left = np.flatnonzero(reasons < 0)
-        each = [(spans(pairs[number][0]), spans(pairs[number][1])) for number in left]
+        each = [(spans(pairs[number][0]), spans(pairs[number][1])) for number in left.tolist()]
         mark(kind, surface.differing(each, either=either), left)  # type: ignore[arg-type]
-    return reasons, odds
+    return reasons, odds, moved
 
 
 def _by_models(found: Languages, proof: Evidence) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
     """Yield the verdicts of the models, the first that holds first."""
     each = (found.foreign[0] > CROSSED_EACH) & (found.foreign[1] > CROSSED_EACH)
-    yield "swapped", each & (found.crossed > CROSSED)
+    two_languages = all(np.median(foreign) < -APART for foreign in found.foreign)
+    yield "swapped", each & (found.crossed > CROSSED) & two_languages
     yield "script", ~(found.scripts[0] & found.scripts[1])
     most = np.maximum(*found.surprise)
     doubtful = proof.direct - DISTRUST * np.maximum(0.0, most - STRANGE) < DOUBTFUL
-    if doubtful.mean() > MOST_DOUBTFUL:
+    moved = proof.moved != 0
+    if np.mean(doubtful & ~moved) > MOST_DOUBTFUL:
         return
     strange = [doubtful & (surprise > FOREIGN) for surprise in found.surprise]
     words = [rows & wordlike for rows, wordlike in zip(strange, found.wordlike, strict=True)]
     yield "language", words[0] | words[1]
     yield "noise", strange[0] | strange[1]
-    yield "misaligned", shifted(proof.direct, proof.later, proof.earlier) != 0
+    yield "misaligned", moved
     yield "unlikely", doubtful

@@ -24,16 +24,19 @@ from multihead.nn.description import (
     EncoderLayerSpec,
     LinearSpec,
     NormSpec,
+    RecurrentDecoderLayerSpec,
     StackSpec,
 )
+
+AnyLayerSpec = EncoderLayerSpec | DecoderLayerSpec | RecurrentDecoderLayerSpec
+ABSENT = (0,) * 5
+"""The description of a matrix that a layer lacks."""
 
 
 def declines(spec: EncoderDecoderSpec) -> str | None:
     """Return why the native kernels cannot compute a model; None: they can."""
     if not native.level():
         return "there are no native kernels here"
-    if spec.recurrent:
-        return "the decoder's cell is an SSRU"
     if (reason := declines_attention(spec)) is not None:
         return reason
     for layer in spec.layers:
@@ -41,6 +44,10 @@ def declines(spec: EncoderDecoderSpec) -> str | None:
             return f"the activation is {layer.feed_forward.activation}, not relu"
         if len({residual.kind for residual in layer.residuals}) > 1:
             return "a layer mixes pre- and post-norm"
+        if isinstance(layer, RecurrentDecoderLayerSpec):
+            ((heads, d_model, d_k, d_v, _),) = _widths(layer)
+            if not heads * d_k == heads * d_v == d_model:
+                return "the state of an SSRU does not fit into the heads of the attention over the source"
     for stack in (spec.encoder, spec.decoder):
         if len({widths for layer in stack.layers for widths in _widths(layer)}) > 1:
             return "layers or attentions of one stack differ in width"
@@ -49,10 +56,10 @@ def declines(spec: EncoderDecoderSpec) -> str | None:
     return None
 
 
-def _widths(layer: EncoderLayerSpec | DecoderLayerSpec) -> list[tuple[int, ...]]:
+def _widths(layer: AnyLayerSpec) -> list[tuple[int, ...]]:
     """(H, d_model, d_k, d_v, d_ff) of each attention of a layer; the kernels need them to agree."""
-    attentions = [layer.self_attention]
-    if isinstance(layer, DecoderLayerSpec):
+    attentions = [] if isinstance(layer, RecurrentDecoderLayerSpec) else [layer.self_attention]
+    if not isinstance(layer, EncoderLayerSpec):
         attentions.append(layer.cross_attention)
     d_ff, d_model = layer.feed_forward.w_1.weight.shape
     return [(each.heads, d_model, each.d_k, each.d_v, d_ff) for each in attentions]
@@ -63,16 +70,17 @@ class _Layer:
 
     Args:
         layer: its description.
-        matrices: its packed matrices, in the kernel's order.
+        matrices: its packed matrices, in the kernel's order; None for one that it lacks.
     """
 
-    def __init__(self, layer: EncoderLayerSpec | DecoderLayerSpec, matrices: Sequence[PackedLinear]) -> None:
+    def __init__(self, layer: AnyLayerSpec, matrices: Sequence[PackedLinear | None]) -> None:
         self.widths = _widths(layer)[0]
         norms = [_Norm(residual.norm) for residual in layer.residuals]
         self._kept = matrices, norms
         description = (
-            *(number for matrix in matrices for number in matrix.description),
+            *(number for matrix in matrices for number in (matrix.description if matrix else ABSENT)),
             layer.residuals[0].kind == "pre",
+            *([] if isinstance(layer, EncoderLayerSpec) else [isinstance(layer, RecurrentDecoderLayerSpec)]),
             *(number for norm in norms for number in norm.description),
         )
         self.description: tuple[int, ...] = description
@@ -201,7 +209,7 @@ class NativeDecoder:
         """
         screen = self._screen if Screen.pays(self.output.outputs, k, self._dtype) else None
         native.call(
-            "beam_search",
+            "search_cells",
             self._dtype,
             self._description,
             (cache.sentences, 1, *self._widths),
@@ -230,7 +238,7 @@ class NativeDecoder:
         assert bias_NKS is None or (bias_NKS.is_contiguous() and bias_NKS.shape == (N, K, cache.slots))
         cache.reserve(cache.slots)
         native.call(
-            "decode",
+            "decode_cells",
             self._dtype,
             x_NKd,
             self._description,
@@ -250,10 +258,15 @@ def _self_attention(spec: AttentionSpec, dtype: torch.dtype) -> list[PackedLinea
     return [w_qkv, PackedLinear.of(dtype, spec.w_o)]
 
 
-def _decoder_layer(layer: DecoderLayerSpec, dtype: torch.dtype) -> _Layer:
+def _decoder_layer(layer: DecoderLayerSpec | RecurrentDecoderLayerSpec, dtype: torch.dtype) -> _Layer:
     source, network = layer.cross_attention, layer.feed_forward
+    first: list[PackedLinear | None]
+    if isinstance(layer, RecurrentDecoderLayerSpec):
+        first = [PackedLinear.of(dtype, layer.cell.w, layer.cell.w_f), None]
+    else:
+        first = [*_self_attention(layer.self_attention, dtype)]
     matrices = [
-        *_self_attention(layer.self_attention, dtype),
+        *first,
         PackedLinear.of(dtype, source.w_q, first=source.scale),
         PackedLinear.of(dtype, source.w_o),
         PackedLinear.of(dtype, network.w_1),

@@ -13,9 +13,9 @@ from multihead.errors import UserError
 from multihead.export import manifest
 from multihead.export.firefox import binary
 from multihead.export.firefox.expressible import not_expressible
-from multihead.export.firefox.parameters import order_of, parameters, settings
+from multihead.export.firefox.parameters import Vocabulary, parameters, settings
 from multihead.export.firefox.quantisation import Int8, activations, quantised
-from multihead.export.firefox.reference import EOS, Reference
+from multihead.export.firefox.reference import EOS, Reference, longest_output
 from multihead.export.folder import refuse_used, write_folder
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
@@ -34,8 +34,6 @@ CALIBRATION = 256
 """Sentences that are translated for calibration and verification."""
 LONGEST = 100
 """Tokens of the longest of them."""
-FACTOR = 2
-"""Maximum length of a translation, as a multiple of its source's length, end symbols included."""
 TOLERANCE = 1e-3
 """Tolerance of logits relative to their range; rounding in float32 causes about 1e-6."""
 MARIAN = """\
@@ -101,17 +99,17 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> Report:
         fact = f"Firefox's engine cannot express this model: {'; '.join(faults)}"
         remedy = "Train a student for it: `multihead distill RUN -o student`."
         raise UserError(fact, place=place, remedy=remedy)
-    order = order_of(target)
-    vocabulary = to_sentencepiece(target, order)
-    floats = parameters(described, order)
+    vocabulary = Vocabulary.of(target)
+    spm = to_sentencepiece(target, vocabulary.order, vocabulary.characters)
+    floats = parameters(described, vocabulary)
     layers = len(described.encoder.layers), len(described.decoder.layers)
     reference = Reference(floats, layers, described.encoder.layers[0].self_attention.heads)
     sentences = _sentences(source, lines)
-    places = {number: place for place, number in enumerate(order) if number is not None}
+    places = vocabulary.places
     exported = [[*(places[number] for number in ids), EOS] for ids in sentences]
-    longest = [FACTOR * len(ids) for ids in exported]
+    longest = [longest_output(len(ids)) for ids in exported]
 
-    difference = _difference(model, reference, sentences[:8], target, order, places, place)
+    difference = _difference(model, reference, sentences[:8], target, vocabulary, place)
     plain = [reference.greedy(*each) for each in zip(exported, longest, strict=True)]
     own = [
         [places.get(token, EOS) for token in written] for written in _own(model, target, sentences, longest)
@@ -120,12 +118,12 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> Report:
     rounded = Reference(int8.items, layers, reference.heads)
     eight = [rounded.greedy(*each) for each in zip(exported, longest, strict=True)]
     report = _report(difference, own, plain, eight, int8)
-    yml = settings(described, len(order))
+    yml = settings(described, len(vocabulary.order))
 
     def fill(partial: Path) -> None:
         (partial / FLOAT).write_bytes(binary.write(floats, yml))
         (partial / INT8).write_bytes(binary.write(int8.items, yml))
-        (partial / VOCABULARY).write_bytes(vocabulary)
+        (partial / VOCABULARY).write_bytes(spm)
         (partial / SETTINGS).write_text(yml, encoding="utf-8", newline="\n")
         (partial / DECODER).write_text(MARIAN, encoding="utf-8", newline="\n")
         manifest.write(partial, TARGET, {"verified": asdict(report)})
@@ -175,8 +173,7 @@ def _difference(
     reference: Reference,
     sentences: Sequence[Sequence[int]],
     tokenizer: Tokenizer,
-    order: Sequence[int | None],
-    places: dict[int, int],
+    vocabulary: Vocabulary,
     place: str,
 ) -> float:
     """The largest difference of logits, relative to their range, along given targets.
@@ -184,7 +181,8 @@ def _difference(
     Raises:
         UserError: it is above ``TOLERANCE``.
     """
-    known = [number for number in order if number is not None]
+    places, written = vocabulary.places, vocabulary.written
+    known = [vocabulary.order[place] for place in written]
     worst = 0.0
     for ids in sentences:
         target = list(reversed(ids))[:7]
@@ -193,7 +191,7 @@ def _difference(
         expected_TV = model(read, given, torch.tensor([read.shape[1]]))[0][:, known].float()
         state = reference.start([*(places[number] for number in ids), EOS])
         for row, token in zip(expected_TV, [None, *target], strict=True):
-            logits = reference.step(None if token is None else places[token], state)[: len(known)]
+            logits = reference.step(None if token is None else places[token], state)[written]
             spread = float(row.amax() - row.amin()) or 1.0
             worst = max(worst, float((row - torch.from_numpy(logits)).abs().amax()) / spread)
     if not worst <= TOLERANCE:

@@ -1,6 +1,8 @@
 """A model's parameters under Marian's names, and its settings as Marian's YAML."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from torch import Tensor
@@ -14,41 +16,72 @@ from multihead.nn.description import (
     LinearSpec,
     NormSpec,
 )
+from multihead.text.pieces import BYTES
 from multihead.text.tokenizer import Tokenizer
 
 VOCABULARY_MULTIPLE = 8
 """The output layer's int8 product needs a multiple of this many columns."""
 NEVER = -1e9
-"""Output bias of ids that stand for no piece."""
+"""Output bias of ids that are never written."""
 VERSION = "v1.12.0"
 """Version of Marian whose format this is."""
 
 
-def order_of(tokenizer: Tokenizer) -> list[int | None]:
-    """The tokenizer's id of each exported id: end symbol 0, unknown 1, no begin symbol, no padding.
+@dataclass(frozen=True)
+class Vocabulary:
+    """The exported ids of a tokenizer: end symbol 0, unknown 1, no begin symbol, no padding.
 
-    The last ids are None, so that their number is a multiple of ``VOCABULARY_MULTIPLE``.
+    Firefox's engine writes a byte piece by its name, "<0x28>". So an ASCII character without a piece of its
+    own gets one, with the byte piece's embedding, and the byte piece is never written.
+
+    Attributes:
+        order: the tokenizer's id of each exported id; None for the last ones, which make their number a
+            multiple of ``VOCABULARY_MULTIPLE``.
+        characters: the exported ids of such characters.
     """
-    first = [tokenizer.eos_id, tokenizer.unk_id]
-    left_out = {*first, tokenizer.pad_id, tokenizer.bos_id}
-    rest = [number for number in range(tokenizer.vocab_size) if number not in left_out]
-    unused = -(len(first) + len(rest)) % VOCABULARY_MULTIPLE
-    return [*first, *rest, *[None] * unused]
+
+    order: Sequence[int | None]
+    characters: Mapping[int, str]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
+        """Return the exported ids of a tokenizer with byte fallback."""
+        first = [tokenizer.eos_id, tokenizer.unk_id]
+        left_out = {*first, tokenizer.pad_id, tokenizer.bos_id}
+        pieces = {tokenizer.piece(number): number for number in range(tokenizer.vocab_size)}
+        rest = [number for number in range(tokenizer.vocab_size) if number not in left_out]
+        spelt = [value for value in range(0x21, 0x7F) if chr(value) not in pieces]
+        known = [*first, *rest, *(pieces[BYTES[value]] for value in spelt)]
+        start = len(first) + len(rest)
+        characters = {start + place: chr(value) for place, value in enumerate(spelt)}
+        return cls([*known, *[None] * (-len(known) % VOCABULARY_MULTIPLE)], characters)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The exported id of each of the tokenizer's ids, but of those that have none."""
+        return {number: place for place, number in enumerate(self.order) if number is not None}
+
+    @cached_property
+    def written(self) -> list[int]:
+        """The exported ids that may be written."""
+        return sorted(self.places.values())
 
 
-def parameters(described: EncoderDecoderSpec, order: Sequence[int | None]) -> dict[str, Floats]:
+def parameters(described: EncoderDecoderSpec, vocabulary: Vocabulary) -> dict[str, Floats]:
     """Every parameter by its name in Marian, matrices as (inputs, outputs), the embedding as (V, d).
 
     Args:
         described: expressible, see ``expressible``.
-        order: see :func:`order_of`.
+        vocabulary: the exported ids.
     """
+    order, written = vocabulary.order, vocabulary.written
     known = [number for number in order if number is not None]
     weight, bias = _array(described.output.weight), described.output.bias
     embedding = np.zeros((len(order), weight.shape[1]), dtype=np.float32)
     embedding[: len(known)] = weight[known]
     out_bias = np.full((1, len(order)), NEVER, dtype=np.float32)
-    out_bias[0, : len(known)] = 0.0 if bias is None else _array(bias)[known]
+    own_bias = np.zeros(len(weight), dtype=np.float32) if bias is None else _array(bias)
+    out_bias[0, written] = own_bias[[known[place] for place in written]]
     found = {"Wemb": embedding, "decoder_ff_logit_out_b": out_bias}
     for number, layer in enumerate(described.encoder.layers, start=1):
         name = f"encoder_l{number}"

@@ -19,10 +19,12 @@ SHIFT = 127
 """The engine adds this to rounded inputs, which makes them unsigned."""
 LARGEST = 32_767
 """The largest sum of a pair."""
-ROWS = 96
+ROWS = 4096
 """Rows of inputs kept for each matrix to count saturation with."""
-BLOCK = 8
-"""Rows counted together."""
+FIRST = 64
+"""Rows counted first: if some pairs saturate there, the limit is too high."""
+BLOCK, PAIRS = 64, 4096
+"""Rows and pairs counted together."""
 DEVIATIONS = 1.1
 """Standard deviations above the mean of the largest activations, as in Mozilla's training pipeline."""
 NONE = "none" + ALPHA
@@ -39,10 +41,8 @@ class Activations:
     def __call__(self, name: str, x: Floats) -> None:
         """Record a call."""
         calls, rows = self._largest.setdefault(name, []), self._rows.setdefault(name, [])
-        # Every 2nd, 4th, ... call as the sample fills up, so that it spans the sentences.
-        if len(rows) < ROWS or not len(calls) % 7:
-            rows.append(x[len(calls) % len(x)])
-            del rows[:-ROWS]
+        if sum(map(len, rows)) < ROWS:
+            rows.append(x)
         calls.append(float(np.abs(x).max()))
 
     def multiplier(self, name: str) -> np.float32:
@@ -51,8 +51,9 @@ class Activations:
         return np.float32(127 / max(largest.mean() + DEVIATIONS * largest.std(), 1e-9))
 
     def rows(self, name: str) -> Floats:
-        """The sample of inputs, (any, K)."""
-        return np.stack(self._rows[name])
+        """The sample of inputs, (any, K), in an order in which any part is a sample."""
+        found = np.concatenate(self._rows[name])
+        return found[np.random.default_rng(0).permutation(len(found))]
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,14 @@ def quantised(items: Mapping[str, Floats], seen: Activations) -> Int8:
     for name in items:
         if not (name == OUTPUT or "_W" in name) or "_ln_" in name:
             continue
-        multiplier = seen.multiplier(name)
+        multiplier, rows = seen.multiplier(name), seen.rows(name)
         counts = {}
         for limit in LIMITS:
             matrix = Quantized.of(items[name], limit)
-            counts[limit] = saturation(matrix, seen.rows(name), multiplier, turned=name == OUTPUT)
+            first, rest = rows[:FIRST], rows[FIRST:]
+            counts[limit] = saturation(matrix, first, multiplier, turned=name == OUTPUT)
+            if not counts[limit] and len(rest):
+                counts[limit] = saturation(matrix, rest, multiplier, turned=name == OUTPUT)
             if not counts[limit]:
                 break
         made[name], limits[name] = matrix, limit
@@ -127,6 +131,8 @@ def saturation(matrix: Quantized, rows: Floats, multiplier: np.float32, *, turne
     w_1, w_2, count = first[pairs, columns], second[pairs, columns], 0
     for start in range(0, len(inputs), BLOCK):
         block = inputs[start : start + BLOCK]
-        sums = block[:, 0::2][:, pairs] * w_1 + block[:, 1::2][:, pairs] * w_2
-        count += int((np.abs(sums) > LARGEST).sum())
+        for some in range(0, len(pairs), PAIRS):
+            part = slice(some, some + PAIRS)
+            sums = block[:, 2 * pairs[part]] * w_1[part] + block[:, 2 * pairs[part] + 1] * w_2[part]
+            count += int((np.abs(sums) > LARGEST).sum())
     return count / (len(inputs) * first.size)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from multihead.export.firefox.binary import Floats, Item, Quantized
 from multihead.export.firefox.expressible import EPSILON
@@ -15,8 +16,17 @@ from multihead.nn.positions import sinusoids
 
 EOS = 0
 ALPHA = "_QuantMultA"
+PREPARED = "_prepared_bias"
+SHIFT = np.float32(127)
+"""Added to rounded inputs, which makes them unsigned."""
 OUTPUT = "Wemb"
 """The matrix of embeddings and output layer."""
+
+
+def longest_output(source: int) -> int:
+    """The engine's limit in tokens for a source of this length, its end symbol included (fxtranslate 0.5)."""
+    return min(2 * source + 4, 256)
+
 
 Watch = Callable[[str, Floats], object]
 """Called with the name of a matrix and its input."""
@@ -47,6 +57,7 @@ class Reference:
     heads: int
     watch: Watch | None = None
     _constants: dict[str, Floats] = field(default_factory=dict)
+    _wide: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     def encode(self, ids: Sequence[int]) -> Floats:
         """The encoder's output, (S, d), for source ids that end with the end symbol."""
@@ -71,14 +82,15 @@ class Reference:
         state.steps += 1
         for number, source in enumerate(state.source, start=1):
             name = f"decoder_l{number}"
-            gate = self._linear(f"{name}_rnn_Wf", x) + self._float(f"{name}_rnn_bf")
-            forget = 1 / (1 + np.exp(-gate))
+            gate = self._linear(f"{name}_rnn_Wf", x, f"{name}_rnn_bf")
+            forget: Floats = np.float32(1) / (np.float32(1) + np.exp(-gate))
             candidate = self._linear(f"{name}_rnn_W", x)
-            state.cells[number - 1] = forget * state.cells[number - 1] + (1 - forget) * candidate
-            x = self._normed(f"{name}_rnn_ffn", x + np.maximum(state.cells[number - 1], 0))
+            cell: Floats = forget * state.cells[number - 1] + (np.float32(1) - forget) * candidate
+            state.cells[number - 1] = cell
+            x = self._normed(f"{name}_rnn_ffn", x + np.maximum(cell, 0))
             x = self._normed(f"{name}_context_Wo", x + self._attend(f"{name}_context", x, source))
             x = self._feed_forward(name, x)
-        logits: Floats = (self._linear(OUTPUT, x) + self._float("decoder_ff_logit_out_b"))[0]
+        logits: Floats = self._linear(OUTPUT, x, "decoder_ff_logit_out_b")[0]
         return logits
 
     def greedy(self, ids: Sequence[int], longest: int) -> list[int]:
@@ -128,11 +140,11 @@ class Reference:
         return split
 
     def _affine(self, name: str, letter: str, x: Floats) -> Floats:
-        return self._linear(name + letter, x) + self._float(f"{name[:-1]}b{letter}")
+        return self._linear(name + letter, x, f"{name[:-1]}b{letter}")
 
     def _feed_forward(self, name: str, x: Floats) -> Floats:
-        inner = self._linear(f"{name}_ffn_W1", x) + self._float(f"{name}_ffn_b1")
-        out = self._linear(f"{name}_ffn_W2", np.maximum(inner, 0)) + self._float(f"{name}_ffn_b2")
+        inner = self._linear(f"{name}_ffn_W1", x, f"{name}_ffn_b1")
+        out = self._linear(f"{name}_ffn_W2", np.maximum(inner, 0), f"{name}_ffn_b2")
         return self._normed(f"{name}_ffn_ffn", x + out)
 
     def _normed(self, name: str, x: Floats) -> Floats:
@@ -141,25 +153,34 @@ class Reference:
         scaled: Floats = (x - mean) / deviation * self._float(f"{name}_ln_scale")
         return scaled + self._float(f"{name}_ln_bias")
 
-    def _linear(self, name: str, x: Floats) -> Floats:
-        """x W, (N, outputs)."""
+    def _linear(self, name: str, x: Floats, bias: str | None = None) -> Floats:
+        """x W + b, (N, outputs).
+
+        In int8, inputs are shifted by 127, and the bias takes the shift back, in float32 and in the engine's
+        order: its rounding decides some of the next product's inputs.
+        """
         if self.watch is not None:
             self.watch(name, x)
-        item = self.items[name]
+        item, added = self.items[name], np.float32(0) if bias is None else self._float(bias)
         if not isinstance(item, Quantized):
-            plain: Floats = x @ (item.T if name == OUTPUT else item)
+            plain: Floats = x @ (item.T if name == OUTPUT else item) + added
             return plain
-        alpha = self._float(name + ALPHA)[0]
-        rounded = np.clip(np.rint(x * alpha), -127, 127)
+        alpha, multiplier = self._float(name + ALPHA)[0], np.float32(item.multiplier)
+        weight = self._exact(name, item)
+        if (prepared := self._constants.get(name + PREPARED)) is None:
+            back = np.float32(-1) * ((SHIFT / alpha) * (SHIFT / multiplier)) / SHIFT
+            prepared = weight.sum(0).astype(np.float32) * back + added
+            self._constants[name + PREPARED] = prepared
+        unsigned = np.clip(np.rint(x * alpha), -SHIFT, SHIFT) + SHIFT
         # Sums of int8 products are exact in float64, whose products are faster than int32's.
-        exact = rounded.astype(np.float64) @ self._exact(name, item)
-        product: Floats = (exact / (np.float64(alpha) * item.multiplier)).astype(np.float32)
+        sums = (unsigned.astype(np.float64) @ weight).astype(np.float32)
+        product: Floats = sums * (np.float32(1) / (alpha * multiplier)) + prepared
         return product
 
-    def _exact(self, name: str, item: Quantized) -> Floats:
-        if name not in self._constants:
-            self._constants[name] = (item.values.T if name == OUTPUT else item.values).astype(np.float64)
-        return self._constants[name]
+    def _exact(self, name: str, item: Quantized) -> npt.NDArray[np.float64]:
+        if name not in self._wide:
+            self._wide[name] = (item.values.T if name == OUTPUT else item.values).astype(np.float64)
+        return self._wide[name]
 
     def _float(self, name: str) -> Floats:
         item = self.items[name]

@@ -129,7 +129,7 @@ async function fetchAttention(one, signal) {
   try {
     const fields = { q: one.source, translation: text, source: from, target: to };
     const attention = await post("attention", fields, signal);
-    if (one.text !== text) return;
+    if (one.text !== text || !attention.target.length) return; // a model without attention
     one.attention = attention;
     const lit = one.lit;
     one.render();

@@ -89,6 +89,8 @@ class DataSettings(Settings):
     """Drop pairs with identical source and target."""
     max_pairs: int = Field(0, ge=0)
     """Maximum number of training pairs, sampled evenly from the corpus; 0: all."""
+    processes: PositiveInt = 1
+    """Processes that encode the corpus; the prepared data is the same, byte for byte."""
     cache: str = ""
     """Folder of prepared data; default: the user's cache folder."""
 

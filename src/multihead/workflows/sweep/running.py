@@ -15,6 +15,7 @@ from multihead import recipe as recipes
 from multihead.cores import usable_cores
 from multihead.run import files
 from multihead.training.interrupt import interruptible
+from multihead.workflows.part import part_of
 from multihead.workflows.sweep import member as member_process
 from multihead.workflows.sweep.plan import Member, Sweep
 
@@ -48,7 +49,9 @@ class Observer(Protocol):
         ...
 
 
-def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) -> list[Row]:
+def run_sweep(
+    sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1, part: tuple[int, int] = (1, 1)
+) -> list[Row]:
     """Train and evaluate all members that are not done, resuming interrupted ones; return their rows.
 
     A failed member does not stop the others, and the same call tries it again. SIGINT and SIGTERM stop all
@@ -59,9 +62,11 @@ def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) 
         folder: folder for the members' run folders, recipes and logs.
         observer: receives progress events.
         jobs: number of members that run at the same time; they share the cores.
+        part: i and n of the members to run, every n-th from the i-th on; the others are only read.
     """
     rows = {member.name: _before(member, folder) for member in sweep.members}
-    waiting = deque(row.member for row in rows.values() if row.state == "waiting")
+    own = part_of(sweep.members, *part)
+    waiting = deque(member for member in own if rows[member.name].state == "waiting")
     running: dict[str, subprocess.Popen[bytes]] = {}
     files.make_folder(folder)
     with interruptible() as interrupt:
@@ -86,7 +91,8 @@ def run_sweep(sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1) 
         finally:
             for process in running.values():
                 process.kill()
-    return list(rows.values())
+    # Other parts may have ended meanwhile.
+    return [row if row.member in own else _before(row.member, folder) for row in rows.values()]
 
 
 def _before(member: Member, folder: Path) -> Row:

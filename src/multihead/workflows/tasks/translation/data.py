@@ -133,7 +133,7 @@ def _summary(prepared: Prepared, data: DataSettings) -> Sequence[str]:
         f"{sizes[0]} tokens, shared" if len(sizes) == 1 else f"{sizes[0]} source, {sizes[1]} target tokens"
     )
     return (
-        str(prepared.report),
+        *str(prepared.report).split("\n"),
         *_added_lines(prepared),
         validation,
         f"vocabulary: {tokens}",

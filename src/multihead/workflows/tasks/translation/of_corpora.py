@@ -48,7 +48,7 @@ def setup(
 
     def stream(position: Position) -> MixedStream:
         settings = stream_settings(recipe, (tokenizer, tokenizer), position, device, mark)
-        return MixedStream(parts, counts, **settings)
+        return MixedStream(parts, counts, labels=[one.name for one in prepared.directions], **settings)
 
     return TaskSetup(
         recipe=recipe,

@@ -1,0 +1,131 @@
+"""Train a small student on the translations of one or more teachers.
+
+    multihead distill runs/de-en -o runs/student
+    multihead distill runs/one runs/two -o runs/student --student micro
+    multihead distill runs/de-en -o runs/student --src more.de
+
+The teachers (several are an ensemble) translate the source side of their
+training data, or of --src; of each sentence's best outputs, the one nearest to
+the reference teaches the student (Kim and Rush 2016). The same command resumes
+at any point. At the end, size, speed and BLEU of both stand side by side.
+docs/distill.md has the sizes of students.
+"""
+
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from multihead import hardware
+from multihead.cli import INTERRUPTED, _console, _options
+from multihead.cli.train import summary
+from multihead.errors import UserError
+from multihead.generation import Translator
+from multihead.recipe import SECTION_NAMES
+from multihead.run import Run
+from multihead.run.files import check_place
+from multihead.workflows.distillation_table import Row, distillation_table
+from multihead.workflows.distilling import (
+    Corpus,
+    distilled,
+    lessons_folder,
+    student_recipe,
+)
+from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.train import train
+from multihead.workflows.without_effect import refuse_without_effect
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command besides recipe keys of the student."""
+
+    teachers: _options.RunFolders = ()
+    """Run folders of the teachers; several translate as an ensemble."""
+    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    """Run folder of the student. Its training data stands beside it, in DIR.distilled."""
+    student: _options.Word = "tiny"
+    """micro (4 + 1 layers, 128/256), tiny (6 + 2, 256/1536), base (6 + 2, 512/2048), or a recipe."""
+    src: _options.Files = ()
+    """File(s) for the teachers to translate. [the training data of the first teacher]"""
+    tgt: _options.Files = ()
+    """References of --src, aligned with it."""
+    candidates: int = 4
+    """Outputs of each sentence from which the one nearest to the reference is chosen, the beam size."""
+    keep_original: _options.Flag = False
+    """Train on the original pairs too."""
+    device: _options.Device = "auto"
+    """Device of the teachers; --training.device is the student's."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    if not options.teachers or not options.output:
+        fact = "no teacher was given" if not options.teachers else "no folder for the student was given"
+        raise UserError(fact, remedy="Usage: multihead distill RUN [RUN ...] -o DIR")
+    _options.at_least_one("candidates", options.candidates)
+    teachers, student = [Path(name) for name in options.teachers], Path(options.output)
+    check_place(student)
+    hardware.keep_memory()
+    first = Run.open(teachers[0]).fit_for("translation")
+    corpus = _corpus(options, first)
+    folder = lessons_folder(student)
+    recipe = student_recipe(options.student, first, folder, given)
+    refuse_without_effect(given, recipe)
+    translator = Translator.load(*teachers, device=options.device)
+    search = translator.settings.model_copy(
+        update={"method": "beam", "beam_size": options.candidates, "n_best": options.candidates}
+    )
+    console = _console.output()
+    with ProgressDisplay(console) as display:
+        lessons = distilled(
+            teachers,
+            corpus,
+            folder,
+            translator,
+            search,
+            keep_original=options.keep_original,
+            progress=display.on_preparation,
+        )
+        console.print(str(lessons), soft_wrap=True)
+        del translator
+        outcome = train(recipe, student, display, started=time.monotonic())
+    console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))
+    if outcome.status == "interrupted":
+        return INTERRUPTED
+    with ProgressDisplay(console) as display:
+        rows = distillation_table(teachers, student, device=options.device, progress=display.on_preparation)
+    show(rows, console)
+    place = shlex.quote(str(student))
+    console.print(f"to run it in Firefox's engine: {_console.program()} export {place} --to firefox -o DIR")
+    return 0
+
+
+def _corpus(options: Options, first: Run) -> Corpus:
+    if not options.src:
+        if options.tgt:
+            raise UserError("references without sentences", place="--tgt", remedy="Name both: --src, --tgt.")
+        return Corpus.of(first)
+    data = first.recipe.data.model_copy(update={"dir": "."})
+    return Corpus(data, options.src, options.tgt, alone=not options.tgt)
+
+
+def show(rows: Sequence[Row], console: Console) -> None:
+    """Print the comparison of teachers and student."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in ("test set", "system"):
+        table.add_column(name)
+    for name in ("parameters", "MB", "sentences/s", "BLEU", "versus the teacher"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        against = "" if row.difference is None else f"{row.difference:+.2f}, p = {row.p_value:.3f}"
+        numbers = f"{row.parameters:,}", f"{row.megabytes:.1f}", f"{row.sentences_per_second:.0f}"
+        table.add_row(row.test, row.system, *numbers, f"{row.bleu:.2f}", against)
+    console.print(table)

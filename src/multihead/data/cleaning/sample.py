@@ -1,0 +1,48 @@
+"""The verdicts of ``judge`` on a sample of a corpus, for a warning before training."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from multihead.data.cleaning.verdicts import EXPLANATION, REASONS, Reason, judge
+
+BLOCKS, BLOCK = 40, 64
+"""Consecutive pairs of a block, because a shift shows only there, and blocks of a sample."""
+WARNED: dict[Reason, float] = {
+    "swapped": 0.01,
+    "script": 0.01,
+    "language": 0.01,
+    "noise": 0.01,
+    "misaligned": 0.01,
+    "unlikely": 0.05,
+}
+"""Share of the sample from which on there is a warning, by reason."""
+
+
+def doubts(pairs: Iterator[tuple[str, str]], total: int) -> list[str]:
+    """Return a line for each reason by which many of a sample of the pairs should not be trained on.
+
+    Args:
+        pairs: the pairs, in the order of the files.
+        total: how many there are.
+    """
+    sample = list(_blocks(pairs, total))
+    counts = Counter(judge(sample).reasons.tolist())
+    shares = {reason: counts[REASONS.index(reason)] / max(1, len(sample)) for reason in WARNED}
+    return [
+        f"about {100 * share:.0f} % of {len(sample):,} sampled pairs are {reason}: {EXPLANATION[reason]}"
+        for reason, share in shares.items()
+        if share >= WARNED[reason]
+    ]
+
+
+def _blocks(pairs: Iterator[tuple[str, str]], total: int) -> Iterator[tuple[str, str]]:
+    """Yield all pairs of a small corpus; of others, blocks that are evenly spaced."""
+    if total <= BLOCKS * BLOCK:
+        yield from pairs
+        return
+    done = 0
+    for number in range(BLOCKS):
+        start = number * (total - BLOCK) // (BLOCKS - 1)
+        yield from islice(pairs, start - done, start - done + BLOCK)
+        done = start + BLOCK
