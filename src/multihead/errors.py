@@ -10,6 +10,9 @@ class UserError(Exception):
     train.de:4711: not UTF-8 (byte 0xE4). Convert the file.
     """
 
+    code = 2
+    """Exit code of a command."""
+
     def __init__(self, fact: str, *, place: str | None = None, remedy: str | None = None) -> None:
         super().__init__(fact, place, remedy)
         self.fact = fact

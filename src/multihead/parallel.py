@@ -34,6 +34,8 @@ Json = Any
 class LostPeerError(UserError):
     """Another process has ended without a word; starting again resumes from the last saved state."""
 
+    code = LOST
+
 
 class _Group:
     """The processes of this training, as long as it is joined."""

@@ -8,6 +8,7 @@ import pytest
 from ranks import Ranks, free_port
 
 from multihead import parallel
+from multihead.cli import main
 from multihead.errors import UserError
 
 MODULE = Path(failing_ranks.__file__)
@@ -83,3 +84,16 @@ def test_one_process_alone_joins_nobody() -> None:
         assert parallel.first()
         assert parallel.agree([3.0]) == [[3.0]]
         assert parallel.from_first(lambda: "own") == parallel.in_turn(lambda: "own") == "own"
+
+
+def test_the_command_of_a_survivor_may_be_started_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, of an error that the user has to correct, would end the training for good."""
+
+    def lose(_: object) -> int:
+        raise parallel.LostPeerError("process 0 of 2 has lost another one")
+
+    monkeypatch.setattr("multihead.cli._dispatch", lose)
+    assert main(["train"]) == 1
+    assert "has lost another one" in capsys.readouterr().err

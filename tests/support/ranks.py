@@ -74,7 +74,7 @@ def main() -> int:
             result = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])()
     except UserError as error:
         print(error, file=sys.stderr)
-        return 1 if isinstance(error, parallel.LostPeerError) else 2
+        return error.code
     print(json.dumps(result))
     return 0
 

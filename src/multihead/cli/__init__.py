@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         else:
             _print_error(error)
-        return BAD_INPUT
+        return error.code
     except (MemoryError, RuntimeError) as error:
         fact = _exhausted(error)
         if debug or not fact:
