@@ -5,6 +5,7 @@ Without them, everything runs in plain PyTorch.
 
 import ctypes
 import struct
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -49,6 +50,12 @@ LEVEL_OF = {"weight_gradient": "amx"}
 _FORMATS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
 _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 
+OUTDATED = (
+    "the native kernels were compiled for another version of multihead: all runs without them, slower; "
+    "install it again to compile them: pip install -e ."
+)
+"""Warning about a library that lacks kernels."""
+
 PLAIN = (Tensor, Parameter)
 """Classes of tensors whose address is that of their elements."""
 
@@ -67,8 +74,10 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
         supported = library.processor_levels().decode().split()
     except (OSError, AttributeError):  # compiled for another machine, or linked to missing libraries
         return None, ()
-    # A library compiled for an earlier version lacks some kernels and is not used.
-    return library, tuple(level for level in supported if _is_complete(library, level))
+    levels = tuple(level for level in supported if _is_complete(library, level))
+    if supported and not levels:
+        warnings.warn(OUTDATED, stacklevel=2)
+    return library, levels
 
 
 def _is_complete(library: ctypes.CDLL, level: str) -> bool:

@@ -37,3 +37,9 @@ def test_a_library_without_a_kernel_is_rejected() -> None:
         library, levels = native._load()
     assert library is not None
     assert levels == ()
+
+
+def test_kernels_of_another_version_are_not_unused_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "_is_complete", lambda library, level: False)
+    with pytest.warns(UserWarning, match="compiled for another version"):
+        assert native._load()[1] == ()
