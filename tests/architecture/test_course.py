@@ -90,3 +90,14 @@ def test_an_unknown_exercise_lists_the_known_ones() -> None:
 def test_an_error_in_an_answer_is_a_finding() -> None:
     assert fault_of("attention", lambda q, k, v: q @ v) is not None
     assert "nothing is returned yet" in str(fault_of("attention", lambda q, k, v: ...))
+
+
+def test_the_korean_readme_gives_the_commands_of_the_english_one() -> None:
+    root = COURSE.parents[1]
+    english, korean = ((root / name).read_text(encoding="utf-8") for name in ("README.md", "README.ko.md"))
+    blocks = re.findall(r"^```\n(.*?)^```$", korean, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 3
+    assert [block for block in blocks if block not in english and block != "make course\n"] == []
+    trained = re.findall(r"`(multihead train [a-z0-9-]+)`", korean)
+    assert len(trained) == 8
+    assert [command for command in trained if f"`{command}`" not in english] == []

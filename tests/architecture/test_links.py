@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")
+NAMES = ("README", "README.ko", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")
 PAGES = [*(ROOT / f"{name}.md" for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(\s*([^()\s]+)\s*\)")
 BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
