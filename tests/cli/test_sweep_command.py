@@ -49,7 +49,8 @@ def test_invalid_input_is_reported_before_any_training(
 def test_the_table_is_printed_and_written(
     last: str, code: int, capfd: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def pretended(plan: Sweep, folder: Path, observer: object, *, jobs: int) -> list[Row]:
+    def pretended(plan: Sweep, folder: Path, observer: object, *, jobs: int, part: object) -> list[Row]:
+        assert part == (1, 1)
         folder.mkdir()
         rows = [Row(member, "done", RESULT) for member in plan.members]
         error = "it broke" if last == "failed" else ""

@@ -157,7 +157,7 @@ def test_naming_the_file_is_consent(
     monkeypatch.delenv(plugins.VARIABLE)
     forget()
     translator = multihead.load(place / "run", model_file=place / "mine.py")
-    assert [one.text for one in translator.translate(["a h0"])] == [by_option.split("\n")[0]]
+    assert [one.text for one in translator.translate_texts(["a h0"])] == [by_option.split("\n")[0]]
     assert multihead.evaluate(
         place / "run", source=place / "a.de", target=place / "a.en", model_file=place / "mine.py"
     )

@@ -240,5 +240,5 @@ def test_a_loss_of_nan_stops_training_and_saves_nothing(tmp_path: Path) -> None:
 
 def test_an_absurd_learning_rate_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     settings: dict[str, object] = {"learning_rate": 1e30, "schedule": "constant", "warmup_steps": 0}
-    with pytest.raises(UserError, match=r"Lower training\.learning_rate"):
+    with pytest.raises(UserError, match=r"(?i)lower training\.learning_rate"):
         fit(training_in(tmp_path, settings=settings))

@@ -184,7 +184,8 @@ def test_a_batch_that_memory_cannot_hold_is_split_with_the_same_effective_batch(
 
     assert in_little_memory(160, work) == 0
     whole, parts = (Run(tmp_path / name) for name in ("whole", "split"))
-    (event,) = [event for event in parts.metrics() if event["event"] == "memory"]
+    # A later batch may be larger still: the last event has the number of parts that the run ends with.
+    *_, event = (event for event in parts.metrics() if event["event"] == "memory")
     assert event["parts"] in (2, 4, 8)
     states = [run.load_tensors(run.states()[-1]) for run in (whole, parts)]
     assert [meta["parts"] for _, meta in states] == [1, event["parts"]]

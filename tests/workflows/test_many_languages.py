@@ -89,7 +89,7 @@ def make(folder: Path) -> Make:
 def trained(make: Make, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that has learned en-qaa, en-qab and qab-en."""
     run = tmp_path_factory.mktemp("trained") / "run"
-    recipe = make(training__steps=360, validation__every=180, training__warmup_steps=20)
+    recipe = make(training__steps=500, validation__every=250, training__warmup_steps=20)
     train(recipe, run, Silent())
     return run
 

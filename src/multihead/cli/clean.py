@@ -1,4 +1,4 @@
-"""Find pairs of a corpus that do not belong in it, and write it without them.
+"""Write a corpus without the pairs that do not belong in it.
 
     multihead clean --src train.de --tgt train.en -o clean
     multihead clean --src memory.tmx --src-lang de --tgt-lang en -o clean.tsv

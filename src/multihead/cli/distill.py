@@ -1,4 +1,4 @@
-"""Train a small student on the translations of one or more teachers.
+"""Train a small student on the translations of teachers.
 
     multihead distill runs/de-en -o runs/student
     multihead distill runs/one runs/two -o runs/student --student micro

@@ -1,4 +1,4 @@
-"""Train a translator on a corpus and on translations of it by several teachers.
+"""Train on a corpus and on translations of it by several teachers.
 
     multihead diversify --src train.en --tgt train.de --run runs/diverse
     multihead diversify multi30k-en-de-lowercase --data.dir data/multi30k \\

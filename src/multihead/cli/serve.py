@@ -1,4 +1,4 @@
-"""Serve translators over HTTP: a web page, LibreTranslate's API and DeepL's.
+"""Serve translations over HTTP: a page, and two common APIs.
 
     multihead serve runs/de-en
     multihead serve runs/de-en runs/en-de --port 8000

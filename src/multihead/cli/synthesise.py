@@ -1,4 +1,4 @@
-"""Back-translate monolingual text: pairs to train a better translator on.
+"""Translate monolingual text back into pairs to train on.
 
     multihead synthesise runs/en-de mono.en -o synthetic
     multihead train --src train.de --tgt train.en --synthetic synthetic

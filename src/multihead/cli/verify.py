@@ -1,4 +1,4 @@
-"""Check every file of a run folder, or of an export, against its checksum.
+"""Check every file of a run or an export against its checksum.
 
     multihead verify runs/de-en
     multihead verify runs/de-en --write

@@ -23,7 +23,8 @@ MOST_CELLS = 10_000_000
 """Pairs of tokens that a lexicon is learned from, and that are looked up at a time."""
 MOST_TEXTS = 20_000
 """Lines of a side that its pieces are learned from."""
-PIECES = 4_000
+PIECES, FEW_LINES, FEW_PIECES = 4_000, 4_000, 1_000
+"""Pieces of a side, and of one with fewer lines: the lexicon's table grows with their square."""
 BLOCK = 64
 """Consecutive lines are in one half, so that a shifted passage is judged by a lexicon without it."""
 STEPS, RIDGE = 12, 1e-3
@@ -134,7 +135,7 @@ def _cells(source: Side, target: Side, rows: Ints) -> Floats:
 def tokens(lines: Sequence[str]) -> Side:
     """Return the first pieces of each line, of a vocabulary learned from these lines."""
     sample = lines[:: -(-len(lines) // MOST_TEXTS)]
-    settings = TokenizerSettings(kind="bpe", vocab_size=PIECES)
+    settings = TokenizerSettings(kind="bpe", vocab_size=PIECES if len(lines) >= FEW_LINES else FEW_PIECES)
     tokenizer = train(sample, settings, lowercase=True)
     cut = [line[: 12 * MOST_TOKENS] for line in lines]
     ids = [one[:MOST_TOKENS] for one in tokenizer.encode_batch(cut)]

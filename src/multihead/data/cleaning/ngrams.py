@@ -40,7 +40,7 @@ class Lines:
         self.ends: Ints = np.cumsum(self.lengths)
         self.line: Ints = np.repeat(np.arange(len(texts)), self.lengths)
         known = points[1:]
-        self.bits = min(MOST_BITS, 3 + len(known).bit_length()) if bits is None else bits
+        self.bits = min(MOST_BITS, 1 + len(known).bit_length()) if bits is None else bits
         key = np.zeros(len(known), dtype=np.uint64)
         self.keys: list[NDArray[np.int32]] = [_bucket(key, self.bits)]
         for back in range(ORDER):
@@ -74,7 +74,8 @@ class CharacterModel:
 
     def __init__(self, lines: Lines, rows: Rows | None = None) -> None:
         wanted = slice(None) if rows is None else rows[lines.line]
-        self._counts = [np.bincount(keys[wanted], minlength=1 << lines.bits) for keys in lines.keys]
+        size = 1 << lines.bits
+        self._counts = [np.bincount(keys[wanted], minlength=size).astype(np.int32) for keys in lines.keys]
         self._kinds = int(np.count_nonzero(self._counts[1])) + 1
 
     def score(self, lines: Lines, own: Rows | None = None) -> Floats:
