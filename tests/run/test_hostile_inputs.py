@@ -132,7 +132,7 @@ ATTACKS: dict[str, Attack] = {
     "a recipe that is large": ("r.toml", lambda: b"x" * (20 << 20), recipe.load),
     "a recipe whose last line is wrong": (
         "r.toml",
-        b"#" * 49 + (b"\n#" + b"x" * 47) * 990 + b"\n[training]\nstepss = 3\n",
+        b"#" * 49 + (b"\n#" + b"x" * 47) * 500 + b"\n[training]\nstepss = 3\n",
         recipe.load,
     ),
     "corpora with a key of 100,000 parts": ("c.toml", DOTTED, from_corpora),
