@@ -45,6 +45,7 @@ HIDDEN = {
 
 
 LOOKERS = {
+    "workflows/observers.py",
     "cli/__init__.py",  # only the chosen command is imported
     "export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name

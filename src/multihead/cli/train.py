@@ -10,6 +10,7 @@ The same command resumes an interrupted training.
 import shlex
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +32,7 @@ from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, positive_minutes
 from multihead.workflows.launching import launch
 from multihead.workflows.mirror import Mirror
+from multihead.workflows.observers import Observed, recorders
 from multihead.workflows.progress_display import (
     ProgressDisplay,
     format_duration,
@@ -94,6 +96,8 @@ class Options:
     from the copy (docs/parallel.md)."""
     processes: _options.Number = None
     """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
+    observe: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [...]", help_behavior_hint="")] = ()
+    """Send the numbers to tensorboard, mlflow or wandb, as far as installed; only if asked for."""
     dry_run: _options.Flag = False
     """Read the data, try the largest batch and estimate memory and time, without training."""
 
@@ -162,15 +166,17 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         else:
             console.print(f"run folder: {folder}")
             recipe = settled(recipe, folder, display)
-            outcome = train(
-                recipe,
-                folder,
-                display,
-                init=init,
-                started=started,
-                finish=options.finish,
-                mirror=options.mirror,
-            )
+            observed = Observed(display, recorders(options.observe, folder) if parallel.first() else ())
+            with closing(observed):
+                outcome = train(
+                    recipe,
+                    folder,
+                    observed,
+                    init=init,
+                    started=started,
+                    finish=options.finish,
+                    mirror=options.mirror,
+                )
     if options.dry_run:
         show(found, console)
         return 0

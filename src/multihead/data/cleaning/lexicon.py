@@ -64,7 +64,8 @@ class Lexicon:
         for _ in range(ITERATIONS):
             share = table[cells]
             share /= np.bincount(owner, share)[owner]
-            expected: Floats = np.bincount(cells, share, minlength=len(table)).reshape(shape)
+            sums = np.bincount(cells, share, minlength=len(table)).reshape(shape)
+            expected: Floats = sums.astype(np.float64, copy=False)
             # One is added, so that a rare source token cannot explain all it meets.
             expected /= expected.sum(axis=1, keepdims=True) + 1.0
             table = expected.astype(np.float32).ravel()
