@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from multihead.course.exercises.compare import TOLERANCE, Check, Function, compare
 from multihead.nn.feed_forward import FeedForward
@@ -91,6 +91,39 @@ def _temperature(function: Function) -> str | None:
     return compare(function(scores, 0), torch.tensor([0.0, 1.0, 0.0]), "tau 0")
 
 
+def _label_smoothing(function: Function) -> str | None:
+    torch.manual_seed(1)
+    logits, right = torch.randn(5, 7), torch.tensor([0, 3, 6, 3, 1])
+    for epsilon in (0.0, 0.1):
+        wanted = nn.functional.cross_entropy(logits, right, label_smoothing=epsilon)
+        if (fault := compare(function(logits, right, epsilon), wanted, f"epsilon {epsilon}")) is not None:
+            return fault
+    return None
+
+
+def _learning_rate(function: Function) -> str | None:
+    for step, wanted in (
+        (1, 512**-0.5 * 4000**-1.5),
+        (4000, 512**-0.5 * 4000**-0.5),
+        (16_000, 512**-0.5 / 126.491),
+    ):
+        found = function(step, 512, 4000)
+        if not isinstance(found, float) or abs(found / wanted - 1) > 1e-3:
+            return f"step {step}, d_model 512, warmup 4000: {found}, not {wanted:.3e}"
+    return None
+
+
+def _ngrams(function: Function) -> str | None:
+    output, reference = (
+        ["the", "cat", "the", "cat", "sat", "on", "the", "mat"],
+        ["the", "cat", "sat", "on", "the", "mat", "today"],
+    )
+    for n, wanted in ((1, (6, 8)), (2, (5, 7)), (4, (3, 5))):
+        if tuple(function(output, reference, n)) != wanted:
+            return f"{' '.join(output)!r} and {' '.join(reference)!r}, n = {n}: not {wanted}"
+    return None
+
+
 EXERCISES: Mapping[str, Check] = {
     "positions": _positions,
     "shift": _shift,
@@ -98,6 +131,9 @@ EXERCISES: Mapping[str, Check] = {
     "encoder layer": _encoder_layer,
     "decoder input": _shifted,
     "parameters": _parameters,
+    "label smoothing": _label_smoothing,
+    "learning rate": _learning_rate,
+    "n-grams": _ngrams,
     "beam step": _beam_step,
     "length penalty": _length_penalty,
     "temperature": _temperature,
