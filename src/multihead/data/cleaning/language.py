@@ -57,11 +57,10 @@ def languages(sources: Sequence[str], targets: Sequence[str]) -> Languages:
     bits = Lines(unique[0]).bits
     sides = [Lines(lines, bits) for lines in unique]
     first = [CharacterModel(lines) for lines in sides]
-    models, own = [], []
-    for side in (0, 1):
-        trusted = _trusted(sides[side], first[side], first[1 - side])
-        models.append(CharacterModel(sides[side], trusted))
-        own.append(models[side].score(sides[side], trusted))
+    trusted = [_trusted(sides[side], first[side], first[1 - side]) for side in (0, 1)]
+    del first  # four models at once would take twice the memory
+    models = [CharacterModel(lines, rows) for lines, rows in zip(sides, trusted, strict=True)]
+    own = [models[side].score(sides[side], trusted[side]) for side in (0, 1)]
     foreign = [models[1 - side].score(sides[side]) - own[side] for side in (0, 1)]
     wordlike = []
     for side in (0, 1):

@@ -40,7 +40,7 @@ class Lines:
         self.ends: Ints = np.cumsum(self.lengths)
         self.line: Ints = np.repeat(np.arange(len(texts)), self.lengths)
         known = points[1:]
-        self.bits = min(MOST_BITS, 1 + len(known).bit_length()) if bits is None else bits
+        self.bits = min(MOST_BITS, 2 + len(known).bit_length()) if bits is None else bits
         key = np.zeros(len(known), dtype=np.uint64)
         self.keys: list[NDArray[np.int32]] = [_bucket(key, self.bits)]
         for back in range(ORDER):

@@ -6,7 +6,7 @@ from itertools import islice
 
 from multihead.data.cleaning.verdicts import EXPLANATION, REASONS, Reason, judge
 
-BLOCKS, BLOCK = 40, 64
+BLOCKS, BLOCK = 30, 64
 """Consecutive pairs of a block, because a shift shows only there, and blocks of a sample."""
 WARNED: dict[Reason, float] = {
     "swapped": 0.01,
