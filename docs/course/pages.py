@@ -17,7 +17,7 @@ WORDS = {
     "en": {"course": "The course", "other": "한국어", "title": "Attention models, a course that runs"},
     "ko": {"course": "강의 차례", "other": "English", "title": "어텐션 모델, 실행되는 강의"},
 }
-MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", re.DOTALL)
+MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$A-Za-z0-9])\$((?:(?!\n\n)[^$])+?)\$(?![A-Za-z0-9])", re.DOTALL)
 FENCE = re.compile(r"^```.*?^```\s*$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,17 @@ def test_every_cell_of_a_chapter_runs_and_its_solutions_solve(
     assert {name: fault_of(name, names[function]) for name, function in found} == {  # type: ignore[arg-type]
         name: None for name, _ in found
     }
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_formula_becomes_mathml(chapter: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("latex2mathml", reason="the extra `course` is not installed")
+    monkeypatch.syspath_prepend(str(COURSE))
+    text = (COURSE / language / f"{chapter}.md").read_text(encoding="utf-8").partition("\n---\n")[2]
+    page = import_module("pages").rendered(FENCE.sub("", text))
+    assert "$" not in re.sub(r"<code>.*?</code>", "", page)
+    assert ("<math" in page) == ("$" in FENCE.sub("", text))
 
 
 def test_every_exercise_belongs_to_a_chapter() -> None:
