@@ -57,7 +57,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Options:
-    """What is compared."""
+    """The processes, precisions and kills to compare."""
 
     processes: tuple[int, ...] = (1, 2, 3, 4)
     """Numbers of processes."""

@@ -1,4 +1,4 @@
-"""What the tests of this folder run in each of several processes."""
+"""Functions that the tests of this folder run in each of several processes."""
 
 import os
 from pathlib import Path

@@ -14,7 +14,7 @@ WORLD = 2
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """What two processes return; they are started once for all tests of this file."""
+    """The results of two processes, which are started once for all tests of this file."""
     folder = tmp_path_factory.mktemp("ranks")
     ranks = Ranks(MODULE, "exchanges", WORLD, *({"TEST_FOLDER": str(folder)},) * WORLD)
     results = ranks.results()

@@ -51,4 +51,6 @@ def _note(found: TextTranslation) -> str | None:
         notes.append(f"set where the source has it: {', '.join(found.unplaced)}")
     if found.missing:
         notes.append(f"without the term for: {', '.join(term.source for term in found.missing)}")
+    if not notes and found.doubtful:
+        notes.append(f"low confidence ({found.confidence:.2f})")
     return "; ".join(notes) or None

@@ -28,7 +28,7 @@ from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_optio
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.generation.confidence import NAME, fit
+from multihead.generation.confidence import NAME, fit, piece_rates
 from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.text.published import tokeniser
@@ -150,8 +150,11 @@ def _refuse_without_effect(options: Options, given: Mapping[str, str]) -> None:
 def _calibrate(options: Options, evaluations: Sequence[Evaluation]) -> None:
     """Store the calibration of a run's confidence, fitted to its evaluations."""
     scores = [pair for evaluation in evaluations for pair in evaluation.raw_scores]
-    calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores])
-    Run.open(options.runs[0]).write_text(NAME, calibration.to_json())
+    run = Run.open(options.runs[0])
+    sources = [source for evaluation in evaluations for source in evaluation.test_set.sources]
+    rates = piece_rates(run.tokenizers()[0], sources)
+    calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores], rates)
+    run.write_text(NAME, calibration.to_json())
     fact = f"fitted to {calibration.pairs:,} pairs; expected calibration error {calibration.error:.3f}"
     _console.messages().print(f"{options.runs[0]}/{NAME}: {fact}, by cross-validation")
 

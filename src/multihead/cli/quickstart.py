@@ -157,7 +157,9 @@ def _show_curves(folder: Path, console: Console) -> None:
 
 def _show_next(evaluation: Evaluation, folder: Path, console: Console, *, attends: bool) -> None:
     program, run = _console.program(), shlex.quote(str(folder))
-    number = shlex.quote(min(evaluation.test_set.sources[SAMPLES:], key=len))
+    # Of usual length: the shortest are round numbers, which random training numbers hardly ever are.
+    others = sorted(evaluation.test_set.sources[SAMPLES:], key=len)
+    number = shlex.quote(others[len(others) // 4])
     console.print("\nTry next:")
     console.print(f"  echo {number} | {program} translate {run}")
     if attends:

@@ -3,6 +3,9 @@
 The length-normalised log-probability of an output rises with its quality, but its scale differs from model to
 model. A calibration maps it to the mean chrF of such outputs on held-out data, by isotonic regression
 (Barlow & Brunk 1972; Zadrozny & Elkan 2002). It is stored in the run folder as confidence.json.
+
+A model may be sure of its output for text unlike any of its training. Such text is recognised by its source,
+which takes many more pieces a character than held-out text does.
 """
 
 import itertools
@@ -17,12 +20,17 @@ from multihead import disk
 from multihead.errors import UserError
 from multihead.generation.translation import Translation
 from multihead.scores import sentence_chrf
+from multihead.text.tokenizer import Tokenizer
 
 NAME = "confidence.json"
 FORMAT = 1
 LOW = 0.3
 """Confidence below which a translation should be reviewed."""
 MAX_POINTS = 200
+USUAL, MARGIN = 0.99, 1.25
+"""A sentence is unfamiliar if its pieces a character exceed this quantile of held-out text by this factor."""
+FEWEST_PIECES = 4
+"""Pieces of a sentence from which on it can be unfamiliar."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +41,19 @@ class Calibration:
         points: (mean log-probability, expected chrF), ascending; none: the probability itself is returned.
         error: expected calibration error on data that the map was not fitted on; None: not measured.
         pairs: number of sentence pairs it was fitted on.
+        piece_rate: source pieces a character, the ``USUAL`` quantile of held-out text; None: not measured.
     """
 
     points: tuple[tuple[float, float], ...] = ()
     error: float | None = None
     pairs: int = 0
+    piece_rate: float | None = None
+
+    def unfamiliar(self, pieces: int, characters: int) -> bool:
+        """Return True if so many pieces for so many characters are unlike the text of the training."""
+        if self.piece_rate is None or pieces < FEWEST_PIECES:
+            return False
+        return pieces > MARGIN * self.piece_rate * characters
 
     def __call__(self, mean_log_probability: float) -> float:
         """Return the expected chrF of an output, from 0 to 1."""
@@ -55,6 +71,8 @@ class Calibration:
     def to_json(self) -> str:
         """Return the content of confidence.json."""
         content = {"format": FORMAT, "error": self.error, "pairs": self.pairs, "points": self.points}
+        if self.piece_rate is not None:
+            content["piece_rate"] = self.piece_rate
         return json.dumps(content, indent=1) + "\n"
 
     @classmethod
@@ -82,7 +100,10 @@ class Calibration:
             raise ValueError("not a calibration of this version")
         if list(points) != sorted(points) or not all(0 <= y <= 1 for _, y in points):
             raise ValueError("its points are out of order")
-        return cls(points, None if error is None else float(error), int(content["pairs"]))
+        rate = content.get("piece_rate")
+        if rate is not None and not 0 < (rate := float(rate)) < math.inf:
+            raise ValueError("its rate of pieces is no positive number")
+        return cls(points, None if error is None else float(error), int(content["pairs"]), rate)
 
 
 def _between(before: tuple[float, float], after: tuple[float, float], x: float) -> float:
@@ -103,12 +124,21 @@ def raw_scores(translations: Sequence[Translation], references: Sequence[str]) -
     ]
 
 
-def fit(log_probabilities: Sequence[float], qualities: Sequence[float]) -> Calibration:
+def piece_rates(tokenizer: Tokenizer, lines: Sequence[str]) -> list[float]:
+    """Return the pieces a character of each line that is not empty."""
+    encoded = tokenizer.encode_batch(lines)
+    return [len(ids) / len(line) for line, ids in zip(lines, encoded, strict=True) if line]
+
+
+def fit(
+    log_probabilities: Sequence[float], qualities: Sequence[float], rates: Sequence[float] = ()
+) -> Calibration:
     """Fit a calibration by isotonic regression (pool adjacent violators).
 
     Args:
         log_probabilities: mean token log-probability of each output.
         qualities: sentence chrF of each output, from 0 to 1.
+        rates: pieces a character of the sources, see ``piece_rates``.
 
     Returns:
         the calibration; its ``error`` is that of two-fold cross-validation.
@@ -117,7 +147,8 @@ def fit(log_probabilities: Sequence[float], qualities: Sequence[float]) -> Calib
     folds = [_isotonic(pairs[start::2]) for start in (0, 1)]
     crossed = [(folds[1 - place % 2](x), y) for place, (x, y) in enumerate(pairs)]
     whole = _isotonic(pairs)
-    return Calibration(whole.points, calibration_error(crossed), len(pairs))
+    usual = sorted(rates)[math.ceil(USUAL * len(rates)) - 1] if rates else None
+    return Calibration(whole.points, calibration_error(crossed), len(pairs), usual)
 
 
 def _isotonic(pairs: Sequence[tuple[float, float]]) -> Calibration:

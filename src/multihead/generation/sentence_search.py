@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from multihead.generation.carrying import Carried, Line
-from multihead.generation.confidence import Calibration
+from multihead.generation.confidence import LOW, Calibration
 from multihead.generation.fragments import fragments, joined
 from multihead.generation.loops import loops
 from multihead.generation.requirements import required
@@ -22,6 +22,9 @@ from multihead.text.terms import Glossary
 NO_REPEAT = 3
 """Size of the n-grams that may not repeat when a sentence is searched again after a loop."""
 LOOP = "the translation repeats itself"
+UNFAMILIAR = "unlike the text of the training"
+UNFAMILIAR_CONFIDENCE = LOW / 2
+"""Most that is expected of a sentence unlike the text of the training, however probable its translation."""
 
 
 @dataclass(frozen=True)
@@ -231,11 +234,16 @@ class SentenceSearch:
             return SentenceTranslation(line.unit.text, line.unit.text, searched=False)
         carried = found.carried
         notes = [found.note] if found.note else []
+        confidence = self._calibration(found.score)
+        (ids,) = self.translator.source_tokenizer.encode_batch([line.text])
+        if self._calibration.unfamiliar(len(ids), len(line.text)):
+            confidence = min(confidence, UNFAMILIAR_CONFIDENCE)
+            notes.append(UNFAMILIAR)
         return SentenceTranslation(
             line.unit.text,
             carried.text,
             found.alternatives,
-            self._calibration(found.score),
+            confidence,
             unplaced=tuple(dict.fromkeys((*found.unplaced, *carried.lost))),
             missing=carried.missing,
             warnings=(*notes, *([LOOP] if found.looping else [])),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import nn
 
-from multihead.generation.confidence import NAME, fit, raw_scores
+from multihead.generation.confidence import NAME, fit, piece_rates, raw_scores
 from multihead.settings import SearchSettings
 from multihead.workflows.tasks.translation.validation import Validator
 
@@ -24,11 +24,15 @@ def calibration_files(
     """
     search = search.model_copy(update={"n_best": 1})
     scores: list[tuple[float, float]] = []
+    rates: list[float] = []
     for validator in validators:
         text = validator.text[: MOST // len(validators)]
         if text:
-            found = validator.translator(model).translate([source for source, _ in text], search)
+            translator, sources = validator.translator(model), [source for source, _ in text]
+            found = translator.translate(sources, search)
+            rates += piece_rates(translator.source_tokenizer, sources)
             scores += raw_scores(found, [reference for _, reference in text])
     if len(scores) < LEAST:
         return {}
-    return {NAME: fit(*zip(*scores, strict=True)).to_json()}
+    means, qualities = zip(*scores, strict=True)
+    return {NAME: fit(means, qualities, rates).to_json()}
