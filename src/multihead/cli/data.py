@@ -26,7 +26,7 @@ from multihead.cli._effect import refuse_options
 from multihead.data.cache import Entry, clear, entries
 from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
-from multihead.data.folders import cache_root
+from multihead.disk import cache_root
 from multihead.errors import UserError
 
 WITHOUT_EFFECT = {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from multihead.addresses import located
 from multihead.data import corpora
 from multihead.data.added import added
 from multihead.data.batches import BatchStream, Pairs, Position
@@ -116,7 +117,7 @@ def named_files(data: DataSettings) -> list[Path]:
     """Return the training and validation files, without standard input."""
     names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
     more = (name for one in added(data) for name in (*one.files.source, *one.files.target))
-    return [*(Path(data.dir) / name for name in names if name != "-"), *map(Path, more)]
+    return [*(located(data.dir, name) for name in names if name != "-"), *map(Path, more)]
 
 
 # --- description --------------------------------------------------------------------------------------
