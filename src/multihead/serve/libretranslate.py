@@ -206,7 +206,7 @@ class LibreTranslate:
                 "suggestions": handling.corrections is not None,
                 "supportedFilesFormat": sorted(KINDS) if self._translate_document else [],
                 "language": named,
-                "glossaries": sorted(handling.glossaries.named),
+                "glossaries": list(handling.glossaries.named),
             }
         )
 
