@@ -49,9 +49,32 @@ def window_attention(
         allowed: True = may be attended to, (B or 1, 1, 1, N); None: every key.
         dropout: probability of dropping a weight.
     """
+    out = local_attention(q_BHNd, k_BHNd, v_BHNd, window, allowed, dropout)
+    places = _places(window, q_BHNd)
+    if not len(places):
+        return out
+    if window.causal:
+        earlier = torch.arange(q_BHNd.shape[2], device=places.device) <= places[:, None]
+        allowed = earlier if allowed is None else earlier & allowed
+    everywhere = ops.attention(q_BHNd[:, :, places], k_BHNd, v_BHNd, allowed, dropout)
+    return out.index_copy(2, places, everywhere.to(out.dtype))
+
+
+def local_attention(
+    q_BHNd: Tensor,
+    k_BHNd: Tensor,
+    v_BHNd: Tensor,
+    window: WindowSpec,
+    allowed: Tensor | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Attention of each position to its window and to the global positions, these being no exception.
+
+    Arguments as of :func:`window_attention`.
+    """
     B, H, N, _ = q_BHNd.shape
     D = min(window.dilation, max(N, 1))
-    places = torch.tensor([p for p in window.places if p < N], dtype=torch.long, device=q_BHNd.device)
+    places = _places(window, q_BHNd)
     real = None if allowed is None else allowed[:, 0, 0]
     real_local, extra, extra_allowed = real, None, None
     if len(places):
@@ -69,15 +92,12 @@ def window_attention(
     q, k, v = (_phases(x, D, length) for x in (q_BHNd, k_BHNd, v_BHNd))
     layout = kernel.Layout(min(window.before, N), min(window.after, N), dropout)
     out = kernel.attend(q, k, v, layout, real_local, extra, extra_allowed)
-    out = out.view(B, H, D, length, -1).transpose(2, 3).reshape(B, H, D * length, -1)[:, :, :N]
-    if not len(places):
-        return out
-    key_allowed = None if real is None else real[:, None, None]
-    if window.causal:
-        earlier = torch.arange(N, device=places.device) <= places[:, None]
-        key_allowed = earlier if key_allowed is None else earlier & key_allowed
-    everywhere = ops.attention(q_BHNd[:, :, places], k_BHNd, v_BHNd, key_allowed, dropout)
-    return out.index_copy(2, places, everywhere.to(out.dtype))
+    return out.view(B, H, D, length, -1).transpose(2, 3).reshape(B, H, D * length, -1)[:, :, :N]
+
+
+def _places(window: WindowSpec, q_BHNd: Tensor) -> Tensor:
+    """The global positions within the text, (G,)."""
+    return torch.tensor([p for p in window.places if p < q_BHNd.shape[2]], dtype=torch.long).to(q_BHNd.device)
 
 
 def _phases(x_BHNd: Tensor, D: int, length: int) -> Tensor:

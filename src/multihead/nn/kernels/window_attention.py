@@ -2,8 +2,8 @@
 
 Equation: Vaswani et al. 2017, eq. 1, over the keys of a window (sec. 4; Beltagy et al. 2020, sec. 3.1). A
 block of queries meets only the slice of keys that its windows cover, so no score outside it is computed. The
-backward pass recomputes the weights from each query's log-sum of exponentials (Dao et al. 2022, appendix B.2),
-so that only queries, keys, values and outputs are kept.
+backward pass recomputes the weights from each query's log-sum of exponentials (Dao et al. 2022, app. B.2), so
+that only queries, keys, values and outputs are kept.
 """
 
 import math
