@@ -22,8 +22,9 @@ ITSELF = -1e5
 class LSHAttention(nn.Module):
     """softmax over the keys of the query's buckets, the union of several rounds (eq. 3 to 6).
 
-    While no bucket is larger than a chunk, this is full attention with the buckets as a mask; of a larger
-    bucket, each chunk sees only its own and the neighbouring chunk.
+    While no bucket is larger than a chunk, this is full attention with the buckets as a mask. A larger bucket
+    is cut: a chunk sees only itself and its neighbours, and where it is cut depends on the whole text. So a
+    causal step may then attend to other positions than the same place of a longer text does.
 
     Args:
         d_k: width of queries.

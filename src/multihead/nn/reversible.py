@@ -33,12 +33,12 @@ class ReversibleLayer(nn.Module):
         self.dropout = Dropout(p)
 
     def attend(self, x_BNd: Tensor, allowed: Tensor | None) -> Tensor:
-        """What the second stream adds to the first."""
+        """The sum that the second stream adds to the first."""
         y = self.attention_norm(x_BNd)
         return self._wide(x_BNd, self.self_attention(y, y, allowed))
 
     def feed(self, x_BNd: Tensor) -> Tensor:
-        """What the first stream adds to the second."""
+        """The sum that the first stream adds to the second."""
         return self._wide(x_BNd, self.feed_forward(self.feed_forward_norm(x_BNd)))
 
     def attend_step(self, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None) -> Tensor:
