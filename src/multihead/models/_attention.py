@@ -33,8 +33,8 @@ class AttentionSettings(settings.Settings):
     attention: Kind = "full"
     """Self-attention: full as published; a sliding window; dense and windowed layers in turn, as in GPT-3
     (alternating); or that of the Longformer (Beltagy et al. 2020), Linformer (Wang et al. 2020), Reformer
-    (Kitaev et al. 2020, with reversible layers), or linear attention (Katharopoulos et al. 2020). But for full
-    and alternating, time and memory grow with the length of the text, not with its square."""
+    (Kitaev et al. 2020, with reversible layers), or linear attention (Katharopoulos et al. 2020). But with
+    full and alternating, time and memory grow with the length of the text, not with its square."""
     window: PositiveInt = 257
     """Positions that a position attends to (attention = "window", "alternating" or "longformer"): those
     centred on it, an odd number; in a causal model the last ones, its own included."""
