@@ -38,8 +38,8 @@ def lengthen(
         source: the trained run.
         folder: the new run folder.
         positions: the longest text of the new model.
-        attention: kind of attention; None: "longformer" for an encoder, "window" for a GPT, or the model's own
-            if it is not full.
+        attention: kind of attention; None: "longformer" for an encoder, "window" for a GPT, or the model's
+            own if it is not full.
         window: its window; None: as many positions as the old model had, or the model's own.
 
     Raises:
