@@ -60,6 +60,7 @@ OPTIONAL = {
     "uvicorn": "serve",
     "python_multipart": "serve",
     "prometheus_client": "serve",
+    "scipy": "detect",
 }
 """Optional packages, and the extra that installs each."""
 
