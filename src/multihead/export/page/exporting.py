@@ -39,7 +39,7 @@ CARRIED = 3
 
 @dataclass(frozen=True, slots=True)
 class PageParts:
-    """What a page is assembled from.
+    """The parts that a page is assembled from.
 
     Attributes:
         engine: WebAssembly.

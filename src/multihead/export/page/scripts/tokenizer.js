@@ -170,21 +170,22 @@ class Tokenizer {
     for (let i = 0; i < ids.length; i++) {
       if (this.silent.includes(ids[i])) continue;
       if (!this.isByte(ids[i])) {
-        texts[i] = this.pieces[ids[i]].replaceAll(SPACE, " ");
+        texts[i] = ids[i] === this.unknown ? " <unk>" : this.pieces[ids[i]].replaceAll(SPACE, " ");
         continue;
       }
+      const places = [];
       let end = i;
-      while (end < ids.length && this.isByte(ids[end])) end++;
-      const bytes = Uint8Array.from(ids.slice(i, end), (id) => id - this.first_byte);
+      for (; end < ids.length && (this.isByte(ids[end]) || this.silent.includes(ids[end])); end++)
+        if (this.isByte(ids[end])) places.push(end);
+      const bytes = Uint8Array.from(places, (place) => ids[place] - this.first_byte);
       try {
-        const letters = Array.from(decoder.decode(bytes));
-        let at = i;
-        for (const letter of letters) {
-          at += encoder.encode(letter).length;
-          texts[at - 1] = letter;
+        let last = -1;
+        for (const letter of decoder.decode(bytes)) {
+          last += encoder.encode(letter).length;
+          texts[places[last]] = letter;
         }
       } catch {
-        for (let j = i; j < end; j++) texts[j] = "\ufffd";
+        for (const place of places) texts[place] = "\ufffd";
       }
       i = end - 1;
     }
