@@ -129,6 +129,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
         "limit": (DEFAULT_LIMIT if limit is None else limit - 1),
         "beam_size": settings.beam_size if settings.method == "beam" else 4,
         "length_penalty": settings.length_penalty,
+        "stop_at_first": settings.stop == "first",
         "examples": [lines[number] for number in _examples(usable, given)],
         "checks": checks,
     }

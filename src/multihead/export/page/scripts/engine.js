@@ -2,7 +2,6 @@
 
 const RUNNING = 0;
 const NOT_FINITE = 2;
-const STACKED = 64; // tokens of a search between two looks at the clock
 
 class Engine {
   /** Throws an error whose message names the fault: "unsupported", "damaged". */
@@ -60,7 +59,8 @@ class Engine {
   /** Search; `pause` is awaited between steps and ends the search by returning true. Null: it was ended. */
   async search({ beam = 1, best = 1, alpha = this.facts.length_penalty }, pause) {
     const longest = this.longest(this.source.length);
-    this.calls.begin_search(beam, best, alpha, longest, 1, this.facts.begin);
+    const stop = this.facts.stop_at_first ? 1 : 0;
+    this.calls.begin_search(beam, best, alpha, longest, stop, this.facts.begin);
     let state = RUNNING;
     while (state === RUNNING) {
       state = this.calls.advance_search();

@@ -75,7 +75,7 @@ function paintGrid(kind, maps) {
       return h("td", {}, element);
     };
     const heads = Array.from({ length: maps.heads }, (_, i) => i + 1);
-    const title = (head) => h("th", { scope: "col" }, head ? `${t("head")} ${head}` : t("all"));
+    const title = (head) => h("th", { scope: "col" }, head ? t("head", head) : t("all"));
     grid.element.replaceChildren(
       h(
         "table",
@@ -85,7 +85,7 @@ function paintGrid(kind, maps) {
           "tbody",
           {},
           Array.from({ length: maps.layers }, (_, layer) =>
-            h("tr", {}, h("th", { scope: "row" }, `${t("layer")} ${layer + 1}`), heads.map((head) => cell(layer, head)), cell(layer, 0)),
+            h("tr", {}, h("th", { scope: "row" }, t("layer", layer + 1)), heads.map((head) => cell(layer, head)), cell(layer, 0)),
           ),
         ),
       ),
@@ -103,11 +103,11 @@ function paintGrid(kind, maps) {
 function largeMap(kind, maps) {
   const [layer, head] = chosenHead(kind, maps);
   const [rows, columns] = [maps.rows.length, maps.columns.length];
-  const cell = Math.max(13, Math.min(30, Math.floor(440 / Math.max(rows, columns))));
+  const cell = Math.max(13, Math.min(30, Math.floor(Math.min(440, attention.clientWidth - 130) / Math.max(rows, columns))));
   const size = Math.min(13, cell - 1);
   const side = Math.min(130, Math.max(...maps.rows.map((one) => textWidth(spelt(one), size))) + 10);
   const top = Math.min(120, Math.max(...maps.columns.map((one) => textWidth(spelt(one), size))) * 0.78 + 16);
-  const [width, height] = [side + columns * cell + 70, top + rows * cell + 4];
+  const [width, height] = [side + columns * cell + 44, top + rows * cell + 4];
   const canvas = h("canvas", { width: columns, height: rows });
   paintMap(canvas, maps, layer, head);
   const svg = canvasSvg(width, height);

@@ -69,11 +69,16 @@ function ribbon(kind, maps) {
       text.classList.toggle("dim", !all && (column === null ? i < from || i >= to : !seen.has(i))),
     );
   }
+  const element = h("div", { class: "scroll" }, svg);
   return {
-    element: h("div", { class: "scroll" }, svg),
+    element,
     mark: (from, to) => {
       marked = [from, to];
       mark(from, to);
+      if (from === null || element.scrollWidth <= element.clientWidth) return;
+      const middle = below[from].middle + shift(below);
+      if (Math.abs(middle - element.scrollLeft - element.clientWidth / 2) > element.clientWidth / 3)
+        element.scrollLeft = middle - element.clientWidth / 2;
     },
   };
 }

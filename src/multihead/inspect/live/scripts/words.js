@@ -45,6 +45,7 @@ function wordButton(index, word) {
       tabindex: "-1",
       "aria-pressed": String(on),
       "data-from": word.from,
+      "data-to": word.to,
       click: () => chooseWord(index, word.from),
       pointerenter: () => index === view.focus && lightUp(word.from, word.to),
       pointerleave: () => lightUp(null),
@@ -86,6 +87,20 @@ function wordKeys(event) {
   }
 }
 
+const DOUBTFUL = 0.3;
+
+/** Mark the words of the explained sentence that the model itself thought improbable. */
+function paintDoubt() {
+  const found = view.explained;
+  if (!found) return;
+  for (const one of output.querySelectorAll(`[data-sentence="${found.index}"] .word`)) {
+    const shares = found.probabilities.slice(Number(one.dataset.from), Number(one.dataset.to));
+    const least = Math.min(...shares);
+    one.toggleAttribute("data-doubt", least < DOUBTFUL);
+    one.title = least < DOUBTFUL ? t("doubtful", Math.max(1, Math.round(100 * least))) : "";
+  }
+}
+
 const spelt = (piece) => piece.replace(/^▁/, "") || "␣";
 /** A piece as text: "…" marks one that continues a word. */
 const pieceText = (piece) => (piece.startsWith("▁") || piece.startsWith("⟨") ? spelt(piece) : `…${piece}`);
@@ -93,6 +108,7 @@ const pieceText = (piece) => (piece.startsWith("▁") || piece.startsWith("⟨")
 /** What the word that was chosen could have been. */
 function paintWords() {
   const found = view.explained;
+  paintDoubt();
   const head = h("h2", {}, t("why"));
   if (!found || !view.parts.length) {
     alternatives.replaceChildren(head, h("p", { class: "lead" }, t("whyLead")));
