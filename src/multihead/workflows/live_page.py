@@ -107,7 +107,7 @@ def live_page(
     """Return the page of a run.
 
     Args:
-        run: a translator.
+        run: a translator, or a language model.
         named: files of sentences for examples and verification; empty: the run's validation data, if it is
             here.
         exact: weights in float32 instead of int8.
@@ -119,7 +119,10 @@ def live_page(
     """
     if folder is not None:
         refuse_used(folder)
-    parts = exported.parts(run.fit_for("translation"), _lines(run, named), exact=exact)
+    if run.task == "language":
+        parts = exported.text_parts(run, exact=exact)
+    else:
+        parts = exported.parts(run.fit_for("translation"), _lines(run, named), exact=exact)
     facts = parts.facts if text is None else {**parts.facts, "text": text}
     blocks = Blocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
     return LivePage(parts.facts["name"], blocks, parts.agreement)

@@ -29,6 +29,7 @@ SCRIPTS = (
             "maps.js",
             "ribbon.js",
             "attention.js",
+            "writing.js",
             "main.js",
         )
     ),

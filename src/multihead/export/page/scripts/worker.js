@@ -7,51 +7,13 @@ let latest = 0; // number of the newest text; work for older ones ends early
 let wanted = null; // the newest request to explain a sentence, until it is begun
 const known = new Map(); // translations by direction, settings and sentence
 
-const tell = (type, content = {}, moved = []) => postMessage({ type, ...content }, moved);
-
-/** A macrotask, in which messages arrive. */
-const turn = (() => {
-  const channel = new MessageChannel();
-  const waiting = [];
-  channel.port1.onmessage = () => waiting.shift()();
-  return () =>
-    new Promise((done) => {
-      waiting.push(done);
-      channel.port2.postMessage(0);
-    });
-})();
-
-async function unpacked(text) {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-/** A block of the page, whose checksum must be the one in the page's script. */
-async function block(blocks, name, checksums) {
-  let bytes;
-  try {
-    bytes = await unpacked(blocks[name]);
-  } catch (error) {
-    throw Object.assign(new Error(typeof DecompressionStream === "undefined" ? "unsupported" : "altered"), {
-      block: name,
-      cause: error,
-    });
-  }
-  if (sha256(bytes) !== checksums[name]) throw Object.assign(new Error("altered"), { block: name });
-  return bytes;
-}
-
 async function start({ blocks, checksums }) {
   const begun = performance.now();
-  const json = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
   const [code, weights, vocabularies, given] = await Promise.all(
     ["engine", "weights", "vocabularies", "facts"].map((name) => block(blocks, name, checksums)),
   );
-  facts = json(given);
-  const made = json(vocabularies);
+  facts = asJson(given);
+  const made = asJson(vocabularies);
   const source = new Tokenizer(made.source);
   tokenizers = { source, target: made.target ? new Tokenizer(made.target) : source };
   engine = await Engine.load(code, weights, facts);
@@ -162,14 +124,11 @@ async function check() {
   tell("checked", { same, of: facts.checks.length });
 }
 
-// One request at a time: they share the engine's memory.
-let queue = Promise.resolve();
+const run = inTurn();
 const TASKS = { start, translate, explain: explainWanted, check };
 
 self.onmessage = ({ data }) => {
   if (data.number) latest = Math.max(latest, data.number);
   if (data.type === "explain") wanted = data;
-  queue = queue
-    .then(() => (data.number && data.number !== latest ? undefined : TASKS[data.type](data)))
-    .catch((error) => tell("fault", { fault: error.message, block: error.block, detail: String(error.cause ?? "") }));
+  run(() => (data.number && data.number !== latest ? undefined : TASKS[data.type](data)));
 };

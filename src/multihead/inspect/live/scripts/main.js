@@ -4,6 +4,7 @@ const app = document.getElementById("app");
 const notices = h("div", { id: "notices", role: "alert" });
 const header = h("header", { class: "brand" });
 const footer = h("footer", {});
+const main = h("main", {}, panes, examples, alternatives, attention);
 
 const LOGO = [
   ["line", { x1: 7, y1: 8, x2: 17, y2: 24 }],
@@ -41,8 +42,10 @@ function paintHeader() {
 function switchTheme() {
   document.documentElement.dataset.theme = isDark() ? "light" : "dark";
   remember("theme", document.documentElement.dataset.theme);
-  paintAttention();
+  paintMaps();
 }
+
+const paintMaps = () => (writes() ? paintWriting() : paintAttention());
 
 function paintFooter() {
   const { facts, checked } = view;
@@ -50,7 +53,7 @@ function paintFooter() {
   const million = (facts.parameters / 1e6).toLocaleString(spoken, { maximumFractionDigits: 1 });
   const bits = facts.precision === "int8" ? "int8" : "float32";
   return footer.replaceChildren(
-    h("p", {}, t("facts", million, facts.layers, facts.heads, bits), " · ", t("offlineHint")),
+    h("p", {}, t("facts", million, writes() ? facts.layers[0] : facts.layers.join(" + "), facts.heads, bits), " · ", t("offlineHint")),
     checked ? h("p", { class: checked.same === checked.of ? "good" : "bad", id: "checked" }, t("checked", checked.same, checked.of)) : "",
     h("p", {}, h("strong", {}, t("caution")), " ", t(facts.precision === "int8" ? "rounded" : "exact")),
   );
@@ -68,15 +71,21 @@ function paintNotices() {
   notices.replaceChildren(text ? h("p", { class: "fault" }, text) : "");
 }
 
+const writes = () => view.facts?.kind === "language";
+
 function paintAll() {
   document.documentElement.lang = spoken;
   paintHeader();
-  paintHeads();
-  paintExamples();
-  paintOutput();
-  paintFeet();
-  paintWords();
-  paintAttention();
+  if (writes()) {
+    paintWriting();
+  } else {
+    paintHeads();
+    paintExamples();
+    paintOutput();
+    paintFeet();
+    paintWords();
+    paintAttention();
+  }
   paintFooter();
   paintNotices();
 }
@@ -84,14 +93,19 @@ function paintAll() {
 const RECEIVED = {
   ready({ facts }) {
     view.facts = facts;
+    if (writes()) {
+      main.replaceChildren(writingPanes, alternatives, attention);
+      startWriting();
+    }
     paintAll();
     document.documentElement.dataset.ready = "true";
+    if (facts.checks.length) setTimeout(() => worker.postMessage({ type: "check" }), 300);
+    if (writes()) return;
     if (facts.text && !source.value) source.value = facts.text;
     if (source.value) {
       grow();
       textChanged();
     }
-    if (facts.checks.length) setTimeout(() => worker.postMessage({ type: "check" }), 300);
   },
   segments(data) {
     if (data.number !== number) return;
@@ -145,9 +159,9 @@ const RECEIVED = {
 
 const theme = remembered("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paintAttention());
-app.replaceChildren(header, notices, h("main", {}, panes, examples, alternatives, attention), footer);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paintMaps());
+app.replaceChildren(header, notices, main, footer);
 paintAll();
 grow();
-startWorker((data) => RECEIVED[data.type](data));
+startWorker((data) => (writes() && WRITING[data.type] ? WRITING : RECEIVED)[data.type](data));
 if (INSTALLABLE && "serviceWorker" in navigator) navigator.serviceWorker.register("service-worker.js");

@@ -34,6 +34,7 @@ function weightsOf(kind) {
   };
 }
 
+/** A kind's chosen layer and head; at first the mean of the last layer. */
 const chosenHead = (kind, maps) => view.heads[kind] ?? [maps.layers - 1, 0];
 
 function paintMap(canvas, maps, layer, head) {

@@ -59,7 +59,7 @@ const TEXTS = {
         ? `This page has checked itself: it writes the words that were recorded at its export for ${same} of ${of} sentences.`
         : `This page does not compute what it should: it writes other words than at its export for ${of - same} of ${of} sentences.`,
     facts: (million, layers, heads, bits) =>
-      `${million} million parameters · ${layers[0]} + ${layers[1]} layers · ${heads} heads · ${bits}`,
+      `${million} million parameters · ${layers} layers · ${heads} heads · ${bits}`,
     altered: (block) =>
       `This page was altered or cut short: the checksum of its ${block} is wrong. Nothing is translated. Export the page again, or copy it again as a whole.`,
     blocks: { engine: "engine", weights: "weights", vocabularies: "vocabularies", facts: "settings", worker: "script" },
@@ -67,6 +67,16 @@ const TEXTS = {
       "This browser cannot run the page: it needs WebAssembly with SIMD and DecompressionStream (Chrome or Edge 91, Firefox 113, Safari 16.4, or later).",
     damaged: "The model in this page cannot be read. Export the page again.",
     notFinite: "The model’s scores are not finite for this text.",
+    beginning: "Beginning",
+    beginningHint: "Type how the text begins",
+    written: "The model writes",
+    stop: "Stop",
+    again: "Write again",
+    temperature: "Temperature",
+    tokens: (n) => `${n} tokens`,
+    leftOut: (n) => `${n} characters that the vocabulary lacks were left out`,
+    tokenLead: "Choose a token that the model wrote.",
+    textLead: "Every head of every layer over the last tokens. Choose a token: what it attends to is shaded in the text.",
     failed: (detail) => `The page’s worker failed: ${detail}`,
   },
   ko: {
@@ -127,7 +137,7 @@ const TEXTS = {
         ? `스스로 점검했습니다. 내보낼 때 기록한 문장 ${of}개 모두 같은 단어로 번역합니다.`
         : `이 페이지는 올바르게 계산하지 않습니다. 기록한 문장 ${of}개 중 ${of - same}개를 다르게 번역합니다.`,
     facts: (million, layers, heads, bits) =>
-      `파라미터 ${million}백만 개 · ${layers[0]} + ${layers[1]}층 · 헤드 ${heads}개 · ${bits}`,
+      `파라미터 ${million}백만 개 · ${layers}층 · 헤드 ${heads}개 · ${bits}`,
     altered: (block) =>
       `이 페이지는 바뀌었거나 잘렸습니다. ${block}의 체크섬이 맞지 않아 번역하지 않습니다. 다시 내보내거나 파일 전체를 다시 복사하세요.`,
     blocks: { engine: "엔진", weights: "가중치", vocabularies: "어휘", facts: "설정", worker: "스크립트" },
@@ -135,6 +145,16 @@ const TEXTS = {
       "이 브라우저에서는 실행할 수 없습니다. SIMD가 있는 WebAssembly와 DecompressionStream이 필요합니다(Chrome·Edge 91, Firefox 113, Safari 16.4 이상).",
     damaged: "이 페이지의 모델을 읽을 수 없습니다. 다시 내보내세요.",
     notFinite: "이 글에 대한 모델의 점수가 유한하지 않습니다.",
+    beginning: "첫머리",
+    beginningHint: "글의 첫머리를 입력하세요",
+    written: "모델이 쓰는 글",
+    stop: "멈추기",
+    again: "다시 쓰기",
+    temperature: "온도",
+    tokens: (n) => `토큰 ${n}개`,
+    leftOut: (n) => `어휘에 없는 글자 ${n}개를 뺐습니다`,
+    tokenLead: "모델이 쓴 토큰을 고르세요.",
+    textLead: "마지막 토큰들에 대한 모든 층, 모든 헤드의 가중치입니다. 토큰을 고르면 그것이 보는 곳이 글에 칠해집니다.",
     failed: (detail) => `작업 스레드가 멈추었습니다: ${detail}`,
   },
 };
