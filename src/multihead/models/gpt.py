@@ -16,6 +16,7 @@ from multihead.models._attention import CausalAttentionSettings, feed_forward, i
 from multihead.nn import LearnedPositions, Loss, PreNorm, TokenEmbedding, masks
 from multihead.nn.causal import CausalStack
 from multihead.nn.decoding import DecoderState, left_padded
+from multihead.nn.description import CausalSpec, EmbeddingSpec, LinearSpec, PositionsSpec, StackSpec, describe
 from multihead.nn.initialisation import initialise
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import Term
@@ -142,6 +143,17 @@ class GPT(nn.Module):
         hidden_Nd = self.hidden(batch.text_in).flatten(0, 1)
         loss, correct = _sums(hidden_Nd, self.embedding.weight, batch.text_out.flatten())
         return {"loss": Term(1.0, loss, per="tokens"), "accuracy": Term(0.0, correct, per="tokens")}
+
+    def describe(self) -> CausalSpec:
+        """The description that engines and exports read."""
+        embedding = describe(self.embedding, EmbeddingSpec)
+        return CausalSpec(
+            embedding,
+            describe(self.positions, PositionsSpec),
+            describe(self.stack, StackSpec),
+            LinearSpec(embedding.weight, None),
+            self.context,
+        )
 
     # --- search -----------------------------------------------------------------------------------
 

@@ -284,6 +284,25 @@ class EncoderDecoderSpec:
         return (*self.encoder.layers, *self.decoder.layers)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CausalSpec:
+    """A decoder without an encoder, from ids to logits of the next id (Radford et al. 2018).
+
+    Attributes:
+        embedding: embedding of the ids.
+        positions: added to it.
+        stack: its layers, each an ``EncoderLayerSpec``, under a causal mask.
+        output: the output layer.
+        context: number of positions; without positions, of those that each token attends to.
+    """
+
+    embedding: EmbeddingSpec
+    positions: PositionsSpec
+    stack: StackSpec
+    output: LinearSpec
+    context: int
+
+
 def describe(module: nn.Module, kind: type[S] | UnionType) -> S:
     """Return a module's own description.
 
