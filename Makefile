@@ -7,6 +7,7 @@
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
 # make course       runs the course (docs/course) and writes its notebooks and pages to build/course
 # make wasm         compiles the engine of exported pages (native/page.cpp) to WebAssembly; needs clang 19 and lld
+# make docs         writes the documentation as one site to build/docs; after `make course` with the figures of the course
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -18,7 +19,7 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course wasm clean
+.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course docs wasm clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -34,6 +35,10 @@ lint: $(INSTALLED)
 course: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,course]'
 	$(BIN)/python docs/course/build.py
+
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,course,serve]'
+	$(BIN)/python docs/site/build.py
 
 # One that cannot run here (no Chromium, no corpus) says why, and the others go on.
 bench: $(INSTALLED)

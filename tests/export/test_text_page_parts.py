@@ -1,66 +1,27 @@
 """A language model's page: refusals, scores, attention and ids against those of Python, run by node."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 from live_pages import in_node
-from test_page_parts import HARD, unicode_lines
+from live_texts import HARD, TEXT, gpt, lossless, parts_of, unicode_lines
 
 from multihead.attention_maps import record_sequence
 from multihead.errors import UserError
-from multihead.export.page import PageParts, text_parts
 from multihead.export.page.text_reference import logits
-from multihead.models.gpt import GPT, Settings
+from multihead.models.gpt import GPT
 from multihead.nn.description import CausalSpec, describe
 from multihead.nn.feed_forward import FeedForward
-from multihead.run import Run
-from multihead.settings.tasks.language import SearchSettings
-from multihead.text.lossless import learn
-from multihead.text.tokenizer import Tokenizer
 
-TEXT = "The king said that he would\nnot go, and the queen did go alone. Über 7 Käse, 9 Hunde!\n" * 3
 VARIANTS: dict[str, dict[str, Any]] = {
     "learned": {},
     "sliding": {"positions": "none", "context": 5},
     "gelu": {"activation": "gelu", "d_k": 7},
     "relu": {"activation": "relu"},
 }
-
-
-def lossless(kind: Literal["bpe", "chars"] = "chars") -> Tokenizer:
-    return learn([TEXT], kind, 301, 2)
-
-
-def gpt(tokenizer: Tokenizer, **given: Any) -> GPT:
-    torch.manual_seed(5)
-    settings = {
-        "vocab_size": tokenizer.vocab_size,
-        "context": 23,
-        "d_model": 30,
-        "num_layers": 2,
-        "num_heads": 3,
-    }
-    model = GPT(Settings.model_validate({**settings, **given})).eval()
-    with torch.no_grad():  # large enough for heads that differ
-        for name, parameter in model.named_parameters():
-            if "norm" not in name:
-                parameter.mul_(4)
-    return model
-
-
-def parts_of(model: GPT, tokenizer: Tokenizer, *, exact: bool = True) -> PageParts:
-    recipe = SimpleNamespace(search=SearchSettings(), data=SimpleNamespace(documents="file"))
-    found = {
-        "folder": Path("runs/text"),
-        "tokenizers": lambda: (tokenizer, tokenizer),
-        "load_model": lambda: model,
-        "recipe": recipe,
-    }
-    return text_parts(cast(Run, SimpleNamespace(**found)), exact=exact)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

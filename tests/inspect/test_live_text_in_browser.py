@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from browser import open_browser
-from test_text_page_parts import gpt, lossless, parts_of
+from live_texts import gpt, lossless, parts_of
 
 from multihead.inspect.live import Blocks, assemble
 
