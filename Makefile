@@ -90,7 +90,7 @@ $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 WASM := src/multihead/export/page/engine.wasm
 WASM_CXX ?= clang++-19
 WASM_LD ?= wasm-ld-19
-WASM_FLAGS := --target=wasm32-wasi -std=c++17 -Os -msimd128 -mnontrapping-fptoint -fno-exceptions -fno-rtti \
+WASM_FLAGS := --target=wasm32-wasi -std=c++17 -O2 -msimd128 -mnontrapping-fptoint -fno-exceptions -fno-rtti \
   -fno-math-errno -fwrapv -fvisibility=hidden
 WASM_OBJECT := build/page.o
 
