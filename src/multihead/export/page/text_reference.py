@@ -51,7 +51,7 @@ def logits(described: CausalSpec, ids_T: Tensor) -> Tensor:
 
 def _attend(spec: AttentionSpec, x_Td: Tensor, allowed_TT: Tensor) -> Tensor:
     keys, values = keys_of_every_head(spec)
-    q, k, v = (_linear(part, x_Td).unflatten(-1, (spec.heads, -1)) for part in (spec.w_q, keys, values))
+    q, k, v = (_linear(part, x_Td).view(len(x_Td), spec.heads, -1) for part in (spec.w_q, keys, values))
     scores_HTT = spec.scale * torch.einsum("qhd,khd->hqk", q, k)
     weights_HTT = scores_HTT.masked_fill(~allowed_TT, -torch.inf).softmax(-1)
     return _linear(spec.w_o, torch.einsum("hqk,khd->qhd", weights_HTT, v).flatten(1))
