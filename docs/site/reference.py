@@ -69,7 +69,9 @@ def _settings() -> str:
         for key, field in section.model_fields.items():
             default = field.get_default(call_default_factory=True)
             shown = "required" if default is PydanticUndefined else repr(default)
-            kind = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", str(getattr(field.annotation, "__name__", field.annotation)))
+            kind = re.sub(
+                r"\b(?:\w+\.)+(\w+)", r"\1", str(getattr(field.annotation, "__name__", field.annotation))
+            )
             if "[" in str(field.annotation):
                 kind = re.sub(r"\b(?:[a-z_]+\.)+(\w+)", r"\1", str(field.annotation))
             parts.append(
@@ -85,7 +87,9 @@ def _settings() -> str:
 
 def _api() -> Iterator[Page]:
     rooms = sorted(
-        path for path in PACKAGE.iterdir() if path.name[0] not in "_." and (path.suffix == ".py" or path.is_dir())
+        path
+        for path in PACKAGE.iterdir()
+        if path.name[0] not in "_." and (path.suffix == ".py" or path.is_dir())
     )
     rows = []
     found: list[Page] = []
@@ -180,4 +184,6 @@ def _paragraphs(text: str) -> str:
 
 def _inline(text: str) -> str:
     text = re.sub(r":\w+:`~?([^`]+)`", r"``\1``", text)
-    return re.sub(r"``([^`]+)``|`([^`]+)`", lambda found: f"<code>{found[1] or found[2]}</code>", html.escape(text))
+    return re.sub(
+        r"``([^`]+)``|`([^`]+)`", lambda found: f"<code>{found[1] or found[2]}</code>", html.escape(text)
+    )
