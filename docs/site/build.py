@@ -42,6 +42,12 @@ GROUPS = {
                     "benchmarks/NOTES.md"),
 }  # fmt: skip
 """Headings of the navigation; a folder stands for its pages. Pages named nowhere end up in Guides."""
+TITLES = {
+    "README.md": "multihead",
+    "README.ko.md": "multihead (한국어)",
+    "docs/course/README.md": "The course",
+}
+"""Titles of pages in the navigation; by default their first heading."""
 SEARCHED = 4000
 """Characters of a section that can be found."""
 
@@ -103,7 +109,12 @@ class Site:
             body = course.body(self._notebook(path))
         else:
             body = course.rendered(path.read_text(encoding="utf-8"))
-        return Page(written(source), course.title(path), self._linked(with_anchors(body), source), group)
+        return Page(
+            written(source),
+            TITLES.get(source) or course.title(path),
+            self._linked(with_anchors(body), source),
+            group,
+        )
 
     def _notebook(self, path: Path) -> nbformat.NotebookNode:
         """Return a chapter, with its outputs if its code ran since it was last changed."""

@@ -13,7 +13,7 @@ from frame import Page
 from pydantic_core import PydanticUndefined
 
 from multihead import cli, models
-from multihead.recipe import section_types
+from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
 from multihead.settings import Settings
 
 PACKAGE = Path(models.__file__).parents[1]
@@ -39,8 +39,8 @@ def _commands() -> str:
 
 
 def help_of(*command: str) -> str:
-    """Return what a command prints with ``--help``, 100 columns wide and without colours."""
-    os.environ.update({"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
+    """Return what a command prints with ``--help``, 88 columns wide and without colours."""
+    os.environ.update({"COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"})
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
         cli.main([*command, "--help"])
@@ -62,7 +62,7 @@ def _settings() -> str:
         "<code>multihead train</code>, such as <code>--training.steps 5000</code>. "
         "<code>recipe.toml</code> in a run folder records the settings in force.</p>"
     ]
-    for section, (name, kinds) in sorted(used.items(), key=lambda entry: (entry[1][0] == "model", entry[1])):
+    for section, (name, kinds) in sorted(used.items(), key=_order):
         everywhere = len(kinds) == len(models.built_in())
         of = "every model" if everywhere else ", ".join(kinds)
         parts.append(f"<h2>[{name}] of {of}</h2>{_paragraphs(section.__doc__ or '')}<dl>")
@@ -80,6 +80,12 @@ def _settings() -> str:
             )
         parts.append("</dl>")
     return "".join(parts)
+
+
+def _order(entry: tuple[type[Settings], tuple[str, list[str]]]) -> tuple[bool, bool, int]:
+    """Sections before models, and the translators' first, in the order of a recipe."""
+    name, kinds = entry[1]
+    return name == "model", DEFAULT_KIND not in kinds, SECTION_NAMES.index(name)
 
 
 # --- API ---------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def test_both_languages_of_a_text_have_the_same_values(words: dict[str, str]) ->
 
 
 def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> None:
-    said: set[str] = set()
+    said: set[object] = set()
     others = ""
     for path in (INSPECT / "report").glob("*.py"):
         if path.name in ("korean.py", "words.py"):
@@ -89,9 +89,8 @@ def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> N
         source = path.read_text(encoding="utf-8")
         others += source
         for node in ast.walk(ast.parse(source)):
-            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say"
-            if called and isinstance(text := node.args[0], ast.Constant):
-                said.add(text.value)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
+                said |= {text.value for text in node.args[:1] if isinstance(text, ast.Constant)}
     assert len(said) > 50
     assert said - korean.REPORT.keys() == set()
     # The rest is a title of a chart, the name of a metric or a unit, or ends with the caution.
