@@ -143,7 +143,8 @@ def _entry(node: ast.stmt, within: str, level: int) -> str:
     assert isinstance(node, ast.ClassDef | ast.FunctionDef)
     anchor = f"{within}.{node.name}"
     heading = f'<h{level} id="{anchor}"><code>{node.name}</code></h{level}>'
-    return f"{heading}<pre class='signature'>{html.escape(_signature(node))}</pre>{_paragraphs(ast.get_docstring(node) or '')}"
+    signature = f"<pre class='signature'>{html.escape(_signature(node))}</pre>"
+    return heading + signature + _paragraphs(ast.get_docstring(node) or "")
 
 
 def _signature(node: ast.ClassDef | ast.FunctionDef) -> str:
