@@ -42,6 +42,12 @@ GROUPS = {
                     "benchmarks/NOTES.md"),
 }  # fmt: skip
 """Headings of the navigation; a folder stands for its pages. Pages named nowhere end up in Guides."""
+TITLES = {
+    "README.md": "multihead",
+    "README.ko.md": "multihead (한국어)",
+    "docs/course/README.md": "The course",
+}
+"""Titles of pages in the navigation; by default their first heading."""
 SEARCHED = 4000
 """Characters of a section that can be found."""
 
@@ -85,7 +91,9 @@ class Site:
             if file.suffix in IMAGES:
                 (out / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, out / name)
-        _write(out / "site.css", f"{course.colours()}\n{course.STYLE}\n{(HERE / 'site.css').read_text('utf-8')}")
+        _write(
+            out / "site.css", f"{course.colours()}\n{course.STYLE}\n{(HERE / 'site.css').read_text('utf-8')}"
+        )
         _write(out / "search.js", (HERE / "search.js").read_text("utf-8"))
         index = [
             [page.title, heading, f"{page.path}#{anchor}", text[:SEARCHED]]
@@ -101,17 +109,24 @@ class Site:
             body = course.body(self._notebook(path))
         else:
             body = course.rendered(path.read_text(encoding="utf-8"))
-        return Page(written(source), course.title(path), self._linked(with_anchors(body), source), group)
+        return Page(
+            written(source),
+            TITLES.get(source) or course.title(path),
+            self._linked(with_anchors(body), source),
+            group,
+        )
 
     def _notebook(self, path: Path) -> nbformat.NotebookNode:
-        """Return a chapter, executed if it was since it was last changed."""
+        """Return a chapter, with its outputs if its code ran since it was last changed."""
         plain = jupytext.read(path)
         plain.cells = [cell for cell in plain.cells if cell.source.strip()]
         file = self.notebooks / path.parent.name / f"{path.stem}.ipynb"
+        code = [cell for cell in plain.cells if cell.cell_type == "code"]
         if file.exists():
-            executed = nbformat.read(file, as_version=4)
-            if [cell.source for cell in executed.cells] == [cell.source for cell in plain.cells]:
-                return executed
+            ran = [cell for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"]
+            if [cell.source for cell in ran] == [cell.source for cell in code]:
+                for cell, before in zip(code, ran, strict=True):
+                    cell.outputs = before.outputs
         for cell in plain.cells:
             cell.setdefault("outputs", [])
         return plain
@@ -169,7 +184,9 @@ def main() -> None:
     """Write the site."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "docs")
-    parser.add_argument("--course", type=Path, default=ROOT / "build" / "course", help="notebooks of `make course`")
+    parser.add_argument(
+        "--course", type=Path, default=ROOT / "build" / "course", help="notebooks of `make course`"
+    )
     given = parser.parse_args()
     site = Site(given.course)
     site.write(given.out)

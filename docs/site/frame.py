@@ -9,8 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 WORDS = {
-    "en": {"contents": "Contents", "search": "Search", "none": "Nothing found", "next": "Next", "previous": "Previous"},
-    "ko": {"contents": "차례", "search": "검색", "none": "찾은 것이 없습니다", "next": "다음", "previous": "이전"},
+    "en": {
+        "contents": "Contents",
+        "search": "Search",
+        "none": "Nothing found",
+        "next": "Next",
+        "previous": "Previous",
+    },
+    "ko": {
+        "contents": "차례",
+        "search": "검색",
+        "none": "찾은 것이 없습니다",
+        "next": "다음",
+        "previous": "이전",
+    },
 }
 HEADING = re.compile(r"<h([1-6])( id=\"[^\"]*\")?>(.*?)</h\1>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")

@@ -13,7 +13,7 @@ from frame import Page
 from pydantic_core import PydanticUndefined
 
 from multihead import cli, models
-from multihead.recipe import section_types
+from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
 from multihead.settings import Settings
 
 PACKAGE = Path(models.__file__).parents[1]
@@ -39,8 +39,8 @@ def _commands() -> str:
 
 
 def help_of(*command: str) -> str:
-    """Return what a command prints with ``--help``, 100 columns wide and without colours."""
-    os.environ.update({"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
+    """Return what a command prints with ``--help``, 88 columns wide and without colours."""
+    os.environ.update({"COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"})
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
         cli.main([*command, "--help"])
@@ -62,14 +62,16 @@ def _settings() -> str:
         "<code>multihead train</code>, such as <code>--training.steps 5000</code>. "
         "<code>recipe.toml</code> in a run folder records the settings in force.</p>"
     ]
-    for section, (name, kinds) in sorted(used.items(), key=lambda entry: (entry[1][0] == "model", entry[1])):
+    for section, (name, kinds) in sorted(used.items(), key=_order):
         everywhere = len(kinds) == len(models.built_in())
         of = "every model" if everywhere else ", ".join(kinds)
         parts.append(f"<h2>[{name}] of {of}</h2>{_paragraphs(section.__doc__ or '')}<dl>")
         for key, field in section.model_fields.items():
             default = field.get_default(call_default_factory=True)
             shown = "required" if default is PydanticUndefined else repr(default)
-            kind = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", str(getattr(field.annotation, "__name__", field.annotation)))
+            kind = re.sub(
+                r"\b(?:\w+\.)+(\w+)", r"\1", str(getattr(field.annotation, "__name__", field.annotation))
+            )
             if "[" in str(field.annotation):
                 kind = re.sub(r"\b(?:[a-z_]+\.)+(\w+)", r"\1", str(field.annotation))
             parts.append(
@@ -80,12 +82,20 @@ def _settings() -> str:
     return "".join(parts)
 
 
+def _order(entry: tuple[type[Settings], tuple[str, list[str]]]) -> tuple[bool, bool, int]:
+    """Sections before models, and the translators' first, in the order of a recipe."""
+    name, kinds = entry[1]
+    return name == "model", DEFAULT_KIND not in kinds, SECTION_NAMES.index(name)
+
+
 # --- API ---------------------------------------------------------------------------------------------
 
 
 def _api() -> Iterator[Page]:
     rooms = sorted(
-        path for path in PACKAGE.iterdir() if path.name[0] not in "_." and (path.suffix == ".py" or path.is_dir())
+        path
+        for path in PACKAGE.iterdir()
+        if path.name[0] not in "_." and (path.suffix == ".py" or path.is_dir())
     )
     rows = []
     found: list[Page] = []
@@ -133,7 +143,8 @@ def _entry(node: ast.stmt, within: str, level: int) -> str:
     assert isinstance(node, ast.ClassDef | ast.FunctionDef)
     anchor = f"{within}.{node.name}"
     heading = f'<h{level} id="{anchor}"><code>{node.name}</code></h{level}>'
-    return f"{heading}<pre class='signature'>{html.escape(_signature(node))}</pre>{_paragraphs(ast.get_docstring(node) or '')}"
+    signature = f"<pre class='signature'>{html.escape(_signature(node))}</pre>"
+    return heading + signature + _paragraphs(ast.get_docstring(node) or "")
 
 
 def _signature(node: ast.ClassDef | ast.FunctionDef) -> str:
@@ -180,4 +191,6 @@ def _paragraphs(text: str) -> str:
 
 def _inline(text: str) -> str:
     text = re.sub(r":\w+:`~?([^`]+)`", r"``\1``", text)
-    return re.sub(r"``([^`]+)``|`([^`]+)`", lambda found: f"<code>{found[1] or found[2]}</code>", html.escape(text))
+    return re.sub(
+        r"``([^`]+)``|`([^`]+)`", lambda found: f"<code>{found[1] or found[2]}</code>", html.escape(text)
+    )

@@ -198,9 +198,11 @@ def test_an_installed_package_contains_all_page_assets() -> None:
     settings = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = settings["tool"]["setuptools"]["package-data"]["multihead"]
     packed = {path for pattern in patterns for path in root.glob(pattern)}
-    assets = {path for path in (root / "inspect").rglob("*") if path.suffix in (".js", ".css", ".html")}
-    pages = {"page.html", "page.css", *html.SCRIPTS}
-    assert {path.name for path in assets} == {*pages, "report.css", "report.js"}
+    kinds = (".js", ".css", ".html", ".json")
+    assets = {path for path in (root / "inspect").rglob("*") if path.suffix in kinds}
+    pages = {"page.html", "page.css", "page.ko.json", *html.SCRIPTS}
+    made = {path.name for path in assets if "live" not in path.parts}
+    assert made == {*pages, "report.css", "report.js", "report.ko.json"}
     assert assets <= packed
 
 

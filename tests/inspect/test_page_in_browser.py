@@ -225,3 +225,33 @@ def test_hostile_tokens_are_displayed_and_never_executed(
     assert one.page.locator("img").count() == 0
     assert one.errors == []
     one.page.close()
+
+
+def test_the_page_speaks_korean_and_leaves_the_words_of_the_sentence(shown: PageInBrowser) -> None:
+    page = shown.page
+    page.click("#language")
+    assert page.get_attribute("html", "lang") == "ko"
+    assert "정렬" in page.locator("[role=tab]").all_inner_texts()
+    korean = dict.fromkeys(page.locator("[role=tab]").all_inner_texts())
+    assert len(korean) == 8
+    for tab in page.locator("[role=tab]").all():
+        tab.click()
+        text = page.inner_text("#panel figcaption, #panel figure")
+        assert "{" not in text
+        assert "undefined" not in text
+    page.locator("[role=tab]").nth(4).click()
+    assert "Hunde" in page.inner_text("#panel")
+    assert "쿼리" in page.inner_text(".terms")
+    page.click("#language")
+    assert page.get_attribute("html", "lang") == "en"
+
+
+def test_explanations_stay_hidden_once_they_are_hidden(shown: PageInBrowser) -> None:
+    page = shown.page
+    page.click("#tab-alignment")
+    if not page.locator(".terms dl").is_visible():
+        page.click(".terms summary")
+    assert "which other tokens matter" in page.inner_text(".terms")
+    page.click(".terms summary")
+    page.click("#tab-sentence")
+    assert not page.locator(".terms dl").is_visible()

@@ -165,7 +165,7 @@ def test_slanted_column_labels_fit_into_the_map() -> None:
 
 def test_words_that_differ_from_the_reference_are_marked() -> None:
     assert join(marked("a big dog runs", "a dog runs fast")) == "a <mark>big</mark> dog runs "
-    assert join(marked("", "a dog")) == "<mark>(empty)</mark>"
+    assert join(marked("", "a dog")) == '<mark data-ko="(비어 있음)">(empty)</mark>'
 
 
 def test_samples_are_grouped_by_sentence() -> None:

@@ -80,3 +80,18 @@ def test_hostile_text_is_displayed_and_not_executed(browser: Any, tmp_path: Path
     assert shown.page.evaluate("window.hacked === undefined")
     assert shown.errors == []
     assert len(shown.requests) == 1
+
+
+def test_a_report_speaks_korean_and_back(browser: Any, tmp_path: Path) -> None:
+    shown = Opened(browser.new_page(), a_comparison(), tmp_path / "report.html")
+    page = shown.page
+    english = page.inner_text("main")
+    page.click("#language")
+    korean = page.inner_text("main")
+    assert page.get_attribute("html", "lang") == "ko"
+    assert "참조 번역" in korean
+    assert "Underlined words" not in korean
+    page.click("#language")
+    assert page.inner_text("main") == english
+    assert shown.errors == []
+    page.close()

@@ -54,14 +54,15 @@ def pictures(
     N, _, height, width = pictures_NChw.shape
     columns = min(columns, N)
     rows = -(-N // columns)
-    figure = Picture(figsize=(1.25 * columns, (1.55 if titles else 1.3) * rows), layout="tight")
+    lines = max((title.count("\n") + 1 for title in titles), default=0)
+    figure = Picture(figsize=(1.25 * columns, (1.3 + 0.2 * lines) * rows), layout="tight")
     for number, picture in enumerate(pictures_NChw.detach().float().clamp(0, 1)):
         axes = figure.add_subplot(rows, columns, number + 1)
         extent = (0.0, float(width), float(height), 0.0)
         axes.imshow(picture.expand(3, -1, -1).permute(1, 2, 0).numpy(), extent=extent)
         if overlay_Nrc is not None:
             weights = overlay_Nrc[number].detach().float().numpy()
-            share = (weights / max(1e-9, float(weights.max()))) * 0.75
+            share = (weights - weights.min()) / max(1e-9, float(np.ptp(weights))) * 0.75
             axes.imshow(np.ones_like(weights), cmap="autumn", vmin=0, vmax=1.6, alpha=share, extent=extent)
         axes.set_xticks([])
         axes.set_yticks([])

@@ -3,10 +3,12 @@
 import json
 from typing import Protocol
 
+from multihead.inspect import korean
 from multihead.inspect.page.packing import Json
 from multihead.inspect.page.shell import HERE, Page, shell
 
 SCRIPTS = (
+    "words.js",
     "data.js",
     "draw.js",
     "export.js",
@@ -50,7 +52,7 @@ def make_page(exploration: Explored) -> Page:
 
     The data are embedded in a script element of type JSON, with every "<" escaped.
     """
-    data = to_json(exploration.content).replace("<", "\\u003c")
+    data = to_json({**exploration.content, "korean": korean.PAGE}).replace("<", "\\u003c")
     return shell(
         exploration.content["sentence"],
         body=BODY.format(data=data),

@@ -7,18 +7,19 @@ from multihead.inspect.report.markup import Child, tag
 from multihead.inspect.report.parts import report
 from multihead.inspect.report.scoring import differences_card, length_card, scores_card
 from multihead.inspect.report.sentences import alignments_card, sentences_card
+from multihead.inspect.report.words import say
 
 
 def compare_page(compared: RunComparison) -> Page:
     """Return a comparison as one HTML file that works offline."""
     runs, tests = compared.runs, compared.tests
-    title = " · ".join(run.name for run in runs) if len(runs) <= 3 else f"{len(runs)} runs"
+    title = " · ".join(run.name for run in runs) if len(runs) <= 3 else say("{} runs", len(runs))
     names = ", ".join(test.name for test in tests)
     main: list[Child] = [
         tag("h1", title),
         tag(
             "p",
-            f"on {names}" + (f"; baseline: {runs[0].name}" if len(runs) > 1 else ""),
+            say("on {}; baseline: {}", names, runs[0].name) if len(runs) > 1 else say("on {}", names),
             class_="sub",
         ),
         [tag("p", note, class_="note") for note in compared.notes],
@@ -35,7 +36,9 @@ def compare_page(compared: RunComparison) -> Page:
     main.append(differences_card(runs))
     foot = tag(
         "p",
-        "Every run translated the same sentences with its own vocabulary and the search settings of its "
-        "recipe, unless the command line set others.",
+        say(
+            "Every run translated the same sentences with its own vocabulary and the search settings of its "
+            "recipe, unless the command line set others."
+        ),
     )
-    return report(title, "compare", main, foot)
+    return report(title, say("compare"), main, foot)

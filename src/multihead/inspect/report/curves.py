@@ -7,6 +7,7 @@ from multihead.inspect.report.content import Event, RunFacts
 from multihead.inspect.report.lines import Series, legend, line_chart
 from multihead.inspect.report.markup import Markup, join
 from multihead.inspect.report.parts import card
+from multihead.inspect.report.words import known, say
 
 Chart = tuple[str, str, tuple[str, ...], bool]
 """(title, kind of event that logs the metric, its names in the event, whether the axis starts at 0)"""
@@ -27,7 +28,7 @@ def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> 
     named = legend([run.name for run in runs])
     return join(
         [
-            card(title, named, _chart(title, runs, event, keys, zero))
+            card(say(title), named, _chart(title, runs, event, keys, zero))
             for title, event, keys, zero in charts
             if _logged(runs, event, keys)
         ]
@@ -41,36 +42,42 @@ def _logged(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool
 def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ...], zero: bool) -> Markup:
     series = []
     for number, run in enumerate(runs):
-        known = points(run.events, Line(event, keys, "", ""))
-        notes = [f"update {step:,}" for step, _ in known] if event == "validation" else []
-        series.append(Series(run.name, known, number, notes=notes, markers=bool(notes) and len(known) <= 40))
-    return line_chart(title, series, x_label="updates", from_zero=zero)
+        logged = points(run.events, Line(event, keys, "", ""))
+        notes = [say("update {}", f"{step:,}") for step, _ in logged] if event == "validation" else []
+        series.append(
+            Series(run.name, logged, number, notes=notes, markers=bool(notes) and len(logged) <= 40)
+        )
+    return line_chart(say(title), series, x_label=say("updates"), from_zero=zero)
 
 
 def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
     """Return the curves of one run: training and validation loss in one chart, then the other metrics."""
     loss = [
-        Series("training", points(events, Line("update", ("nll", "loss"), "", "")), 0, markers=False),
-        Series("validation", points(events, Line("validation", ("loss",), "", "")), 1),
+        Series(say("training"), points(events, Line("update", ("nll", "loss"), "", "")), 0, markers=False),
+        Series(say("validation"), points(events, Line("validation", ("loss",), "", "")), 1),
     ]
-    cards = [_card("Loss (nats)", loss)]
+    cards = [_card(say("Loss (nats)"), loss)]
     for title, event, keys, zero in CHARTS:
         if event == "validation" and keys != ("loss",):
             cards.append(
-                _card(title, [Series("validation", points(events, Line(event, keys, "", "")), 1)], zero=zero)
+                _card(
+                    say(title),
+                    [Series(say("validation"), points(events, Line(event, keys, "", "")), 1)],
+                    zero=zero,
+                )
             )
     for title, key in (
-        ("Learning rate", "rate"),
-        (f"Speed ({speed_unit} per second)", "tokens_per_second"),
+        (say("Learning rate"), "rate"),
+        (say("Speed ({} per second)", known(speed_unit)), "tokens_per_second"),
     ):
-        series = Series("training", points(events, Line("update", (key,), "", "")), 0, markers=False)
+        series = Series(say("training"), points(events, Line("update", (key,), "", "")), 0, markers=False)
         cards.append(_card(title, [series], zero=True))
     return join(cards)
 
 
 def _card(title: str, series: Sequence[Series], *, zero: bool = False) -> Markup:
-    known = [one for one in series if one.points]
-    if not known:
+    shown = [one for one in series if one.points]
+    if not shown:
         return Markup()
-    named = legend([one.label for one in series]) if len(known) > 1 else Markup()
-    return card(title, named, line_chart(title, known, x_label="updates", from_zero=zero))
+    named = legend([one.label for one in series]) if len(shown) > 1 else Markup()
+    return card(title, named, line_chart(title, shown, x_label=say("updates"), from_zero=zero))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from multihead.inspect.report.markup import Markup, tag
+from multihead.inspect.report.words import both
 
 WIDTH, HEIGHT = 520, 270
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 52
@@ -147,10 +148,12 @@ def _line(one: Series, x: Scale, y: Scale) -> Markup:
 
 
 def _marker(one: Series, i: int, point: tuple[float, float]) -> Markup:
-    note = f", {one.notes[i]}" if one.notes else ""
+    shown = both(one.label) + f": {one.points[i][1]:.4g}"
+    if one.notes:
+        shown = shown + ", " + one.notes[i]
     return tag(
         "circle",
-        tag("title", f"{one.label}: {one.points[i][1]:.4g}{note}"),
+        tag("title", shown),
         cx=point[0],
         cy=point[1],
         r=3.5,

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from multihead.inspect import figures
+from multihead.inspect.report.words import Said
 
 LONGEST = 4000
 """Characters shown of a text."""
@@ -30,6 +31,9 @@ def tag(name: str, *children: Child, **attributes: str | float | bool | None) ->
             attribute without a value; None and False give none.
     """
     given = "".join(_attribute(key, value) for key, value in attributes.items())
+    if len(children) == 1 and isinstance(only := children[0], Said):
+        korean = _attribute("data_ko", only.korean)
+        return Markup(f"<{name}{given}{korean}>{html.escape(figures.visible(only, LONGEST))}</{name}>")
     return Markup(f"<{name}{given}>{join(children)}</{name}>")
 
 
@@ -39,6 +43,8 @@ def join(children: Child) -> Markup:
         return Markup()
     if isinstance(children, Markup):
         return children
+    if isinstance(children, Said):
+        return tag("span", children)
     if isinstance(children, str):
         return Markup(html.escape(figures.visible(children, LONGEST)))
     if isinstance(children, int | float):
@@ -53,4 +59,5 @@ def _attribute(key: str, value: str | float | bool | None) -> str:
     if value is True:
         return f" {name}"
     shown = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-    return f' {name}="{html.escape(figures.visible(shown, LONGEST))}"'
+    also = _attribute("data_ko_label", value.korean) if isinstance(value, Said) else ""
+    return f' {name}="{html.escape(figures.visible(shown, LONGEST))}"{also}'

@@ -18,7 +18,10 @@ def report(title: str, kind: str, main: Child, foot: Child) -> Page:
         main: content.
         foot: footer.
     """
-    theme = tag("button", type="button", class_="plain", id="theme", hidden=True)
+    theme = [
+        tag("button", type="button", class_="plain", id="language", hidden=True),
+        tag("button", type="button", class_="plain", id="theme", hidden=True),
+    ]
     brand = tag(
         "div", tag("b", "multihead"), tag("span", kind), tag("span", class_="gap"), theme, class_="brand"
     )

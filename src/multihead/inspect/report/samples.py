@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from multihead.inspect.report.markup import Child, Markup, tag
 from multihead.inspect.report.parts import card, folded
 from multihead.inspect.report.sentences import marked
+from multihead.inspect.report.words import say
 
 MAX_STEPS = 8
 """Number of validations whose samples are shown, including the last."""
@@ -24,7 +25,7 @@ def samples_card(blocks: Sequence[tuple[int, str]]) -> Markup:
     shown = _evenly_spaced([(step, text) for step, text in blocks if text.strip()])
     if not shown:
         return Markup()
-    title = "Samples over time"
+    title = say("Samples over time")
     last = translations(shown[-1][1])
     if last is None:
         return card(title, [_text(step, text, open_=step == shown[-1][0]) for step, text in reversed(shown)])
@@ -32,7 +33,7 @@ def samples_card(blocks: Sequence[tuple[int, str]]) -> Markup:
     return card(
         title,
         tag("ol", [_translation(one, by_step) for one in last], class_="sentences"),
-        lead="Underlined words differ from the reference.",
+        lead=say("Underlined words differ from the reference."),
     )
 
 
@@ -65,16 +66,16 @@ def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -
     source, reference, _ = one
     outputs = [(step, output) for step, samples in by_step for s, r, output in samples if (s, r) == one[:2]]
     rows: list[Child] = [
-        [tag("dt", f"update {step:,}"), tag("dd", list(marked(output, reference)), dir="auto")]
+        [tag("dt", say("update {}", f"{step:,}")), tag("dd", list(marked(output, reference)), dir="auto")]
         for step, output in dict(outputs).items()
     ]
     return tag(
         "li",
         tag(
             "dl",
-            tag("dt", "source"),
+            tag("dt", say("source")),
             tag("dd", source, class_="given", dir="auto"),
-            tag("dt", "reference"),
+            tag("dt", say("reference")),
             tag("dd", reference, class_="given", dir="auto"),
             rows,
             class_="sentence",
@@ -84,4 +85,4 @@ def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -
 
 def _text(step: int, text: str, *, open_: bool) -> Markup:
     lines = [[line, Markup("\n")] for line in text.split("\n")]
-    return folded(f"update {step:,}", tag("pre", lines), open_=open_)
+    return folded(say("update {}", f"{step:,}"), tag("pre", lines), open_=open_)

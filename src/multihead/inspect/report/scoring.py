@@ -6,6 +6,7 @@ from multihead.inspect.report.content import RunFacts, TestSetResults
 from multihead.inspect.report.lines import Scale, Series, colour, legend, line_chart
 from multihead.inspect.report.markup import Child, Markup, tag
 from multihead.inspect.report.parts import card, duration, folded, scrolling, table
+from multihead.inspect.report.words import say
 from multihead.scores import Comparison, Interval, LengthBucket, format_perplexity
 
 FEW = 30
@@ -18,16 +19,16 @@ def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
     """Return the score table of all runs on a test set."""
     several = len(runs) > 1
     head = [
-        "run",
-        "parameters",
-        "updates",
-        "time per epoch",
-        "perplexity",
-        "per character",
-        "BLEU, 95 % interval",
+        say("run"),
+        say("parameters"),
+        say("updates"),
+        say("time per epoch"),
+        say("perplexity"),
+        say("per character"),
+        say("BLEU, 95 % interval"),
         "BLEU",
     ]
-    head += ["lower-cased", "chrF"] + (["versus the first"] if several else [])
+    head += [say("lower-cased"), "chrF"] + ([say("versus the first")] if several else [])
     bleus = [one.cased["bleu"].system for one in test.runs]
     low = min(one.score - one.half_width for one in bleus)
     high = max(one.score + one.half_width for one in bleus)
@@ -70,7 +71,7 @@ def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
         class_="scores",
     )
     return card(
-        f"Scores on {test.name}, {test.pairs:,} pairs",
+        say("Scores on {}, {} pairs", test.name, f"{test.pairs:,}"),
         scrolling(listed, "scores"),
         lead=_explanation(test, several=several),
     )
@@ -125,7 +126,7 @@ def _difference(number: int, comparison: Comparison) -> Markup:
         return tag(
             "td",
             f"{difference:+.2f}",
-            tag("span", f" p = {comparison.p_value:.3f}, not significant", class_="pm"),
+            tag("span", say(" p = {}, not significant", f"{comparison.p_value:.3f}"), class_="pm"),
             class_="n",
         )
     p = f" p = {comparison.p_value:.3f}"
@@ -139,14 +140,16 @@ def _difference(number: int, comparison: Comparison) -> Markup:
 
 def _explanation(test: TestSetResults, *, several: bool) -> str:
     first = test.runs[0]
-    text = (
-        f"BLEU and chrF2 by sacreBLEU ({first.cased['bleu'].signature}; {first.cased['chrf'].signature}); "
-        "± is half the width of the 95 % interval from 1,000 bootstrap samples. Perplexity per target token "
+    text = say(
+        "BLEU and chrF2 by sacreBLEU ({}; {}); ± is half the width of the 95 % interval from 1,000 bootstrap "
+        "samples. Perplexity per target token "
         "is comparable only between runs with the same vocabulary; perplexity per reference character is "
-        "always comparable."
+        "always comparable.",
+        first.cased["bleu"].signature,
+        first.cased["chrf"].signature,
     )
     if several:
-        text += " Versus the first: difference in BLEU, with paired bootstrap (Koehn 2004)."
+        text += say(" Versus the first: difference in BLEU, with paired bootstrap (Koehn 2004).")
     return text
 
 
@@ -162,13 +165,16 @@ def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
             [(float(i), bucket.bleu.value) for i, bucket in enumerate(one.by_length)],
             number,
             frozenset(i for i, bucket in enumerate(one.by_length) if bucket.sentences < FEW),
-            [f"{_range(bucket)} words, {bucket.sentences:,} sentences" for bucket in one.by_length],
+            [
+                say("{} words, {} sentences", _range(bucket), f"{bucket.sentences:,}")
+                for bucket in one.by_length
+            ],
         )
         for number, (run, one) in enumerate(zip(runs, test.runs, strict=True))
     ]
     marks = [(float(i), _range(bucket), f"n = {bucket.sentences:,}") for i, bucket in enumerate(buckets)]
     chart = line_chart(
-        "BLEU by length", series, x_label="source length in words", x_ticks=marks, from_zero=True
+        say("BLEU by length"), series, x_label=say("source length in words"), x_ticks=marks, from_zero=True
     )
     rows: list[list[Child]] = [
         [
@@ -178,15 +184,19 @@ def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
         ]
         for i, bucket in enumerate(buckets)
     ]
-    numbers = scrolling(table(["words", "sentences", *(run.name for run in runs)], rows), "BLEU by length")
+    numbers = scrolling(
+        table([say("words"), say("sentences"), *(run.name for run in runs)], rows), say("BLEU by length")
+    )
     return card(
-        "BLEU by source length",
+        say("BLEU by source length"),
         legend([run.name for run in runs]),
         chart,
-        folded("as a table", numbers),
-        lead="A fixed-length vector must encode the whole sentence, so models without attention lose quality "
-        "on long sentences (Bahdanau et al. 2015, fig. 2)."
-        + (f" Rings mark fewer than {FEW} sentences." if any(one.hollow for one in series) else ""),
+        folded(say("as a table"), numbers),
+        lead=say(
+            "A fixed-length vector must encode the whole sentence, so models without attention lose quality "
+            "on long sentences (Bahdanau et al. 2015, fig. 2)."
+        )
+        + (say(" Rings mark fewer than {} sentences.", FEW) if any(one.hollow for one in series) else ""),
     )
 
 
@@ -203,5 +213,5 @@ def differences_card(runs: Sequence[RunFacts]) -> Markup:
     if not differing:
         return Markup()
     rows: list[list[Child]] = [[key, *(run.settings.get(key, "–") for run in runs)] for key in differing]
-    listed = scrolling(table(["setting", *(run.name for run in runs)], rows), "settings")
-    return card("Settings", folded(f"{len(differing)} settings differ between the runs", listed))
+    listed = scrolling(table([say("setting"), *(run.name for run in runs)], rows), "settings")
+    return card(say("Settings"), folded(say("{} settings differ between the runs", len(differing)), listed))

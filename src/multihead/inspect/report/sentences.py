@@ -10,6 +10,7 @@ from multihead.inspect.report.lines import colour
 from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import Child, Markup, tag
 from multihead.inspect.report.parts import card
+from multihead.inspect.report.words import say
 
 
 def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) -> Markup:
@@ -24,24 +25,31 @@ def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) 
     shown = tag("ol", [_example(runs, one) for one in test.examples], class_="sentences", id=list_id)
     left = test.pairs - len(test.examples)
     several = len(runs) > 1
-    lead = "Underlined words differ from the reference. On the right: sentence-level chrF."
+    lead = say("Underlined words differ from the reference. On the right: sentence-level chrF.")
     if left > 0:
-        lead += f" Omitted: {left:,} of {test.pairs:,} sentences, "
-        lead += "on which the runs differ less." if several else "whose output is closer to the reference."
+        counts = f"{left:,}", f"{test.pairs:,}"
+        lead += (
+            say(" Omitted: {} of {} sentences, on which the runs differ less.", *counts)
+            if several
+            else say(" Omitted: {} of {} sentences, whose output is closer to the reference.", *counts)
+        )
     title = (
-        "Sentences on which the runs differ most" if several else "Sentences farthest from their reference"
+        say("Sentences on which the runs differ most")
+        if several
+        else say("Sentences farthest from their reference")
     )
     return card(title, _chooser(runs, list_id), shown, lead=lead)
 
 
 def _chooser(runs: Sequence[RunFacts], list_id: str) -> Markup:
-    options = [("spread", "largest difference" if len(runs) > 1 else "farthest from the reference")]
+    first = say("largest difference") if len(runs) > 1 else say("farthest from the reference")
+    options = [("spread", first)]
     for i, run in enumerate(runs[1:], start=1):
-        options += [(f"up{i}", f"{run.name} better than {runs[0].name}")]
-        options += [(f"down{i}", f"{runs[0].name} better than {run.name}")]
-    options += [("length", "longest source"), ("order", "order of the test set")]
+        options += [(f"up{i}", say("{} better than {}", run.name, runs[0].name))]
+        options += [(f"down{i}", say("{} better than {}", runs[0].name, run.name))]
+    options += [("length", say("longest source")), ("order", say("order of the test set"))]
     select = tag("select", [tag("option", text, value=key) for key, text in options], data_sorts=list_id)
-    return tag("div", tag("label", "show first: ", select), class_="controls", hidden=True)
+    return tag("div", tag("label", say("show first: "), select), class_="controls", hidden=True)
 
 
 def _keys(one: Example) -> dict[str, float]:
@@ -56,9 +64,9 @@ def _example(runs: Sequence[RunFacts], one: Example) -> Markup:
         "li",
         tag(
             "dl",
-            tag("dt", f"source, line {one.number:,}"),
+            tag("dt", say("source, line {}", f"{one.number:,}")),
             tag("dd", one.source, class_="given", dir="auto"),
-            tag("dt", "reference"),
+            tag("dt", say("reference")),
             tag("dd", one.reference, class_="given", dir="auto"),
             [
                 [
@@ -78,7 +86,7 @@ def marked(output: str, reference: str) -> Iterator[Child]:
     """Yield the words of an output, with ``<mark>`` around those that differ from the reference."""
     words, wanted = output.split(), reference.split()
     if not words:
-        yield tag("mark", "(empty)")
+        yield tag("mark", say("(empty)"))
     matcher = SequenceMatcher(None, wanted, words, autojunk=False)
     for kind, _, _, start, end in matcher.get_opcodes():
         if start == end:
@@ -101,8 +109,11 @@ def alignments_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
         )
         for one in test.aligned
     ]
-    lead = "Rows: output words (queries); columns: source words (keys). Mean over the heads of the most "
-    return card("Attention alignments", shown, lead=f"{lead}informative layer. {CAUTION}")
+    lead = say(
+        "Rows: output words (queries); columns: source words (keys). Mean over the heads of the most "
+        f"informative layer. {CAUTION}"
+    )
+    return card(say("Attention alignments"), shown, lead=lead)
 
 
 def _map(run: RunFacts, number: int, one: Example) -> Markup:
@@ -112,8 +123,8 @@ def _map(run: RunFacts, number: int, one: Example) -> Markup:
         return tag(
             "figure",
             name,
-            tag("p", "No attention over the source, only a fixed-length vector.", class_="none"),
+            tag("p", say("No attention over the source, only a fixed-length vector."), class_="none"),
         )
     if not alignment.matrix_TS.size:
-        return tag("figure", name, tag("p", "The translation is empty.", class_="none"))
+        return tag("figure", name, tag("p", say("The translation is empty."), class_="none"))
     return tag("figure", name, alignment_map(alignment, f"alignment of {run.name}"))

@@ -13,6 +13,7 @@ from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import Child, Markup, join, tag
 from multihead.inspect.report.parts import card, duration, facts_table, folded, report
 from multihead.inspect.report.samples import samples_card
+from multihead.inspect.report.words import known, say
 from multihead.run import Run
 from multihead.settings import tasks
 
@@ -40,15 +41,15 @@ def training_page(
         tag("div", of_one(about.events, unit), class_="two"),
         _alignments(alignments),
         samples_card(list(run.samples())),
-        card("Data", _data(environment.get("data", {}))),
-        card("Settings", folded("full recipe.toml", _settings(run))),
-        card("Machine and versions", _machine(environment)),
+        card(say("Data"), _data(environment.get("data", {}))),
+        card(say("Settings"), folded(say("full recipe.toml"), _settings(run))),
+        card(say("Machine and versions"), _machine(environment)),
     ]
     return report(
         about.name,
-        "training report",
+        say("training report"),
         main,
-        tag("p", "Written by multihead after each validation and at the end of training."),
+        tag("p", say("Written by multihead after each validation and at the end of training.")),
     )
 
 
@@ -56,8 +57,10 @@ def _state(run: Run, about: RunFacts) -> str:
     recipe = run.recipe
     ended = [event for event in about.events if event.get("event") == "end"]
     task = plugins.shown(recipe.task)
-    progress = f"{about.kind}, {task}; update {about.step:,} of {recipe.training.steps:,}"
-    return f"{progress}; final weights: {ended[-1].get('weights')}" if ended else progress
+    progress = about.kind, task, f"{about.step:,}", f"{recipe.training.steps:,}"
+    if not ended:
+        return say("{}, {}; update {} of {}", *progress)
+    return say("{}, {}; update {} of {}; final weights: {}", *progress, ended[-1].get("weights"))
 
 
 def _tiles(about: RunFacts, unit: str) -> Markup:
@@ -78,22 +81,22 @@ def _best(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
         ]
         if values and key in ("loss", "perplexity", "bits_per_character", "accuracy", "bleu", "chrf", "f1"):
             value, step = (min if key in LOWER else max)(values, key=lambda pair: pair[0])
-            yield NAMES.get(key, key), f"{value:.4g}", f"best, at update {step:,}"
+            yield NAMES.get(key, known(key)), f"{value:.4g}", say("best, at update {}", f"{step:,}")
 
 
 def _cost(about: RunFacts, unit: str) -> Iterator[tuple[str, str, str]]:
     if about.parameters is not None:
-        yield "parameters", f"{about.parameters:,}", about.kind
+        yield say("parameters"), f"{about.parameters:,}", about.kind
     if about.seconds:
         per_epoch = about.seconds_an_epoch
         yield (
-            "training time",
+            say("training time"),
             duration(about.seconds),
-            f"{duration(per_epoch)} per epoch" if per_epoch else "without validation",
+            say("{} per epoch", duration(per_epoch)) if per_epoch else say("without validation"),
         )
         tokens = max((event.get("tokens", 0) for event in about.events), default=0)
         if tokens:
-            yield "speed", f"{tokens / about.seconds:,.0f}", f"{unit} per second"
+            yield say("speed"), f"{tokens / about.seconds:,.0f}", say("{} per second", known(unit))
 
 
 def _alignments(alignments: Sequence[AlignedSentence]) -> Markup:
@@ -108,8 +111,8 @@ def _alignments(alignments: Sequence[AlignedSentence]) -> Markup:
     ]
     if not figures:
         return Markup()
-    lead = f"Rows: output words (queries); columns: source words (keys). {CAUTION}"
-    return card("Attention of the trained model", tag("div", figures, class_="maps"), lead=lead)
+    lead = say(f"Rows: output words (queries); columns: source words (keys). {CAUTION}")
+    return card(say("Attention of the trained model"), tag("div", figures, class_="maps"), lead=lead)
 
 
 def _data(data: Mapping[str, Any]) -> Markup:
@@ -119,7 +122,10 @@ def _data(data: Mapping[str, Any]) -> Markup:
         if isinstance(value, int | str) and key != "fingerprint"
     ]
     files = [
-        (str(one.get("name")), f"{one.get('bytes', 0):,} bytes, SHA-256 {str(one.get('sha256'))[:12]}…")
+        (
+            str(one.get("name")),
+            say("{} bytes, SHA-256 {}…", f"{one.get('bytes', 0):,}", str(one.get("sha256"))[:12]),
+        )
         for one in data.get("files", ())
     ]
     return join([facts_table([*numbers, *_cleaning(data.get("cleaning"))]), facts_table(files)])
@@ -128,14 +134,14 @@ def _data(data: Mapping[str, Any]) -> Markup:
 def _cleaning(cleaning: Mapping[str, Any] | None) -> Iterator[tuple[str, Child]]:
     if not cleaning:
         return
-    yield "pairs read", f"{cleaning['read']:,}"
+    yield say("pairs read"), f"{cleaning['read']:,}"
     for reason, count in cleaning["dropped"].items():
         first = cleaning.get("first", {}).get(reason)
         yield (
-            f"dropped: {reason.replace('_', ' ')}",
-            f"{count:,}" + (f" (first: pair {first:,})" if first else ""),
+            say("dropped: {}", reason.replace("_", " ")),
+            say("{} (first: pair {})", f"{count:,}", f"{first:,}") if first else f"{count:,}",
         )
-    yield "pairs kept", f"{cleaning['kept']:,}"
+    yield say("pairs kept"), f"{cleaning['kept']:,}"
 
 
 def _settings(run: Run) -> Markup:

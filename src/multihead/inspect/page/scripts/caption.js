@@ -13,8 +13,8 @@ const captionOverlay = {
     const { layers } = content.picture;
     const layer = layers[Math.min(state.layer, layers.length) - 1];
     const head = headIn(layer);
-    const which = head ? `head ${head} of ${layer.heads}` : `${state.combine} of ${layer.heads} heads`;
-    const how = `layer ${layer.layer} of ${layers.length} (${LAYOUTS[layer.layout]}), ${which}`;
+    const which = head ? t`head ${head} of ${layer.heads}` : t`${t(state.combine)} of ${layer.heads} heads`;
+    const how = t`layer ${layer.layer} of ${layers.length} (${t(LAYOUTS[layer.layout])}), ${which}`;
     const weights = wordWeights(layer, head);
     shownWord ??= captionWords().reduce((best, word) =>
       shareOf(weights, word) > shareOf(weights, best) ? word : best,
@@ -25,7 +25,7 @@ const captionOverlay = {
         { class: "controls" },
         layers.length > 1
           ? segments(
-              "Layer",
+              t`Layer`,
               layers.map((one) => [one.layer, one.layer]),
               layer.layer,
               (value) => update({ layer: value }),
@@ -99,18 +99,18 @@ function topWordFigure(weights, how, room) {
     ),
     width: 30 + Math.min(110, Math.max(...captionWords().map((word) => textWidth(all[word].text, 14)))),
   });
-  const caption = `The caption word with the largest attention weight at each image position: ${how}. Hover over a position to see all its weights.`;
+  const caption = t`The caption word with the largest attention weight at each image position: ${how}. Hover over a position to see all its weights.`;
   const at = (position, word) => weights[position * all.length + word];
   const describe = (position) =>
     [
       positionName(position),
       ...all.map(({ text }, word) => `\u2068${text}\u2069  ${at(position, word).toFixed(3)}`),
-      `image  ${(1 - all.reduce((sum, _, word) => sum + at(position, word), 0)).toFixed(3)}`,
+      t`image  ${(1 - all.reduce((sum, _, word) => sum + at(position, word), 0)).toFixed(3)}`,
     ].join("\n");
   const svg = largeImage({ name: caption, overlay, legend, room, describe, choose: null, marked: null });
   return figure({
     name: "top-word",
-    title: "Word with the largest weight at each position",
+    title: t`Word with the largest weight at each position`,
     caption,
     body: [opacitySlider(), svg],
     svg: () => svg,
@@ -124,7 +124,7 @@ function topWordFigure(weights, how, room) {
     }),
     table: () => ({
       caption,
-      head: ["position", "word", ...all.map((word) => word.text)],
+      head: [t`position`, t`word`, ...all.map((word) => word.text)],
       rows: top.map((word, position) => [
         positionName(position),
         all[word].text,
@@ -142,7 +142,7 @@ function eachWordFigure(weights, how, room) {
     return {
       id: `word-${word}`,
       name: text,
-      below: `${(100 * shareOf(weights, word)).toFixed(1)} % of the attention`,
+      below: t`${(100 * shareOf(weights, word)).toFixed(1)} % of the attention`,
       values,
       on: word === shownWord,
       choose: () => {
@@ -155,14 +155,14 @@ function eachWordFigure(weights, how, room) {
   const names = all.map((word) => word.text);
   return figure({
     name: "each-word",
-    title: "Attention to each word",
-    caption: `Each map has its own colour scale: ${how}. Choose a word to see it in every layer and head.`,
+    title: t`Attention to each word`,
+    caption: t`Each map has its own colour scale: ${how}. Choose a word to see it in every layer and head.`,
     body: h("div", { class: "heads" }, imageGrid(rows, names, side)),
     svg: () => imageGridSvg(rows, names, side),
     json: () => cells.map(({ name, values }) => ({ word: name, values: [...values] })),
     table: () => ({
-      caption: "The position with the largest weight on each word",
-      head: ["word", "position", "weight", "share of the attention"],
+      caption: t`The position with the largest weight on each word`,
+      head: [t`word`, t`position`, t`weight`, t`share of the attention`],
       rows: cells.map(({ name, values, below }) => [
         name,
         positionName(values.indexOf(largest(values))),
@@ -177,29 +177,29 @@ function everyHeadFigure(room) {
   const { layers, words: all } = content.picture;
   const heads = Math.max(...layers.map((one) => one.heads));
   const side = Math.max(44, Math.min(128, (room - 130) / heads - 16));
-  const columns = Array.from({ length: heads }, (_, i) => `head ${i + 1}`);
+  const columns = Array.from({ length: heads }, (_, i) => t`head ${i + 1}`);
   const rows = layers.map((layer) => [
-    `layer ${layer.layer}, ${layer.layout}`,
+    t`layer ${layer.layer}, ${layer.layout}`,
     columns.map((name, i) => ({
       id: `${layer.layer}.${i + 1}`,
-      name: `Layer ${layer.layer}, ${name}`,
+      name: t`Layer ${layer.layer}, ${name}`,
       values: mapOfWord(wordWeights(layer, i + 1), shownWord),
       on: state.layer === layer.layer && state.head === i + 1,
       choose: () => update({ layer: layer.layer, head: i + 1 }, `[data-map="${layer.layer}.${i + 1}"]`),
     })),
   ]);
-  const title = `Attention to “${all[shownWord].text}”: every layer and head`;
+  const title = t`Attention to “${all[shownWord].text}”: every layer and head`;
   return figure({
     name: "word-every-head",
     title,
-    caption: "Each map has its own colour scale. Choose a map to see all words in that layer and head.",
+    caption: t`Each map has its own colour scale. Choose a map to see all words in that layer and head.`,
     body: h("div", { class: "heads" }, imageGrid(rows, columns, side)),
     svg: () => imageGridSvg(rows, columns, side),
     json: () =>
       rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
     table: () => ({
       caption: title,
-      head: ["layer and head", "position", "weight"],
+      head: [t`layer and head`, t`position`, t`weight`],
       rows: rows.flatMap(([, cells]) =>
         cells.map(({ name, values }) => [
           name,

@@ -10,6 +10,8 @@ const state = {
   combine: content.start.combine,
   words: content.start.words,
   specials: content.start.specials,
+  language: spoken(),
+  explained: remembered("explained") !== "no",
 };
 
 function bytes(text) {
@@ -146,16 +148,16 @@ function viewOf(kind, layer, head, how = state.combine) {
     columns,
     allowed,
     kind,
-    rowTitle: about.row,
-    columnTitle: about.column,
+    rowTitle: t(about.row),
+    columnTitle: t(about.column),
     caption: captionOf(kind, layer, head, how, hides),
   };
 }
 
-const nameOf = (kind) => kindOf(kind).name;
+const nameOf = (kind) => t(kindOf(kind).name);
 
 function captionOf(kind, layer, head, how, hides) {
-  const parts = [`${nameOf(kind)}, layer ${layer.layer} of ${layersOf(kind).length}`];
+  const parts = [t`${nameOf(kind)}, layer ${layer.layer} of ${layersOf(kind).length}`];
   if (layersOf(kind).length === 1) parts[0] = nameOf(kind);
   if (
     kind === content.start.kind &&
@@ -163,11 +165,11 @@ function captionOf(kind, layer, head, how, hides) {
     layer.layer === content.start.layer &&
     layersOf(kind).length > 1
   )
-    parts[0] += " (the most informative)";
-  if (head) parts.push(`head ${head} of ${layer.heads}`);
-  else if (layer.heads > 1) parts.push(`${how} of ${layer.heads} heads`);
-  if (state.words) parts.push("subwords merged into words");
-  if (hides) parts.push("special symbols omitted");
+    parts[0] += t` (the most informative)`;
+  if (head) parts.push(t`head ${head} of ${layer.heads}`);
+  else if (layer.heads > 1) parts.push(t`${t(how)} of ${layer.heads} heads`);
+  if (state.words) parts.push(t`subwords merged into words`);
+  if (hides) parts.push(t`special symbols omitted`);
   return parts.join(", ") + ".";
 }
 

@@ -147,9 +147,9 @@ function switches() {
     Boolean,
   );
   return [
-    sides.some((side) => side.words.length < side.pieces.length) ? toggle("Whole words", "words") : null,
+    sides.some((side) => side.words.length < side.pieces.length) ? toggle(t`Whole words`, "words") : null,
     sides.some((side) => side.pieces.some((token) => token.special))
-      ? toggle("Special symbols", "specials")
+      ? toggle(t`Special symbols`, "specials")
       : null,
   ];
 }
@@ -157,7 +157,7 @@ function switches() {
 const layerChoice = (kind) =>
   layersOf(kind).length > 1
     ? segments(
-        "Layer",
+        t`Layer`,
         layersOf(kind).map((one) => [one.layer, one.layer]),
         layerOf(kind, state.layer).layer,
         (layer) => update({ layer }),
@@ -168,8 +168,8 @@ function headChoice(layer) {
   if (layer.heads === 1) return null;
   const heads = Array.from({ length: layer.heads }, (_, i) => [i + 1, i + 1]);
   return segments(
-    "Head",
-    [["mean", "mean"], ["max", "max"], ...heads],
+    t`Head`,
+    [["mean", t`mean`], ["max", t`max`], ...heads],
     state.head || state.combine,
     (value) => update(typeof value === "number" ? { head: value } : { head: 0, combine: value }),
   );

@@ -15,8 +15,8 @@ const embeddings = {
     if (content.positions) positionFigures(root, room);
     if (content.picture?.near) root.append(positionMaps(room));
     for (const [side, title] of [
-      ["source", content.neighbours.target.length ? "Nearest source embeddings" : "Nearest embeddings"],
-      ["target", "Nearest target embeddings"],
+      ["source", content.neighbours.target.length ? t`Nearest source embeddings` : t`Nearest embeddings`],
+      ["target", t`Nearest target embeddings`],
     ])
       if (content.neighbours[side].length) root.append(neighbourFigure(side, title));
   },
@@ -41,28 +41,28 @@ function positionFigures(root, room) {
   const table = positionTable();
   const kind =
     content.positions.kind === "sinusoids"
-      ? "sines and cosines of increasing wavelength (Vaswani et al. 2017, section 3.5)"
-      : "learned, one vector per position";
+      ? t`sines and cosines of increasing wavelength (Vaswani et al. 2017, section 3.5)`
+      : t`learned, one vector per position`;
   position = Math.min(position, table.rows - 1);
   wave = Math.min(wave, table.columns - 1);
   const heat = encodingSvg(table, room);
   const values = similarity(table, position);
   const curve = curvesSvg(
-    [{ name: `position ${position}`, values }],
+    [{ name: t`position ${position}`, values }],
     Math.min(room, 900),
     200,
-    "position",
-    "dot product",
+    t`position`,
+    t`dot product`,
   );
   const chosen = [0, 1, 2, 3].map((i) => Math.min(wave + i * 8, table.columns - 1));
   const waves = chosen.map((d) => ({
-    name: `dimension ${d}`,
+    name: t`dimension ${d}`,
     values: Array.from({ length: table.rows }, (_, p) => table.at(p, d)),
   }));
-  const wavy = curvesSvg(waves, Math.min(room, 900), 220, "position", "value");
+  const wavy = curvesSvg(waves, Math.min(room, 900), 220, t`position`, t`value`);
   const asRows = (lines) => ({
-    caption: "Values by position",
-    head: ["position", ...lines.map((line) => line.name)],
+    caption: t`Values by position`,
+    head: [t`position`, ...lines.map((line) => line.name)],
     rows: Array.from({ length: table.rows }, (_, p) => [
       p,
       ...lines.map((line) => line.values[p].toFixed(3)),
@@ -71,8 +71,8 @@ function positionFigures(root, room) {
   root.append(
     figure({
       name: "positions",
-      title: "Positional encoding",
-      caption: `${table.rows} positions by ${table.columns} of ${content.positions.d_model} dimensions: ${kind}. They are added to the token embeddings before the first layer.`,
+      title: t`Positional encoding`,
+      caption: t`${table.rows} positions by ${table.columns} of ${content.positions.d_model} dimensions: ${kind}. They are added to the token embeddings before the first layer.`,
       body: heat,
       svg: () => heat,
       json: () => ({
@@ -86,29 +86,30 @@ function positionFigures(root, room) {
     }),
     figure({
       name: "position-similarity",
-      title: "Similarity of positions",
+      title: t`Similarity of positions`,
       caption:
-        "Dot product of one position's encoding with all encodings" +
-        (content.positions.kind === "sinusoids" ? ": nearby positions are similar." : "."),
+        content.positions.kind === "sinusoids"
+          ? t`Dot product of one position's encoding with all encodings: nearby positions are similar.`
+          : t`Dot product of one position's encoding with all encodings.`,
       body: [
-        slider("Position", position, table.rows - 1, (value) => {
+        slider(t`Position`, position, table.rows - 1, (value) => {
           position = value;
         }),
         curve,
       ],
       svg: () => curve,
       json: () => ({ position, values }),
-      table: () => asRows([{ name: `with position ${position}`, values }]),
+      table: () => asRows([{ name: t`with position ${position}`, values }]),
     }),
     figure({
       name: "position-waves",
-      title: "Single dimensions",
+      title: t`Single dimensions`,
       caption:
         content.positions.kind === "sinusoids"
-          ? "Each dimension is a wave over the positions; four are shown."
-          : "Four learned dimensions over the positions.",
+          ? t`Each dimension is a wave over the positions; four are shown.`
+          : t`Four learned dimensions over the positions.`,
       body: [
-        slider("First dimension", wave, table.columns - 1, (value) => {
+        slider(t`First dimension`, wave, table.columns - 1, (value) => {
           wave = value;
         }),
         wavy,
@@ -164,7 +165,7 @@ function encodingSvg(table, room) {
       preserveAspectRatio: "none",
       style: "image-rendering:pixelated",
     }),
-    label("position", 0, 0, 11, {
+    label(t`position`, 0, 0, 11, {
       ...small,
       "text-anchor": "middle",
       transform: `translate(12 ${top + height / 2}) rotate(-90)`,
@@ -173,7 +174,7 @@ function encodingSvg(table, room) {
     label(`${table.rows - 1}`, left - 6, top + height, 10.5, { ...small, "text-anchor": "end" }),
     label("0", left, top + height + 14, 10.5, small),
     label(`${table.columns - 1}`, left + width, top + height + 14, 10.5, { ...small, "text-anchor": "end" }),
-    label("dimension", left + width / 2, top + height + 26, 11, { ...small, "text-anchor": "middle" }),
+    label(t`dimension`, left + width / 2, top + height + 26, 11, { ...small, "text-anchor": "middle" }),
   );
   return svg;
 }

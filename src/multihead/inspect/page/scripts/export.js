@@ -40,11 +40,11 @@ const button = (text, title, clicked) => h("button", { type: "button", title, cl
  */
 function figure({ name, title, caption, body, svg, json, table }) {
   const buttons = [
-    button("PNG", `Save ${name} as PNG`, async () => download(`${name}.png`, await png(svg()))),
-    button("SVG", `Save ${name} as SVG`, () =>
+    button("PNG", t`Save ${name} as PNG`, async () => download(`${name}.png`, await png(svg()))),
+    button("SVG", t`Save ${name} as SVG`, () =>
       download(`${name}.svg`, new Blob([svgText(svg())], { type: "image/svg+xml" })),
     ),
-    button("JSON", `Save the data of ${name} as JSON`, () =>
+    button("JSON", t`Save the data of ${name} as JSON`, () =>
       download(`${name}.json`, new Blob([JSON.stringify(json(), null, 1)], { type: "application/json" })),
     ),
   ];
@@ -56,7 +56,7 @@ function figure({ name, title, caption, body, svg, json, table }) {
           details.append(h("div", { class: "scroll" }, asTable(table())));
       },
     },
-    h("summary", {}, "Show as a table"),
+    h("summary", {}, t`Show as a table`),
   );
   return h(
     "figure",

@@ -16,22 +16,22 @@ function headsTab(id, title, kind, lead) {
       const count = Math.max(...layers.map((one) => one.heads));
       const side = count <= 6 && room > 900 ? 76 : count > 8 ? 58 : 70;
       const orders = [
-        ["layer", "layer"],
-        ["entropy", "lowest entropy"],
-        ["distance", "longest distance"],
+        ["layer", t`layer`],
+        ["entropy", t`lowest entropy`],
+        ["distance", t`longest distance`],
       ];
       root.append(
-        h("p", { class: "lead" }, lead),
+        h("p", { class: "lead" }, t(lead)),
         h(
           "div",
           { class: "controls" },
-          segments("Order", orders, order, (value) => {
+          segments(t`Order`, orders, order, (value) => {
             order = value;
             update({});
           }),
           h(
             "label",
-            { class: "switch", "data-control": "Two side by side" },
+            { class: "switch", "data-control": t`Two side by side` },
             h("input", {
               type: "checkbox",
               role: "switch",
@@ -43,7 +43,7 @@ function headsTab(id, title, kind, lead) {
               },
             }),
             h("i"),
-            "Two side by side",
+            t`Two side by side`,
           ),
           switches(),
         ),
@@ -52,11 +52,11 @@ function headsTab(id, title, kind, lead) {
       const shape = order === "layer" ? inLayers(layers, maps) : h("div", { class: "ranked" }, ranked(maps));
       const grid = figure({
         name: `${id}-heads`,
-        title: `${title}: every head`,
+        title: t`${t(title)}: every head`,
         caption:
-          `Below each map: entropy in bits, mean attention distance in ${kindOf(kind).unit}` +
-          (kind === "cross" ? " (from the diagonal)" : "") +
-          ", and the pattern that holds at least half of the weight, if there is one.",
+          t`Below each map: entropy in bits, mean attention distance in ${t(kindOf(kind).unit)}` +
+          (kind === "cross" ? t` (from the diagonal)` : "") +
+          t`, and the pattern that holds at least half of the weight, if there is one.`,
         body: h("div", { class: "heads" }, shape),
         svg: () => gridSvg(maps, layers, side),
         json: () =>
@@ -67,13 +67,13 @@ function headsTab(id, title, kind, lead) {
             ...viewAsJson(view),
           })),
         table: () => ({
-          caption: `${title}: every head`,
-          head: ["layer and head", "entropy (bits)", "mean distance", "pattern"],
+          caption: t`${t(title)}: every head`,
+          head: [t`layer and head`, t`entropy (bits)`, t`mean distance`, t`pattern`],
           rows: maps.map(({ layer, head, measures }) => [
-            `layer ${layer}, head ${head}`,
+            t`layer ${layer}, head ${head}`,
             measures.entropy,
             measures.distance,
-            measures.pattern || "none",
+            t(measures.pattern || "none"),
           ]),
         }),
       });
@@ -86,7 +86,7 @@ function headsTab(id, title, kind, lead) {
             viewOf(kind, layerOf(kind, layer), head),
             `${id}-layer-${layer}-head-${head}`,
             comparing && second && !beside ? Math.max(420, free / 2 - 14) : free,
-            `Layer ${layer}, head ${head}`,
+            t`Layer ${layer}, head ${head}`,
           ),
         );
       const overview = h("div", { class: "heads" }, grid);
@@ -132,8 +132,8 @@ function smallMap(kind, layer, head, side) {
       "aria-pressed": String(same(first)),
       "data-second": comparing && same(second),
       title:
-        `Layer ${layer.layer}, head ${head}: entropy ${measures.entropy} bits, mean distance ${measures.distance}` +
-        (measures.pattern ? `; ${Math.round(100 * measures.share)}% on ${measures.pattern}` : ""),
+        t`Layer ${layer.layer}, head ${head}: entropy ${measures.entropy} bits, mean distance ${measures.distance}` +
+        (measures.pattern ? t`; ${Math.round(100 * measures.share)}% on ${t(measures.pattern)}` : ""),
       click: () => {
         chosenHeads[kind] =
           comparing && !same(first)
@@ -147,9 +147,11 @@ function smallMap(kind, layer, head, side) {
       "small",
       {},
       order === "layer" ? null : `${layer.layer}.${head}  `,
-      `${measures.entropy.toFixed(1)} · ${measures.distance.toFixed(1)}`,
+      t`entropy ${measures.entropy.toFixed(1)}`,
       h("br"),
-      h("em", {}, measures.pattern || "\u00a0"),
+      t`distance ${measures.distance.toFixed(1)}`,
+      h("br"),
+      h("em", {}, t(measures.pattern) || "\u00a0"),
     ),
   );
   element.querySelector("small").style.maxWidth = `${side}px`;
@@ -173,7 +175,7 @@ function inLayers(layers, maps) {
         "tr",
         {},
         h("td"),
-        Array.from({ length: count }, (_, i) => h("th", { scope: "col" }, count > 1 ? `head ${i + 1}` : "")),
+        Array.from({ length: count }, (_, i) => h("th", { scope: "col" }, count > 1 ? t`head ${i + 1}` : "")),
       ),
     ),
     h(
@@ -183,7 +185,7 @@ function inLayers(layers, maps) {
         h(
           "tr",
           {},
-          h("th", { scope: "row" }, `layer ${layer.layer}`),
+          h("th", { scope: "row" }, t`layer ${layer.layer}`),
           maps.filter((one) => one.layer === layer.layer).map((one) => h("td", {}, one.element)),
         ),
       ),
@@ -197,11 +199,11 @@ function gridSvg(maps, layers, side) {
   const svg = canvasSvg(60 + count * (side + 14), 26 + layers.length * (tall + 30));
   const faint = { fill: colour("faint") };
   layers.forEach((layer, row) =>
-    svg.append(label(`layer ${layer.layer}`, 4, 26 + row * (tall + 30) + tall / 2, 11, faint)),
+    svg.append(label(t`layer ${layer.layer}`, 4, 26 + row * (tall + 30) + tall / 2, 11, faint)),
   );
   for (let i = 0; i < count; i++)
     svg.append(
-      label(`head ${i + 1}`, 60 + i * (side + 14) + side / 2, 16, 11, { ...faint, "text-anchor": "middle" }),
+      label(t`head ${i + 1}`, 60 + i * (side + 14) + side / 2, 16, 11, { ...faint, "text-anchor": "middle" }),
     );
   for (const { canvas, layer, head, measures } of maps) {
     const [x, y] = [

@@ -64,10 +64,10 @@ function setQuery(patch) {
 
 const overlayChoice = () =>
   segments(
-    "Show",
+    t`Show`,
     [
-      ["rollout", "rollout"],
-      ["head", "layer and head"],
+      ["rollout", t`rollout`],
+      ["head", t`layer and head`],
     ],
     overlayMode,
     (value) => {
@@ -79,7 +79,7 @@ const overlayChoice = () =>
 const layerOrDepthChoice = () =>
   content.picture.maps.length > 1
     ? segments(
-        overlayMode === "rollout" ? "Up to layer" : "Layer",
+        overlayMode === "rollout" ? t`Up to layer` : t`Layer`,
         content.picture.maps.map((_, i) => [i + 1, i + 1]),
         overlayMode === "rollout" ? depth() : state.layer,
         (layer) => {
@@ -98,26 +98,26 @@ const queryPatchButton = () =>
     : h(
         "button",
         { type: "button", class: "plain", id: "query-patch", click: () => setQuery(null) },
-        `attention of the patch in ${positionName(queryPatch)} ✕`,
+        t`attention of the patch in ${positionName(queryPatch)} ✕`,
       );
 
 function rolloutView() {
   const values = floats(content.picture.rollout[depth() - 1]);
   return {
     values,
-    name: "rollout",
-    caption: `Attention rollout through ${depth() === 1 ? "the first layer" : `layers 1 to ${depth()}`}: the share of each patch in ${content.picture.readout} (Abnar and Zuidema 2020: mean over the heads, plus the identity for the residual connection, rows normalised, layers multiplied). Click a patch, or press Enter on it, to see its own attention.`,
+    name: t`rollout`,
+    caption: t`Attention rollout through ${depth() === 1 ? t`the first layer` : t`layers 1 to ${depth()}`}: the share of each patch in ${t(content.picture.readout)} (Abnar and Zuidema 2020: mean over the heads, plus the identity for the residual connection, rows normalised, layers multiplied). Click a patch, or press Enter on it, to see its own attention.`,
   };
 }
 
 function headView(layer) {
   const head = headIn(layer);
-  const which = head ? `head ${head}` : `${state.combine} of ${layer.heads} heads`;
-  const query = queryPatch === null ? content.picture.readout : `the patch in ${positionName(queryPatch)}`;
+  const which = head ? t`head ${head}` : t`${t(state.combine)} of ${layer.heads} heads`;
+  const query = queryPatch === null ? t(content.picture.readout) : t`the patch in ${positionName(queryPatch)}`;
   return {
     values: queryPatch === null ? mapOf(layer.layer, head) : patchMap(layer, head),
-    name: `layer ${layer.layer}, ${which}`,
-    caption: `Attention of ${query} in layer ${layer.layer}, ${which}.`,
+    name: t`layer ${layer.layer}, ${which}`,
+    caption: t`Attention of ${query} in layer ${layer.layer}, ${which}.`,
   };
 }
 
@@ -147,13 +147,13 @@ function patchMap(layer, head) {
 function everyMap(layers, room) {
   const heads = headsOf(layers[0]);
   const side = Math.max(44, Math.min(128, (room - 90) / (heads + 1) - 16));
-  const columns = [...Array.from({ length: heads }, (_, i) => `head ${i + 1}`), "rollout"];
+  const columns = [...Array.from({ length: heads }, (_, i) => t`head ${i + 1}`), t`rollout`];
   const rows = layers.map(({ layer }) => [
-    `layer ${layer}`,
+    t`layer ${layer}`,
     [
       ...Array.from({ length: heads }, (_, i) => ({
         id: `${layer}.${i + 1}`,
-        name: `Layer ${layer}, head ${i + 1}`,
+        name: t`Layer ${layer}, head ${i + 1}`,
         values: mapOf(layer, i + 1),
         on: overlayMode === "head" && state.layer === layer && state.head === i + 1,
         choose: () => {
@@ -163,7 +163,7 @@ function everyMap(layers, room) {
       })),
       {
         id: `${layer}.rollout`,
-        name: `Rollout through layer ${layer}`,
+        name: t`Rollout through layer ${layer}`,
         values: floats(content.picture.rollout[layer - 1]),
         on: overlayMode === "rollout" && depth() === layer,
         choose: () => {
@@ -176,16 +176,16 @@ function everyMap(layers, room) {
   ]);
   return figure({
     name: "every-map",
-    title: `Attention of ${content.picture.readout}: every layer and head`,
+    title: t`Attention of ${t(content.picture.readout)}: every layer and head`,
     caption:
-      "Each map has its own colour scale: the brightest patch has the largest weight. Choose a map to enlarge it.",
+      t`Each map has its own colour scale: the brightest patch has the largest weight. Choose a map to enlarge it.`,
     body: h("div", { class: "heads" }, imageGrid(rows, columns, side)),
     svg: () => imageGridSvg(rows, columns, side),
     json: () =>
       rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
     table: () => ({
-      caption: "The patch with the largest weight in each map",
-      head: ["map", "patch", "weight"],
+      caption: t`The patch with the largest weight in each map`,
+      head: [t`map`, t`patch`, t`weight`],
       rows: rows.flatMap(([, cells]) =>
         cells.map(({ name, values }) => {
           const patch = values.indexOf(largest(values));

@@ -35,7 +35,7 @@ function treeSvg(path, until) {
   const top = 26;
   const line = top + kept * TALL + 6;
   const svg = canvasSvg((content.tree.steps.length + 1) * WIDE, line + (pruned ? pruned * 24 + 22 : 4));
-  svg.setAttribute("aria-label", "The beam, step by step");
+  svg.setAttribute("aria-label", t`The beam, step by step`);
   const coordinates = new Map();
   steps.forEach((branches, step) => {
     let [k, p] = [0, 0];
@@ -88,7 +88,7 @@ function treeSvg(path, until) {
   if (pruned)
     svg.append(
       s("line", { x1: WIDE, x2: "100%", y1: line + 4, y2: line + 4, stroke: colour("rule") }),
-      label("pruned", WIDE - 8, line + 24, 10.5, { fill: colour("faint"), "text-anchor": "end" }),
+      label(t`pruned`, WIDE - 8, line + 24, 10.5, { fill: colour("faint"), "text-anchor": "end" }),
     );
   svg.append(...edges.map((edge) => edge[1]), ...nodes);
   return svg;
@@ -127,7 +127,7 @@ function nodeOf(branch, { x, y }, chosen, share) {
   );
   if (branch.sum !== undefined)
     group.append(
-      s("title", {}, `${branch.text}: ${branch.fate}, cumulative log-probability ${branch.sum.toFixed(3)}`),
+      s("title", {}, t`${branch.text}: ${t(branch.fate)}, cumulative log-probability ${branch.sum.toFixed(3)}`),
     );
   return group;
 }

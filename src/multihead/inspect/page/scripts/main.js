@@ -17,8 +17,8 @@ function heading() {
   const next = isDark() ? "light" : "dark";
   const chosen = hypothesis();
   const lines = content.heading || [
-    ["source", content.sentence],
-    [chosen.score === null ? "given translation" : "translation", chosen.text || "(empty)"],
+    [t`source`, content.sentence],
+    [chosen.score === null ? t`given translation` : t`translation`, chosen.text || t`(empty)`],
   ];
   return [
     h(
@@ -32,32 +32,45 @@ function heading() {
         {
           type: "button",
           class: "plain",
+          id: "language",
+          lang: state.language === "ko" ? "en" : "ko",
+          click: () => {
+            const language = state.language === "ko" ? "en" : "ko";
+            remember("language", language);
+            update({ language }, "#language");
+          },
+        },
+        state.language === "ko" ? "English" : "한국어",
+      ),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "plain",
           id: "theme",
           click: () => {
             document.documentElement.dataset.theme = next;
             update({}, "#theme");
           },
         },
-        isDark() ? "Light" : "Dark",
+        isDark() ? t`Light` : t`Dark`,
       ),
     ),
     h(
       "dl",
       { class: "pair" },
-      lines.map(([name, text]) => [h("dt", {}, name), h("dd", { dir: "auto" }, text)]),
+      lines.map(([name, text]) => [h("dt", {}, t(name)), h("dd", { dir: "auto" }, text)]),
     ),
     content.omitted.length
       ? h(
           "div",
           { class: "note" },
-          "Omitted to limit the size of this page: " +
-            content.omitted.join("; ") +
-            ". The option --full embeds everything.",
+          t`Omitted to limit the size of this page: ${content.omitted.join("; ")}. The option --full embeds everything.`,
         )
       : null,
     h(
       "div",
-      { class: "tabs", role: "tablist", "aria-label": "Views", keydown: walk },
+      { class: "tabs", role: "tablist", "aria-label": t`Views`, keydown: walk },
       TABS.map((tab) =>
         h(
           "button",
@@ -70,7 +83,7 @@ function heading() {
             tabindex: tab.id === state.tab ? 0 : -1,
             click: () => update({ tab: tab.id }, `#tab-${tab.id}`),
           },
-          tab.title,
+          t(tab.title),
         ),
       ),
     ),
@@ -93,13 +106,16 @@ function update(changed, focus) {
   Object.assign(state, changed);
   hideTip();
   const strip = document.querySelector(".tabs")?.scrollLeft || 0;
+  document.documentElement.lang = state.language;
   document.getElementById("top").replaceChildren(...heading());
   document.querySelector(".tabs").scrollLeft = strip;
   const panel = h("section", { id: "panel", role: "tabpanel", "aria-labelledby": `tab-${state.tab}` });
   const main = document.getElementById("main");
   const room = Math.max(280, main.clientWidth - 38);
   TABS.find((tab) => tab.id === state.tab).render(panel, room);
+  panel.prepend(...[explanations(state.tab)].filter(Boolean));
   main.replaceChildren(panel);
+  document.getElementById("bottom").replaceChildren(footing());
   if (focus) document.querySelector(focus)?.focus({ preventScroll: true });
   else if (control) {
     const same = [...panel.querySelectorAll("[data-control]")].find((one) => one.dataset.control === control);
@@ -107,15 +123,12 @@ function update(changed, focus) {
   }
 }
 
-document
-  .getElementById("bottom")
-  .append(
-    h(
-      "p",
-      {},
-      h("strong", {}, content.caution),
-      " Weights are recomputed in fp32 from the model's queries and keys and stored with 8-bit precision.",
-    ),
+const footing = () =>
+  h(
+    "p",
+    {},
+    h("strong", {}, t(content.caution)),
+    t` Weights are recomputed in fp32 from the model's queries and keys and stored with 8-bit precision.`,
   );
 
 let width = innerWidth;

@@ -27,7 +27,7 @@ function heatMap(view, room) {
   // Labels of single letters are not slanted.
   const upright = view.columns.every((token) => textWidth(token.text, fontSize) < cell);
   const svg = canvasSvg(width, height);
-  svg.setAttribute("aria-label", `${view.caption} ${view.rowTitle} by ${view.columnTitle}`);
+  svg.setAttribute("aria-label", t`${view.caption} ${view.rowTitle} by ${view.columnTitle}`);
   const most = topOf(view);
   svg.append(
     label(view.columnTitle, left + (columns * cell) / 2, 12, 11, {
@@ -193,7 +193,7 @@ function pointing(svg, view, { left, top, cell, names }) {
     frame.setAttribute("x", left + j * cell);
     frame.setAttribute("y", top + i * cell);
     frame.setAttribute("visibility", "visible");
-    const weight = view.allowed(i, j) ? view.matrix.at(i, j).toFixed(3) : "masked";
+    const weight = view.allowed(i, j) ? view.matrix.at(i, j).toFixed(3) : t`masked`;
     showTip(`\u2068${view.rows[i].text}\u2069 → \u2068${view.columns[j].text}\u2069  ${weight}`, x, y);
   };
   const inside = (event) => {

@@ -16,7 +16,7 @@ function neighbourFigure(side, title) {
   return figure({
     name: `neighbours-${side}`,
     title,
-    caption: "The vocabulary entries with the most similar embeddings, by cosine similarity.",
+    caption: t`The vocabulary entries with the most similar embeddings, by cosine similarity.`,
     body: h(
       "div",
       { class: "near" },
@@ -28,7 +28,7 @@ function neighbourFigure(side, title) {
     json: () => found,
     table: () => ({
       caption: title,
-      head: ["token", "nearest neighbours (cosine)"],
+      head: [t`token`, t`nearest neighbours (cosine)`],
       rows: found.map((one) => [
         one.text,
         one.nearest.map((near) => `${near.text} ${near.cosine.toFixed(2)}`).join(", "),

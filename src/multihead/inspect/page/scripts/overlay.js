@@ -7,15 +7,15 @@ const hot = (share) => between(HOT, share);
 const opacitySlider = () =>
   h(
     "label",
-    { class: "player", "data-control": "Opacity" },
-    h("small", {}, "Opacity"),
+    { class: "player", "data-control": t`Opacity` },
+    h("small", {}, t`Opacity`),
     h("input", {
       type: "range",
       min: 0,
       max: 100,
       value: opacity,
       checked: true,
-      "aria-label": "Opacity of the map over the image",
+      "aria-label": t`Opacity of the map over the image`,
       input: (event) => {
         opacity = +event.target.value;
         event.target.nextSibling.textContent = `${opacity} %`;
@@ -179,7 +179,7 @@ function largeImage({ name, overlay, legend, room, describe, choose, marked }) {
 }
 
 const positionName = (position) =>
-  `row ${Math.floor(position / content.picture.columns) + 1}, column ${(position % content.picture.columns) + 1}`;
+  t`row ${Math.floor(position / content.picture.columns) + 1}, column ${(position % content.picture.columns) + 1}`;
 
 /**
  * A table of small images with maps, one row per layer.
@@ -250,7 +250,7 @@ function imageGridSvg(rows, columns, side) {
 /** The positions with the largest values, as a table. */
 const topPositionsTable = (caption, values) => ({
   caption,
-  head: ["position", "weight"],
+  head: [t`position`, t`weight`],
   rows: [...values]
     .map((value, position) => [positionName(position), value])
     .sort((a, b) => b[1] - a[1])

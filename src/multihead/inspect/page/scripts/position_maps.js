@@ -32,7 +32,7 @@ function positionMaps(room) {
     legend.element,
   );
   legend.element.lastChild.textContent = low.toFixed(1);
-  const caption = `Cosine similarity between the learned position embedding of each patch and those of all patches: ${rows} by ${columns} maps, each at the place of its patch (as in figure 7 of Dosovitskiy et al. 2021).`;
+  const caption = t`Cosine similarity between the learned position embedding of each patch and those of all patches: ${rows} by ${columns} maps, each at the place of its patch (as in figure 7 of Dosovitskiy et al. 2021).`;
   svg.setAttribute("aria-label", caption);
   const nearest = (patch) =>
     Array.from({ length: count }, (_, other) => other)
@@ -41,7 +41,7 @@ function positionMaps(room) {
       .slice(0, 3);
   return figure({
     name: "position-maps",
-    title: "Similarity of position embeddings",
+    title: t`Similarity of position embeddings`,
     caption,
     body: svg,
     svg: () => svg,
@@ -50,8 +50,8 @@ function positionMaps(room) {
         Array.from(cosines.subarray(patch * count, (patch + 1) * count), (value) => +value.toFixed(3)),
       ),
     table: () => ({
-      caption: "The most similar positions of each patch",
-      head: ["patch", "1.", "2.", "3."],
+      caption: t`The most similar positions of each patch`,
+      head: [t`patch`, "1.", "2.", "3."],
       rows: Array.from({ length: count }, (_, patch) => [
         positionName(patch),
         ...nearest(patch).map((other) => `${positionName(other)} ${cosines[patch * count + other].toFixed(2)}`),

@@ -8,18 +8,18 @@ const predictions = {
     const width = Math.min(room, 640);
     for (const [number, one] of content.predictions.entries()) {
       const svg = predictionSvg(one, width);
-      const title = `Prediction: ${one.target}`;
+      const title = t`Prediction: ${t(one.target)}`;
       root.append(
         figure({
           name: content.predictions.length > 1 ? `predictions-${number + 1}` : "predictions",
           title,
-          caption: "The most probable predictions, with their probabilities.",
+          caption: t`The most probable predictions, with their probabilities.`,
           body: svg,
           svg: () => svg,
           json: () => one,
           table: () => ({
             caption: title,
-            head: ["prediction", "probability"],
+            head: [t`prediction`, t`probability`],
             rows: one.answers.map(({ text, p }) => [text, p.toFixed(4)]),
           }),
         }),

@@ -29,8 +29,8 @@ const sentence = {
         { class: "controls" },
         kinds.length > 1
           ? segments(
-              "Attention",
-              kinds.map((kind) => [kind, kindOf(kind).short]),
+              t`Attention`,
+              kinds.map((kind) => [kind, t(kindOf(kind).short)]),
               shownKind,
               (kind) => {
                 shownKind = kind;
@@ -45,7 +45,7 @@ const sentence = {
       ),
       figure({
         name: "sentence",
-        caption: `${view.caption} Hover over a word, or move to it with Tab, to highlight its weights. A click keeps it highlighted.`,
+        caption: t`${view.caption} Hover over a word, or move to it with Tab, to highlight its weights. A click keeps it highlighted.`,
         body: [lines ? lines.element : null, curves.svg],
         svg: () => curves.svg,
         json: () => viewAsJson(view),
@@ -76,8 +76,8 @@ function runningLines(view) {
   const element = h(
     "div",
     {},
-    line("key", view.columns, view.kind === "cross" ? "source" : "input"),
-    line("query", view.rows, "output"),
+    line("key", view.columns, view.kind === "cross" ? t`source` : t`input`),
+    line("query", view.rows, t`output`),
   );
   return { element, words };
 }

@@ -20,7 +20,7 @@ const steps = {
     chosenQuery = Math.min(chosenQuery ?? (layer?.allowed === "causal" ? queries : 1), queries - 1);
     const worked = evaluate(numbers, { q, k, v }, chosenQuery, layer ? allowedIn(layer) : () => true);
     const keys = side.columns.pieces.slice(0, k.length / d);
-    const name = `${nameOf(numbers.kind)}, layer ${numbers.layer}, head ${numbers.head}`;
+    const name = t`${nameOf(numbers.kind)}, layer ${numbers.layer}, head ${numbers.head}`;
     const svg = stepsSvg(
       numbers,
       worked,
@@ -56,7 +56,7 @@ const steps = {
               h(
                 "option",
                 { value: i, selected: i === chosenNumbers },
-                `${nameOf(one.kind)}, layer ${one.layer}, head ${one.head}`,
+                t`${nameOf(one.kind)}, layer ${one.layer}, head ${one.head}`,
               ),
             ),
           )
@@ -65,28 +65,28 @@ const steps = {
       h(
         "p",
         { class: "lead" },
-        `${name}${content.hypotheses.length > 1 ? ", for the first hypothesis" : ""}: the model's own numbers, in fp32.`,
+        t`${name}${content.hypotheses.length > 1 ? t`, for the first hypothesis` : ""}: the model's own numbers, in fp32.`,
         content.numbers.length > 1
           ? null
           : [
               " ",
               h("code", {}, "--layer"),
-              " and ",
+              t` and `,
               h("code", {}, "--head"),
-              " choose another head; ",
+              t` choose another head; `,
               h("code", {}, "--full"),
-              " embeds all heads.",
+              t` embeds all heads.`,
             ],
       ),
       h(
         "div",
         { class: "controls" },
-        head ? h("label", {}, "Head ", head) : null,
-        h("label", {}, "Query ", query),
+        head ? h("label", {}, t`Head `, head) : null,
+        h("label", {}, t`Query `, query),
       ),
       figure({
         name: "step-by-step",
-        caption: `Each strip is a vector; blue is positive, orange negative. The score of a key is q·k, ${numbers.scale === 1 ? "not scaled" : `divided by √${d} = ${(1 / numbers.scale).toFixed(3)}`}. Softmax turns the scores into weights that sum to 1. The output is the weighted sum of the values.`,
+        caption: t`Each strip is a vector; blue is positive, orange negative. The score of a key is q·k, ${numbers.scale === 1 ? t`not scaled` : t`divided by √${d} = ${(1 / numbers.scale).toFixed(3)}`}. Softmax turns the scores into weights that sum to 1. The output is the weighted sum of the values.`,
         body: svg,
         svg: () => svg,
         json: () => ({
@@ -106,13 +106,13 @@ const steps = {
           })),
         }),
         table: () => ({
-          caption: `${name}, query ${side.rows.pieces[chosenQuery].text}`,
-          head: ["key", "q·k", "scaled", "softmax"],
+          caption: t`${name}, query ${side.rows.pieces[chosenQuery].text}`,
+          head: [t`key`, "q·k", t`scaled`, t`softmax`],
           rows: keys.map((token, j) => [
             token.text,
             worked.scores[j].toFixed(3),
             worked.scaled[j].toFixed(3),
-            worked.allowed[j] ? worked.weights[j].toFixed(4) : "masked",
+            worked.allowed[j] ? worked.weights[j].toFixed(4) : t`masked`,
           ]),
         }),
       }),
@@ -134,7 +134,7 @@ function stepsSvg(numbers, worked, query, keys, width) {
   };
   x.v = names + strip + 350;
   const svg = canvasSvg(width, top + keys.length * tall + 60);
-  svg.setAttribute("aria-label", `The numbers for ${query.text}`);
+  svg.setAttribute("aria-label", t`The numbers for ${query.text}`);
   const strength = (all) => Math.max(1e-6, ...all.map((vector) => Math.max(...vector.map(Math.abs))));
   const vectors = (of) => keys.map((_, j) => of(j));
   const most = { q: strength([worked.q]), k: strength(vectors(worked.k)), v: strength(vectors(worked.v)) };
@@ -151,15 +151,15 @@ function stepsSvg(numbers, worked, query, keys, width) {
       "dominant-baseline": "central",
     }),
     ...stripOf(worked.q, x.k, 20, strip, 20, most.q),
-    label(`query q, ${numbers.d_k} numbers`, x.k, 10, 11, faint),
+    label(t`query q, ${numbers.d_k} numbers`, x.k, 10, 11, faint),
   );
   for (const [text, left, anchor] of [
-    ["key", 4, "start"],
-    ["keys k", x.k, "start"],
+    [t`key`, 4, "start"],
+    [t`keys k`, x.k, "start"],
     ["q·k", x.score, "end"],
-    [numbers.scale === 1 ? "scaled" : `÷ √${numbers.d_k}`, x.scaled, "end"],
-    ["softmax", x.weight + 12, "start"],
-    ["weight × value v", x.v, "start"],
+    [numbers.scale === 1 ? t`scaled` : `÷ √${numbers.d_k}`, x.scaled, "end"],
+    [t`softmax`, x.weight + 12, "start"],
+    [t`weight × value v`, x.v, "start"],
   ])
     svg.append(label(text, left, top - 16, 11, { ...faint, "text-anchor": anchor }));
   keys.forEach((token, j) => {
@@ -176,7 +176,7 @@ function stepsSvg(numbers, worked, query, keys, width) {
       label(worked.scaled[j].toFixed(2), x.scaled, middle, 12.5, figures),
     );
     if (!worked.allowed[j]) {
-      svg.append(label("masked", x.weight + 12, middle, 11.5, faint));
+      svg.append(label(t`masked`, x.weight + 12, middle, 11.5, faint));
       return;
     }
     svg.append(
@@ -200,7 +200,7 @@ function stepsSvg(numbers, worked, query, keys, width) {
   const y = top + keys.length * tall + 14;
   svg.append(
     s("line", { x1: x.v, x2: x.v + strip, y1: y - 6, y2: y - 6, stroke: colour("faint") }),
-    label("weighted sum: output", x.v - 12, y + 12, 12.5, {
+    label(t`weighted sum: output`, x.v - 12, y + 12, 12.5, {
       "text-anchor": "end",
       "dominant-baseline": "central",
       "font-weight": 600,

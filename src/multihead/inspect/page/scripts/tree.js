@@ -18,12 +18,12 @@ const tree = {
       h(
         "p",
         { class: "lead" },
-        `Beam search with beam size ${content.tree.beam_size} and length penalty ${content.tree.length_penalty}. Choose a hypothesis to see its attention in all tabs.`,
+        t`Beam search with beam size ${content.tree.beam_size} and length penalty ${content.tree.length_penalty}. Choose a hypothesis to see its attention in all tabs.`,
       ),
       h(
         "div",
         { class: "card" },
-        h("h2", {}, "Hypotheses, best first"),
+        h("h2", {}, t`Hypotheses, best first`),
         h("ol", { class: "nbest" }, content.hypotheses.map(candidate)),
       ),
       h(
@@ -31,7 +31,7 @@ const tree = {
         { class: "controls" },
         h(
           "label",
-          { class: "switch", "data-control": "Pruned branches" },
+          { class: "switch", "data-control": t`Pruned branches` },
           h("input", {
             type: "checkbox",
             role: "switch",
@@ -42,16 +42,16 @@ const tree = {
             },
           }),
           h("i"),
-          "Pruned branches",
+          t`Pruned branches`,
         ),
       ),
       player(step, last),
       ...(attended ? [attended] : []),
       figure({
         name: "search-tree",
-        title: "The beam, step by step",
+        title: t`The beam, step by step`,
         caption:
-          "Each column is a step. Kept branches are above the line and pruned ones below, each in order of probability. A percentage is the probability of the token given those before it. A rounded outline marks the end of a hypothesis, orange the chosen hypothesis.",
+          t`Each column is a step. Kept branches are above the line and pruned ones below, each in order of probability. A percentage is the probability of the token given those before it. A rounded outline marks the end of a hypothesis, orange the chosen hypothesis.`,
         body: svg,
         svg: () => svg,
         json: () => ({
@@ -64,15 +64,15 @@ const tree = {
           })),
         }),
         table: () => ({
-          caption: "The beam, step by step",
-          head: ["step", "token", "outcome", "cumulative log-probability", "previous token"],
+          caption: t`The beam, step by step`,
+          head: [t`step`, t`token`, t`outcome`, t`cumulative log-probability`, t`previous token`],
           rows: content.tree.steps.flatMap((branches, i) =>
             branches.map((one) => [
               `${i + 1}`,
               one.text,
-              one.fate,
+              t(one.fate),
               one.sum.toFixed(2),
-              i ? (parentOf(i, one)?.text ?? "") : "(start)",
+              i ? (parentOf(i, one)?.text ?? "") : t`(start)`,
             ]),
           ),
         }),
@@ -84,11 +84,19 @@ const tree = {
   },
 };
 
+/** The pieces of a hypothesis whose text an earlier one has too; "" for a text of its own. */
+function sameText(one, number) {
+  const first = content.hypotheses.findIndex((other) => other.text === one.text);
+  if (first === number || !one.target) return "";
+  const pieces = one.target.pieces.filter((token) => !token.special).map((token) => token.text);
+  return t`same text as ${first + (content.hypotheses[0].score === null ? 0 : 1)}, in other pieces: ${pieces.join(" · ")}`;
+}
+
 function candidate(one, number) {
   const score =
     one.score === null
       ? `log P ${one.sum.toFixed(2)}`
-      : `score ${one.score.toFixed(3)} · log P ${one.sum.toFixed(2)}`;
+      : t`score ${one.score.toFixed(3)} · log P ${one.sum.toFixed(2)}`;
   return h(
     "li",
     {},
@@ -99,7 +107,7 @@ function candidate(one, number) {
         "data-hypothesis": number,
         "aria-pressed": String(number === state.hypothesis),
         disabled: !one.layers,
-        title: one.layers ? null : "This page does not contain its attention; the option --full embeds it",
+        title: one.layers ? null : t`This page does not contain its attention; the option --full embeds it`,
         click: () => {
           stop();
           at = null;
@@ -109,9 +117,9 @@ function candidate(one, number) {
       h(
         "small",
         {},
-        one.score === null ? "given" : `${number + (content.hypotheses[0].score === null ? 0 : 1)}.`,
+        one.score === null ? t`given` : `${number + (content.hypotheses[0].score === null ? 0 : 1)}.`,
       ),
-      h("span", { dir: "auto" }, one.text || "(empty)", one.cut ? " [truncated]" : ""),
+      h("span", { dir: "auto" }, one.text || t`(empty)`, one.cut ? t` [truncated]` : "", h("small", {}, sameText(one, number))),
       h("small", {}, score),
     ),
   );
@@ -155,7 +163,7 @@ function player(step, last) {
           update({}, "#play");
         },
       },
-      timer ? "Pause" : "Play",
+      timer ? t`Pause` : t`Play`,
     ),
     h("input", {
       type: "range",
@@ -163,13 +171,13 @@ function player(step, last) {
       min: 0,
       max: last,
       value: step,
-      "aria-label": "Step",
+      "aria-label": t`Step`,
       input: (event) => {
         stop();
         go(+event.target.value);
       },
     }),
-    h("small", {}, `step ${step + 1} of ${last + 1}`),
+    h("small", {}, t`step ${step + 1} of ${last + 1}`),
   );
 }
 
@@ -183,7 +191,7 @@ function attendedLine(step) {
   return h(
     "div",
     { class: "card" },
-    h("h2", {}, "Attention over the source while generating ", h("bdi", {}, `“${token.text}”`)),
+    h("h2", {}, t`Attention over the source while generating `, h("bdi", {}, `“${token.text}”`)),
     h(
       "p",
       { class: "running", dir: "auto" },
