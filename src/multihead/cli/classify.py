@@ -8,9 +8,9 @@
     multihead classify runs/odd-one-out set/
 
 A folder stands for all images in it. Images are converted to the size and
-channels that the model was trained on. A text file has one text per line; an
-empty line gives an empty line. A model of sets gives each image's probability
-to be the odd one of all images given.
+channels that the model was trained on. A model of sets gives each image's
+probability to be the odd one of all images given. A text file has one text per
+line; an empty line gives an empty line.
 """
 
 import json

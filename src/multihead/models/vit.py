@@ -11,13 +11,14 @@ import torch
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import PictureBatch
-from multihead.nn import FeedForward, MultiHeadAttention, TransformerEncoder
+from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
+from multihead.nn import PreNorm, TransformerEncoder
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions, resized
+from multihead.nn.reversible import ReversibleStack
 from multihead.nn.soft_labels import soft_label_loss
 from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
@@ -25,7 +26,7 @@ TASK = "pictures"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
 
 
-class Settings(settings.Settings):
+class Settings(EncoderAttentionSettings):
     """Settings of the Vision Transformer; the defaults are ViT-B/16."""
 
     picture_size: PositiveInt = 224
@@ -81,6 +82,8 @@ class Settings(settings.Settings):
             raise ValueError(
                 f'stem = "convolutional" needs a patch_size that is a power of 2, not {self.patch_size}'
             )
+        if is_reversible(self) and self.stochastic_depth:
+            raise ValueError("stochastic_depth skips sublayers, which reversible layers (reformer) cannot")
         return self
 
     @property
@@ -92,18 +95,23 @@ class Settings(settings.Settings):
 class VisionTransformer(nn.Module):
     """Maps pictures to logits of classes: patches, pre-norm encoder, linear classifier (figure 1)."""
 
-    capturable = True
-    """The loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
-
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         s = self.settings = settings
-        self.encoder = TransformerEncoder(
+        reversible = is_reversible(s)
+        self.encoder = (ReversibleStack if reversible else TransformerEncoder)(
             s.num_layers,
             s.d_model,
-            attention=lambda: MultiHeadAttention(s.d_model, s.num_heads, dropout=s.attention_dropout),
-            feed_forward=lambda: FeedForward(s.d_model, s.d_ff, activation="gelu", dropout=s.dropout),
-            residual=StochasticPreNorm,
+            attention=self_attention(
+                s,
+                s.d_model,
+                s.num_heads,
+                dropout=s.attention_dropout,
+                length=s.grid**2 + (s.pooling == "class"),
+                causal=False,
+            ),
+            feed_forward=feed_forward(s, s.d_model, s.d_ff, "gelu", s.dropout),
+            residual=PreNorm if reversible else StochasticPreNorm,
             dropout=s.dropout,
         )
         set_drop_probabilities(self.encoder, s.stochastic_depth)
@@ -121,6 +129,11 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.classifier.weight)
         nn.init.zeros_(self.classifier.bias)
         set_epsilon(self, s.norm_epsilon)
+
+    @property
+    def capturable(self) -> bool:
+        """True if the loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
+        return self.settings.attention == "full"
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Logits of the classes, (B, classes).

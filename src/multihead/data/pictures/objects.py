@@ -13,7 +13,6 @@ from PIL import Image
 from multihead import randomness
 from multihead.batch import SceneBatch
 from multihead.data.build_cache import cached_build
-from multihead.data.folders import cache_root
 from multihead.data.pictures.coco import Annotated, CocoSet, read_coco
 from multihead.data.pictures.listing import Listing, listed
 from multihead.data.pictures.opening import Form, Pixels, open_picture
@@ -23,6 +22,7 @@ from multihead.data.pictures.scenes import PictureStencils, Scene, SceneMaker, S
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.data.store import BrokenStoreError
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings.tasks.detection import DataSettings

@@ -3,7 +3,7 @@
 from multihead.workflows.sweep.headlines import scores
 from multihead.workflows.sweep.page import to_html
 from multihead.workflows.sweep.plan import Member, Sweep, read
-from multihead.workflows.sweep.running import Observer, Row, run_sweep
+from multihead.workflows.sweep.running import Observer, Row, members_named, run_sweep
 from multihead.workflows.sweep.table import agreement, to_csv
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Row",
     "Sweep",
     "agreement",
+    "members_named",
     "read",
     "run_sweep",
     "scores",

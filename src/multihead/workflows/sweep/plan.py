@@ -17,6 +17,9 @@ model.num_heads = 1
 
 [grid]                               # every member with every combination
 training.seed = [1, 2]
+
+[cost]                               # also measure attention's time and memory at these lengths
+lengths = [256, 512]
 """
 
 import difflib
@@ -39,10 +42,10 @@ from multihead.settings import Settings
 from multihead.workflows.without_effect import refuse_without_effect
 
 SWEEP_KEYS, MEMBER_KEYS = (
-    ("name", "recipe", "base", "set", "members", "grid"),
+    ("name", "recipe", "base", "set", "members", "grid", "cost"),
     ("name", "recipe", "reference"),
 )
-MAX_MEMBERS = 1000
+MAX_MEMBERS, MAX_LENGTH = 1000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,14 @@ class Sweep:
         about: the comment at the top of its file.
         base: the baseline member; "" for none.
         members: the members in the order of the file.
+        lengths: lengths of text at which the cost of each kind of attention is measured.
     """
 
     name: str
     about: str
     base: str
     members: tuple[Member, ...]
+    lengths: tuple[int, ...] = ()
 
 
 def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sweep:
@@ -106,7 +111,8 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
     base = _string(given, "base", str(path))
     if base and base not in names:
         raise UserError(f'base = "{base}", but no member has this name', place=str(path))
-    return Sweep(str(given.get("name", path.stem)), first_comment(text), base, members)
+    name = str(given.get("name", path.stem))
+    return Sweep(name, first_comment(text), base, members, _lengths(given, str(path)))
 
 
 def _find(name: str) -> Path:
@@ -183,6 +189,17 @@ def _table(given: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"{key} must be a table", place=place, remedy=f"Write [{key}], and keys below it.")
     return value
+
+
+def _lengths(given: Mapping[str, Any], place: str) -> tuple[int, ...]:
+    """Return the lengths of [cost]; none without the table."""
+    cost = _table(given, "cost", place)
+    _check_keys(cost, ("lengths",), f"{place}: [cost]")
+    found = cost.get("lengths", [])
+    if not isinstance(found, list) or any(type(n) is not int or not 1 <= n <= MAX_LENGTH for n in found):
+        fact = f"lengths must be a list of integers from 1 to {MAX_LENGTH:,}"
+        raise UserError(fact, place=f"{place}: [cost]", remedy="Write lengths = [256, 512].")
+    return tuple(found)
 
 
 def _reference(member: Mapping[str, Any], place: str) -> Mapping[str, float]:
