@@ -22,6 +22,8 @@ from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 
 SAMPLES = 20
+MEASURED = ("tagging", "detection", "sets")
+"""Tasks that `multihead evaluate` measures beside translation."""
 
 
 def main() -> None:
@@ -78,7 +80,9 @@ def record_learning(run: Run, name: str, command: str) -> None:
             event["step"]: round(event["loss"], 4) for event in events if event["event"] == "validation"
         },
     }
-    if getattr(run.recipe.data, "tests", None):
+    if run.task in MEASURED:
+        scores |= _evaluated(run)
+    elif getattr(run.recipe.data, "tests", None):
         scores |= _classified(run)
         if run.task == "pictures":
             for views in ("2", "10"):
@@ -90,7 +94,8 @@ def record_learning(run: Run, name: str, command: str) -> None:
     draw_curves(run.metrics(), folder / "curves.svg")
     (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     samples = (run.folder / "samples.txt").read_text(encoding="utf-8")
-    (folder / "samples.txt").write_text(samples[samples.rindex("# step") :], encoding="utf-8")
+    if "# step" in samples:
+        (folder / "samples.txt").write_text(samples[samples.rindex("# step") :], encoding="utf-8")
     if command:
         (folder / "command.txt").write_text(command.rstrip("\n") + "\n", encoding="utf-8")
 
@@ -106,6 +111,13 @@ def _copy_description(run: Run, folder: Path) -> None:
 def _classified(run: Run, *more: str) -> dict[str, object]:
     """Return what `multihead classify` measures on the run's test sets."""
     measure = [sys.executable, "-m", "multihead", "classify", str(run.folder), "--tests", "--json", *more]
+    found: dict[str, object] = json.loads(subprocess.run(measure, check=True, stdout=subprocess.PIPE).stdout)
+    return found
+
+
+def _evaluated(run: Run) -> dict[str, object]:
+    """Return what `multihead evaluate` measures on the run's test sets."""
+    measure = [sys.executable, "-m", "multihead", "evaluate", str(run.folder), "--json"]
     found: dict[str, object] = json.loads(subprocess.run(measure, check=True, stdout=subprocess.PIPE).stdout)
     return found
 

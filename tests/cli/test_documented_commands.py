@@ -16,7 +16,17 @@ from multihead.cli import commands, main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EACH_TASK = ("quickstart", "small-gpt", "small-bert", "small-bert-classes", "small-vit", "small-dalle")
+EACH_TASK = (
+    "quickstart",
+    "small-gpt",
+    "small-bert",
+    "small-bert-classes",
+    "small-vit",
+    "small-dalle",
+    "small-bert-tags",
+    "small-detr",
+    "odd-digit",
+)
 """One recipe per task; together their helps list all keys."""
 EVERYWHERE = {"--help", "--version", "--debug", "--model.file"}
 BLOCK = re.compile(r"^```\n(.*?)^```", re.DOTALL | re.MULTILINE)
