@@ -41,7 +41,7 @@ class Round:
     dropout: float
 
     def blocks(self) -> Iterator[tuple[slice, slice]]:
-        """Yield each chunk's positions, and those of its keys: the chunks beside it, if causal only before."""
+        """Yield each chunk's positions and those of its keys: the chunks beside it; if causal, before it."""
         N, chunk = self.places.shape[1], self.chunk
         for start in range(0, N, chunk):
             last = start + chunk if self.causal else min(N, start + 2 * chunk)
