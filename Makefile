@@ -6,11 +6,8 @@
 # make bench-peers-training   training beside other toolkits, each in an environment of its own
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
 # make course       runs the course (docs/course) and writes its notebooks and pages to build/course
-<<<<<<< HEAD
-# make docs         writes the documentation as one site to build/docs; after `make course` with the figures of the course
-=======
 # make wasm         compiles the engine of exported pages (native/page.cpp) to WebAssembly; needs clang 19 and lld
->>>>>>> wt/page
+# make docs         writes the documentation as one site to build/docs; after `make course` with the figures of the course
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -22,11 +19,7 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py,$(wildcard benchmarks/*.py))
 
-<<<<<<< HEAD
-.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course docs clean
-=======
-.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course wasm clean
->>>>>>> wt/page
+.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course docs wasm clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -97,7 +90,7 @@ $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 WASM := src/multihead/export/page/engine.wasm
 WASM_CXX ?= clang++-19
 WASM_LD ?= wasm-ld-19
-WASM_FLAGS := --target=wasm32-wasi -std=c++17 -Os -msimd128 -mnontrapping-fptoint -fno-exceptions -fno-rtti \
+WASM_FLAGS := --target=wasm32-wasi -std=c++17 -O2 -msimd128 -mnontrapping-fptoint -fno-exceptions -fno-rtti \
   -fno-math-errno -fwrapv -fvisibility=hidden
 WASM_OBJECT := build/page.o
 

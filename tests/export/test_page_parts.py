@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from live_pages import WORDS, in_node, lines, page_parts, reversing, vocabulary
+from live_pages import in_node, lines, page_parts, reversing, vocabulary
+from live_texts import HARD, unicode_lines
 from numpy.typing import NDArray
 
 from multihead import native
@@ -158,31 +159,6 @@ def test_a_choice_of_the_reader_is_continued_greedily(tokenizer: Tokenizer, tmp_
     (other,) = in_node(made, tmp_path, [{**replay, "target": beginning}])
     assert other["ids"][: len(beginning)] == beginning
     assert other["ids"] != whole["ids"]
-
-
-HARD = [
-    "", " ", "  a  b ", "▁▁ x▁y", "ﬁancé é Å İSTANBUL ΣΑΣ ǅ", "👩‍👩‍👧 \u200d\u00a0x", "\ttab\tx",
-    "<s> </s> <pad> <0x41>", "a" * 997, "l’été ‘x’ o'Brien", "\ud7a3\u1100\u1161\u11a8",
-    "日本語カタカナひらがな ー漢字漢", "\r\n y", "１２３ ½ ٣٤ 7.5", "\x00\x01 nul", "\U0010ffff \ufffd",
-    "über" * 41, "ein Hund\u0301 läuft!!! ?! …", "가나다라 마바사 ㄱㄴ ㅏ",
-]  # fmt: skip
-
-
-def unicode_lines(count: int) -> list[str]:
-    chance = np.random.default_rng(11)
-    ranges = [(32, 127), (160, 600), (0x370, 0x500), (0x5D0, 0x700), (0xAC00, 0xD7A4), (0x3040, 0x30FF)]
-    ranges += [(0x4E00, 0x5000), (0x1F300, 0x1F600), (0x300, 0x340)]
-
-    def letter() -> str:
-        low, high = ranges[chance.integers(len(ranges))]
-        return chr(int(chance.integers(low, high)))
-
-    def word() -> str:
-        if chance.random() < 0.4:
-            return str(chance.choice(WORDS))
-        return "".join(letter() for _ in range(chance.integers(1, 7)))
-
-    return [" ".join(word() for _ in range(chance.integers(1, 9))) for _ in range(count)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Small translators for exported pages, and their engine run by node."""
+"""Small models for exported pages, and their engine run by node."""
 
 import json
 import shutil
@@ -87,7 +87,11 @@ def in_node(made: PageParts, folder: Path, requests: Sequence[dict[str, Any]]) -
     content = {
         "facts": made.facts,
         "vocabularies": made.vocabularies,
-        "scripts": [str(path) for path in made.scripts if path.name not in ("blocks.js", "worker.js", "text_worker.js")],
+        "scripts": [
+            str(path)
+            for path in made.scripts
+            if path.name not in ("blocks.js", "worker.js", "text_worker.js")
+        ],
         "requests": list(requests),
     }
     (folder / "content.json").write_text(json.dumps(content), encoding="utf-8")

@@ -5,9 +5,37 @@ const vm = require("vm");
 const folder = process.argv[2];
 const { facts, vocabularies, scripts, requests } = JSON.parse(fs.readFileSync(`${folder}/content.json`, "utf8"));
 const text = scripts.map((path) => fs.readFileSync(path, "utf8")).join("\n");
-vm.runInThisContext(`${text}\nglobalThis.made = { sha256, Tokenizer, Engine, segments };`);
-const { sha256, Tokenizer, Engine, segments } = globalThis.made;
+const names = facts.kind === "language" ? "TextTokenizer, TextEngine, randomOf" : "Tokenizer, Engine, segments";
+vm.runInThisContext(`${text}\nglobalThis.made = { sha256, ${names} };`);
+const { sha256, Tokenizer, Engine, segments, TextTokenizer, TextEngine, randomOf } = globalThis.made;
 const bytes = (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`));
+
+async function texts() {
+  const tokenizer = new TextTokenizer(vocabularies.source);
+  const engine = await TextEngine.load(bytes("engine.wasm"), bytes("weights.bin"), facts);
+  const kinds = {
+    encode: ({ texts: given }) => given.map((one) => tokenizer.encode(one)),
+    decode: ({ rows }) => rows.map((ids) => tokenizer.decode(ids)),
+    read({ ids }) {
+      engine.begin();
+      return ids.map((id) => {
+        const { seen, weights } = engine.read(id);
+        return { seen, weights: Array.from(weights), logits: Array.from(engine.logits, (x) => (isFinite(x) ? x : null)) };
+      });
+    },
+    write({ ids, count, settings, seed }) {
+      engine.begin();
+      for (const id of ids) engine.read(id);
+      const random = randomOf(seed);
+      return Array.from({ length: count }, () => {
+        const next = engine.next(settings, random);
+        engine.read(next.id);
+        return next;
+      });
+    },
+  };
+  process.stdout.write(JSON.stringify(requests.map(({ kind, ...request }) => kinds[kind](request))));
+}
 
 async function main() {
   const source = new Tokenizer(vocabularies.source);
@@ -58,4 +86,4 @@ async function main() {
   process.stdout.write(JSON.stringify(answers));
 }
 
-main();
+(facts.kind === "language" ? texts : main)();

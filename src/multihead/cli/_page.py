@@ -39,7 +39,9 @@ def export(
     if folder is not None:
         made.write_folder(Path(folder))
         console.print(f"{folder}: an installable page; serve it by HTTPS from any web server")
-    if made.agreement is None:
+    if made.blocks.facts.get("kind") == "language":
+        console.print("its equations give the model's scores in float32")
+    elif made.agreement is None:
         console.print(
             "not verified: that needs sentences (--calibrate FILE) and the native part of the installation"
         )

@@ -9,8 +9,8 @@
 
 A folder stands for all images in it. Images are converted to the size and
 channels that the model was trained on. A model of sets gives each image's
-probability to be the odd one of all images given. A text file has one text per line; an
-empty line gives an empty line.
+probability to be the odd one of all images given. A text file has one text per
+line; an empty line gives an empty line.
 """
 
 import json

@@ -40,7 +40,7 @@ class Options:
     """Image files, or folders of them."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Also draw the boxes over the image into this file (.png, .svg or .pdf)."""
-    threshold: float = 0.5
+    threshold: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.5
     """Least score of an object, from 0 to 1."""
     json: _options.Flag = False
     """Print JSON."""

@@ -1,4 +1,4 @@
-"""Evaluate translators: BLEU, chrF, perplexity and speed; other models by their scores.
+"""Evaluate models: BLEU, chrF, perplexity and speed; others by their scores.
 
     multihead evaluate runs/de-en
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
@@ -7,11 +7,11 @@
     multihead evaluate runs/many --to fr
     multihead evaluate runs/shapes --json
 
-Also taggers, object detectors and models of sets: accuracy, F1, or COCO's average
-precision. --src names a CoNLL file, a folder in COCO's format (or its JSON file,
-with the folder of the images as --tgt), or labelled images. The default test sets
-are those of the run's recipe. Two runs are compared, with
-a test of significance (paired bootstrap). --ensemble evaluates all runs as one
+Also taggers, object detectors and models of sets: accuracy, F1, or COCO's
+average precision. --src names a CoNLL file, a folder in COCO's format (or its
+JSON file, with the folder of the images as --tgt), or labelled images. The
+default test sets are those of the run's recipe. Two runs are compared, with a
+test of significance (paired bootstrap). --ensemble evaluates all runs as one
 system, as `multihead translate` uses them.
 """
 

@@ -14,8 +14,8 @@ spm.model with our token ids. Firefox's translation engine runs students
 (`multihead distill`) in int8, in a browser without a network; int8 is
 calibrated on validation sentences. The page is one file that translates in a
 browser while one types, without a network, and draws every head; --pwa DIR
-writes it as a folder that browsers can install. docs/export.md says what each target can
-express.
+writes it as a folder that browsers can install. docs/export.md says what each
+target can express.
 """
 
 from collections.abc import Sequence

@@ -12,8 +12,8 @@ computation of one head step by step. For a translator it also shows the beam
 search, for a vision transformer the attention of the class token and attention
 rollout over the image, and for a text-to-image model the attention of each
 image position to the caption. With --live the page contains the translator
-itself, which translates while one types. Without an output file a heat map is printed in
-the terminal; darker means more attention.
+itself, which translates while one types. Without an output file a heat map is
+printed in the terminal; darker means more attention.
 """
 
 from collections.abc import Sequence

@@ -39,13 +39,13 @@ class Options:
 
     vocabulary: Annotated[_options.Name, tyro.conf.arg(metavar="RUN|FILE")] = None
     """Run folder, or a tokenizer.json."""
-    search: _options.Text = None
+    search: Annotated[_options.Text, tyro.conf.arg(metavar="SUBSTRING")] = None
     """Show only the pieces that contain this text, in upper or lower case."""
     special: _options.Flag = False
     """Show only special tokens: padding, unknown, begin, end, masks and reserved symbols."""
-    count: _options.File = None
+    count: Annotated[_options.File, tyro.conf.arg(metavar="CORPUS")] = None
     """Count each piece in this text file, and show the most frequent pieces first."""
-    top: _options.Number = None
+    top: Annotated[_options.Number, tyro.conf.arg(metavar="COUNT")] = None
     """Maximum number of pieces shown. (default: all)"""
     json: _options.Flag = False
     """Print JSON."""

@@ -3,9 +3,9 @@
     multihead tag runs/names "Anna wohnt in Berlin ."
     multihead tag runs/names -i sentences.txt -o tagged.conll
 
-Each line is a sentence, its words separated by blanks. The output has a word and
-its tag on each line, and an empty line after each sentence. Scores on tagged
-sentences: `multihead evaluate RUN --src tagged.conll`.
+Each line is a sentence, its words separated by blanks. The output has a word
+and its tag on each line, and an empty line after each sentence. Scores on
+tagged sentences: `multihead evaluate RUN --src tagged.conll`.
 """
 
 import json
@@ -36,9 +36,9 @@ class Options:
     """Run folder."""
     text: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT")] = None
     """A sentence, its words separated by blanks."""
-    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
+    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"], metavar="IN")] = None
     """File of sentences, one a line. (default: standard input)"""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"], metavar="OUT")] = None
     """Output file. (default: standard output)"""
     json: _options.Flag = False
     """Write JSON, a line for each sentence."""

@@ -36,7 +36,7 @@ class Settings(settings.Settings):
     patch_size: PositiveInt = 8
     """Stride of the stem in pixels, a power of 2."""
     upsamplings: int = 1
-    """Times that the feature map is doubled before the prediction, so that centres are told apart."""
+    """Doublings of the feature map before the prediction: close centres fall into different cells."""
     stem_width: PositiveInt = 32
     """Channels of the stem's first convolution, doubled wherever the picture is halved."""
     width: PositiveInt = 128

@@ -121,8 +121,12 @@ def live_page(
         refuse_used(folder)
     if run.task == "language":
         parts = exported.text_parts(run, exact=exact)
+    elif run.task == "translation":
+        parts = exported.parts(run, _lines(run, named), exact=exact)
     else:
-        parts = exported.parts(run.fit_for("translation"), _lines(run, named), exact=exact)
+        fact = f'a page cannot express this model: its task is "{run.task}"'
+        remedy = "Pages run translators and language models; `multihead inspect` shows what others attend to."
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
     facts = parts.facts if text is None else {**parts.facts, "text": text}
     blocks = Blocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
     return LivePage(parts.facts["name"], blocks, parts.agreement)

@@ -42,7 +42,9 @@ def _filling(function: Function) -> str | None:
 def _patches(function: Function) -> str | None:
     torch.manual_seed(1)
     picture = torch.rand(3, 4, 6)
-    return compare(function(picture, 2), patches_of(picture[None], 2)[0], "a picture (3, 4, 6), patches of 2 x 2")
+    return compare(
+        function(picture, 2), patches_of(picture[None], 2)[0], "a picture (3, 4, 6), patches of 2 x 2"
+    )
 
 
 def _nearest_code(function: Function) -> str | None:
@@ -65,7 +67,9 @@ def _matching(function: Function) -> str | None:
             found = found.tolist()
         if sorted(found) != list(range(len(rows))):
             return f"{list(found)} does not give every row a column of its own"
-        total, least = (sum(row[column] for row, column in zip(rows, c, strict=True)) for c in (found, wanted))
+        total, least = (
+            sum(row[column] for row, column in zip(rows, c, strict=True)) for c in (found, wanted)
+        )
         if total > least + TOLERANCE:
             return f"costs {rows}: {list(found)} costs {total:g}, and {wanted} only {least:g}"
     return None

@@ -25,6 +25,8 @@ def _faults(described: EncoderDecoderSpec) -> Iterator[str]:
     for attention in described.attentions:
         if attention.score.kind != "dot":
             yield f'score = "{attention.score.kind}", not a dot product'
+        if attention.score.window is not None:
+            yield "self-attention is restricted to a window"
         if attention.rotary is not None:
             yield 'positions = "rotary"'
     if described.source_positions.kind != described.target_positions.kind:

@@ -7,6 +7,7 @@ import torch
 from multihead.errors import UserError
 from multihead.export.page import text_vocabulary, text_weights
 from multihead.export.page.exporting import ENGINE, HERE, PageParts
+from multihead.export.page.text_reference import disagreement
 from multihead.nn.description import CausalSpec, UndescribedError, describe
 from multihead.run import Run
 
@@ -34,7 +35,8 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
         exact: weights in float32 instead of int8.
 
     Raises:
-        UserError: the page cannot express the model or its vocabulary.
+        UserError: the page cannot express the model or its vocabulary; a layer computes something else than
+            its description.
     """
     model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
     described: CausalSpec | None = None
@@ -50,6 +52,11 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
         raise UserError(
             fact, place=str(run.folder), remedy="Use `multihead generate` and `multihead inspect`."
         )
+    refuted = disagreement(model, described, tokenizer.vocab_size)
+    if refuted is not None:
+        fact = f"the page would compute a different model: {refuted}"
+        remedy = "Complete the layer's description (ARCHITECTURE.md)."
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
     recipe: Any = run.recipe
     settings = recipe.search
     line_feed = tokenizer.encode("\n")

@@ -28,6 +28,8 @@ def _faults(described: CausalSpec) -> Iterator[str]:
         attention = layer.self_attention
         if attention.score.kind != "dot":
             yield f'score = "{attention.score.kind}", not a dot product'
+        if attention.score.window is not None:
+            yield "self-attention is restricted to a window"
         if attention.rotary is not None:
             yield 'positions = "rotary"'
         if layer.feed_forward.activation not in ACTIVATIONS:

@@ -1,0 +1,73 @@
+"""A language model computed from its description alone, by the equations: what the page computes."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from multihead.engines.parts import keys_of_every_head
+from multihead.nn import masks
+from multihead.nn.description import AttentionSpec, CausalSpec, LinearSpec, NormSpec, ResidualSpec
+from multihead.nn.feed_forward import ACTIVATIONS
+
+TOLERANCE = 1e-3
+"""Tolerance of logits relative to their range; rounding in float32 causes about 1e-6."""
+
+
+@torch.inference_mode()
+def disagreement(model: torch.nn.Module, described: CausalSpec, vocabulary: int) -> str | None:
+    """Return the difference between a model and its description on an example; None: they agree."""
+    length = min(53, described.context)
+    ids_T = torch.arange(length) * 7919 % vocabulary
+    expected_TV, found_TV = model(ids_T[None])[0].float(), logits(described, ids_T)
+    if not bool(expected_TV.isfinite().all()):
+        return "its scores are not finite"
+    spread = float(expected_TV.amax() - expected_TV.amin()) or 1.0
+    worst = float((expected_TV - found_TV).abs().amax()) / spread
+    if worst <= TOLERANCE:
+        return None
+    return (
+        f"logits differ by {worst:.1e} of their range: a layer computes something that it does not describe"
+    )
+
+
+def logits(described: CausalSpec, ids_T: Tensor) -> Tensor:
+    """Return the logits after each token, (T, V), for at most ``context`` tokens."""
+    T = len(ids_T)
+    x_Td = F.embedding(ids_T, described.embedding.weight) * described.embedding.scale
+    table = described.positions.encodings(T)
+    if table is not None:
+        x_Td = x_Td + table[:T]
+    allowed_TT = masks.causal(T).view(T, T)
+    for layer in described.stack.layers:
+        attention, network = layer.self_attention, layer.feed_forward
+        inputs_Td = _before(layer.around_attention, x_Td)
+        x_Td = _after(layer.around_attention, x_Td + _attend(attention, inputs_Td, allowed_TT))
+        inner = ACTIVATIONS[network.activation](
+            _linear(network.w_1, _before(layer.around_feed_forward, x_Td))
+        )
+        x_Td = _after(layer.around_feed_forward, x_Td + _linear(network.w_2, inner))
+    return _linear(described.output, _norm(described.stack.norm, x_Td))
+
+
+def _attend(spec: AttentionSpec, x_Td: Tensor, allowed_TT: Tensor) -> Tensor:
+    keys, values = keys_of_every_head(spec)
+    q, k, v = (_linear(part, x_Td).view(len(x_Td), spec.heads, -1) for part in (spec.w_q, keys, values))
+    scores_HTT = spec.scale * torch.einsum("qhd,khd->hqk", q, k)
+    weights_HTT = scores_HTT.masked_fill(~allowed_TT, -torch.inf).softmax(-1)
+    return _linear(spec.w_o, torch.einsum("hqk,khd->qhd", weights_HTT, v).flatten(1))
+
+
+def _linear(spec: LinearSpec, x: Tensor) -> Tensor:
+    return F.linear(x, spec.weight, spec.bias)
+
+
+def _norm(spec: NormSpec | None, x: Tensor) -> Tensor:
+    return x if spec is None else F.layer_norm(x, x.shape[-1:], spec.weight, spec.bias, spec.epsilon)
+
+
+def _before(spec: ResidualSpec, x: Tensor) -> Tensor:
+    return _norm(spec.norm, x) if spec.kind == "pre" else x
+
+
+def _after(spec: ResidualSpec, x: Tensor) -> Tensor:
+    return x if spec.kind == "pre" else _norm(spec.norm, x)
