@@ -10,10 +10,11 @@ from torch.testing import assert_close
 
 from multihead.nn import MultiHeadAttention, attention, masks
 from multihead.nn.bands import CausalAttention
+from multihead.nn.kernels.hashed_attention import ITSELF
 from multihead.nn.linear_attention import LinearAttention, feature_map
 from multihead.nn.linformer import LinformerAttention, Projections, SequenceProjection
 from multihead.nn.longformer import LongformerAttention
-from multihead.nn.reformer import ITSELF, LSHAttention, ReformerAttention, buckets_for
+from multihead.nn.reformer import LSHAttention, ReformerAttention, buckets_for
 
 B, H, D_K, D_V = 2, 3, 5, 7
 
@@ -264,3 +265,30 @@ def test_gradients_agree_with_finite_differences(name: str) -> None:
     x = torch.randn(1, 11, 15, dtype=torch.float64, requires_grad=True)
     weights = [p for p in part.parameters() if p.requires_grad][:1]
     assert torch.autograd.gradcheck(lambda x, *_: part(x, x), (x, *weights), fast_mode=True)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3])
+def test_gradients_of_hashed_attention_agree_with_finite_differences(p: float) -> None:
+    part = LSHAttention(3, buckets=4, rounds=2, chunk=4, dropout=p).double().train()
+    q, v = (torch.randn(1, 2, 11, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
+
+    def run(q: Tensor, v: Tensor) -> Tensor:
+        torch.manual_seed(5)
+        out: Tensor = part(q, q, v, masks.padding(torch.tensor([9]), 11))
+        return out[:, :, :9]
+
+    assert torch.autograd.gradcheck(run, (q, v))
+
+
+def test_hashed_attention_keeps_nothing_as_large_as_its_scores() -> None:
+    n = 512
+    q = torch.randn(1, 1, n, 8, requires_grad=True)
+    kept: list[int] = []
+
+    def keep(x: Tensor) -> Tensor:
+        kept.append(x.numel())
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        LSHAttention(8, buckets=16, rounds=2, chunk=64)(q, q, q)
+    assert 0 < max(kept) <= 2 * n * 8

@@ -38,6 +38,7 @@ from multihead.workflows.sweep import (
 )
 
 FAILED = 1
+EVERY = "*"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Options:
     """Number of concurrent trainings, which share the cores."""
     part: Annotated[str, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = "1/1"
     """Train every N-th member from the I-th on, for an array of jobs with one folder."""
-    only: Annotated[str, tyro.conf.arg(metavar="PATTERN", help_behavior_hint="")] = "*"
+    only: Annotated[str, tyro.conf.arg(metavar="PATTERN", help_behavior_hint="")] = EVERY
     """Train only members with such names, as 'listops-*'."""
     costs_only: _options.Flag = False
     """Only measure the time and memory of attention (sweep `long`), without training."""
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError(f"no member is named like {options.only!r}", place="--only", remedy=_like(sweep))
     console.print(f"{sweep.name}: {len(own)} trainings in {folder}")
     part = parse_part(options.part)
-    if sweep.lengths and part[0] == 1:
+    if options.costs_only or (sweep.lengths and part[0] == 1 and options.only == EVERY):
         measure_all(folder, sweep.lengths, console.print)
         console.print(f"time and memory of attention: {folder / TABLE}")
     if options.costs_only:

@@ -12,11 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from multihead.nn.kernels.hashed_attention import ITSELF, Round, attend
 from multihead.nn.modules import Linear, all_linear
 from multihead.nn.uncompiled import uncompiled
-
-ITSELF = -1e5
-"""Score of a position with itself (sec. 2, "Causal masking for shared-QK attention")."""
 
 
 class LSHAttention(nn.Module):
@@ -122,53 +120,24 @@ def _round(
     """One round's output, (B, H, N, d_v), and each query's log of the sum of exponentials, (B, H, N)."""
     order = buckets[one].argsort(dim=-1, stable=True)
 
-    def sorted_chunks(x: Tensor) -> Tensor:
+    def in_order(x: Tensor) -> Tensor:
         rows = order if x.dim() == 3 else order[..., None].expand(x.shape)
-        return _chunks(x.gather(2, rows), chunk)
+        return x.gather(2, rows).flatten(0, 1)
 
-    queries, values, places = sorted_chunks(q), sorted_chunks(v), _chunks(order, chunk)
-    there = sorted_chunks(real)
-    keys = _near(_unit(queries), causal)
-    seen, key_places = _near(there, causal), _near(places, causal, fill=-1)
-    scores = (queries @ keys.mT) * q.shape[-1] ** -0.5
-    scores = scores if scores.dtype == torch.float64 else scores.float()
-    scores = scores.masked_fill(places[..., :, None] == key_places[..., None, :], ITSELF)
-    meets = []
-    for other in buckets:
-        own = sorted_chunks(other)
-        meets.append(own[..., :, None] == _near(own, causal, fill=-1)[..., None, :])
-    same = meets[one] & seen[..., None, :]
-    if causal:
-        same = same & (key_places[..., None, :] <= places[..., :, None])
-    if len(meets) > 1:  # a pair that meets in several rounds counts once (appendix A)
-        scores = scores - torch.stack(meets).sum(0, dtype=scores.dtype).clamp_min_(1).log_()
-    scores = scores.masked_fill(~same, torch.finfo(scores.dtype).min)
-    log_sum = scores.logsumexp(-1, keepdim=True)
-    weights = F.dropout((scores - log_sum).exp(), p, training=p > 0)
-    found = weights.to(v.dtype) @ _near(values, causal)
-    back = order.argsort(dim=-1)
-    found = found.flatten(2, 3)
-    return (
-        found.gather(2, back[..., None].expand(found.shape)),
-        log_sum[..., 0].flatten(2).gather(2, back),
+    queries = in_order(q)
+    of = Round(
+        buckets=torch.stack([in_order(each) for each in buckets]).to(torch.int32),
+        number=one,
+        places=order.flatten(0, 1),
+        real=in_order(real),
+        chunk=chunk,
+        causal=causal,
+        dropout=p,
     )
-
-
-def _chunks(x: Tensor, chunk: int) -> Tensor:
-    """(B, H, N, ...) to (B, H, N / chunk, chunk, ...)."""
-    return x.reshape(*x.shape[:2], -1, chunk, *x.shape[3:])
-
-
-def _near(x: Tensor, causal: bool, fill: int = 0) -> Tensor:
-    """Each chunk's neighbours side by side: the chunk before it, itself, and, unless causal, the one after.
-
-    (B, H, C, c, ...) to (B, H, C, 2 c or 3 c, ...).
-    """
-    edge = torch.full_like(x[:, :, :1], fill)
-    parts = [torch.cat([edge, x[:, :, :-1]], dim=2), x]
-    if not causal:
-        parts.append(torch.cat([x[:, :, 1:], edge], dim=2))
-    return torch.cat(parts, dim=3)
+    out, log_sum = attend(queries, _unit(queries), in_order(v), of)
+    back = order.argsort(dim=-1)
+    out, log_sum = out.view(*q.shape[:3], -1), log_sum.view(q.shape[:3])
+    return out.gather(2, back[..., None].expand(out.shape)), log_sum.gather(2, back)
 
 
 class ReformerAttention(nn.Module):

@@ -14,9 +14,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from multihead.nn.uncompiled import uncompiled
+
 BLOCK = 64
 """Fewest queries of a block; more where the window is wide, up to ``WIDEST``."""
 WIDEST = 256
+SMALLEST = -80.0
+"""exp(-80) is 2e-35, a weight without effect beside the largest, 1."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,12 @@ class _Window(torch.autograd.Function):
         with torch.autocast(q.device.type, enabled=False):
             for block in _Blocks(ctx, q, k, v, extra_k, extra_v, allowed, extra_allowed):
                 s = block.scores()
-                top = s.amax(-1, keepdim=True).clamp_min_(torch.finfo(s.dtype).min / 2)
-                p = s.sub_(top).exp_()
-                total = p.sum(-1, keepdim=True)
-                # A query without any key gets 0, and sends no gradient back: its weights become exp(-inf).
-                lse[:, block.rows] = torch.where(total > 0, total.log() + top, math.inf)[..., 0]
-                p.div_(total.clamp_min_(torch.finfo(s.dtype).tiny))
+                top = s.amax(-1, keepdim=True)
+                p = exponentials(s.sub_(top.clamp_min(torch.finfo(s.dtype).min / 2)))
+                # A query without any key gets 0, and sends no gradient back.
+                total = p.sum(-1, keepdim=True).masked_fill_(top == -math.inf, math.inf)
+                lse[:, block.rows] = torch.where(total < math.inf, total.log() + top, math.inf)[..., 0]
+                p.div_(total)
                 kept = block.keep()
                 block.write_output(out, p if kept is None else p.mul_(kept))
         ctx.save_for_backward(q, k, v, extra_k, extra_v, allowed, extra_allowed, out, lse)
@@ -79,7 +83,7 @@ class _Window(torch.autograd.Function):
         with torch.autocast(q.device.type, enabled=False):
             delta = (gradient * out).sum(-1, keepdim=True, dtype=_wide(q))
             for block in _Blocks(ctx, q, k, v, extra_k, extra_v, allowed, extra_allowed):
-                p = block.scores().sub_(lse[:, block.rows, None]).exp_()
+                p = exponentials(block.scores().sub_(lse[:, block.rows, None]))
                 g = gradient[:, block.rows]
                 kept = block.keep()
                 block.add_values(dv, extra[1], p if kept is None else p * kept, g)
@@ -91,6 +95,14 @@ class _Window(torch.autograd.Function):
                 block.add_keys(dk, extra[0], ds)
         found = [None if x is None else x.to(q.dtype) for x in (dk, dv, *extra)]
         return dq, *found, None, None, None
+
+
+def exponentials(differences: Tensor) -> Tensor:
+    """exp(x) of numbers of at most 0, in place; of numbers below ``SMALLEST`` as of that.
+
+    Denormal results and infinite arguments take a processor up to ten times as long.
+    """
+    return differences.clamp_min_(SMALLEST).exp_()
 
 
 def _wide(x: Tensor) -> torch.dtype:
@@ -217,6 +229,8 @@ def _masked(scores_XQK: Tensor, allowed: Tensor) -> Tensor:
     return view.masked_fill_(~allowed[:, None], -math.inf).view(scores_XQK.shape)
 
 
+# Not compiled: it is a loop over blocks already.
+@uncompiled
 def attend(
     q: Tensor,
     k: Tensor,

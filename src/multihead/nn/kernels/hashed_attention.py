@@ -1,0 +1,136 @@
+"""Attention of sorted positions to their chunk and its neighbours, chunk by chunk, forward and backward.
+
+Equations: Kitaev et al. 2020, sec. 2 and appendix A, for one round of hashing. Only a chunk's scores exist
+at a time; the backward pass recomputes the weights from each query's log-sum of exponentials.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from multihead.nn.kernels.window_attention import exponentials
+
+ITSELF = -1e5
+"""Score of a position with itself (sec. 2, "Causal masking for shared-QK attention")."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: positions in the order of their buckets. X rows: sentences and heads.
+
+    Attributes:
+        buckets: every round's bucket of each position, (R, X, N).
+        number: this round's.
+        places: each position's place in the text, (X, N).
+        real: False at padding, (X, N).
+        chunk: positions of a chunk, a divisor of N.
+        causal: whether a position attends only to earlier places (and itself).
+        dropout: probability of dropping a weight.
+    """
+
+    buckets: Tensor
+    number: int
+    places: Tensor
+    real: Tensor
+    chunk: int
+    causal: bool
+    dropout: float
+
+    def blocks(self) -> Iterator[tuple[slice, slice]]:
+        """Yield each chunk's positions and those of its keys: the chunks beside it; if causal, before it."""
+        N, chunk = self.places.shape[1], self.chunk
+        for start in range(0, N, chunk):
+            last = start + chunk if self.causal else min(N, start + 2 * chunk)
+            yield slice(start, start + chunk), slice(max(0, start - chunk), last)
+
+    def scores(self, q: Tensor, k: Tensor, rows: slice, keys: slice) -> tuple[Tensor, Tensor]:
+        """A chunk's scores, (X, c, w), in float32 at least, and where a position meets itself."""
+        s = (q[:, rows] * q.shape[-1] ** -0.5) @ k[:, keys].mT
+        s = s if s.dtype == torch.float64 else s.float()
+        own, others = self.places[:, rows, None], self.places[:, None, keys]
+        itself = own == others
+        s.masked_fill_(itself, ITSELF)
+        meet = self.buckets[:, :, rows, None] == self.buckets[:, :, None, keys]
+        if len(meet) > 1:  # a pair that meets in several rounds counts once (appendix A)
+            s.sub_(meet.sum(0, dtype=s.dtype).clamp_min_(1).log_())
+        hidden = ~(meet[self.number] & self.real[:, None, keys])
+        if self.causal:
+            hidden |= others > own
+        return s.masked_fill_(hidden, torch.finfo(s.dtype).min), itself
+
+
+class _HashedRound(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, of: Round) -> tuple[Tensor, Tensor]:
+        ctx.of, ctx.seed = of, int(torch.randint(2**62, (1,))) if of.dropout else 0
+        out = torch.empty_like(v)
+        lse = q.new_empty(q.shape[:2], dtype=torch.promote_types(q.dtype, torch.float32))
+        keep = _Keep(ctx, q)
+        with torch.autocast(q.device.type, enabled=False):
+            for rows, keys in of.blocks():
+                s, _ = of.scores(q, k, rows, keys)
+                top = s.amax(-1, keepdim=True)
+                p = exponentials(s.sub_(top))
+                total = p.sum(-1, keepdim=True)
+                lse[:, rows] = (total.log() + top)[..., 0]
+                out[:, rows] = keep(p.div_(total)).to(v.dtype) @ v[:, keys]
+        ctx.save_for_backward(q, k, v, out, lse)
+        return out, lse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, out, lse = ctx.saved_tensors
+        of, (g, g_lse) = ctx.of, gradients
+        dq, dk, dv = torch.empty_like(q), *(x.new_zeros(x.shape, dtype=lse.dtype) for x in (k, v))
+        keep = _Keep(ctx, q)
+        with torch.autocast(q.device.type, enabled=False):
+            # What a query's scores lose alike, and what the sum of exponentials sends back.
+            common = (g * out).sum(-1, dtype=lse.dtype) - g_lse
+            for rows, keys in of.blocks():
+                s, itself = of.scores(q, k, rows, keys)
+                p = exponentials(s.sub_(lse[:, rows, None]))
+                kept = keep.factors(p)
+                ds = (g[:, rows] @ v[:, keys].mT).to(lse.dtype)
+                dv[:, keys].baddbmm_((p if kept is None else p * kept).mT, g[:, rows].to(lse.dtype))
+                ds = ds if kept is None else ds.mul_(kept)
+                ds.sub_(common[:, rows, None]).mul_(p).mul_(q.shape[-1] ** -0.5).masked_fill_(itself, 0.0)
+                dq[:, rows] = ds.to(k.dtype) @ k[:, keys]
+                dk[:, keys].baddbmm_(ds.mT, q[:, rows].to(lse.dtype))
+        return dq, dk.to(k.dtype), dv.to(v.dtype), None
+
+
+class _Keep:
+    """Dropout's factors, 0 or 1 / (1 - p), the same in every pass."""
+
+    def __init__(self, ctx: Any, q: Tensor) -> None:
+        self.p = ctx.of.dropout
+        self.generator = torch.Generator(q.device).manual_seed(ctx.seed) if self.p else None
+
+    def factors(self, weights: Tensor) -> Tensor | None:
+        """Draw the factors of a chunk's weights; None: no dropout."""
+        if self.generator is None:
+            return None
+        drawn = torch.empty_like(weights).bernoulli_(1 - self.p, generator=self.generator)
+        return drawn.div_(1 - self.p)
+
+    def __call__(self, weights: Tensor) -> Tensor:
+        factors = self.factors(weights)
+        return weights if factors is None else weights.mul_(factors)
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, of: Round) -> tuple[Tensor, Tensor]:
+    """Return one round's outputs, (X, N, d_v), and each query's log-sum of exponentials, (X, N).
+
+    Args:
+        q: sorted queries, (X, N, d).
+        k: their keys.
+        v: their values, (X, N, d_v).
+        of: the round.
+    """
+    out, lse = _HashedRound.apply(q, k, v, of)  # type: ignore[no-untyped-call]
+    return out, lse
