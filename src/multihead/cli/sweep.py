@@ -22,9 +22,10 @@ from multihead.recipe import SECTION_NAMES
 from multihead.recipes import sweeps
 from multihead.run.files import write_text
 from multihead.workflows.part import parse_part, part_of
-from multihead.workflows.sweep import Row, Sweep, agreement, read, run_sweep, scores, to_csv, to_html
+from multihead.workflows.sweep import Row, Sweep, agreement, draw, read, run_sweep, scores, to_csv, to_html
 
 FAILED = 1
+PLOT = "plot.svg"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ def main(arguments: Sequence[str]) -> int:
     _write(sweep, rows, folder)
     _show(sweep, rows, console)
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
+    if (folder / PLOT).exists():
+        console.print(f"plot: {folder / PLOT}")
     states = {row.state for row in part_of(rows, *part)}
     return FAILED if "failed" in states else 0 if states == {"done"} else INTERRUPTED
 
@@ -72,6 +75,7 @@ def _list(console: Console) -> None:
 def _write(sweep: Sweep, rows: Sequence[Row], folder: Path) -> None:
     write_text(folder / "table.csv", to_csv(rows))
     write_text(folder / "table.html", to_html(sweep, rows))
+    draw(sweep, rows, folder / PLOT)
 
 
 class _Reporter:

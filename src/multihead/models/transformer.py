@@ -117,8 +117,12 @@ class Settings(Vocabularies):
     window: NonNegativeInt = 0
     """Restricted self-attention (sec. 4, Table 1): a position attends only to the r positions centred on it,
     r odd; 0: unrestricted. Implemented as a mask: it changes the model and saves no time."""
-    initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
-    """Initialisation of matrices: Glorot and Bengio 2010, LeCun et al. 1998, or N(0, 0.02^2)."""
+    initialisation: Literal["xavier", "xavier_normal", "lecun", "lecun_uniform", "kaiming", "normal"] = (
+        "xavier"
+    )
+    """Initialisation of matrices: uniform or normal by Glorot and Bengio 2010 (xavier, xavier_normal), normal
+    or uniform by LeCun et al. 1998 (lecun, lecun_uniform), normal by He et al. 2015 (kaiming), or
+    N(0, 0.02^2)."""
 
     @property
     def head_width(self) -> int:
