@@ -8,7 +8,7 @@ from multihead import settings
 
 
 class PictureSettings(settings.Settings):
-    """What the data say about the pictures."""
+    """Settings that the data determine, and label smoothing."""
 
     picture_size: PositiveInt = 224
     """Height and width of the pictures, in pixels; set by the data."""

@@ -142,6 +142,12 @@ class VisionTransformer(nn.Module):
         nn.init.zeros_(self.classifier.bias)
         set_epsilon(self, s.norm_epsilon)
 
+    @property
+    def before(self) -> int:
+        """Number of tokens before the patches: class token and registers."""
+        registers = 0 if self.registers is None else len(self.registers.weight_Rd)
+        return registers + (self.class_token is not None)
+
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Logits of the classes, (B, classes).
 

@@ -36,7 +36,7 @@ class Cell:
     """
 
     name: str
-    layer: type[nn.RNNBase]
+    layer: Callable[..., nn.RNNBase]
     parts: int
     step: Callable[[Tensor, State, Sequence[Tensor]], State]
     forget_gate: int | None = None
@@ -47,12 +47,12 @@ class Cell:
         Recurrent matrices are orthogonal, gate by gate (Bahdanau et al. 2015, appendix B.1; Saxe et al.
         2014), the others by Glorot and Bengio's rule. Biases are 0, except the forget gate's.
         """
-        layer: nn.RNNBase = self.layer(d_in, d_hidden, batch_first=True)
+        layer = self.layer(d_in, d_hidden, batch_first=True)
         for name, parameter in layer.named_parameters():
             if name.startswith("bias"):
                 nn.init.zeros_(parameter)
                 if self.forget_gate is not None and name.startswith("bias_ih"):
-                    nn.init.ones_(parameter.split(d_hidden)[self.forget_gate])
+                    nn.init.ones_(torch.split(parameter, d_hidden)[self.forget_gate])
             else:
                 fill = nn.init.orthogonal_ if name.startswith("weight_hh") else nn.init.xavier_uniform_
                 for gate in torch.split(parameter, d_hidden):
