@@ -46,9 +46,9 @@ class RotarySpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreSpec:
-    """The score function: q . k, divided by sqrt(d_k) if ``scaled``, or v . tanh(q + k)."""
+    """The score function: q . k, divided by sqrt(d_k) if ``scaled``; less a distance; or v . tanh(q + k)."""
 
-    kind: Literal["dot", "additive"]
+    kind: Literal["dot", "additive", "linear biases"]
     scaled: bool
     v: Tensor | None = None
 
@@ -93,11 +93,12 @@ class AttentionSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeedForwardSpec:
-    """activation(x W_1 + b_1) W_2 + b_2."""
+    """activation(x W_1 + b_1) W_2 + b_2, or gated, (act(x W_g) * x W_1) W_2, as "swiglu" or "geglu"."""
 
     activation: str
     w_1: LinearSpec
     w_2: LinearSpec
+    gate: LinearSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

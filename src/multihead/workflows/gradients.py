@@ -44,7 +44,8 @@ class Recurrence(nn.Module):
     def forward(self, x_BNd: Tensor) -> Tensor:
         """(B, N, d) to (B, d)."""
         out_BNd, _ = self.layer(x_BNd)
-        return out_BNd[:, -1]
+        last_Bd: Tensor = out_BNd[:, -1]
+        return last_Bd
 
 
 class Attention(nn.Module):
@@ -149,7 +150,8 @@ def measure(name: str, seed: int, distances: Sequence[int], *, d: int, updates: 
         with randomness.at(seed, update):
             ids_BN, first_B = sequences(BATCH, int(torch.randint(1, distances[-1] + 1, ())))
         optimizer.zero_grad()
-        F.cross_entropy(model(model.embedding(ids_BN)), first_B).backward()
+        loss = F.cross_entropy(model(model.embedding(ids_BN)), first_B)
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
     trained, right = measured(updates + 1)
