@@ -57,9 +57,9 @@ def test_a_gated_network_is_its_equation(kind: str) -> None:
 
 def test_swiglu_is_llamas_network() -> None:
     theirs: Any = LlamaMLP(
-        LlamaConfig(hidden_size=D, intermediate_size=17, num_attention_heads=1, num_key_value_heads=1)
+        LlamaConfig(hidden_size=12, intermediate_size=17, num_attention_heads=3, num_key_value_heads=3)
     )
-    ours, x = GatedFeedForward(D, 17), torch.randn(B, K, D)
+    ours, x = GatedFeedForward(12, 17), torch.randn(B, K, 12)
     ours.load_state_dict(
         {f"{our}.weight": getattr(theirs, their).weight for our, their in
          (("w_g", "gate_proj"), ("w_1", "up_proj"), ("w_2", "down_proj"))}
