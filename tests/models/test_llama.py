@@ -102,7 +102,7 @@ def test_steps_equal_the_whole_text(variant: str) -> None:
 @EVERY
 def test_every_weight_learns(variant: str) -> None:
     model, ids = made(variant).train(), torch.randint(0, V, (B, N + 1))
-    model.loss(TextBatch(ids), 1)["loss"].sum.backward()
+    model.loss(TextBatch(ids), 1)["loss"].sum.backward()  # type: ignore[no-untyped-call]
     still = [n for n, w in model.named_parameters() if w.grad is None or not w.grad.abs().max() > 0]
     # Without positions, the keys' bias shifts all scores of a query equally.
     assert [name for name in still if "w_k.bias" not in name] == []

@@ -56,7 +56,8 @@ def test_a_gated_network_is_its_equation(kind: str) -> None:
 
 
 def test_swiglu_is_llamas_network() -> None:
-    theirs: Any = LlamaMLP(
+    network: Any = LlamaMLP
+    theirs = network(
         LlamaConfig(hidden_size=12, intermediate_size=17, num_attention_heads=3, num_key_value_heads=3)
     )
     ours, x = GatedFeedForward(12, 17), torch.randn(B, K, 12)

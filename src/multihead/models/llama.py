@@ -152,10 +152,10 @@ def _score(s: Settings) -> nn.Module:
     return (QueryKeyNorm if s.query_key_norm else DotProductAttention)(dropout=s.attention_dropout)
 
 
-def _feed_forward(s: Settings) -> nn.Module:
+def _feed_forward(s: Settings) -> FeedForward:
     if s.activation in GATES:
         return GatedFeedForward(s.d_model, s.d_ff, activation=s.activation, bias=s.bias)
-    return FeedForward(s.d_model, s.d_ff, activation=s.activation)
+    return FeedForward(s.d_model, s.d_ff, activation=s.activation, bias=s.bias)
 
 
 Model = Llama

@@ -194,7 +194,7 @@ class Transformer(nn.Module):
             rotary = RotaryPositions(s.head_width) if s.positions == "rotary" else None
             return attention(SCORES_BY_POSITION.get(s.positions, _score), rotary)
 
-        def feed_forward() -> nn.Module:
+        def feed_forward() -> FeedForward:
             if s.activation in GATES:
                 return GatedFeedForward(
                     s.d_model, s.d_ff, activation=s.activation, dropout=s.activation_dropout, bias=True

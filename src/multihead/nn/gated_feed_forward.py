@@ -1,17 +1,17 @@
 """Gated feed-forward networks, (act(x W_g) * x W_1) W_2: GLU variants (Shazeer 2020, eq. 6)."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from multihead.nn import description
 from multihead.nn.description import FeedForwardSpec, UndescribedError
-from multihead.nn.feed_forward import ACTIVATIONS
+from multihead.nn.feed_forward import ACTIVATIONS, FeedForward
 from multihead.nn.modules import Dropout, Linear, all_linear
 
 GATES = {"swiglu": "silu", "geglu": "gelu"}
 """The activation of each variant's gate."""
 
 
-class GatedFeedForward(nn.Module):
+class GatedFeedForward(FeedForward):
     """(act(x W_g) * x W_1) W_2 at every position; with three matrices, 2/3 of d_ff keep the parameters.
 
     Args:
@@ -25,11 +25,8 @@ class GatedFeedForward(nn.Module):
     def __init__(
         self, d_model: int, d_ff: int, *, activation: str = "swiglu", dropout: float = 0.0, bias: bool = False
     ) -> None:
-        super().__init__()
-        self.w_g, self.w_1 = Linear(d_model, d_ff, bias=bias), Linear(d_model, d_ff, bias=bias)
-        self.w_2 = Linear(d_ff, d_model, bias=bias)
-        self.dropout = Dropout(dropout)
-        self.kind, self.activation = activation, ACTIVATIONS[GATES[activation]]
+        super().__init__(d_model, d_ff, activation=GATES[activation], dropout=dropout, bias=bias)
+        self.w_g, self.kind = Linear(d_model, d_ff, bias=bias), activation
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply equation 6 to the last axis; (..., d_model)."""
