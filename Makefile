@@ -6,6 +6,11 @@
 # make bench-peers-training   training beside other toolkits, each in an environment of its own
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
 # make course       runs the course (docs/course) and writes its notebooks and pages to build/course
+<<<<<<< HEAD
+# make docs         writes the documentation as one site to build/docs; after `make course` with the figures of the course
+=======
+# make wasm         compiles the engine of exported pages (native/page.cpp) to WebAssembly; needs clang 19 and lld
+>>>>>>> wt/page
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -17,7 +22,11 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course clean
+<<<<<<< HEAD
+.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course docs clean
+=======
+.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course wasm clean
+>>>>>>> wt/page
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -33,6 +42,10 @@ lint: $(INSTALLED)
 course: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,course]'
 	$(BIN)/python docs/course/build.py
+
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,course,serve]'
+	$(BIN)/python docs/site/build.py
 
 # One that cannot run here (no Chromium, no corpus) says why, and the others go on.
 bench: $(INSTALLED)
@@ -78,6 +91,23 @@ $(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
+
+# The result is part of the package, so users need no compiler. On Debian: clang-19 lld-19 wasi-libc
+# libc++-19-dev-wasm32 libclang-rt-19-dev-wasm32. wasm-ld is called directly: clang would run any wasm-opt it finds.
+WASM := src/multihead/export/page/engine.wasm
+WASM_CXX ?= clang++-19
+WASM_LD ?= wasm-ld-19
+WASM_FLAGS := --target=wasm32-wasi -std=c++17 -Os -msimd128 -mnontrapping-fptoint -fno-exceptions -fno-rtti \
+  -fno-math-errno -fwrapv -fvisibility=hidden
+WASM_OBJECT := build/page.o
+
+wasm:
+	mkdir -p build
+	$(WASM_CXX) $(WASM_FLAGS) -c native/page.cpp -o $(WASM_OBJECT)
+	$(WASM_LD) --no-entry --export-dynamic --gc-sections --strip-all --keep-section=producers -z stack-size=262144 \
+	  $(WASM_OBJECT) -L/usr/lib/wasm32-wasi -lc \
+	  "$$($(WASM_CXX) --target=wasm32-wasi -print-libgcc-file-name)" -o $(WASM)
+	@echo "$(WASM): $$(wc -c < $(WASM)) bytes, compiled by $$($(WASM_CXX) --version | head -n 1)"
 
 clean:
 	rm -rf $(VENV) benchmarks/peers/.work $(ENVS) build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

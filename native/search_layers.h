@@ -69,6 +69,11 @@ INLINE void feed_forward(const Stream& stream, int which, const Linear& first, c
     stream.add(which);
 }
 
+#ifdef RECORDS_ATTENTION
+// Where the next weights go (page.cpp), row by row; null: they are not recorded.
+static float* attention_record = nullptr;
+#endif
+
 // softmax(Q K^T + bias) V of one head, K queries over n slots. The strides are `room` for keys and values_m for values,
 // of which padded16(d_v) may be read. `work` holds K (padded(n) + padded16(d_v) + 1).
 template <class T>
@@ -99,6 +104,9 @@ INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t 
     product(K, D, n, work, P, 1, values, values_m, mixed, D, false);
     for (int64_t k = 0; k < K; k++) {
         const float inverse = 1.0f / masses[k];
+#ifdef RECORDS_ATTENTION
+        for (int64_t i = 0; attention_record && i < n; i++) *attention_record++ = work[k * P + i] * inverse;
+#endif
         for (int64_t i = 0; i < d_v; i += W) store(out + k * out_m + i, load(mixed + k * D + i) * inverse, d_v - i);
     }
 }

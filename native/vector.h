@@ -26,6 +26,12 @@ INLINE vi dot(vi sums, uint32_t a, vi bytes) {
     const __m512i b = (__m512i)bytes;
     sums += (vi)_mm512_madd_epi16((__m512i)even, _mm512_srai_epi16(_mm512_slli_epi16(b, 8), 8));
     return sums + (vi)_mm512_madd_epi16((__m512i)odd, _mm512_srai_epi16(b, 8));
+#elif defined(__wasm_simd128__)
+    // The same with a quarter of the lanes.
+    const v128_t even = wasm_i32x4_splat((int)(a & 0x00ff00ffu)), odd = wasm_i32x4_splat((int)(a >> 8 & 0x00ff00ffu));
+    const v128_t b = (v128_t)bytes;
+    sums += (vi)wasm_i32x4_dot_i16x8(even, wasm_i16x8_shr(wasm_i16x8_shl(b, 8), 8));
+    return sums + (vi)wasm_i32x4_dot_i16x8(odd, wasm_i16x8_shr(b, 8));
 #else
     for (int byte = 0; byte < 4; byte++)
         sums += (int32_t)(a >> 8 * byte & 255) * ((vi)((vu)bytes << (24 - 8 * byte)) >> 24);

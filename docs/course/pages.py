@@ -23,10 +23,14 @@ FENCE = re.compile(r"^```.*?^```\s*$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 def page(notebook: Any, path: Path) -> str:
     """Return a chapter as one HTML page."""
-    parts: list[str] = []
-    for cell in notebook.cells:
-        parts.append(_code(cell) if cell.cell_type == "code" else rendered(cell.source))
-    return _framed(title(path), "".join(parts), path)
+    return _framed(title(path), body(notebook), path)
+
+
+def body(notebook: Any) -> str:
+    """Return the cells of a chapter and their outputs as HTML."""
+    return "".join(
+        _code(cell) if cell.cell_type == "code" else rendered(cell.source) for cell in notebook.cells
+    )
 
 
 def index(paths: Sequence[Path], language: str) -> str:
@@ -84,20 +88,24 @@ def _highlighted(code: str, language: str, _: str) -> str:
     return str(highlight(code, PythonLexer(), HtmlFormatter(nobackground=True)))
 
 
-def _framed(heading: str, body: str, path: Path) -> str:
-    language = path.parent.name
-    words = WORDS[language]
-    other = "ko" if language == "en" else "en"
+def colours() -> str:
+    """Return the style sheet of highlighted code, light and dark."""
     light, dark = (
         HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("default", "monokai")
     )
     dark = re.sub(r"background(-color)?:[^;}]*;?", "", dark)
-    colours = f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}"
+    return f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}"
+
+
+def _framed(heading: str, body: str, path: Path) -> str:
+    language = path.parent.name
+    words = WORDS[language]
+    other = "ko" if language == "en" else "en"
     name = path.stem
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(heading)}</title><style>{colours}\n{STYLE}</style></head><body>"
+        f"<title>{html.escape(heading)}</title><style>{colours()}\n{STYLE}</style></head><body>"
         f'<nav><a href="index.html">{words["course"]}</a>'
         f'<a href="../{other}/{name}.html" lang="{other}">{words["other"]}</a></nav>'
         f"<main>{body}</main></body></html>\n"

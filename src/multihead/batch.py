@@ -235,6 +235,28 @@ class LabelledBatch(Tensors):
 
 
 @dataclass(frozen=True, slots=True)
+class TaggedBatch(Tensors):
+    """Texts with a tag for each word.
+
+    Attributes:
+        input: the texts.
+        tags_BN: the tag of the word that begins at each position, from 0; -1 where none begins.
+        tokens: number of input tokens, without padding.
+        tagged: number of words.
+    """
+
+    input: Input
+    tags_BN: Tensor
+    tokens: int
+    tagged: int
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Denominators of the loss terms."""
+        return {"tags": self.tagged}
+
+
+@dataclass(frozen=True, slots=True)
 class CaptionBatch(Tensors):
     """Pictures with their captions.
 
@@ -259,3 +281,53 @@ class CaptionBatch(Tensors):
     def counts(self) -> Mapping[str, int]:
         """Denominators of the loss terms."""
         return {"pictures": self.pixels_BChw.shape[0], "text_tokens": self.text_tokens}
+
+
+@dataclass(frozen=True, slots=True)
+class SceneBatch(Tensors):
+    """Pictures of several objects each. M is the largest number of objects in a picture, at least 1.
+
+    Attributes:
+        pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
+        boxes_BM4: centre x and y, width and height of each object, as fractions of the picture.
+        classes_BM: class indices from 0; -1 for no object.
+        objects: number of objects.
+    """
+
+    pixels_BChw: Tensor
+    boxes_BM4: Tensor
+    classes_BM: Tensor
+    objects: int
+
+    @property
+    def tokens(self) -> int:
+        """Number of pictures, the unit of throughput."""
+        return self.pixels_BChw.shape[0]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Denominators of the loss terms."""
+        return {"pictures": self.pixels_BChw.shape[0], "objects": self.objects}
+
+
+@dataclass(frozen=True, slots=True)
+class SetBatch(Tensors):
+    """Sets of pictures, of which one differs in class from all others of its set.
+
+    Attributes:
+        pixels_BNChw: (B, N, channels, height, width), from 0 (black) to 1; N pictures in a set, in any order.
+        odd_B: the place of the odd one, from 0.
+    """
+
+    pixels_BNChw: Tensor
+    odd_B: Tensor
+
+    @property
+    def tokens(self) -> int:
+        """Number of pictures, the unit of throughput."""
+        return self.pixels_BNChw.shape[0] * self.pixels_BNChw.shape[1]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Denominators of the loss terms."""
+        return {"sets": self.pixels_BNChw.shape[0]}

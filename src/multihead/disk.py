@@ -10,6 +10,14 @@ MAX_BYTES = 1 << 24
 """Size limit of a file that is read whole. Recipes, model descriptions and the like are far smaller."""
 
 
+def cache_root(named: str) -> Path:
+    """Return the cache folder: the one named, else ``multihead`` in the user's cache folder."""
+    if named:
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "multihead"
+
+
 def content(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return the bytes of a regular file.
 

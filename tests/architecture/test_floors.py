@@ -54,7 +54,7 @@ LOOKERS = {
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's
     "cli/_ray.py",  # optional: the engine of a cluster
-    "workflows/mirror.py",  # optional: the file systems of object stores
+    "addresses.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with
 }

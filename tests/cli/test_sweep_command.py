@@ -29,6 +29,8 @@ def test_without_a_name_the_built_in_sweeps_are_listed(capfd: Captured) -> None:
     [
         (["lader"], 'there is no sweep "lader"'),
         (["ladder", "--jobs", "0"], "--jobs 0. Give at least 1."),
+        (["ladder", "--only", "gru*"], "--only: no member is named like 'gru*'. Give a pattern of rnn"),
+        (["ladder", "--costs-only"], "--costs-only: this sweep has no [cost]"),
         (["ladder", "--model.nonsense", "3"], 'member rnn: model.nonsense: unknown key "model.nonsense"'),
         (["ladder", "--training.steps", "many"], 'member rnn: training.steps: "many" is given'),
     ],
@@ -46,7 +48,9 @@ def test_invalid_input_is_reported_before_any_training(
 def test_the_table_is_printed_and_written(
     last: str, code: int, capfd: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def pretended(plan: Sweep, folder: Path, observer: object, *, jobs: int, part: object) -> list[Row]:
+    def pretended(
+        plan: Sweep, folder: Path, observer: object, *, jobs: int, part: object, only: str
+    ) -> list[Row]:
         assert part == (1, 1)
         folder.mkdir()
         rows = [Row(member, "done", RESULT) for member in plan.members]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from corpora import VALID, WORDS, Corpus, some_pairs, trained_on
 
-from multihead.data.folders import cache_root
 from multihead.data.prepare import prepare
 from multihead.data.store import StoreWriter
+from multihead.disk import cache_root
 from multihead.errors import UserError
 
 

@@ -205,6 +205,10 @@ def test_every_term_appears(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (found,) = translator(tokenizer).translate(["Ein Hund sieht Frau Maus. Ja."], glossary=glossary)
     assert found.text == "EIN dog SIEHT Ms Maus. JA."
     assert not found.missing
+    first, second = found.sentences
+    parts = [(first.source[slice(*one.source)], first.text[slice(*one.target)]) for one in first.terms]
+    assert parts == [("Hund", "dog"), ("Frau Maus", "Ms Maus")]
+    assert not second.terms
 
 
 def test_a_single_string_is_refused(tokenizer: Tokenizer) -> None:

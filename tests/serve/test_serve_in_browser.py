@@ -13,8 +13,10 @@ from small_translators import trained_translator
 from multihead.generation.text_translator import TextTranslator
 from multihead.serve.app import Serving
 from multihead.serve.corrections import Corrections
+from multihead.serve.glossaries import Glossaries
 from multihead.serve.handling import Limits
 from multihead.serve.service import Direction
+from multihead.text.terms import Glossary, Term
 
 
 def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
@@ -42,6 +44,15 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def modelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield the address of a server with a small Transformer, which has attention to show."""
     with service(("de", "en"), translator=trained_translator()) as served, running(served) as at:
+        yield at
+
+
+@pytest.fixture(scope="module")
+def with_terms() -> Iterator[str]:
+    """Yield the address of a server with a glossary, whose translator reverses lines."""
+    glossary = Glossary([Term("Ab", "bA", ("Ab",), ("bA",), "smart", "", "names:1")])
+    serving = Serving(glossaries=Glossaries({"names": glossary}))
+    with service(("de", "en"), translator=Reverser()) as served, running(served, serving) as at:
         yield at
 
 
@@ -171,6 +182,25 @@ def test_other_translations_of_a_sentence_are_chosen_and_kept(opened: Opened) ->
     with page.expect_response("**/suggest") as waiting:
         page.click("text=Keep as a correction")
     assert waiting.value.status == 200
+
+
+def test_terms_of_a_glossary_are_marked_in_both_panes(browser: Any, with_terms: str) -> None:
+    one = Opened(browser, with_terms, "#q=xy+Ab+z")
+    assert one.output() == "z bA yx"
+    for pane, word in (("mirror", "Ab"), ("output", "bA")):
+        marked = one.page.locator(f"#{pane} .word.term")
+        assert (marked.all_inner_texts(), marked.first.get_attribute("title")) == ([word], "Ab → bA")
+    assert one.page.evaluate("location.hash").startswith("#from=auto&to=en&terms=names")
+    one.page.select_option("#glossary", "")
+    one.wait_for("document.querySelectorAll('.word.term').length === 0")
+    assert one.errors == []
+    one.page.close()
+
+
+def test_a_server_without_glossaries_offers_none(opened: Opened) -> None:
+    opened.page.fill("#input", "ab")
+    opened.output()
+    assert not opened.page.locator("#glossary").is_visible()
 
 
 def test_words_light_up_in_both_panes(browser: Any, modelled: str) -> None:

@@ -57,17 +57,18 @@ def bigrams() -> Bigrams:
     return Bigrams()
 
 
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+@pytest.fixture
+def two_threads() -> Iterator[None]:
     before = torch.get_num_threads()
-    torch.set_num_threads(request.param)
-    yield request.param
+    torch.set_num_threads(2)
+    yield
     torch.set_num_threads(before)
 
 
 @needs_compiler
+@pytest.mark.usefixtures("two_threads")
 def test_a_resumed_compiled_run_ends_as_an_uninterrupted_one(
-    tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
 

@@ -192,8 +192,8 @@ def test_auto_selects_the_weights_that_validate_best(tmp_path: Path) -> None:
     losses: list[float] = []
 
     def validate(model: nn.Module, step: int) -> Validation:
-        # At the end, the order is average, best, moving average, last.
-        losses.append({5: 3.0, 10: 2.0, 15: 2.5}.get(step, 0.0) or (1.5, 2.0, 1.0, 1.2)[len(losses) - 3])
+        # At the end, the order is average, moving average, last, best.
+        losses.append({5: 3.0, 10: 2.0, 15: 2.5}.get(step, 0.0) or (1.5, 1.0, 1.2, 2.0)[len(losses) - 3])
         return Validation({"loss": losses[-1]})
 
     outcome = fit(training_in(tmp_path, validate=validate, settings={"steps": 17, "ema": 0.5}))

@@ -33,7 +33,7 @@ def test_better_is_lower_for_the_loss_and_higher_for_scores(
     assert is_better(value, than, metric) is expected
 
 
-def test_ties_go_to_the_lower_loss_then_to_the_first() -> None:
+def test_ties_go_to_the_first_and_to_the_lower_loss_where_nothing_is_right_yet() -> None:
     def best(metric: str, **values: float) -> str:
         return select_best({name: {metric: value} for name, value in values.items()}, metric)
 
@@ -42,6 +42,8 @@ def test_ties_go_to_the_lower_loss_then_to_the_first() -> None:
     assert best("loss", average=NAN, best=3.0) == "best"
     early = {"average": {"bleu": 0.0, "loss": 5.6}, "best": {"bleu": 0.0, "loss": 5.5}}
     assert select_best(early, "bleu") == "best"
+    perfect = {"average": {"wer": 0.0, "loss": 0.3}, "best": {"wer": 0.0, "loss": 0.2}}
+    assert select_best(perfect, "wer") == "average"
 
 
 def candidates(
@@ -64,7 +66,7 @@ def candidates(
 @pytest.mark.parametrize(
     ("final", "scheduled", "ema", "names"),
     [
-        ("auto", 3, True, ["average", "best", "ema"]),
+        ("auto", 3, True, ["average", "ema", "best"]),
         ("auto", 3, False, ["average", "best"]),
         ("auto", 1, False, ["best"]),
         ("auto", 0, False, ["last"]),
@@ -91,5 +93,5 @@ def test_candidates_follow_the_setting_and_the_available_weights(
 
 def test_weights_newer_than_the_last_scheduled_checkpoint_are_a_candidate() -> None:
     found = candidates("auto", scheduled=3, ema=True, updated_since=True)
-    assert list(found) == ["average", "best", "ema", "last"]
+    assert list(found) == ["average", "ema", "last", "best"]
     assert list(candidates("best", scheduled=3, ema=False, updated_since=True)) == ["best"]

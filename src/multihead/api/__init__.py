@@ -9,11 +9,14 @@ BERT            :class:`LoadedMaskFiller`      ``fill(text)``
 BERT classifier :class:`LoadedTextClassifier`  ``classify(texts)``
 ViT             :class:`LoadedImageClassifier` ``classify(files)``
 DALL-E          :class:`LoadedImageGenerator`  ``draw(caption, count)``
+tagger          :class:`LoadedTagger`          ``tag(sentences)``
+detector        :class:`LoadedDetector`        ``detect(files)``
+sets of images  :class:`LoadedOddOneOut`       ``odd(files)``
 =============== ============================== =========================
 
-Every class also has ``inspect(...)``, which returns a page of the model's attention; a notebook displays it
-inline. ``multihead.train`` trains a run, ``multihead.evaluate`` scores it, ``multihead.compare`` compares
-several.
+Classes of models of text or of single images also have ``inspect(...)``, which returns a page of the
+model's attention; a notebook displays it inline. ``multihead.train`` trains a run, ``multihead.evaluate``
+scores it, ``multihead.compare`` compares several.
 """
 
 from multihead.api.loaded import (
@@ -24,6 +27,7 @@ from multihead.api.loaded import (
     LoadedTextGenerator,
     LoadedTranslator,
 )
+from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
 from multihead.api.loading import Loaded, load
 from multihead.api.measuring import ComparedRuns, compare, evaluate
 from multihead.api.training import train
@@ -38,9 +42,12 @@ LoadedArtist = LoadedImageGenerator
 __all__ = [
     "ComparedRuns",
     "Loaded",
+    "LoadedDetector",
     "LoadedImageClassifier",
     "LoadedImageGenerator",
     "LoadedMaskFiller",
+    "LoadedOddOneOut",
+    "LoadedTagger",
     "LoadedTextClassifier",
     "LoadedTextGenerator",
     "LoadedTranslator",

@@ -39,7 +39,7 @@ from multihead.workflows.without_effect import refuse_other_methods
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
-class _ListsMethods:
+class ListsMethods:
     """Lists the public methods in the ``AttributeError`` for a method of another kind of run."""
 
     # Hidden from type checkers, which would otherwise accept every attribute.
@@ -60,7 +60,7 @@ _OWN = ("prefixes", "progress", "first_number", "to", "source", "tags", "zero_sh
 """Arguments of ``Translator.translate`` that are no keys of [search]."""
 
 
-class LoadedTranslator(_ListsMethods, Translator):
+class LoadedTranslator(ListsMethods, Translator):
     """Translator, or an ensemble of several, with inspection of its attention."""
 
     folders: tuple[str, ...] = ()
@@ -183,7 +183,7 @@ class LoadedTranslator(_ListsMethods, Translator):
         return make_page(explore(directed, text, target, full=full))
 
 
-class LoadedTextGenerator(_ListsMethods, TextGenerator):
+class LoadedTextGenerator(ListsMethods, TextGenerator):
     """Language model that returns whole texts; :meth:`write` streams them."""
 
     def generate(self, prompt: str = "", *, number: int = 0, **search: object) -> str:
@@ -209,7 +209,7 @@ class LoadedTextGenerator(_ListsMethods, TextGenerator):
         return _text_page(self, inspect_text(self, text), CAUSAL, full)
 
 
-class LoadedMaskFiller(_ListsMethods, MaskFiller):
+class LoadedMaskFiller(ListsMethods, MaskFiller):
     """Masked language model, with inspection of its attention."""
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
@@ -221,7 +221,7 @@ class LoadedMaskFiller(_ListsMethods, MaskFiller):
         return _text_page(self, inspect_masked_text(self, text), BIDIRECTIONAL, full)
 
 
-class LoadedTextClassifier(_ListsMethods, TextClassifier):
+class LoadedTextClassifier(ListsMethods, TextClassifier):
     """Text classifier, with inspection of its attention."""
 
     def inspect(self, text: str, *, full: bool = False) -> Page:
@@ -233,7 +233,7 @@ class LoadedTextClassifier(_ListsMethods, TextClassifier):
         return _text_page(self, inspect_classification(self, text), BIDIRECTIONAL, full)
 
 
-class LoadedImageClassifier(_ListsMethods, PictureClassifier):
+class LoadedImageClassifier(ListsMethods, PictureClassifier):
     """Image classifier that returns its predictions as a list, with inspection of its attention."""
 
     def classify(self, pictures: Sequence[str | Path], *, views: Views = 1) -> list[PicturePrediction]:
@@ -259,7 +259,7 @@ class LoadedImageClassifier(_ListsMethods, PictureClassifier):
         return make_page(explore_image(inspection, self.model, PageOptions(full=full)))
 
 
-class LoadedImageGenerator(_ListsMethods, ImageGenerator):
+class LoadedImageGenerator(ListsMethods, ImageGenerator):
     """Text-to-image model, with inspection of its attention to the caption."""
 
     def draw(

@@ -12,6 +12,7 @@ from multihead.api.loaded import (
     LoadedTextGenerator,
     LoadedTranslator,
 )
+from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
 from multihead.errors import UserError
 from multihead.hardware import Precision
 from multihead.run import Run
@@ -24,6 +25,9 @@ Loaded = (
     | LoadedTextClassifier
     | LoadedImageClassifier
     | LoadedImageGenerator
+    | LoadedTagger
+    | LoadedDetector
+    | LoadedOddOneOut
 )
 
 _LOADED: dict[str, Any] = {
@@ -33,6 +37,9 @@ _LOADED: dict[str, Any] = {
     "classification": LoadedTextClassifier,
     "pictures": LoadedImageClassifier,
     "drawing": LoadedImageGenerator,
+    "tagging": LoadedTagger,
+    "detection": LoadedDetector,
+    "sets": LoadedOddOneOut,
 }
 
 
@@ -76,6 +83,18 @@ def load(
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["drawing"]
 ) -> LoadedImageGenerator: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["tagging"]
+) -> LoadedTagger: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["detection"]
+) -> LoadedDetector: ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["sets"]
+) -> LoadedOddOneOut: ...
 def load(
     *runs: str | Path,
     device: str = "auto",

@@ -2,7 +2,7 @@
 
 from multihead.attention_maps.alignment import Alignment, Choice, align
 from multihead.attention_maps.calls import Kind
-from multihead.attention_maps.record import AttentionRecord, record, record_sequence
+from multihead.attention_maps.record import AttentionRecord, record, record_cross, record_sequence
 from multihead.attention_maps.rollout import rollout
 from multihead.attention_maps.running_text import running_text
 from multihead.attention_maps.self_alignment import align_self
@@ -18,6 +18,7 @@ __all__ = [
     "align",
     "align_self",
     "record",
+    "record_cross",
     "record_sequence",
     "rollout",
     "running_text",

@@ -23,11 +23,13 @@ class Choice:
         layer: counted from 1; None: the most informative layer, see :func:`most_informative`.
         head: counted from 1; None: all heads combined.
         combine: the reduction over heads, their mean or their maximum.
+        all_layers: take the mean of all layers, each weighted by its squared :func:`mutual_information`.
     """
 
     layer: int | None = None
     head: int | None = None
     combine: Literal["mean", "max"] = "mean"
+    all_layers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def align(
         )
     layers = [one.sentence(index) for one in cross]
     layer = most_informative(layers) if choice.layer is None else checked("layer", choice.layer, len(layers))
-    matrix = combine(layers[layer - 1], choice)
+    matrix = _of_all(layers, choice) if choice.all_layers else combine(layers[layer - 1], choice)
     assert matrix.shape == (len(target.pieces), len(source.pieces)), "the tokens do not match the record"
     rows, columns = target.pieces, source.pieces
     if words:
@@ -126,6 +128,13 @@ def combine(heads_HTS: Floats, choice: Choice) -> Floats:
         head: Floats = heads_HTS[checked("head", choice.head, len(heads_HTS)) - 1]
         return head
     return _normalised(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
+
+
+def _of_all(layers: Sequence[Floats], choice: Choice) -> Floats:
+    means = [combine(layer, choice) for layer in layers]
+    shares = np.array([mutual_information(mean) ** 2 for mean in means], dtype=np.float32)
+    shares = shares / shares.sum() if shares.any() else np.full_like(shares, 1 / len(shares))
+    return _normalised(np.einsum("l,lts->ts", shares, np.stack(means)))
 
 
 def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Sequence[int]) -> Floats:
@@ -179,7 +188,9 @@ def _caption(choice: Choice, layer: int, layers: int, heads: int, *, words: bool
     parts = [
         f"Attention over the source, layer {layer} of {layers}" if layers > 1 else "Attention over the source"
     ]
-    if choice.layer is None and layers > 1:
+    if choice.all_layers and layers > 1:
+        parts = [f"Attention over the source, mean of {layers} layers, the more informative weighing more"]
+    elif choice.layer is None and layers > 1:
         parts[0] += " (the most informative)"
     if choice.head is not None:
         parts.append(f"head {choice.head} of {heads}")

@@ -121,6 +121,22 @@ def record_sequence(
     ]
 
 
+def record_cross(model: nn.Module, run: Callable[[Any], object]) -> NDArray[np.float32]:
+    """Record the attention of queries to another sequence, of every layer: modules named "cross_attention".
+
+    The model runs as in :func:`record`.
+
+    Args:
+        model: its cross-attention has the same numbers of heads, queries and keys in every layer.
+        run: feeds a batch of one to the model it is given.
+
+    Returns:
+        Weights (L, H, Q, K), in the order the layers ran.
+    """
+    crossing = [call for call in _captured(model, run) if "cross_attention" in call.module.split(".")]
+    return np.stack([call.weights_BHQK[0].float().cpu().numpy() for call in crossing])
+
+
 def _captured(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
     """Run the model and return the calls of its attention modules."""
     if any(p.is_floating_point() and p.dtype != torch.float32 for p in model.parameters()):

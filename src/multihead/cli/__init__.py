@@ -60,6 +60,7 @@ OPTIONAL = {
     "uvicorn": "serve",
     "python_multipart": "serve",
     "prometheus_client": "serve",
+    "scipy": "detect",
 }
 """Optional packages, and the extra that installs each."""
 
@@ -170,6 +171,15 @@ def _dispatch(given: list[str]) -> int:
         near = difflib.get_close_matches(name, commands(), n=1)
         remedy = f'Did you mean "{near[0]}"?' if near else "`multihead --help` lists the commands."
         raise UserError(f'there is no command "{name}"', remedy=remedy)
+    return run_command(name, rest)
+
+
+def run_command(name: str, arguments: list[str]) -> int:
+    """Import a command, run it and return its exit code.
+
+    Raises:
+        UserError: it needs an extra that is not installed, or fails itself.
+    """
     try:
         command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
     except ModuleNotFoundError as error:
@@ -180,7 +190,7 @@ def _dispatch(given: list[str]) -> int:
     gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
     if "torch" in sys.modules:  # a command that computes
         importlib.import_module("multihead.hardware").use_threads()
-    return command(rest)
+    return command(arguments)
 
 
 def _usage() -> str:

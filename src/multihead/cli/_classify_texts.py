@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
+from multihead.addresses import located
 from multihead.cli import _console
 from multihead.cli._confusion import as_json, show
 from multihead.errors import UserError
@@ -56,7 +57,7 @@ def _sets(folder: str, labelled: Sequence[str], *, tests: bool) -> dict[str, lis
         if not data.tests:
             remedy = "Give labelled files with --labelled."
             raise UserError("the run's recipe has no test sets (data.tests)", place=folder, remedy=remedy)
-        sets = {name: [Path(data.dir) / file for file in files] for name, files in data.tests.items()}
+        sets = {name: [located(data.dir, file) for file in files] for name, files in data.tests.items()}
     if labelled:
         sets[labelled[0]] = [Path(file) for file in labelled]
     return sets

@@ -5,15 +5,17 @@
     multihead classify runs/reviews -i reviews.txt
     multihead classify runs/clothes --tests
     multihead classify runs/clothes --labelled photos/
+    multihead classify runs/odd-one-out set/
 
 A folder stands for all images in it. Images are converted to the size and
-channels that the model was trained on. A text file has one text per line; an
-empty line gives an empty line.
+channels that the model was trained on. A model of sets gives each image's
+probability to be the odd one of all images given. A text file has one text per
+line; an empty line gives an empty line.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +27,7 @@ from multihead.cli._effect import refuse_options
 from multihead.data.pictures.listing import Listing, listed
 from multihead.data.pictures.opening import SUFFIXES
 from multihead.errors import UserError
+from multihead.generation.odd_one_out import OddOneOut
 from multihead.generation.picture_classifier import PictureClassifier, Views
 from multihead.run import Run
 
@@ -65,6 +68,8 @@ def main(arguments: Sequence[str]) -> int:
         refuse_options(options, ("top",), "with --json, which prints all classes")
     if options.tests or options.labelled:
         refuse_options(options, ("top",), "when a classifier is evaluated")
+    if Run.open(options.run).task == "sets":
+        return _odd_one(options)
     if Run.open(options.run).task == "classification":
         if options.views != 1:
             raise UserError("a text has no views", place="--views", remedy="Leave the option out.")
@@ -93,6 +98,22 @@ def main(arguments: Sequence[str]) -> int:
         _measure(classifier, sets, options)
     else:
         _classify(classifier, pictures, options)
+    return 0
+
+
+def _odd_one(options: Options) -> int:
+    """Print the probability of each image of a set to be the odd one."""
+    used = ("run", "pictures", "json", "device")
+    idle = [field.name for field in fields(options) if field.name not in used]
+    refuse_options(options, idle, "on the odd one of a set; `multihead evaluate` measures it")
+    pictures = [file for name in options.pictures for file in _files(Path(name))]
+    found = OddOneOut.load(options.run, options.device).probabilities(pictures)
+    if options.json:
+        listed = [{"picture": str(path), "odd": p} for path, p in zip(pictures, found, strict=True)]
+        print(json.dumps(listed, indent=2, ensure_ascii=False))
+        return 0
+    for path, p in zip(pictures, found, strict=True):
+        print(f"{path}\t{100 * p:.1f} %")
     return 0
 
 

@@ -1,19 +1,23 @@
-"""Evaluate translators: BLEU, chrF, perplexity and speed.
+"""Evaluate models: BLEU, chrF, perplexity and speed; others by their scores.
 
     multihead evaluate runs/de-en
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
     multihead evaluate runs/de-en runs/de-en-large
     multihead evaluate runs/one runs/two --ensemble
     multihead evaluate runs/many --to fr
+    multihead evaluate runs/shapes --json
 
-The default test sets are those of the run's recipe. Two runs are compared, with
-a test of significance (paired bootstrap). --ensemble evaluates all runs as one
+Also taggers, object detectors and models of sets: accuracy, F1, or COCO's
+average precision. --src names a CoNLL file, a folder in COCO's format (or its
+JSON file, with the folder of the images as --tgt), or labelled images. The
+default test sets are those of the run's recipe. Two runs are compared, with a
+test of significance (paired bootstrap). --ensemble evaluates all runs as one
 system, as `multihead translate` uses them.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Literal
 
 import tyro
@@ -21,7 +25,7 @@ from rich.console import Console
 
 from multihead import hardware
 from multihead import recipe as recipes
-from multihead.cli import _console, _directions, _options
+from multihead.cli import _console, _directions, _evaluate_tasks, _options
 from multihead.cli._counting import counted
 from multihead.cli._direction_table import show_directions
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_options
@@ -31,6 +35,7 @@ from multihead.generation import Translator
 from multihead.generation.confidence import NAME, fit, piece_rates
 from multihead.run import Run
 from multihead.scores import Comparison
+from multihead.settings import tasks
 from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (
     Evaluation,
@@ -42,7 +47,12 @@ from multihead.workflows.evaluate import (
     perturbed,
     requested_test_sets,
 )
-from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
+from multihead.workflows.without_effect import (
+    refuse_fields,
+    refuse_keys,
+    refuse_other_methods,
+    without_effect,
+)
 
 USED = {
     "search": SEARCH_OF_THE_BEST,
@@ -90,6 +100,8 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(
         Options, arguments, sections=("search", "data"), short="search", used=USED
     )
+    if len(options.runs) == 1 and (task := Run.open(options.runs[0]).task) in _evaluate_tasks.TASKS:
+        return _evaluate_other(options, given, task)
     _refuse_without_effect(options, given)
     sets: list[TestSet] = []
     found: dict[str, list[Evaluation]] = {}
@@ -132,6 +144,17 @@ def main(arguments: Sequence[str]) -> int:
                 f"{evaluation.test_set.name}: {more:,} more lines were truncated or not translated"
             )
     return 0
+
+
+def _evaluate_other(options: Options, given: Mapping[str, str], task: str) -> int:
+    """Evaluate a model that does not translate."""
+    reason = f"on models for {tasks.work(task)}"
+    own = ("runs", "src", "tgt", "json", "device")
+    refuse_options(options, [field.name for field in fields(options) if field.name not in own], reason)
+    for key in given:
+        raise without_effect(f"--{key}", reason)
+    files = tuple(filter(None, (options.src, options.tgt)))
+    return _evaluate_tasks.run(options.runs[0], files, json_=options.json, device=options.device)
 
 
 def _refuse_without_effect(options: Options, given: Mapping[str, str]) -> None:

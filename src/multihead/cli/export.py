@@ -4,6 +4,7 @@
     multihead export runs/de-en --to ctranslate2 -o small --quantization int8
     multihead export runs/de-en --to sentencepiece -o vocabulary
     multihead export runs/student --to firefox -o student.firefox
+    multihead export runs/de-en --to page -o de-en.html
 
 CTranslate2 is a fast C++ runtime for machines without PyTorch; its folder
 contains the model, the tokenizer, and translate.py, which needs no multihead.
@@ -11,8 +12,10 @@ Both runtimes translate the same sentences first (comparison.json in the
 folder). SentencePiece is the tokenizer of many toolkits; its folder contains
 spm.model with our token ids. Firefox's translation engine runs students
 (`multihead distill`) in int8, in a browser without a network; int8 is
-calibrated on validation sentences. docs/export.md says what each target can
-express.
+calibrated on validation sentences. The page is one file that translates in a
+browser while one types, without a network, and draws every head; --pwa DIR
+writes it as a folder that browsers can install. docs/export.md says what each
+target can express.
 """
 
 from collections.abc import Sequence
@@ -22,7 +25,7 @@ from typing import Annotated, get_args
 
 import tyro
 
-from multihead.cli import _console, _options
+from multihead.cli import _console, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
 from multihead.export import comparison, ctranslate2, firefox, sentencepiece
@@ -49,9 +52,13 @@ class Options:
     )
     """Run folder."""
     to: Annotated[str | None, tyro.conf.arg(metavar="TARGET", help_behavior_hint="")] = None
-    """ctranslate2, sentencepiece or firefox."""
+    """ctranslate2, sentencepiece, firefox or page."""
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
-    """New folder, which appears when it is complete."""
+    """New folder, which appears when it is complete; with --to page, an .html file."""
+    pwa: _options.Folder = None
+    """New folder for a web server: the page, installable in browsers (page)."""
+    exact: _options.Flag = False
+    """Weights in float32 instead of int8, in a larger and slower file (page)."""
     quantization: Annotated[
         ctranslate2.Quantization,
         tyro.conf.arg(
@@ -63,18 +70,22 @@ class Options:
     max_loss: Annotated[float, tyro.conf.arg(metavar="BLEU")] = comparison.MAX_LOSS
     """Largest loss of BLEU by quantization on the run's validation data; above it nothing is written."""
     calibrate: _options.Files = ()
-    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox).
-    (default: the run's validation data)"""
+    """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox), or
+    that are examples and checks (page). (default: the run's validation data)"""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
+    if options.run and options.to == "page":
+        refuse_options(options, ("quantization", "max_loss"), "on the export of a page: int8, or --exact")
+        return _page.export(options.run, options.output, options.pwa, options.calibrate, exact=options.exact)
+    refuse_options(options, ("pwa", "exact"), "without --to page")
     if not options.run or not options.to or not options.output:
         fact = "no run folder was given" if not options.run else "no target or no output folder was given"
         raise UserError(fact, remedy="Usage: multihead export RUN --to ctranslate2 -o DIR")
     if options.to not in ("ctranslate2", "sentencepiece", "firefox"):
-        remedy = "Use ctranslate2 or firefox for the model, or sentencepiece for its vocabulary."
+        remedy = "Use ctranslate2, firefox or page for the model, or sentencepiece for its vocabulary."
         raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
     if options.to != "firefox":

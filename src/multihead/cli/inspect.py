@@ -5,13 +5,15 @@
     multihead inspect runs/reviews "정말 [MASK] 영화" -o page.html
     multihead inspect runs/digits eight.png -o page.html
     multihead inspect runs/shapes "a large green circle" -o map.svg
+    multihead inspect runs/de-en --live -o live.html
 
 The page works offline. It shows every layer and head, the embeddings, and the
 computation of one head step by step. For a translator it also shows the beam
 search, for a vision transformer the attention of the class token and attention
 rollout over the image, and for a text-to-image model the attention of each
-image position to the caption. Without an output file a heat map is printed in
-the terminal; darker means more attention.
+image position to the caption. With --live the page contains the translator
+itself, which translates while one types. Without an output file a heat map is
+printed in the terminal; darker means more attention.
 """
 
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ from typing import Annotated, Literal
 import tyro
 
 from multihead.attention_maps import Choice
-from multihead.cli import _console, _directions, _options
+from multihead.cli import _console, _directions, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
@@ -54,6 +56,8 @@ class Options:
     """Also write the heat map to this file."""
     full: _options.Flag = False
     """Embed everything, whatever the size: all tokens, all hypotheses, the numbers of all heads."""
+    live: _options.Flag = False
+    """A page with the model itself, in float32, whose attention is drawn while one types."""
     layer: _options.Number = None
     """Layer, from 1; for a translator, of the decoder. (default: the most informative)"""
     head: _options.Number = None
@@ -72,6 +76,10 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
+    if options.live and options.run is not None:
+        idle = ("target", "json", "png", "full", "to", *EVERY_CHOICE)
+        refuse_options(options, idle, "on a live page, which shows every head")
+        return _page.export(options.run, options.output, None, exact=True, text=options.what)
     if options.run is None or options.what is None:
         missing = "no run folder was given" if options.run is None else "no input was given"
         raise UserError(missing, remedy='Usage: multihead inspect RUN "SENTENCE"')

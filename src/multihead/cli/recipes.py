@@ -18,7 +18,12 @@ HEADINGS = {
     "gpt": "Text generation: GPT",
     "bert": "Text understanding: BERT",
     "bert_classifier": "Text understanding: BERT",
+    "bert_tagger": "An output for each word: taggers",
     "vit": "Image classification: ViT",
+    "detr": "Object detection: DETR",
+    "conv_detector": "Object detection: DETR",
+    "set_encoder": "Sets of images: the odd one out",
+    "deep_sets": "Sets of images: the odd one out",
     "dalle": "Text to image: DALL-E",
 }
 """Heading of the recipes of each model kind."""

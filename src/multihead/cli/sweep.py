@@ -5,7 +5,8 @@
 
 A sweep is a TOML file with a recipe and a list or grid of changes to it.
 Without a name the command lists the built-in sweeps. The same command resumes
-an interrupted sweep.
+an interrupted sweep. The sweep `long` also measures the time and memory of
+each kind of attention, into cost.md.
 """
 
 from collections.abc import Sequence
@@ -18,11 +19,24 @@ from rich.console import Console
 from rich.table import Table
 
 from multihead.cli import INTERRUPTED, _console, _options
+from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES
 from multihead.recipes import sweeps
 from multihead.run.files import write_text
+from multihead.workflows.attention_cost import TABLE, measure_all
 from multihead.workflows.part import parse_part, part_of
-from multihead.workflows.sweep import Row, Sweep, agreement, draw, read, run_sweep, scores, to_csv, to_html
+from multihead.workflows.sweep import (
+    Row,
+    Sweep,
+    agreement,
+    draw,
+    members_named,
+    read,
+    run_sweep,
+    scores,
+    to_csv,
+    to_html,
+)
 
 FAILED = 1
 PLOT = "plot.svg"
@@ -40,6 +54,10 @@ class Options:
     """Number of concurrent trainings, which share the cores."""
     part: Annotated[str, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = "1/1"
     """Train every N-th member from the I-th on, for an array of jobs with one folder."""
+    only: Annotated[str, tyro.conf.arg(metavar="PATTERN", help_behavior_hint="")] = "*"
+    """Train only members with such names, as 'listops-*'."""
+    costs_only: _options.Flag = False
+    """Only measure the time and memory of attention (sweep `long`), without training."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,16 +70,31 @@ def main(arguments: Sequence[str]) -> int:
     _options.at_least_one("jobs", options.jobs)
     sweep = read(options.sweep, given)
     folder = Path(options.folder or f"runs/{sweep.name}")
-    console.print(f"{sweep.name}: {len(sweep.members)} trainings in {folder}")
+    if options.costs_only and not sweep.lengths:
+        raise UserError("this sweep has no [cost]", place="--costs-only", remedy="Leave it out.")
+    own = [] if options.costs_only else members_named(sweep, options.only)
+    if not own and not options.costs_only:
+        raise UserError(f"no member is named like {options.only!r}", place="--only", remedy=_like(sweep))
+    console.print(f"{sweep.name}: {len(own)} trainings in {folder}")
     part = parse_part(options.part)
-    rows = run_sweep(sweep, folder, _Reporter(sweep, folder, console), jobs=options.jobs, part=part)
+    if sweep.lengths and part[0] == 1:
+        measure_all(folder, sweep.lengths, console.print)
+        console.print(f"time and memory of attention: {folder / TABLE}")
+    if options.costs_only:
+        return 0
+    reporter = _Reporter(sweep, folder, console)
+    rows = run_sweep(sweep, folder, reporter, jobs=options.jobs, part=part, only=options.only)
     _write(sweep, rows, folder)
     _show(sweep, rows, console)
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
     if (folder / PLOT).exists():
         console.print(f"plot: {folder / PLOT}")
-    states = {row.state for row in part_of(rows, *part)}
+    states = {row.state for row in part_of([row for row in rows if row.member in own], *part)}
     return FAILED if "failed" in states else 0 if states == {"done"} else INTERRUPTED
+
+
+def _like(sweep: Sweep) -> str:
+    return f"Give a pattern of {sweep.members[0].name} and the others: '{sweep.members[0].name[:3]}*'."
 
 
 def _list(console: Console) -> None:

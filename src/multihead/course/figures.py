@@ -1,4 +1,4 @@
-"""Figures of the course: weights as a heat map, curves on one pair of axes."""
+"""Figures of the course: weights as a heat map, curves on one pair of axes, pictures in rows."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -37,6 +37,36 @@ def heads(weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title
     for head in range(H):
         axes = figure.add_subplot(1, H, head + 1)
         _map(axes, weights_HQK[head], rows if not head else (), columns, f"{title} {head + 1}")
+    return figure
+
+
+def pictures(
+    pictures_NChw: Tensor, titles: Labels = (), *, columns: int = 8, overlay_Nrc: Tensor | None = None
+) -> Picture:
+    """Return pictures in rows; pixels from 0 to 1, (pictures, 1 or 3, height, width).
+
+    Args:
+        pictures_NChw: the pictures.
+        titles: a line above each.
+        columns: pictures a row.
+        overlay_Nrc: weights of patches, (pictures, rows, columns), drawn over each picture in orange.
+    """
+    N, _, height, width = pictures_NChw.shape
+    columns = min(columns, N)
+    rows = -(-N // columns)
+    figure = Picture(figsize=(1.25 * columns, (1.55 if titles else 1.3) * rows), layout="tight")
+    for number, picture in enumerate(pictures_NChw.detach().float().clamp(0, 1)):
+        axes = figure.add_subplot(rows, columns, number + 1)
+        extent = (0.0, float(width), float(height), 0.0)
+        axes.imshow(picture.expand(3, -1, -1).permute(1, 2, 0).numpy(), extent=extent)
+        if overlay_Nrc is not None:
+            weights = overlay_Nrc[number].detach().float().numpy()
+            share = (weights / max(1e-9, float(weights.max()))) * 0.75
+            axes.imshow(np.ones_like(weights), cmap="autumn", vmin=0, vmax=1.6, alpha=share, extent=extent)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        if titles:
+            axes.set_title(titles[number], fontsize=8)
     return figure
 
 

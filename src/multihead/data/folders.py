@@ -19,14 +19,6 @@ STALE_AFTER = 24 * 3600.0
 T = TypeVar("T")
 
 
-def cache_root(named: str) -> Path:
-    """Return the cache folder: the one named, else ``multihead`` in the user's cache folder."""
-    if named:
-        return Path(named)
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "multihead"
-
-
 _LOCKS: dict[Path, int] = {}
 """Folders this process has a shared lock on, with the locked file descriptors."""
 

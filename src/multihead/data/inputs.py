@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from multihead.addresses import is_address, located
 from multihead.data.added import Added
 from multihead.data.catalogue import remedy_for_missing
 from multihead.data.hashes import file_sha256
@@ -38,7 +39,7 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
     if names.count(STDIN) > 1:
         raise UserError("standard input is named twice", place="data", remedy="It can be read only once.")
     for name in [name for name in names if name != STDIN]:
-        path = Path(data.dir) / name
+        path = located(data.dir, name)
         if not path.exists():
             raise UserError("no such file", place=str(path), remedy=remedy_for_missing(path))
         if not is_document(data, name):
@@ -50,7 +51,7 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
                 shutil.copyfileobj(sys.stdin.buffer, file)
         paths = {
             key: tuple(
-                str(spooled if name == STDIN else Path(data.dir) / name) for name in getattr(data, key)
+                str(spooled if name == STDIN else located(data.dir, name)) for name in getattr(data, key)
             )
             for key in FILE_KEYS
         }
@@ -58,6 +59,8 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
             yield data.model_copy(update={"dir": "", **paths})
         except UserError as error:
             place = error.place and error.place.replace(str(spooled), "standard input")
+            for name in filter(is_address, names):
+                place = place and place.replace(str(located("", name)), name)
             raise UserError(error.fact, place=place, remedy=error.remedy) from error
 
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.addresses import located
 from multihead.data.build_cache import cached_build
-from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256
 from multihead.data.store import memory_mapped
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings.tasks.language import DataSettings, TokenizerSettings
@@ -72,7 +73,7 @@ def pack(
         UserError: no files named, an unreadable file, a vocabulary size that the text does not support, or a
             cache that cannot be written.
     """
-    paths = [Path(data.dir) / name for name in (*data.files, *data.valid_files)]
+    paths = [located(data.dir, name) for name in (*data.files, *data.valid_files)]
     if not data.files:
         raise UserError("no text files are named", place="data", remedy="Give --data.files FILE.")
     if init_tokenizer is None and tokenizer.file:
@@ -116,7 +117,7 @@ def _build(
     """Write the ids and the tokenizer into a folder; return the JSON summary."""
 
     def blocks(names: Sequence[str]) -> Iterator[Block]:
-        return read_blocks([Path(data.dir) / name for name in names], data.documents, data.encoding)
+        return read_blocks([located(data.dir, name) for name in names], data.documents, data.encoding)
 
     progress("reading", 0, None)
     total = sum(len(text) for text, _ in blocks(data.files))

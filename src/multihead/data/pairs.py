@@ -5,8 +5,8 @@ left out otherwise.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
+from multihead.addresses import located
 from multihead.documents.markup import Markup, Tag
 from multihead.documents.parallel import read_pairs as read_document
 from multihead.documents.subtitle_pairs import subtitle_pairs
@@ -68,9 +68,9 @@ def _documents(
     if STDIN in (source, *target):
         remedy = "Name a file: only text is read from standard input."
         raise UserError("a document on standard input", place="data", remedy=remedy)
-    path = Path(data.dir) / source
+    path = located(data.dir, source)
     if target:
-        yield from subtitle_pairs(path, Path(data.dir) / target[0])
+        yield from subtitle_pairs(path, located(data.dir, target[0]))
         return
     languages = data.source_language or None, data.target_language or None
     yield from read_document(path, *languages, kind=corpus.file_format(data, source))

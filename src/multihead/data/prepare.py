@@ -17,10 +17,10 @@ from multihead.data.batches import Pairs
 from multihead.data.build_cache import cached_build
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
 from multihead.data.building_added import AddedPairs, build_added, opened_added
-from multihead.data.folders import cache_root
 from multihead.data.inputs import check_added, file_hashes, rereadable
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
+from multihead.disk import cache_root
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport

@@ -16,10 +16,10 @@ from multihead.data.build_cache import cached_build
 from multihead.data.building_corpora import CORPUS, build
 from multihead.data.corpora import Corpus
 from multihead.data.directions import Directed
-from multihead.data.folders import cache_root
 from multihead.data.inputs import file_hashes, rereadable
 from multihead.data.mixing import shares
 from multihead.data.prepare import Prepared
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings import DataSettings, TokenizerSettings

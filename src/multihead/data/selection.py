@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.build_cache import report_cache_errors
-from multihead.data.folders import cache_root
 from multihead.data.hashes import Hashes, are_in, sentence_hash
 from multihead.data.plan import first_of_shuffled
 from multihead.data.spool import CHUNK, Bits, HashSpool, Kept, Side, Whole, at_places, counts
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from multihead import randomness
+from multihead.addresses import located
 from multihead.data.build_cache import cached_build
-from multihead.data.folders import cache_root
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.store import StoreWriter, TokenStore
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings.tasks import classification, masked
@@ -95,7 +96,7 @@ def prepare_texts(
 def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
     """Yield the texts of the files, with labels if the task has them."""
     for name in names:
-        path = Path(data.dir) / name
+        path = located(data.dir, name)
         if isinstance(data, classification.DataSettings):
             yield from read_labelled(path, data.text_field, data.label_field, data.encoding)
         else:
@@ -111,8 +112,8 @@ def _cache_inputs(
     reading = data.model_dump(mode="json", include={"text_field", "label_field", "encoding", "lowercase"})
     return {
         "version": VERSION,
-        "files": [file_sha256(Path(data.dir) / name) for name in data.files],
-        "valid_files": [file_sha256(Path(data.dir) / name) for name in data.valid_files],
+        "files": [file_sha256(located(data.dir, name)) for name in data.files],
+        "valid_files": [file_sha256(located(data.dir, name)) for name in data.valid_files],
         "held_out": None if data.valid_files else [data.valid_fraction, data.seed],
         "reading": reading,
         "tokenizer": init_tokenizer.fingerprint

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multihead.data.batches import Ids, Pairs
+from multihead.text.lexicon import translations
 from multihead.text.symbols import SPACE
 from multihead.text.tokenizer import Tokenizer
 
@@ -21,7 +21,6 @@ MAX_WORDS = 60
 """Longer sentences are not read."""
 MIN_COUNT = 3
 """Rarer words are not learned."""
-ITERATIONS = 5
 MIN_PROBABILITY = 0.4
 """Probability that two words must have in both directions."""
 
@@ -77,7 +76,7 @@ def learned(store: Pairs, source: Words, target: Words) -> WordPairs:
         source: finds source words.
         target: finds target words.
     """
-    rows = _sample(store)
+    rows = sample(store, MAX_CELLS)
     sides = [
         [[found.word for found in words.find(side(row))][:MAX_WORDS] for row in rows]
         for words, side in ((source, store.source), (target, store.target))
@@ -102,10 +101,10 @@ def learned(store: Pairs, source: Words, target: Words) -> WordPairs:
     }
 
 
-def _sample(store: Pairs) -> list[int]:
-    """Return evenly spaced pairs of at most ``MAX_CELLS`` combinations of words, if a word has 1.3 tokens."""
+def sample(store: Pairs, most: int) -> list[int]:
+    """Return evenly spaced pairs of at most ``most`` combinations of words, if a word has 1.3 tokens."""
     cells = store.source_lengths.astype(np.int64) * store.target_lengths / 1.7
-    count = min(len(store), max(1, int(len(store) * MAX_CELLS / max(1.0, float(cells.sum())))))
+    count = min(len(store), max(1, int(len(store) * most / max(1.0, float(cells.sum())))))
     places: list[int] = np.linspace(0, len(store) - 1, count).round().astype(int).tolist()
     return [
         row for row in places if max(store.source_lengths[row], store.target_lengths[row]) <= 2 * MAX_WORDS
@@ -121,30 +120,11 @@ def _frequent(sentences: Sequence[Sequence[Word]]) -> dict[Word, int]:
 def _translations(
     sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> dict[int, tuple[int, float]]:
-    """Return the most probable target of each source word, with its probability, after a few steps of EM."""
-    cells, slots, slot = [], [], 0
-    size = 1 + max((word for words in targets for word in words), default=0)
-    for left, right in zip(sources, targets, strict=True):
-        if left and right:
-            pairs = np.array(left)[:, None] * size + np.array(right)
-            cells.append(pairs.ravel())
-            slots.append(np.broadcast_to(slot + np.arange(len(right)), pairs.shape).ravel())
-            slot += len(right)
-    if not cells:
-        return {}
-    keys, inverse = np.unique(np.concatenate(cells), return_inverse=True)
-    slot_of: NDArray[np.int64] = np.concatenate(slots)
-    owner = keys // size
-    probability = np.ones(len(keys))
-    for _ in range(ITERATIONS):
-        weights = probability[inverse]
-        weights /= np.bincount(slot_of, weights)[slot_of]
-        counts = np.bincount(inverse, weights, minlength=len(keys))
-        probability = counts / np.bincount(owner, counts)[owner]
-    order = np.lexsort((probability, owner))  # the last of each owner is its best
-    last = np.flatnonzero(np.diff(owner[order], append=-1))
-    best = order[last]
+    """Return the most probable target of each source word, with its probability."""
+    table = translations(sources, targets)
+    order = np.lexsort((table.probability, table.source))  # the last of each source is its best
+    best = order[np.flatnonzero(np.diff(table.source[order], append=-1))]
     return {
         int(s): (int(t), float(p))
-        for s, t, p in zip(owner[best], keys[best] % size, probability[best], strict=True)
+        for s, t, p in zip(table.source[best], table.target[best], table.probability[best], strict=True)
     }

@@ -200,6 +200,7 @@ def _faults_of(attention: AttentionSpec) -> list[str]:
         f"score = {score.kind}": score.kind != "dot",
         "unscaled scores": score.kind == "dot" and not score.scaled,
         "rotary positions": attention.rotary is not None,
+        "a window of attention": attention.score.window is not None,
     }
     return [name for name, fault in faults.items() if fault]
 

@@ -9,7 +9,7 @@ from multihead.generation.confidence import LOW, Calibration
 from multihead.generation.fragments import fragments, joined
 from multihead.generation.loops import loops
 from multihead.generation.requirements import required
-from multihead.generation.text_results import SentenceTranslation
+from multihead.generation.text_results import PlacedTerm, SentenceTranslation
 from multihead.generation.translation import Output, Translation
 from multihead.generation.translator import Translator
 from multihead.progress import OnCount
@@ -245,9 +245,17 @@ class SentenceSearch:
             found.alternatives,
             confidence,
             unplaced=tuple(dict.fromkeys((*found.unplaced, *carried.lost))),
+            terms=self._terms(line, carried.text),
             missing=carried.missing,
             warnings=(*notes, *([LOOP] if found.looping else [])),
         )
+
+    def _terms(self, line: Line, text: str) -> tuple[PlacedTerm, ...]:
+        if not self._glossary or not line.matches:
+            return ()
+        places = self._glossary.placed(line.matches, text)
+        pairs = zip(line.matches, places, strict=True)
+        return tuple(PlacedTerm((match.start, match.end), place) for match, place in pairs if place)
 
 
 def marked(translator: Translator) -> Translator:

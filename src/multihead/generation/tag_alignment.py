@@ -1,21 +1,22 @@
 """Alignment of the words of a translation to those of its sentence, by the model's attention."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.attention_maps import align, record, sentence
+from multihead.attention_maps import Choice, align, record, sentence
 from multihead.data.batches import collate
 from multihead.documents.splice import Span
 from multihead.generation.carrying import Line
 from multihead.generation.translator import Translator
 from multihead.text import symbols
+from multihead.text.lexicon import WORD, Lexicon
 
 Floats = NDArray[np.float64]
-_WORD = re.compile(r"\w+|[^\w\s]")
+UNKNOWN = 0.02
+"""Weight of a pair of words that the lexicon does not know."""
 
 
 class Weights(NamedTuple):
@@ -60,7 +61,7 @@ def proportional(sentence: str, text: str) -> Weights:
 
 
 def _words(text: str) -> list[Span]:
-    return [Span(*found.span()) for found in _WORD.finditer(text)]
+    return [Span(*found.span()) for found in WORD.finditer(text)]
 
 
 def merged(weights: Weights, zones: Sequence[Span]) -> Weights:
@@ -80,8 +81,13 @@ def merged(weights: Weights, zones: Sequence[Span]) -> Weights:
     return Weights(matrix_TS, rows, weights.columns)
 
 
-def word_weights(lines: Sequence[Line], texts: Sequence[str], translator: Translator) -> list[Weights | None]:
-    """Return the attention of the words of each translation on those of its source."""
+def word_weights(
+    lines: Sequence[Line], texts: Sequence[str], translator: Translator, lexicon: Lexicon
+) -> list[Weights | None]:
+    """Return the attention of the words of each translation on those of its source.
+
+    Attention is vague about articles and prepositions, of which a lexicon is sure.
+    """
     if not translator.models:
         return [None] * len(lines)
     source, target = translator.source_tokenizer, translator.target_tokenizer
@@ -99,13 +105,27 @@ def word_weights(lines: Sequence[Line], texts: Sequence[str], translator: Transl
     for index, (line, text) in enumerate(zip(lines, texts, strict=True)):
         read = sentence(source, [*sources[index], source.eos_id], getattr(source, "tag_ids", ()))
         written = sentence(target, [*targets[index], target.eos_id])
-        aligned = align(records, read, written, index=index, words=True)
+        aligned = align(records, read, written, index=index, words=True, choice=Choice(all_layers=True))
         originals = {entry.symbol: entry.span.text for entry in line.table.entries}
         rows = _spans(text, [originals.get(word.text, word.text) for word in aligned.target])
         columns = _spans(line.unit.text, [originals.get(word.text, word.text) for word in aligned.source])
         weights = Weights(aligned.matrix_TS.astype(np.float64), rows, columns)
+        weights = _informed(weights, text, line.unit.text, lexicon)
         found.append(_sharpened(weights, text, line.unit.text))
     return found
+
+
+def _informed(weights: Weights, text: str, sentence: str, lexicon: Lexicon) -> Weights:
+    """Multiply each weight by how well its words translate each other."""
+    known_TS = np.array(
+        [
+            [lexicon.weight(sentence[a:b], text[start:end]) for a, b in weights.columns]
+            for start, end in weights.rows
+        ]
+    ).reshape(weights.matrix_TS.shape)
+    matrix_TS = weights.matrix_TS * (known_TS + UNKNOWN)
+    totals_T = matrix_TS.sum(axis=1, keepdims=True)
+    return weights._replace(matrix_TS=matrix_TS / np.where(totals_T > 0, totals_T, 1))
 
 
 def _sharpened(weights: Weights, text: str, sentence: str) -> Weights:

@@ -14,6 +14,7 @@ from multihead.generation.carrying import Line
 from multihead.generation.tag_alignment import Floats, Weights, merged, proportional, word_weights, zones
 from multihead.generation.text_layout import Unit
 from multihead.generation.translator import Translator
+from multihead.text.lexicon import Lexicon
 
 BATCH = 32
 """Sentences whose attention is recorded together."""
@@ -21,7 +22,9 @@ SHARE = 0.55
 """Share of its attention that a word inside a pair of tags gives to the words inside the source's pair."""
 
 
-def placed(lines: Sequence[Line], texts: Sequence[str], translator: Translator) -> list[Markup]:
+def placed(
+    lines: Sequence[Line], texts: Sequence[str], translator: Translator, lexicon: Lexicon
+) -> list[Markup]:
     """Return each translation with the tags of its line.
 
     Args:
@@ -29,13 +32,14 @@ def placed(lines: Sequence[Line], texts: Sequence[str], translator: Translator) 
         texts: their translations, without tags.
         translator: of marked text if the lines are marked; a model without attention over the source gets its
             tags at proportional places.
+        lexicon: words that translate each other.
     """
     found = [Markup.of(text) for text in texts]
     tagged = [number for number, line in enumerate(lines) if line.unit.tags]
     for start in range(0, len(tagged), BATCH):
         group = tagged[start : start + BATCH]
         weights = word_weights(
-            [lines[number] for number in group], [texts[number] for number in group], translator
+            [lines[number] for number in group], [texts[number] for number in group], translator, lexicon
         )
         for number, weight in zip(group, weights, strict=True):
             line, text = lines[number], texts[number]

@@ -1,10 +1,23 @@
 """Results of translating texts as people write them."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from multihead.documents.markup import Markup
 from multihead.generation.confidence import LOW
 from multihead.text.terms import Term
+
+
+class PlacedTerm(NamedTuple):
+    """A term of the glossary in a sentence, and in its translation.
+
+    Attributes:
+        source: its place, ``source[start:end]``.
+        target: its place in the translation, ``text[start:end]``.
+    """
+
+    source: tuple[int, int]
+    target: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +31,8 @@ class SentenceTranslation:
         confidence: expected sentence chrF, from 0 to 1, see ``generation.confidence``.
         unplaced: placeholders whose place the model did not decide: they stand where the source has them, or,
             if ``text`` lacks them, nowhere.
-        missing: terms of the glossary that the translation lacks.
+        terms: terms of the glossary that it has.
+        missing: those that it lacks.
         warnings: notes for people: a loop, an output that was cut, a sentence that was not translated.
         searched: False for a sentence that was copied, or from a memory.
     """
@@ -28,6 +42,7 @@ class SentenceTranslation:
     alternatives: tuple[str, ...] = ()
     confidence: float = 1.0
     unplaced: tuple[str, ...] = ()
+    terms: tuple[PlacedTerm, ...] = ()
     missing: tuple[Term, ...] = ()
     warnings: tuple[str, ...] = ()
     searched: bool = True

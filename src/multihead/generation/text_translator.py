@@ -18,6 +18,7 @@ from multihead.generation.translator import Translator
 from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.settings import SearchSettings
+from multihead.text.lexicon import Lexicon
 from multihead.text.symbols import PLACEHOLDERS
 from multihead.text.terms import Glossary
 
@@ -36,6 +37,7 @@ class TextTranslator:
         known: reserved symbols that the model was trained with, ``Run.trained_symbols``. Without them
             placeholders stay in the text, and a sentence whose output lacks one is translated around it.
         calibration: of the confidence.
+        lexicon: words that translate each other, which tell where tags go.
     """
 
     def __init__(
@@ -46,11 +48,13 @@ class TextTranslator:
         *,
         known: Collection[str] = (),
         calibration: Calibration | None = None,
+        lexicon: Lexicon | None = None,
     ) -> None:
         self.translator = translator
         self.source_language, self.target_language = source_language, target_language
         self.known = frozenset(known)
         self.calibration = calibration or Calibration()
+        self.lexicon = lexicon or Lexicon()
 
     @classmethod
     def of_runs(cls, translator: Translator, *folders: str | Path) -> Self:
@@ -70,7 +74,8 @@ class TextTranslator:
         if translator.asked is not None:
             source, target = translator.asked.source, translator.asked.target
         calibration = Calibration.load(runs[0].folder) if len(runs) == 1 else None
-        return cls(translator, source, target, known=known, calibration=calibration)
+        lexicon = Lexicon.load(runs[0].folder)
+        return cls(translator, source, target, known=known, calibration=calibration, lexicon=lexicon)
 
     def toward(self, *arguments: object, **named: object) -> Self:
         """Return this for one direction of a multilingual translator, see ``Translator.toward``."""
@@ -150,7 +155,8 @@ class TextTranslator:
         )
         found = iter(search(lines, progress, first_number))
         results = [[next(found) for _ in layout.units] for layout in layouts]
-        places = iter(placed(lines, [one.text for result in results for one in result], search.translator))
+        translated = [one.text for result in results for one in result]
+        places = iter(placed(lines, translated, search.translator, self.lexicon))
         return [
             self._result(text, layout, [next(places) for _ in layout.units], result)
             for text, layout, result in zip(texts, layouts, results, strict=True)

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 
 from multihead.attention_maps import AttentionRecord, Sentence, record_sequence, running_text, sentence
 from multihead.attention_maps.running_text import visible_spaces
+from multihead.data.tagged import encode_words
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.generation.mask_filler import MaskFiller
+from multihead.generation.tagger import Tagger
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.text_generator import REPLACEMENT_CHARACTER, TextGenerator
 from multihead.text.masking import MASK, encode_masked, mask_id
@@ -151,6 +153,36 @@ def inspect_classification(classifier: TextClassifier, text: str) -> TextInspect
         (classes,),
         classifier.device,
         omitted if len(ids) > limit else (),
+    )
+
+
+def inspect_tagging(tagger: Tagger, text: str) -> TextInspection:
+    """Record the attention of a tagger over a sentence, and its tags.
+
+    Args:
+        tagger: the model.
+        text: words with white space between them; truncated to the model's length.
+
+    Raises:
+        UserError: the text has no words.
+    """
+    words = text.split()
+    if not words:
+        raise UserError("the text has no words", place="text", remedy="Give a text.")
+    (encoded,) = encode_words([words], tagger.tokenizer)
+    limit = tagger.max_length - 2
+    (tags,) = tagger.tag([words])
+    shown = " ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True))
+    omitted = (f"the text after its first {limit:,} of {len(encoded.ids):,} tokens, the limit of the model",)
+    return _encoder_inspection(
+        tagger.model,
+        tagger.tokenizer,
+        text,
+        encoded.ids[:limit].tolist(),
+        (),
+        (Predictions("tags", {shown: 1.0}),),
+        tagger.device,
+        omitted if len(encoded.ids) > limit else (),
     )
 
 

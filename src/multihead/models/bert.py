@@ -6,14 +6,13 @@ import torch
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import Input, MaskedBatch
+from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
 from multihead.nn import (
-    FeedForward,
     LearnedPositions,
     Loss,
-    MultiHeadAttention,
     PostNorm,
+    PreNorm,
     TokenEmbedding,
     TransformerEncoder,
     masks,
@@ -22,12 +21,13 @@ from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Term, smoothed_cross_entropy
 from multihead.nn.modules import Dropout, set_epsilon
+from multihead.nn.reversible import ReversibleStack
 
 TASK = "masked"
 SEGMENTS = 2
 
 
-class Settings(settings.Settings):
+class Settings(EncoderAttentionSettings):
     """Settings of BERT; the defaults are BERT-base (sec. 3)."""
 
     vocab_size: PositiveInt = 30_522
@@ -63,12 +63,20 @@ class BERTEncoder(nn.Module):
 
     def __init__(self, s: Settings) -> None:
         super().__init__()
-        self.stack = TransformerEncoder(
+        reversible = is_reversible(s)
+        self.stack = (ReversibleStack if reversible else TransformerEncoder)(
             s.num_layers,
             s.d_model,
-            attention=lambda: MultiHeadAttention(s.d_model, s.num_heads, dropout=s.attention_dropout),
-            feed_forward=lambda: FeedForward(s.d_model, s.d_ff or 4 * s.d_model, activation=s.activation),
-            residual=PostNorm,
+            attention=self_attention(
+                s,
+                s.d_model,
+                s.num_heads,
+                dropout=s.attention_dropout,
+                length=s.max_positions,
+                causal=False,
+            ),
+            feed_forward=feed_forward(s, s.d_model, s.d_ff or 4 * s.d_model, s.activation),
+            residual=PreNorm if reversible else PostNorm,
             dropout=s.dropout,
         )
         # A factor of 1: the matrix is initialised small, and is the output layer's too.

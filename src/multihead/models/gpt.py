@@ -11,24 +11,18 @@ import torch
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import Source, TextBatch
-from multihead.nn import (
-    FeedForward,
-    LearnedPositions,
-    Loss,
-    MultiHeadAttention,
-    PreNorm,
-    TokenEmbedding,
-    masks,
-)
+from multihead.models._attention import CausalAttentionSettings, feed_forward, is_reversible, self_attention
+from multihead.nn import LearnedPositions, Loss, PreNorm, TokenEmbedding, masks
 from multihead.nn.causal import CausalStack
 from multihead.nn.decoding import DecoderState, left_padded
+from multihead.nn.description import CausalSpec, EmbeddingSpec, LinearSpec, PositionsSpec, StackSpec, describe
 from multihead.nn.initialisation import initialise
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import Term
 from multihead.nn.modules import Dropout
 from multihead.nn.positions import NoPositions
+from multihead.nn.reversible import ReversibleStack
 from multihead.nn.uncompiled import uncompiled
 
 TASK = "language"
@@ -36,7 +30,7 @@ STD = 0.02
 """Initial standard deviation of all matrices (Radford et al. 2018, sec. 4.1)."""
 
 
-class Settings(settings.Settings):
+class Settings(CausalAttentionSettings):
     """Settings of a GPT; the defaults are the smallest GPT-2 (Radford et al. 2019, Table 2)."""
 
     vocab_size: PositiveInt = 50_257
@@ -75,19 +69,23 @@ class Settings(settings.Settings):
 class GPT(nn.Module):
     """Maps token ids to logits of the next token."""
 
-    capturable = True
-    """The loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
-
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         s = self.settings = settings
-        self.stack = CausalStack(
+        stack = ReversibleStack if is_reversible(s) else CausalStack
+        self.stack = stack(
             s.num_layers,
             s.d_model,
-            attention=lambda: MultiHeadAttention(
-                s.d_model, s.num_heads, d_k=s.d_k or None, dropout=s.attention_dropout
+            attention=self_attention(
+                s,
+                s.d_model,
+                s.num_heads,
+                d_k=s.d_k or None,
+                dropout=s.attention_dropout,
+                length=s.context,
+                causal=True,
             ),
-            feed_forward=lambda: FeedForward(s.d_model, s.d_ff or 4 * s.d_model, activation=s.activation),
+            feed_forward=feed_forward(s, s.d_model, s.d_ff or 4 * s.d_model, s.activation),
             residual=PreNorm,
             dropout=s.dropout,
         )
@@ -113,9 +111,26 @@ class GPT(nn.Module):
         return self.settings.context
 
     @property
+    def capturable(self) -> bool:
+        """True if the loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
+        return not self._keeps_order
+
+    @property
     def slides(self) -> bool:
         """True if a text may exceed the context: each token then attends to the last ``context`` tokens."""
-        return self.settings.positions == "none"
+        return self.settings.positions == "none" and self.settings.attention in ("full", "window")
+
+    @property
+    def _keeps_order(self) -> bool:
+        """True if the layers' attention is causal without a mask."""
+        return self.settings.attention != "full"
+
+    def _mask(self, length: int, device: torch.device) -> Tensor | None:
+        if self._keeps_order:
+            return None
+        if length <= self.context:
+            return masks.causal(length, device)
+        return masks.causal_window(length, self.context - 1, device)
 
     def forward(self, ids_BT: Tensor) -> Tensor:
         """Logits of the token after each token, (B, T, V); T is at most the context, unless it slides."""
@@ -123,12 +138,7 @@ class GPT(nn.Module):
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
         """The output layer's input, (B, T, d_model)."""
-        length = ids_BT.shape[1]
-        allowed = (
-            masks.causal(length, ids_BT.device)
-            if length <= self.context
-            else masks.causal_window(length, self.context - 1, ids_BT.device)
-        )
+        allowed = self._mask(ids_BT.shape[1], ids_BT.device)
         x_BTd = self.dropout(self.positions(self.embedding(ids_BT)))
         hidden_BTd: Tensor = self.stack(x_BTd, allowed)
         return hidden_BTd
@@ -139,14 +149,26 @@ class GPT(nn.Module):
         loss, correct = _sums(hidden_Nd, self.output.weight, batch.text_out.flatten())
         return {"loss": Term(1.0, loss, per="tokens"), "accuracy": Term(0.0, correct, per="tokens")}
 
+    def describe(self) -> CausalSpec:
+        """The description that engines and exports read."""
+        embedding = describe(self.embedding, EmbeddingSpec)
+        return CausalSpec(
+            embedding,
+            describe(self.positions, PositionsSpec),
+            describe(self.stack, StackSpec),
+            LinearSpec(embedding.weight, None),
+            self.context,
+        )
+
     # --- search -----------------------------------------------------------------------------------
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> DecoderState:
         """Read all of each prefix but its last token (``search.Stepper``); the source is ignored."""
         ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
         nothing = source.ids_BS.new_zeros((len(prefixes), 1, 1, 0), dtype=torch.bool)
-        reach = self.context - 1 if self.slides else None
-        state = DecoderState(self.stack.begin(len(prefixes)), nothing, shift_B, reach=reach)
+        state = DecoderState(
+            self.stack.begin(len(prefixes)), nothing, shift_B, reach=self._reach, ordered=self._keeps_order
+        )
         if ids_BQ.shape[1]:
             self._advance(ids_BQ, state)
         return state
@@ -157,9 +179,17 @@ class GPT(nn.Module):
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.output.logits(hidden_R1d[:, 0]), state
 
+    @property
+    def _reach(self) -> int | None:
+        """Positions back that a step attends to at most; None: all."""
+        s = self.settings
+        if s.attention == "window":
+            return (s.window - 1) * s.dilation
+        return self.context - 1 if self.slides else None
+
     def _advance(self, ids_RQ: Tensor, state: DecoderState) -> Tensor:
         shift_R, allowed = state.shift_and_mask(ids_RQ)
-        x_RQd = self.positions(self.embedding(ids_RQ), state.length, shift_R)
+        x_RQd = self.positions(self.embedding(ids_RQ), state.position, shift_R)
         return self.stack.step(x_RQd, state.caches, allowed)
 
 

@@ -133,6 +133,19 @@ class Llama(GPT):
         return self.embedding if self.head is None else self.head
 
     @property
+    def capturable(self) -> bool:
+        """True: the loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
+        return True
+
+    @property
+    def _keeps_order(self) -> bool:
+        return False
+
+    @property
+    def _reach(self) -> int | None:
+        return self.context - 1 if self.slides else None
+
+    @property
     def slides(self) -> bool:
         """True if a text may exceed the context: each token then attends to the last ``context`` tokens."""
         return self.settings.positions != "learned"

@@ -48,6 +48,7 @@ from multihead.nn.rotary import RotaryPositions
 from multihead.nn.score_functions import AdditiveScore, DotScore
 from multihead.nn.ssru import SSRU, RecurrentDecoderLayer
 from multihead.nn.teacher_forcing import next_token_loss, r_drop_loss, target_log_probabilities
+from multihead.nn.window import WindowAttention, WindowedScore
 
 RESIDUALS: dict[str, ResidualKind] = {
     "post": PostNorm,
@@ -131,7 +132,8 @@ class Settings(Vocabularies):
     """Epsilon of layer norms, added to the variance (Marian: 1e-6)."""
     window: NonNegativeInt = 0
     """Restricted self-attention (sec. 4, Table 1): a position attends only to the r positions centred on it,
-    r odd; 0: unrestricted. Implemented as a mask: it changes the model and saves no time."""
+    r odd; 0: unrestricted. Time and memory grow with n r, not with n^2, with score = "scaled_dot"; with other
+    scores the window is a mask and saves nothing."""
     initialisation: Literal["xavier", "xavier_normal", "lecun", "lecun_uniform", "kaiming", "normal"] = (
         "xavier"
     )
@@ -178,7 +180,7 @@ class Transformer(nn.Module):
         s = self.settings = settings
 
         def attention(
-            score: Callable[[Settings], nn.Module] = _score, rotary: RotaryPositions | None = None
+            score: nn.Module | None = None, rotary: RotaryPositions | None = None
         ) -> MultiHeadAttention:
             return MultiHeadAttention(
                 s.d_model,
@@ -186,13 +188,14 @@ class Transformer(nn.Module):
                 num_kv_heads=s.num_kv_heads or None,
                 d_k=s.d_k or None,
                 d_v=s.d_v or None,
-                score=score(s),
+                score=score or _score(s),
                 rotary=rotary,
             )
 
-        def self_attention() -> MultiHeadAttention:
+        def self_attention(causal: bool = False) -> MultiHeadAttention:
             rotary = RotaryPositions(s.head_width) if s.positions == "rotary" else None
-            return attention(SCORES_BY_POSITION.get(s.positions, _score), rotary)
+            score = SCORES_BY_POSITION.get(s.positions, _score)(s)
+            return attention(_windowed(score, s, causal) if s.window else score, rotary)
 
         def feed_forward() -> FeedForward:
             if s.activation in GATES:
@@ -213,7 +216,7 @@ class Transformer(nn.Module):
         self.decoder = TransformerDecoder(
             s.decoder_layers or s.num_layers,
             s.d_model,
-            attention=(lambda: SSRU(s.d_model)) if s.decoder_cell == "ssru" else self_attention,
+            attention=lambda: SSRU(s.d_model) if s.decoder_cell == "ssru" else self_attention(causal=True),
             cross_attention=attention,
             feed_forward=feed_forward,
             residual=residual,
@@ -254,22 +257,16 @@ class Transformer(nn.Module):
         if self.settings.first_input == "zero":
             y_BTd = F.pad(y_BTd[:, 1:], (0, 0, 1, 0))
         x_BTd = self.dropout(self.target_positions(y_BTd))
-        allowed = self._windowed(target_BT, masks.causal(target_BT.shape[1], target_BT.device))
+        # A window keeps causal order itself.
+        allowed = None if self.settings.window else masks.causal(target_BT.shape[1], target_BT.device)
         hidden_BTd: Tensor = self.decoder(x_BTd, memory_BSd, allowed, source_allowed)
         return hidden_BTd
 
     def encode(self, source_BS: Tensor, allowed: Tensor | None) -> Tensor:
         """The encoder's output, (B, S, d_model)."""
         x_BSd = self.dropout(self.source_positions(self.source_embedding(source_BS)))
-        memory_BSd: Tensor = self.encoder(x_BSd, self._windowed(source_BS, allowed))
+        memory_BSd: Tensor = self.encoder(x_BSd, allowed)
         return memory_BSd
-
-    def _windowed(self, ids_BN: Tensor, allowed: Tensor | None) -> Tensor | None:
-        """The mask of self-attention: ``allowed``, restricted to the window."""
-        if not self.settings.window:
-            return allowed
-        window = masks.window(ids_BN.shape[1], self.settings.window, ids_BN.device)
-        return window if allowed is None else window & allowed
 
     # --- training and scoring -------------------------------------------------------------------
 
@@ -317,14 +314,16 @@ class Transformer(nn.Module):
         source_allowed = masks.padding(source.lengths_B, source.ids_BS.shape[1])
         memory_BSd = self.encode(source.ids_BS, source_allowed)
         ids_BQ, shift_B = left_padded([prefix[:-1] for prefix in prefixes], source.ids_BS.device)
-        reach = self.settings.window // 2 if self.settings.window else None
-        state = DecoderState(self.decoder.begin(memory_BSd, shift_B), source_allowed, shift_B, reach=reach)
+        r = self.settings.window
+        caches = self.decoder.begin(memory_BSd, shift_B)
+        state = DecoderState(caches, source_allowed, shift_B, reach=r // 2 if r else None, ordered=r > 0)
         if ids_BQ.shape[1]:
             self._advance(ids_BQ, state)
         return state
 
     def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Append a token to every hypothesis; return the next one's logits, (R, V) (``search.Stepper``)."""
+        state = state.trimmed()
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.output.logits(hidden_R1d[:, 0], self.output_bias), state
 
@@ -332,8 +331,8 @@ class Transformer(nn.Module):
         shift_R, allowed = state.shift_and_mask(ids_RQ)
         y_RQd = self.target_embedding(ids_RQ)
         if self.settings.first_input == "zero":
-            y_RQd = without_first(y_RQd, state.length, shift_R)
-        x_RQd = self.target_positions(y_RQd, state.length, shift_R)
+            y_RQd = without_first(y_RQd, state.position, shift_R)
+        x_RQd = self.target_positions(y_RQd, state.position, shift_R)
         return self.decoder.step(x_RQd, state.caches, allowed, state.source_allowed)
 
 
@@ -343,6 +342,13 @@ def _score(s: Settings) -> nn.Module:
     if s.score == "query_key_norm":
         return QueryKeyNorm(dropout=s.attention_dropout)
     return DotScore() if s.score == "dot" else AdditiveScore(s.head_width)
+
+
+def _windowed(score: nn.Module, s: Settings, causal: bool) -> nn.Module:
+    reach = s.window // 2
+    if s.score == "scaled_dot":
+        return WindowAttention(reach, 0 if causal else reach, dropout=s.attention_dropout)
+    return WindowedScore(score, reach, 0 if causal else reach)
 
 
 def _positions(s: Settings) -> nn.Module:

@@ -13,8 +13,9 @@ from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import PictureBatch
+from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
 from multihead.models._vision import VisionSettings
-from multihead.nn import FeedForward, MultiHeadAttention, TransformerEncoder
+from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
@@ -22,6 +23,7 @@ from multihead.nn.patch_positions import PatchPositions, resized
 from multihead.nn.patches import ConvolutionalPatches, LinearPatches
 from multihead.nn.pooling import ClassPooling, MeanPooling
 from multihead.nn.registers import PatchDropout, Registers
+from multihead.nn.reversible import ReversibleStack
 from multihead.nn.soft_labels import soft_label_loss
 from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
@@ -29,7 +31,7 @@ TASK = "pictures"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
 
 
-class Settings(VisionSettings):
+class Settings(VisionSettings, EncoderAttentionSettings):
     """Settings of the Vision Transformer; the defaults are ViT-B/16."""
 
     patch_size: PositiveInt = 16
@@ -52,6 +54,8 @@ class Settings(VisionSettings):
             raise ValueError(
                 f'stem = "convolutional" needs a patch_size that is a power of 2, not {self.patch_size}'
             )
+        if is_reversible(self) and self.stochastic_depth:
+            raise ValueError("stochastic_depth skips sublayers, which reversible layers (reformer) cannot")
         return self
 
     @property
@@ -70,6 +74,10 @@ class Parts:
         pool: ``forward(x_BNd)`` reduces the encoder's output to the classifier's input, (B, d_model); its
             ``shares`` are the weights of the N tokens in it.
         score: the attention of one head; None: scaled dot-product.
+        attention: a layer's attention, whatever its score; None: ``MultiHeadAttention`` with the score.
+        feed_forward: a layer's feed-forward network; None: as published.
+        reversible: whether the layers are reversible (``nn.reversible``).
+        capturable: whether the loss is a fixed sequence of kernels for each batch shape.
         class_token: whether a class token precedes the patches.
         registers: number of register tokens before the patches (Darcet et al. 2024).
     """
@@ -78,12 +86,17 @@ class Parts:
     positions: Callable[[], nn.Module]
     pool: Callable[[], nn.Module]
     score: Callable[[], nn.Module] | None = None
+    attention: Callable[[], MultiHeadAttention] | None = None
+    feed_forward: Callable[[], FeedForward] | None = None
+    reversible: bool = False
+    capturable: bool = True
     class_token: bool = False
     registers: int = 0
 
 
-def published(s: Settings) -> Parts:
+def published(s: Settings, registers: int = 0) -> Parts:
     """The parts of the paper: patches by a projection or by convolutions, a class token or the mean patch."""
+    class_token = s.pooling == "class"
 
     def patches() -> nn.Module:
         if s.stem == "linear":
@@ -93,8 +106,20 @@ def published(s: Settings) -> Parts:
     return Parts(
         patches,
         positions=lambda: PatchPositions(s.grid, s.grid, s.d_model),
-        pool=ClassPooling if s.pooling == "class" else MeanPooling,
-        class_token=s.pooling == "class",
+        pool=ClassPooling if class_token else lambda: MeanPooling(skip=registers),
+        attention=self_attention(
+            s,
+            s.d_model,
+            s.num_heads,
+            dropout=s.attention_dropout,
+            length=s.grid**2 + registers + class_token,
+            causal=False,
+        ),
+        feed_forward=feed_forward(s, s.d_model, s.d_ff, "gelu", s.dropout),
+        reversible=is_reversible(s),
+        capturable=s.attention == "full",
+        class_token=class_token,
+        registers=registers,
     )
 
 
@@ -106,9 +131,6 @@ class VisionTransformer(nn.Module):
         parts: what surrounds the encoder; None: as published, for ``Settings`` of this file.
     """
 
-    capturable = True
-    """The loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
-
     def __init__(self, settings: VisionSettings, parts: Parts | None = None) -> None:
         super().__init__()
         s = self.settings = settings
@@ -116,14 +138,19 @@ class VisionTransformer(nn.Module):
             assert isinstance(s, Settings)
             parts = published(s)
         score = parts.score
-        self.encoder = TransformerEncoder(
+        self.capturable = parts.capturable  # see ``training.cuda_graphs``
+        self.encoder = (ReversibleStack if parts.reversible else TransformerEncoder)(
             s.num_layers,
             s.d_model,
-            attention=lambda: MultiHeadAttention(
-                s.d_model, s.num_heads, dropout=s.attention_dropout, score=score and score()
+            attention=parts.attention
+            or (
+                lambda: MultiHeadAttention(
+                    s.d_model, s.num_heads, dropout=s.attention_dropout, score=score and score()
+                )
             ),
-            feed_forward=lambda: FeedForward(s.d_model, s.d_ff, activation="gelu", dropout=s.dropout),
-            residual=StochasticPreNorm,
+            feed_forward=parts.feed_forward
+            or (lambda: FeedForward(s.d_model, s.d_ff, activation="gelu", dropout=s.dropout)),
+            residual=PreNorm if parts.reversible else StochasticPreNorm,
             dropout=s.dropout,
         )
         set_drop_probabilities(self.encoder, s.stochastic_depth)

@@ -1,12 +1,9 @@
 """ViT with register tokens, "Vision Transformers Need Registers" (Darcet et al. 2024)."""
 
-from dataclasses import replace
-
 from pydantic import PositiveInt
 
 from multihead.models import vit
 from multihead.models.vit import VisionTransformer, published
-from multihead.nn.pooling import MeanPooling
 
 TASK = "pictures"
 
@@ -22,11 +19,7 @@ class ViTWithRegisters(VisionTransformer):
     """Maps pictures to logits: class token, registers, patches, encoder, linear classifier (figure 6)."""
 
     def __init__(self, settings: Settings) -> None:
-        s = settings
-        parts = replace(published(s), registers=s.registers)
-        if s.pooling == "mean":
-            parts = replace(parts, pool=lambda: MeanPooling(skip=s.registers))
-        super().__init__(s, parts)
+        super().__init__(settings, published(settings, settings.registers))
 
 
 Model = ViTWithRegisters

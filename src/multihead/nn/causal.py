@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from multihead.nn.decoding import LayerCache
+from multihead.nn.description import EncoderLayerSpec, StackSpec, describe, norm
 from multihead.nn.layers import EncoderLayer, TransformerEncoder, cached_self_attention
 
 
@@ -32,6 +33,11 @@ class CausalStack(TransformerEncoder):
             x_RQd = _step(layer, x_RQd, cache, allowed)
         out: Tensor = self.norm(x_RQd)
         return out
+
+    def describe(self) -> StackSpec:
+        """The description that engines and exports read."""
+        layers = tuple(describe(layer, EncoderLayerSpec) for layer in self.layers)
+        return StackSpec(layers, norm(self.norm))
 
 
 def _step(layer: EncoderLayer, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None) -> Tensor:

@@ -122,7 +122,9 @@ class DecoderState:
         caches: one per layer.
         source_allowed: the source's padding mask, (N, 1, 1, S).
         shift_N: left padding of each sentence's prefix, see :func:`left_padded`; None: none.
-        reach: a position attends at most this many columns back (restricted self-attention); None: no limit.
+        reach: columns back that a position attends to at most (restricted self-attention); None: no limit.
+        ordered: the layers keep causal order and windows themselves (``keeps_order``); the mask is only that
+            of padding.
     """
 
     def __init__(
@@ -132,14 +134,20 @@ class DecoderState:
         shift_N: Tensor | None = None,
         *,
         reach: int | None = None,
+        ordered: bool = False,
     ) -> None:
         self.caches, self.source_allowed, self.shift_N = caches, source_allowed, shift_N
-        self.reach = reach
+        self.reach, self.ordered = reach, ordered
 
     @property
     def length(self) -> int:
-        """The number of columns written."""
+        """The number of columns held."""
         return self.caches[0].length
+
+    @property
+    def position(self) -> int:
+        """The column of the next token, evicted columns included."""
+        return self.caches[0].position
 
     def shift_and_mask(self, ids_RQ: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """Each row's shift, (R,), and the self-attention mask of the next Q columns.
@@ -148,9 +156,12 @@ class DecoderState:
         column may be attended to.
         """
         (rows, added), start = ids_RQ.shape, self.length
-        if self.shift_N is None and added == 1 and self.reach is None:
+        if self.shift_N is None and (self.ordered or (added == 1 and self.reach is None)):
             return None, None
         columns_K = torch.arange(start + added, device=ids_RQ.device)
+        if self.shift_N is not None and self.ordered:
+            shift_R = self.shift_N.repeat_interleave(rows // len(self.shift_N))
+            return shift_R, (columns_K >= shift_R[:, None])[:, None, None]
         queries_Q = columns_K[start:, None]
         allowed_QK = columns_K <= queries_Q
         if self.reach is not None:
@@ -167,7 +178,7 @@ class DecoderState:
         if self.reach is None or self.shift_N is not None or self.length <= 2 * self.reach + 1:
             return self
         caches = tuple(cache.last(self.reach) for cache in self.caches)
-        return DecoderState(caches, self.source_allowed, reach=self.reach)
+        return DecoderState(caches, self.source_allowed, reach=self.reach, ordered=self.ordered)
 
     def select(self, rows: Tensor) -> "DecoderState":
         """See ``search.State``."""
@@ -176,6 +187,7 @@ class DecoderState:
             self.source_allowed,
             self.shift_N,
             reach=self.reach,
+            ordered=self.ordered,
         )
 
     def keep(self, sentences: Tensor) -> "DecoderState":
@@ -186,6 +198,7 @@ class DecoderState:
             self.source_allowed.index_select(0, sentences),
             None if self.shift_N is None else self.shift_N.index_select(0, sentences),
             reach=self.reach,
+            ordered=self.ordered,
         )
 
     def _rows_of(self, sentences: Tensor) -> Tensor:

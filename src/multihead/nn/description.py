@@ -44,13 +44,48 @@ class RotarySpec:
     base: float
 
 
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """The window of restricted self-attention (Vaswani et al. 2017, sec. 4; Beltagy et al. 2020, sec. 3.1).
+
+    Attributes:
+        before: positions before its own that a position attends to.
+        after: positions after it; 0: causal attention.
+        dilation: distance between neighbouring positions of the window.
+        places: global positions, which attend to every position and to which every one attends.
+    """
+
+    before: int
+    after: int
+    dilation: int = 1
+    places: tuple[int, ...] = ()
+
+    @property
+    def causal(self) -> bool:
+        """True if no position attends to a later one."""
+        return self.after == 0
+
+    @property
+    def reach(self) -> int | None:
+        """Positions back that a causal step can attend to; None: all, because some positions are global."""
+        return None if self.places else self.before * self.dilation
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreSpec:
-    """The score function: q . k, divided by sqrt(d_k) if ``scaled``; less a distance; or v . tanh(q + k)."""
+    """The score function: q . k, divided by sqrt(d_k) if ``scaled``; less a distance; or v . tanh(q + k).
+
+    Attributes:
+        kind: dot product, additive, or dot product with linear biases.
+        scaled: whether it is divided by sqrt(d_k).
+        v: the vector of the additive score.
+        window: the keys that a query sees; None: all that the mask allows.
+    """
 
     kind: Literal["dot", "additive", "linear biases"]
     scaled: bool
     v: Tensor | None = None
+    window: WindowSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,6 +283,25 @@ class EncoderDecoderSpec:
     def layers(self) -> tuple[EncoderLayerSpec | DecoderLayerSpec | RecurrentDecoderLayerSpec, ...]:
         """Every layer, the encoder's first."""
         return (*self.encoder.layers, *self.decoder.layers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CausalSpec:
+    """A decoder without an encoder, from ids to logits of the next id (Radford et al. 2018).
+
+    Attributes:
+        embedding: embedding of the ids.
+        positions: added to it.
+        stack: its layers, each an ``EncoderLayerSpec``, under a causal mask.
+        output: the output layer.
+        context: number of positions; without positions, of those that each token attends to.
+    """
+
+    embedding: EmbeddingSpec
+    positions: PositionsSpec
+    stack: StackSpec
+    output: LinearSpec
+    context: int
 
 
 def describe(module: nn.Module, kind: type[S] | UnionType) -> S:

@@ -1,9 +1,8 @@
 """Stochastic depth: sublayers are skipped at random in training (Huang et al. 2016)."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from multihead.nn.layers import TransformerEncoder
 from multihead.nn.residual import PreNorm, Sublayer
 
 
@@ -30,12 +29,13 @@ class StochasticPreNorm(PreNorm):
         return out
 
 
-def set_drop_probabilities(encoder: TransformerEncoder, last: float) -> None:
+def set_drop_probabilities(encoder: nn.Module, last: float) -> None:
     """Set drop probabilities that rise linearly from 0 at the first layer to ``last`` at the last.
 
     As in DeiT (Touvron et al. 2021); Huang et al. (eq. 4) begin with last / L.
     """
-    for depth, layer in enumerate(encoder.layers):
+    layers: nn.ModuleList = encoder.layers  # type: ignore[assignment]
+    for depth, layer in enumerate(layers):
         for part in layer.modules():
             if isinstance(part, StochasticPreNorm):
-                part.drop_probability = last * depth / max(1, len(encoder.layers) - 1)
+                part.drop_probability = last * depth / max(1, len(layers) - 1)

@@ -14,7 +14,8 @@ from multihead.serve.fields import Fields, read_fields
 from multihead.serve.glossaries import Glossaries
 from multihead.serve.metrics import Metrics
 from multihead.serve.refusal import RefusedError
-from multihead.serve.service import Direction, Service
+from multihead.serve.request import TranslationRequest
+from multihead.serve.service import Direction, Options, Service
 
 POLL_SECONDS = 0.25
 """Interval of the check whether a client is still connected."""
@@ -100,6 +101,14 @@ class Handling:
         if name is None:
             raise RefusedError(403, "the API key is not valid")
         request.state.client = request.state.notes["key"] = name
+
+    def options(self, request: Request, wanted: TranslationRequest, direction: Direction) -> Options:
+        """Return the options of a translation. Raises ``RefusedError``: no such glossary."""
+        if wanted.glossary is None:
+            return Options(wanted.alternatives, wanted.format)
+        owner = request.state.notes.get("key", "")
+        found = self.glossaries.find(wanted.glossary, owner, direction.source, direction.target)
+        return Options(wanted.alternatives, wanted.format, glossary=found)
 
     def spend(self, request: Request, direction: Direction, chars: int) -> None:
         """Count the characters of a request. Raises ``RefusedError`` above the rate."""

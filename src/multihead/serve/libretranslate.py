@@ -17,7 +17,7 @@ from multihead.serve.handling import Handling, document_path, while_connected
 from multihead.serve.queued import Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
-from multihead.serve.service import Direction, Options, detected, for_request
+from multihead.serve.service import Direction, detected, for_request
 from multihead.text import identify
 from multihead.text.languages import language as language_named
 
@@ -74,11 +74,7 @@ class LibreTranslate:
         joined = "\n".join(wanted.texts)
         direction = self._service.direction(wanted.source, wanted.target, joined)
         handling.spend(request, direction, sum(map(len, wanted.texts)))
-        options = Options(wanted.alternatives, wanted.format)
-        if wanted.glossary is not None:
-            owner = request.state.notes.get("key", "")
-            found = handling.glossaries.find(wanted.glossary, owner, direction.source, direction.target)
-            options = Options(wanted.alternatives, wanted.format, glossary=found)
+        options = handling.options(request, wanted, direction)
         translating = self._service.translate(wanted.texts, direction, options, request.state.client)
         answers = await while_connected(request, translating)
         response: dict[str, object] = {"translatedText": [one.text for one in answers]}
@@ -210,6 +206,7 @@ class LibreTranslate:
                 "suggestions": handling.corrections is not None,
                 "supportedFilesFormat": sorted(KINDS) if self._translate_document else [],
                 "language": named,
+                "glossaries": list(handling.glossaries.named),
             }
         )
 

@@ -15,7 +15,7 @@ from multihead.serve.handling import Handling, while_connected
 from multihead.serve.queued import Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
-from multihead.serve.service import Answer, Direction, Options, for_request
+from multihead.serve.service import Answer, Direction, for_request
 from multihead.serve.words import Words, choices, words_of
 
 FOLDER = Path(__file__).with_name("page")
@@ -87,12 +87,12 @@ class PageRoutes:
         fields = await handling.fields(request)
         refuse_unknown(fields.values, TRANSLATE, "/sentences")
         wanted = parse_request(fields.values, max_chars=handling.limits.chars)
-        if not wanted.single or wanted.format != "text" or wanted.glossary:
+        if not wanted.single or wanted.format != "text":
             raise RefusedError(400, '"q" must be one plain text')
         direction = self._service.direction(wanted.source, wanted.target, wanted.texts[0])
         handling.spend(request, direction, len(wanted.texts[0]))
         translating = self._service.translate(
-            wanted.texts, direction, Options(wanted.alternatives), request.state.client
+            wanted.texts, direction, handling.options(request, wanted, direction), request.state.client
         )
         (answer,) = await while_connected(request, translating)
         return JSONResponse(_sentences(answer, direction))
@@ -184,6 +184,7 @@ def _sentences(answer: Answer, direction: Direction) -> dict[str, object]:
                 "alternatives": one.alternatives,
                 "doubtful": one.doubtful,
                 "searched": one.searched,
+                "terms": [{"source": term.source, "target": term.target} for term in one.terms],
             }
             for one in answer.sentences
         ],

@@ -16,6 +16,7 @@ from multihead.generation.carrying import Line
 from multihead.generation.tag_alignment import word_weights
 from multihead.generation.text_layout import Unit
 from multihead.settings import SearchSettings
+from multihead.text.lexicon import Lexicon
 from multihead.text.placeholders import Table
 
 MOST_CHOICES, CANDIDATES, LEAST = 7, 10, 0.002
@@ -48,7 +49,7 @@ def words_of(translator: Translator, text: str, translation: str) -> Words:
         translation: its translation, or another text.
     """
     line = Line(Unit(text), text, Table((), ()))
-    (found,) = word_weights([line], [translation], translator)
+    (found,) = word_weights([line], [translation], translator, Lexicon())
     if found is None:
         return Words([], [], [], [])
     weights = np.asarray(found.matrix_TS).round(3).tolist()

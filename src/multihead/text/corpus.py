@@ -9,9 +9,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
-from pathlib import Path
 from typing import Literal
 
+from multihead.addresses import located
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text.alignment import first_suspicious_line
@@ -111,7 +111,7 @@ def is_document(data: DataSettings, name: str) -> bool:
 
 
 def _path(data: DataSettings, name: str) -> str:
-    return name if name == STDIN else str(Path(data.dir) / name)
+    return name if name == STDIN else str(located(data.dir, name))
 
 
 _KINDS: dict[str, Format] = {

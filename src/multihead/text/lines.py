@@ -12,6 +12,7 @@ from typing import IO, Any, Protocol
 
 import zstandard
 
+from multihead.addresses import located
 from multihead.errors import UserError
 
 STDIN = "-"
@@ -101,8 +102,9 @@ def _opened(path: str) -> Iterator[_Lines]:
     if path == STDIN:
         yield _decompressed(sys.stdin.buffer, path)
         return
+    here = located("", path)
     try:
-        with Path(path).open("rb") as binary:
+        with here.open("rb") as binary:
             yield _decompressed(binary, path)
     except FileNotFoundError:
         raise UserError("no such file", place=path, remedy=_nearby(path)) from None

@@ -6,7 +6,6 @@ names the columns, in any order; it may name source_forms too. Lines that start 
 """
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,22 +88,25 @@ class Glossary:
         """Return the terms in a text in order: leftmost and longest first, none inside another."""
         return [Match(start, end, self._found[number]) for start, end, number in self._matcher.find(text)]
 
-    def missing(self, matches: Sequence[Match], translation: str) -> list[Term]:
-        """Return the terms matched in a source that its translation has not, once for each match too many.
+    def placed(self, matches: Sequence[Match], translation: str) -> list[tuple[int, int] | None]:
+        """Return the place of each match's term in a translation, ``translation[start:end]``, or None.
 
         Each form in the translation counts for one match.
         """
-        wanted = Counter(match.term for match in matches)
-        forms = [(form, term) for term in wanted for form in term.forms]
-        by_form: dict[str, list[Term]] = {}
-        for form, term in forms:
-            by_form.setdefault(form, []).append(term)
-        for _, _, number in Matcher((form, term.case) for form, term in forms).find(translation):
-            for term in by_form[forms[number][0]]:
-                if wanted[term]:
-                    wanted[term] -= 1
+        found: list[tuple[int, int] | None] = [None] * len(matches)
+        forms = list(dict.fromkeys((form, match.term.case) for match in matches for form in match.term.forms))
+        for start, end, number in Matcher(forms).find(translation):
+            form, case = forms[number]
+            for place, match in enumerate(matches):
+                if found[place] is None and match.term.case == case and form in match.term.forms:
+                    found[place] = (start, end)
                     break
-        return list(wanted.elements())
+        return found
+
+    def missing(self, matches: Sequence[Match], translation: str) -> list[Term]:
+        """Return the terms matched in a source that its translation has not, once for each match too many."""
+        places = self.placed(matches, translation)
+        return [match.term for match, place in zip(matches, places, strict=True) if place is None]
 
 
 def _parsed(lines: Iterable[str], path: str) -> Iterator[Term]:

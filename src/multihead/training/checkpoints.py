@@ -14,13 +14,10 @@ from multihead.run.checkpoints import BEST, SCHEDULED, numbered
 from multihead.run.model_file import check_names
 from multihead.run.numbers import check_numbers
 from multihead.settings import ValidationSchedule
-from multihead.training.model_selection import Load, Weights, is_better
+from multihead.training.model_selection import WORST, Load, Weights, is_better
 from multihead.training.progress import PATIENCE, Progress
 
 LOG = logging.getLogger(__name__)
-
-WORST = {"bleu": 0.0, "chrf": 0.0, "exact": 0.0, "wer": 100.0, "cer": 100.0}
-"""Values of a model that has not learned to write yet; a lower loss is an improvement all the same."""
 
 
 class Kept(NamedTuple):

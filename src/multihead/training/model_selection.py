@@ -11,6 +11,8 @@ from multihead.training import averaging
 Weights = Mapping[str, Tensor]
 Load = Callable[[], Weights]
 LOWER_IS_BETTER = {"loss", "wer", "cer"}
+WORST = {"bleu": 0.0, "chrf": 0.0, "exact": 0.0, "wer": 100.0, "cer": 100.0}
+"""Values of a model that has not learned to write yet; a lower loss is an improvement all the same."""
 
 
 def is_better(value: float, than: float, metric: str) -> bool:
@@ -21,12 +23,16 @@ def is_better(value: float, than: float, metric: str) -> bool:
 
 
 def select_best(results: Mapping[str, Mapping[str, float]], metric: str) -> str:
-    """Return the name of the best result by the metric. Ties go to the lower loss, then to the first."""
+    """Return the name of the best result by the metric.
+
+    Ties go to the lower loss where nothing is written right yet, else to the first. So the average must come
+    before the checkpoint that was selected for its score: the highest of many scores is partly luck.
+    """
     names = list(results)
     best = names[0]
     for name in names[1:]:
         value, highest = results[name][metric], results[best][metric]
-        tied = value == highest and "loss" in results[name]
+        tied = value == highest == WORST.get(metric) and "loss" in results[name]
         if is_better(value, highest, metric) or (
             tied and is_better(results[name]["loss"], results[best]["loss"], "loss")
         ):
@@ -59,12 +65,12 @@ def candidate_weights(
     candidates: dict[str, Load] = {}
     if len(scheduled) > 1:
         candidates["average"] = lambda: averaging.mean(load() for load in scheduled)
-    if best is not None:
-        candidates["best"] = best
     if ema is not None:
         candidates["ema"] = lambda: ema
-    if settings.final != "auto" or updated_since or not candidates:
+    if settings.final != "auto" or updated_since or not (candidates or best):
         candidates["last"] = last
+    if best is not None:
+        candidates["best"] = best
     if settings.final == "auto":
         return candidates
     name = settings.final if settings.final in candidates else "last"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from multihead.addresses import absolute
 from multihead.data.pairs import Pair, read_pairs
 from multihead.data.prepare import prepare
 from multihead.data.selection import TRAIN, VALID, select
@@ -37,7 +38,7 @@ def named_additions(
 ) -> dict[str, object]:
     """Return settings from ``--synthetic``, ``--copy`` and ``--corrections``, independent of the folder."""
     named = {"data.synthetic": synthetic, "data.copied": copied, "data.corrections": corrections}
-    return {key: tuple(str(Path(name).absolute()) for name in names) for key, names in named.items() if names}
+    return {key: tuple(map(absolute, names)) for key, names in named.items() if names}
 
 
 def plain_copy(data: DataSettings, folder: Path) -> Corpus:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead import recipe as recipes
+from multihead.addresses import is_address, located
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -92,8 +93,7 @@ class Corpus:
 
     def hashes(self) -> list[str]:
         """SHA-256 of each file."""
-        base = Path(self.data.dir)
-        return [file_sha256(base / name) for name in (*self.sources, *self.targets)]
+        return [file_sha256(located(self.data.dir, name)) for name in (*self.sources, *self.targets)]
 
 
 def lessons_folder(student: Path) -> Path:
@@ -195,7 +195,7 @@ def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, ob
     base = Path(data.dir)
 
     def absolute(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(str((base / each).absolute()) for each in names)
+        return tuple(each if is_address(each) else str((base / each).absolute()) for each in names)
 
     overrides: dict[str, object] = {
         "data.source": (str((folder / SOURCE).absolute()),),

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from multihead import disk
+from multihead.addresses import located
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -124,7 +125,7 @@ def _stages(request: Request) -> list[Stage]:
 def _check_plan(request: Request, recipe: Recipe[Settings]) -> None:
     """Refuse a folder that was begun with another request; record a new one's."""
     data = recipe.data
-    named = [Path(data.dir) / name for name in (*data.source, *data.target, *data.valid_source)]
+    named = [located(data.dir, name) for name in (*data.source, *data.target, *data.valid_source)]
     plan = {
         "teachers": request.name,
         "student": request.student,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from multihead.data.corpora import corpora, place, several
-from multihead.data.folders import cache_root
 from multihead.data.hashes import contamination
 from multihead.data.pairs import read_pairs
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.confidence import Calibration, calibration_error, raw_scores

@@ -1,13 +1,11 @@
 """A copy of a run folder at an address of fsspec (``s3://bucket/run``); another machine resumes from it."""
 
-import importlib
 import logging
 import posixpath
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
+from multihead.addresses import opened, said
 from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.run.folder import RECIPE
@@ -33,14 +31,14 @@ class Mirror:
 
     def __init__(self, address: str, folder: Path) -> None:
         self.address, self.folder = address, folder
-        self._files, self._root = _opened(address)
+        self._files, self._root = opened(address)
         self._copied: dict[str, tuple[int, int]] = {}
         try:
             self._files.makedirs(self._root, exist_ok=True)
             self._files.pipe_file(self._path(CHECK), b"")
             self._files.rm_file(self._path(CHECK))
         except Exception as error:
-            fact = f"cannot be written to ({_said(error)})"
+            fact = f"cannot be written to ({said(error)})"
             remedy = "Check the address and its access rights."
             raise UserError(fact, place=address, remedy=remedy) from error
 
@@ -73,7 +71,7 @@ class Mirror:
         except UserError:
             raise
         except Exception as error:
-            fact = f"the run there cannot be read ({_said(error)})"
+            fact = f"the run there cannot be read ({said(error)})"
             raise UserError(
                 fact, place=self.address, remedy="Try again, or train without --mirror."
             ) from error
@@ -91,7 +89,7 @@ class Mirror:
         try:
             self._push()
         except Exception as error:
-            LOG.warning("%s: not copied (%s); the next validation tries again", self.address, _said(error))
+            LOG.warning("%s: not copied (%s); the next validation tries again", self.address, said(error))
 
     def _push(self) -> None:
         here = {
@@ -116,22 +114,3 @@ class Mirror:
 def _is_private(name: str) -> bool:
     """Return True for locks and unfinished files."""
     return name == LOCK or any(part.endswith(files.PARTIAL) for part in Path(name).parts)
-
-
-def _opened(address: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path there."""
-    try:
-        fsspec: ModuleType = importlib.import_module("fsspec")
-        system, path = fsspec.url_to_fs(address)
-    except ImportError as error:
-        remedy = "pip install fsspec, and s3fs for s3://, gcsfs for gs://, ..."
-        raise UserError(f"not installed: {_said(error)}", place=address, remedy=remedy) from error
-    except (ValueError, OSError) as error:
-        raise UserError(
-            f"not an address ({_said(error)})", place=address, remedy="s3://BUCKET/RUN"
-        ) from error
-    return system, path
-
-
-def _said(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:200]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from multihead import recipe as recipes
+from multihead.addresses import absolute
 from multihead.data.corpora import Corpus, corpora
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -43,7 +44,7 @@ def named_corpora(file: str | None, listed: Sequence[str]) -> dict[str, object]:
         if languages in files:
             remedy = "List both in a corpora.toml, each with a name of its own."
             raise UserError(f"{languages} is named twice", place="--corpus", remedy=remedy)
-        files[languages] = [str(Path(name).absolute()) for name in names.split(",")]
+        files[languages] = [absolute(name) for name in names.split(",")]
     return {**found, **({"data.corpus": files} if files else {})}
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from multihead import models
 from multihead import recipe as recipes
+from multihead.addresses import absolute
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
@@ -118,7 +119,7 @@ def _absolute(base: Recipe[Settings], named: Files) -> dict[str, object]:
     if base.data.dir == ".":
         return {f"data.{key}": paths for key, paths in named.items()}
     return {
-        f"data.{key}": tuple(path if path == "-" else str(Path(path).absolute()) for path in paths)
+        f"data.{key}": tuple(path if path == "-" else absolute(path) for path in paths)
         for key, paths in named.items()
     }
 

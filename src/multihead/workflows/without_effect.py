@@ -160,6 +160,26 @@ _RULES = (
         _other("model", "positions", "learned"),
         "but on model.positions learned",
     ),
+    _Rule(
+        ("model.window", "model.dilation"),
+        _other("model", "attention", "window", "alternating", "longformer"),
+        "but on model.attention window, alternating or longformer",
+    ),
+    _Rule(
+        ("model.global_tokens",),
+        _other("model", "attention", "longformer"),
+        "but on model.attention longformer",
+    ),
+    _Rule(
+        ("model.projected", "model.sharing"),
+        _other("model", "attention", "linformer"),
+        "but on model.attention linformer",
+    ),
+    _Rule(
+        ("model.hash_rounds", "model.chunk", "model.ff_chunk"),
+        _other("model", "attention", "reformer"),
+        "but on model.attention reformer",
+    ),
     _Rule(("model.stem_width",), _is("model", "stem", "linear"), "but on model.stem convolutional"),
     _Rule(
         ("model.d_alignment",),

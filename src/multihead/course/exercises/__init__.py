@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
-from multihead.course.exercises import attention, recurrent, transformer
+from multihead.course.exercises import attention, beyond, recurrent, transformer
 from multihead.course.exercises.compare import Check
 
 EXERCISES: Mapping[str, Check] = {
     **recurrent.EXERCISES,
     **attention.EXERCISES,
     **transformer.EXERCISES,
+    **beyond.EXERCISES,
 }
 """All exercises by name, in the order of the chapters."""
 

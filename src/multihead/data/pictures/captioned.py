@@ -18,13 +18,13 @@ from PIL import Image
 
 from multihead.data.build_cache import cached_build
 from multihead.data.catalogue import remedy_for_missing
-from multihead.data.folders import cache_root
 from multihead.data.pictures.opening import Form, channels_of, fitted, open_picture
 from multihead.data.pictures.prepare import CHANNELS
 from multihead.data.pictures.shapes import draw_shapes
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.pictures.table import cells
 from multihead.data.plan import shuffled
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings import TokenizerSettings as Vocabulary

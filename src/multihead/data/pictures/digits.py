@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead import randomness
+from multihead.data.pictures.random_numbers import Uniform
 
 SIZE = 20
 """Height and width of an image in pixels."""
@@ -36,24 +37,13 @@ def draw_digits(count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.in
 
     Position, rotation, slant, scale, stroke points, pen width and background noise are random.
     """
-    uniform = _Uniform(randomness.derive(seed, "digits"))
+    uniform = Uniform(randomness.derive(seed, "digits"))
     labels_N = np.arange(count) % len(_STROKES)
     pictures = [_drawn(_STROKES[label], uniform) for label in labels_N]
     return np.stack(pictures), labels_N.astype(np.int64)
 
 
-class _Uniform:
-    """Uniform random numbers from raw bits, which NumPy keeps stable between versions (NEP 19)."""
-
-    def __init__(self, seed: int) -> None:
-        self._bits = np.random.PCG64(seed)
-
-    def between(self, low: float, high: float, *shape: int) -> NDArray[np.float64]:
-        raw = np.asarray(self._bits.random_raw(int(np.prod(shape))), dtype=np.uint64)
-        return low + (high - low) * (raw >> np.uint64(11)).astype(np.float64).reshape(shape) * 2.0**-53
-
-
-def _drawn(strokes: list[list[tuple[float, float]]], uniform: _Uniform) -> NDArray[np.uint8]:
+def _drawn(strokes: list[list[tuple[float, float]]], uniform: Uniform) -> NDArray[np.uint8]:
     turn, slant = uniform.between(-0.25, 0.25, 2)
     width, height = uniform.between(0.75, 1.0, 2)
     moved = uniform.between(-0.1, 0.1, 2)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.build_cache import cached_build
-from multihead.data.folders import cache_root
 from multihead.data.pictures.digits import NAMES, draw_digits
 from multihead.data.pictures.listing import ArrayListing, Listing, listed
 from multihead.data.pictures.opening import Form, channels_of, fitted
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
+from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings.tasks.pictures import DataSettings

@@ -28,6 +28,26 @@ def uniforms(seed: int, epoch: int, indices: Sequence[int], count: int) -> Unifo
     return values
 
 
+class Uniform:
+    """Uniform random numbers from raw bits, which NumPy keeps stable between versions (NEP 19)."""
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(seed)
+
+    def between(self, low: float, high: float, *shape: int) -> NDArray[np.float64]:
+        """Return numbers from ``low`` to ``high``, in an array of this shape."""
+        raw = np.asarray(self._bits.random_raw(int(np.prod(shape))), dtype=np.uint64)
+        return low + (high - low) * (raw >> np.uint64(11)).astype(np.float64).reshape(shape) * 2.0**-53
+
+    def number(self, low: float, high: float) -> float:
+        """Return one number from ``low`` to ``high``."""
+        return float(self.between(low, high, 1)[0])
+
+    def below(self, count: int) -> int:
+        """Return an integer from 0 to ``count`` - 1."""
+        return min(count - 1, int(self.number(0, count)))
+
+
 def beta(u_BN: Uniforms, alpha: float) -> NDArray[np.float64]:
     """Return samples of Beta(alpha, alpha), 0 < alpha <= 1, each from N uniform numbers (N even); (B,).
 

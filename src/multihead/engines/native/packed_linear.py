@@ -31,8 +31,7 @@ class PackedLinear:
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
         self.outputs, self.inputs = weight.shape
         self.dtype = dtype
-        pack = _packed_int8 if dtype == torch.int8 else _packed
-        self._weight = pack(weight.detach().to(torch.float32 if dtype == torch.int8 else dtype))
+        self._weight = packed(weight, dtype)
         self._bias = None if bias is None else bias.detach().float().contiguous()
         addresses = native.address(self._weight), native.address(self._bias)
         self.description = (*addresses, self.inputs, self.outputs, 0)
@@ -52,6 +51,13 @@ class PackedLinear:
         out = torch.empty(len(x_Md), self.outputs, dtype=torch.float32)
         native.call("linear_shared", self.dtype, x_Md, self.description, out, len(x_Md))
         return out
+
+
+def packed(weight_OI: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return a weight as the native kernels read it (``native/products.h``), in panels of 64 outputs."""
+    if dtype == torch.int8:
+        return _packed_int8(weight_OI.detach().float())
+    return _packed(weight_OI.detach().to(dtype))
 
 
 def quantised(weight_OI: Tensor) -> tuple[Tensor, Tensor]:

@@ -58,6 +58,8 @@ def _attention_faults(attention: AttentionSpec, d_model: int) -> Iterator[str]:
         yield f"d_k = {attention.d_k} and d_v = {attention.d_v}, not d_model / num_heads"
     if attention.score.kind != "dot" or not attention.score.scaled:
         yield f'score = "{attention.score.kind}", not "scaled_dot"'
+    if attention.score.window is not None:
+        yield "attention is restricted to a window"
     if attention.rotary is not None:
         yield 'positions = "rotary", not "sinusoidal_concatenated"'
 

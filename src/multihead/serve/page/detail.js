@@ -90,7 +90,7 @@ async function ask(element, sentence, choose) {
   pending = new AbortController();
   const [source, target] = sentence.languages;
   try {
-    const fields = { q: sentence.source, source, target, alternatives: 3 };
+    const fields = { q: sentence.source, source, target, alternatives: 3, ...sentence.glossary };
     const found = await post("sentences", fields, pending.signal);
     sentence.others = found.alternatives;
     list(element, sentence, choose);

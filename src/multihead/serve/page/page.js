@@ -8,7 +8,7 @@ import { found, lay, Sentence } from "./words.js";
 
 const at = (id) => document.getElementById(id);
 const [input, output, mirror, message] = ["input", "output", "mirror", "message"].map(at);
-const [source, target] = [at("source"), at("target")];
+const [source, target, glossary] = ["source", "target", "glossary"].map(at);
 const PAUSE = 250; // milliseconds without typing before a translation is requested
 const MOST_SENTENCES = 40; // whose attention is fetched without being asked for
 const THEMES = ["", "light", "dark"];
@@ -23,6 +23,7 @@ let timer = 0;
 let pending = new AbortController();
 
 const chosen = () => ({ source: source.value, target: target.value });
+const terms = () => (glossary.value ? { glossary: glossary.value } : {});
 
 /* Languages */
 function nameOf(code) {
@@ -77,7 +78,7 @@ async function translate() {
   }
   output.classList.add("old");
   try {
-    const answer = await post("sentences", { q, ...chosen() }, signal);
+    const answer = await post("sentences", { q, ...chosen(), ...terms() }, signal);
     if (source.value === "auto") {
       detected = answer.source;
       listLanguages();
@@ -95,7 +96,7 @@ async function translate() {
 function show(answer, note, q = "") {
   output.classList.remove("old");
   message.textContent = note;
-  sentences = (answer?.sentences ?? []).map((one) => new Sentence(one, [answer.source, answer.target]));
+  sentences = (answer?.sentences ?? []).map((one) => new Sentence(one, [answer.source, answer.target], terms()));
   shownText = answer?.translatedText ?? "";
   active = null;
   at("copy").hidden = at("clear").hidden = !q;
@@ -247,6 +248,7 @@ document.addEventListener("keydown", (event) => {
 });
 source.addEventListener("change", () => { detected = ""; listLanguages(); translate(); });
 target.addEventListener("change", () => { listTargets(); translate(); });
+glossary.addEventListener("change", translate);
 at("swap").addEventListener("click", swap);
 at("clear").addEventListener("click", () => {
   input.value = "";
@@ -280,6 +282,7 @@ at("copy").addEventListener("click", async () => {
 /* The address: after "#", which is never sent to a server */
 function remember() {
   const fields = new URLSearchParams({ from: source.value, to: target.value });
+  if (!at("terms").hidden) fields.set("terms", glossary.value);
   if (input.value) fields.set("q", input.value);
   history.replaceState(null, "", `#${fields}`);
 }
@@ -290,6 +293,15 @@ function recall() {
   const from = fields.get("from");
   if ([...source.options].some((one) => one.value === from)) source.value = from;
   listTargets(fields.get("to") ?? undefined);
+  if (fields.has("terms")) listGlossaries(fields.get("terms"));
+}
+
+/** Offer the server's glossaries. */
+function listGlossaries(wanted = glossary.value) {
+  const names = settings.glossaries ?? [];
+  at("terms").hidden = !names.length;
+  glossary.replaceChildren(new Option(t().noTerms, ""), ...names.map((name) => new Option(name, name)));
+  glossary.value = names.includes(wanted) ? wanted : "";
 }
 
 /* The page itself */
@@ -299,6 +311,7 @@ function setUi(code) {
   at("ui").lang = code === "ko" ? "en" : "ko";
   setTheme(kept.get("theme"));
   listLanguages();
+  listGlossaries();
   grow();
   if (!sentences.length) show(null, "");
   else activate(active, false);
@@ -344,6 +357,7 @@ async function start() {
   }
   if (settings.supportedFilesFormat?.length) takeDocuments(settings.supportedFilesFormat, chosen);
   listLanguages();
+  listGlossaries(settings.glossaries?.[0]);
   recall();
   translate();
 }

@@ -53,13 +53,15 @@ function fill(element, text, spans) {
 
 /** A sentence and its translation. */
 export class Sentence {
-  constructor(given, languages) {
+  constructor(given, languages, glossary) {
     this.source = given.source;
     this.text = this.original = given.text;
     this.confidence = given.confidence;
     this.doubtful = given.doubtful;
     this.searched = given.searched;
     this.languages = languages;
+    this.terms = given.terms;
+    this.glossary = glossary; // the field of a request that names it
     this.others = null; // further translations, once they were asked for
     this.left = document.createElement("span");
     this.right = document.createElement("span");
@@ -82,11 +84,24 @@ export class Sentence {
       word.setAttribute("role", "button");
       if (known) word.style.setProperty("--doubt-alpha", doubt(known.probabilities[at]));
     });
+    this.markTerms();
+  }
+
+  /** Mark the words of the glossary's terms, each with the other side's as its title. */
+  markTerms() {
+    const sourceSpans = inUnits(this.source, this.terms.map((one) => one.source));
+    const targetSpans = inUnits(this.text, this.terms.map((one) => one.target));
+    this.terms.forEach((_, at) => {
+      const title = `${this.source.slice(...sourceSpans[at])} → ${this.text.slice(...targetSpans[at])}`;
+      mark(this.sourceWords, sourceSpans[at], title);
+      mark(this.targetWords, targetSpans[at], title);
+    });
   }
 
   replace(text) {
     this.text = text;
     this.attention = null;
+    this.terms = []; // another translation has them elsewhere, or not at all
     this.render();
   }
 
@@ -118,6 +133,15 @@ export class Sentence {
   dark() {
     this.lit = null;
     for (const word of [...this.sourceWords, ...this.targetWords]) word?.classList.remove("on", "lit");
+  }
+}
+
+function mark(words, [start, end], title) {
+  for (const word of words) {
+    const at = Number(word?.dataset.start);
+    if (!word || at >= end || at + word.textContent.length <= start) continue;
+    word.classList.add("term");
+    word.title = title;
   }
 }
 

@@ -21,6 +21,9 @@ training.seed = [1, 2]
 [plot]                               # plot.svg: a score over a setting
 x = "model.num_heads"
 y = "bleu"
+
+[cost]                               # also measure attention's time and memory at these lengths
+lengths = [256, 512]
 """
 
 import difflib
@@ -43,11 +46,11 @@ from multihead.settings import Settings
 from multihead.workflows.without_effect import refuse_without_effect
 
 SWEEP_KEYS, MEMBER_KEYS = (
-    ("name", "recipe", "base", "set", "members", "grid", "plot"),
+    ("name", "recipe", "base", "set", "members", "grid", "plot", "cost"),
     ("name", "recipe", "reference"),
 )
 PLOT_KEYS = ("x", "y", "series", "log")
-MAX_MEMBERS = 1000
+MAX_MEMBERS, MAX_LENGTH = 1000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class Sweep:
         base: the baseline member; "" for none.
         members: the members in the order of the file.
         plot: the axes of its plot; None: it has no plot.
+        lengths: lengths of text at which the cost of each kind of attention is measured.
     """
 
     name: str
@@ -101,6 +105,7 @@ class Sweep:
     base: str
     members: tuple[Member, ...]
     plot: Plot | None = None
+    lengths: tuple[int, ...] = ()
 
 
 def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sweep:
@@ -130,8 +135,9 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
     base = _string(given, "base", str(path))
     if base and base not in names:
         raise UserError(f'base = "{base}", but no member has this name', place=str(path))
+    name = str(given.get("name", path.stem))
     plot = _plot(given, members, str(path))
-    return Sweep(str(given.get("name", path.stem)), first_comment(text), base, members, plot)
+    return Sweep(name, first_comment(text), base, members, plot, _lengths(given, str(path)))
 
 
 def _find(name: str) -> Path:
@@ -231,6 +237,17 @@ def _table(given: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"{key} must be a table", place=place, remedy=f"Write [{key}], and keys below it.")
     return value
+
+
+def _lengths(given: Mapping[str, Any], place: str) -> tuple[int, ...]:
+    """Return the lengths of [cost]; none without the table."""
+    cost = _table(given, "cost", place)
+    _check_keys(cost, ("lengths",), f"{place}: [cost]")
+    found = cost.get("lengths", [])
+    if not isinstance(found, list) or any(type(n) is not int or not 1 <= n <= MAX_LENGTH for n in found):
+        fact = f"lengths must be a list of integers from 1 to {MAX_LENGTH:,}"
+        raise UserError(fact, place=f"{place}: [cost]", remedy="Write lengths = [256, 512].")
+    return tuple(found)
 
 
 def _reference(member: Mapping[str, Any], place: str) -> Mapping[str, float]:

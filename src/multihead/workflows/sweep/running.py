@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -50,7 +51,13 @@ class Observer(Protocol):
 
 
 def run_sweep(
-    sweep: Sweep, folder: Path, observer: Observer, *, jobs: int = 1, part: tuple[int, int] = (1, 1)
+    sweep: Sweep,
+    folder: Path,
+    observer: Observer,
+    *,
+    jobs: int = 1,
+    part: tuple[int, int] = (1, 1),
+    only: str = "*",
 ) -> list[Row]:
     """Train and evaluate all members that are not done, resuming interrupted ones; return their rows.
 
@@ -63,9 +70,10 @@ def run_sweep(
         observer: receives progress events.
         jobs: number of members that run at the same time; they share the cores.
         part: i and n of the members to run, every n-th from the i-th on; the others are only read.
+        only: pattern of the names of the members to run, as of a shell.
     """
     rows = {member.name: _before(member, folder) for member in sweep.members}
-    own = part_of(sweep.members, *part)
+    own = part_of(members_named(sweep, only), *part)
     waiting = deque(member for member in own if rows[member.name].state == "waiting")
     running: dict[str, subprocess.Popen[bytes]] = {}
     files.make_folder(folder)
@@ -93,6 +101,11 @@ def run_sweep(
                 process.kill()
     # Other parts may have ended meanwhile.
     return [row if row.member in own else _before(row.member, folder) for row in rows.values()]
+
+
+def members_named(sweep: Sweep, pattern: str) -> list[Member]:
+    """Return the members whose names match a pattern, as of a shell."""
+    return [member for member in sweep.members if fnmatchcase(member.name, pattern)]
 
 
 def _before(member: Member, folder: Path) -> Row:

@@ -1,9 +1,8 @@
 """Training data of text-to-image models, from captioned pictures."""
 
-from pathlib import Path
-
 import torch
 
+from multihead.addresses import located
 from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.data.pictures.captioned import prepare
 from multihead.data.pictures.stream import PictureStream
@@ -36,7 +35,7 @@ def setup(
     }
     recipe = with_model(recipe, sizes)
     batches = CaptionBatches(found, found.train)
-    listed = [Path(data.dir) / name for name in (data.captions, data.pictures) if name]
+    listed = [located(data.dir, name) for name in (data.captions, data.pictures) if name]
     form = f"{found.form.size} x {found.form.size}, {'grey' if found.form.channels == 1 else 'colour'}"
     return TaskSetup(
         recipe=recipe,

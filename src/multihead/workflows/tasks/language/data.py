@@ -1,10 +1,10 @@
 """Training data of language models, from text files."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
+from multihead.addresses import located
 from multihead.data.packed import PackedText, pack
 from multihead.data.windows import WindowStream
 from multihead.errors import UserError
@@ -34,7 +34,7 @@ def setup(
         recipe=recipe,
         tokenizers=(text.tokenizer,),
         fingerprint=text.fingerprint,
-        files=[Path(recipe.data.dir) / name for name in (*recipe.data.files, *recipe.data.valid_files)],
+        files=[located(recipe.data.dir, name) for name in (*recipe.data.files, *recipe.data.valid_files)],
         data={"tokens": len(text.train), "characters": text.characters[0]},
         summary=_summary(text),
         sizes={

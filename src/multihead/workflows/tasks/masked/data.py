@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+from multihead.addresses import located
 from multihead.data.masking import MaskedBatches
 from multihead.data.store import TokenStore
 from multihead.data.text_batches import TextsStream, lengths
@@ -60,7 +61,7 @@ def setup(
 
 def named_files(data: DataSettings | Labelled) -> list[Path]:
     """Return the training and validation files."""
-    return [Path(data.dir) / name for name in (*data.files, *data.valid_files)]
+    return [located(data.dir, name) for name in (*data.files, *data.valid_files)]
 
 
 def sizes(texts: PreparedTexts) -> dict[str, str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import torch
 
+from multihead.addresses import located
 from multihead.batch import PictureBatch
 from multihead.data.pictures.batches import PictureBatches
 from multihead.data.pictures.prepare import Prepared, prepare
@@ -66,5 +67,5 @@ def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> 
 
 def named_files(data: DataSettings) -> list[Path]:
     """Return the files that list pictures. Folders of pictures are hashed elsewhere and left out."""
-    paths = [Path(data.dir) / name for name in (*data.train, *data.valid)]
+    paths = [located(data.dir, name) for name in (*data.train, *data.valid)]
     return [path for path in paths if path.is_file()]

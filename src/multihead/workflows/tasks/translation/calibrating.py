@@ -1,15 +1,38 @@
-"""Calibration of a translator's confidence on its validation pairs, at the end of training."""
+"""Further files of a translator, made at the end of training: its calibrated confidence and its lexicon."""
 
 from collections.abc import Mapping, Sequence
 
 from torch import nn
 
+from multihead.data.batches import Pairs
+from multihead.data.word_pairs import sample
 from multihead.generation.confidence import NAME, fit, piece_rates, raw_scores
 from multihead.settings import SearchSettings
+from multihead.text.lexicon import NAME as LEXICON
+from multihead.text.lexicon import Lexicon
+from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.tasks.translation.validation import Validator
 
 MOST, LEAST = 500, 50
 """Validation pairs that are translated, and those that a calibration needs."""
+
+
+MOST_CELLS = 2_500_000
+"""Pairs of a source and a target word that a lexicon is learned from: they bound time and memory."""
+
+
+def lexicon_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
+    """Return lexicon.json by name, learned from a sample of the training pairs.
+
+    Args:
+        parts: the pairs of each direction, with their tokenizers.
+    """
+    sampled = (
+        (source.decode(store.source(row)), target.decode(store.target(row)))
+        for store, source, target in parts
+        for row in sample(store, MOST_CELLS // len(parts))
+    )
+    return {LEXICON: Lexicon.learned(sampled).to_json()}
 
 
 def calibration_files(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from multihead.addresses import located
 from multihead.data import corpora
 from multihead.data.added import added
 from multihead.data.batches import BatchStream, Pairs, Position
@@ -25,7 +26,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
-from multihead.workflows.tasks.translation.calibrating import calibration_files
+from multihead.workflows.tasks.translation.calibrating import calibration_files, lexicon_files
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 
@@ -69,7 +70,10 @@ def setup(
         stream=lambda position: batches(recipe, prepared, position, device, mark),
         validate=validator,
         attention_maps=validator.attention_maps,
-        further_files=lambda model: calibration_files([validator], model, recipe.search),
+        further_files=lambda model: {
+            **calibration_files([validator], model, recipe.search),
+            **lexicon_files([(prepared.train, source, target)]),
+        },
     )
 
 
@@ -116,7 +120,7 @@ def named_files(data: DataSettings) -> list[Path]:
     """Return the training and validation files, without standard input."""
     names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
     more = (name for one in added(data) for name in (*one.files.source, *one.files.target))
-    return [*(Path(data.dir) / name for name in names if name != "-"), *map(Path, more)]
+    return [*(located(data.dir, name) for name in names if name != "-"), *map(Path, more)]
 
 
 # --- description --------------------------------------------------------------------------------------

@@ -1,0 +1,145 @@
+"""The frame of a page of the documentation: navigation, search box, style; relative links throughout."""
+
+import html
+import os.path
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+WORDS = {
+    "en": {"contents": "Contents", "search": "Search", "none": "Nothing found", "next": "Next", "previous": "Previous"},
+    "ko": {"contents": "차례", "search": "검색", "none": "찾은 것이 없습니다", "next": "다음", "previous": "이전"},
+}
+HEADING = re.compile(r"<h([1-6])( id=\"[^\"]*\")?>(.*?)</h\1>", re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the site.
+
+    Attributes:
+        path: where it is written, relative to the site, "docs/serve.html".
+        title: its first heading, as text.
+        body: HTML.
+        group: its heading in the navigation; "" keeps it out.
+    """
+
+    path: str
+    title: str
+    body: str
+    group: str = ""
+
+    @property
+    def language(self) -> str:
+        """Language of the text."""
+        return "ko" if "/ko/" in self.path or self.path.endswith(".ko.html") else "en"
+
+
+def with_anchors(body: str) -> str:
+    """Give every heading the anchor that GitHub would give it; repeated ones end with -1, -2, ..."""
+    seen: Counter[str] = Counter()
+
+    def named(found: re.Match[str]) -> str:
+        if found[2]:
+            return found[0]
+        text = html.unescape(TAG.sub("", found[3])).lower()
+        slug = re.sub(r"[^\w -]", "", text).replace(" ", "-")
+        anchor = f"{slug}-{seen[slug]}" if seen[slug] else slug
+        seen[slug] += 1
+        return f'<h{found[1]} id="{html.escape(anchor)}">{found[3]}</h{found[1]}>'
+
+    return HEADING.sub(named, body)
+
+
+def sections(page: Page) -> list[tuple[str, str, str]]:
+    """Return (anchor, heading, text) of each part of a page, for the search."""
+    parts, found = [], list(HEADING.finditer(page.body))
+    for number, heading in enumerate(found):
+        end = found[number + 1].start() if number + 1 < len(found) else len(page.body)
+        text = re.sub(r'<img src="data:[^"]*"[^>]*>', "", page.body[heading.end() : end])
+        anchor = (heading[2] or "").removeprefix(' id="').rstrip('"')
+        parts.append((anchor, _text(heading[3]), _text(text)))
+    return parts
+
+
+def _text(markup: str) -> str:
+    return re.sub(r"\s+", " ", html.unescape(TAG.sub(" ", markup))).strip()
+
+
+def framed(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
+    """Return a page with navigation and search box."""
+    words = WORDS[page.language]
+    root = relative(page.path, ".")
+    head = (
+        f'<!doctype html><html lang="{page.language}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{html.escape(page.title)} - multihead</title><link rel="icon" href="data:,">'
+        f'<link rel="stylesheet" href="{root}/site.css"></head>'
+    )
+    top = (
+        f'<header><a class="home" href="{root}/index.html">multihead</a>'
+        f'<div class="search"><input type="search" id="search" placeholder="{words["search"]}" '
+        f'aria-label="{words["search"]}" autocomplete="off" data-root="{root}" data-none="{words["none"]}">'
+        f'<ol id="found" hidden></ol></div>{_twin(page, groups)}'
+        f'<a class="jump" href="#contents">{words["contents"]}</a></header>'
+    )
+    return (
+        f"{head}<body>{top}<div class='columns'><main>{page.body}{_neighbours(page, groups)}</main>"
+        f'<nav id="contents" aria-label="{words["contents"]}">{_navigation(page, groups)}</nav></div>'
+        f'<script src="{root}/search.js"></script></body></html>\n'
+    )
+
+
+def _twin(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
+    """Return a link to the same page in the other language, where there is one."""
+    if page.language == "ko":
+        twin = page.path.replace("/ko/", "/en/").replace("README.ko.html", "index.html")
+    else:
+        twin = "README.ko.html" if page.path == "index.html" else page.path.replace("/en/", "/ko/")
+    if twin == page.path or all(twin != other.path for pages in groups.values() for other in pages):
+        return ""
+    language, name = ("en", "English") if page.language == "ko" else ("ko", "한국어")
+    return f'<a class="twin" lang="{language}" href="{relative(page.path, twin)}">{name}</a>'
+
+
+def relative(start: str, target: str) -> str:
+    """Return the path to a page as a link from another page."""
+    return posixpath.relpath(target, os.path.dirname(start) or ".")
+
+
+def _navigation(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
+    parts = []
+    for group, pages in groups.items():
+        items = "".join(_item(page, other) for other in pages)
+        here = " open" if page.group == group or group == next(iter(groups)) else ""
+        parts.append(f"<details{here}><summary>{html.escape(group)}</summary><ul>{items}</ul></details>")
+    return "".join(parts)
+
+
+def _item(page: Page, other: Page) -> str:
+    link = f'<a href="{relative(page.path, other.path)}" lang="{other.language}"'
+    if other.path != page.path:
+        return f"<li>{link}>{html.escape(other.title)}</a></li>"
+    inner = "".join(
+        f'<li><a href="#{found[2][5:-1]}">{TAG.sub("", found[3])}</a></li>'
+        for found in HEADING.finditer(page.body)
+        if found[1] == "2" and found[2]
+    )
+    return f'<li>{link} aria-current="page">{html.escape(other.title)}</a><ul>{inner}</ul></li>'
+
+
+def _neighbours(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
+    pages = list(groups.get(page.group, ()))
+    place = next((number for number, other in enumerate(pages) if other.path == page.path), None)
+    if place is None:
+        return ""
+    words, links = WORDS[page.language], []
+    for word, number in (("previous", place - 1), ("next", place + 1)):
+        if 0 <= number < len(pages):
+            other = pages[number]
+            target = relative(page.path, other.path)
+            links.append(f'<a class="{word}" href="{target}">{words[word]}: {html.escape(other.title)}</a>')
+    return f"<p class='neighbours'>{''.join(links)}</p>"

@@ -1,0 +1,52 @@
+"""Loaded runs whose output is a set or a sequence of tags: taggers, detectors, models of sets."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from multihead.api.loaded import ListsMethods
+from multihead.generation.detector import DetectedObject, Detector
+from multihead.generation.odd_one_out import OddOneOut
+from multihead.generation.tagger import Tagger
+from multihead.inspect.page import Page, PageOptions, explore_text, make_page
+from multihead.inspect.page.kinds import BIDIRECTIONAL
+from multihead.inspect.text_inspection import inspect_tagging
+
+
+class LoadedTagger(ListsMethods, Tagger):
+    """Tagger, with inspection of its attention."""
+
+    def inspect(self, text: str, *, full: bool = False) -> Page:
+        """Return a page of the model's attention over a sentence, with its tags.
+
+        Raises:
+            UserError: the text has no words.
+        """
+        explored = explore_text(
+            inspect_tagging(self, text), self.model, self.tokenizer, BIDIRECTIONAL, PageOptions(full=full)
+        )
+        return make_page(explored)
+
+
+class LoadedDetector(ListsMethods, Detector):
+    """Object detector."""
+
+    def detect_one(self, picture: str | Path, threshold: float = 0.5) -> list[DetectedObject]:
+        """Return the objects in one picture file, best score first.
+
+        Raises:
+            UserError: the file is missing, damaged or not a picture.
+        """
+        return self.detect([picture], threshold)[0]
+
+
+class LoadedOddOneOut(ListsMethods, OddOneOut):
+    """Model of sets of pictures."""
+
+    def odd(self, pictures: Sequence[str | Path]) -> int:
+        """Return the place of the odd one among picture files, from 0.
+
+        Raises:
+            UserError: fewer than three pictures; a file is missing, damaged or not a picture.
+        """
+        p_N = self.probabilities(pictures)
+        return max(range(len(p_N)), key=p_N.__getitem__)

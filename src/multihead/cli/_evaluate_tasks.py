@@ -1,0 +1,121 @@
+"""``multihead evaluate`` for models that do not translate: taggers, detectors, models of sets."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from multihead.cli import _console
+from multihead.data.pictures.coco import read_coco
+from multihead.data.pictures.listing import listed
+from multihead.data.pictures.objects import generated_test_scenes
+from multihead.data.tagged import generated_test_sentences, sentences_of
+from multihead.errors import UserError
+from multihead.generation.detector import Detector
+from multihead.generation.odd_one_out import OddOneOut
+from multihead.generation.tagger import Tagger
+from multihead.run import Run
+
+Results = Mapping[str, Any]
+"""Scores by name, ready for JSON."""
+GENERATED = "generated"
+"""Name of the generated test set."""
+
+
+def run(folder: str, files: tuple[str, ...], *, json_: bool, device: str) -> int:
+    """Evaluate a run on files, or on the test sets of its recipe, and print the scores.
+
+    Raises:
+        UserError: there is no test set; a file cannot be read.
+    """
+    task = Run.open(folder).task
+    found = TASKS[task](folder, files, device)
+    if not found:
+        fact = "the run's recipe has no test sets (data.tests)"
+        raise UserError(fact, place=folder, remedy="Give files with --src.")
+    if json_:
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return 0
+    console = _console.output()
+    for name, scores in found.items():
+        console.print(f"{folder} on {name}:")
+        width = max(map(len, scores))
+        for label, value in scores.items():
+            console.print(f"  {label:{width}}  {_shown(value)}")
+    return 0
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "undefined (no such object)"
+    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _sets(data: Any, files: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {files[0]: tuple(str(Path(file).absolute()) for file in files)} if files else dict(data.tests)
+
+
+def _tagging(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    data = Run.open(folder).recipe.data
+    tagger = Tagger.load(folder, device)
+    sets = {name: sentences_of(data, names) for name, names in _sets(data, files).items()}
+    if data.generate and not files:
+        sets[GENERATED] = generated_test_sentences(data)
+    found: dict[str, Results] = {}
+    for name, sentences in sets.items():
+        scores = tagger.measure(sentences)
+        found[name] = {
+            "sentences": scores.sentences,
+            "words": scores.scores.count,
+            "accuracy": scores.scores.accuracy,
+            "exact": scores.exact,
+            "f1": scores.f1,
+        }
+        if scores.spans is not None:
+            found[name] |= {"precision": scores.spans.precision, "recall": scores.spans.recall}  # type: ignore[operator]
+    return found
+
+
+def _detection(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    data = Run.open(folder).recipe.data
+    detector = Detector.load(folder, device)
+    base = Path(data.dir)
+    measured = {}
+    for name, names in _sets(data, files).items():
+        if data.generate and not files:
+            measured[name] = detector.measure_generated(generated_test_scenes(data, names))
+        else:
+            measured[name] = detector.measure(
+                read_coco(names, base, "--src" if files else f"data.tests.{name}")
+            )
+    if data.generate == "shapes" and not files:
+        measured[GENERATED] = detector.measure_generated(generated_test_scenes(data))
+    found: dict[str, Results] = {}
+    for name, scores in measured.items():
+        values = {"AP": scores.ap, "AP50": scores.ap50, "AP75": scores.ap75}
+        values |= {f"AP {area}": value for area, value in scores.by_area.items()} | {"AR": scores.recall}
+        by_class = {
+            f"AP {name}": value for name, value in zip(detector.names, scores.by_class(), strict=True)
+        }
+        defined = {key: None if math.isnan(value) else value for key, value in (values | by_class).items()}
+        found[name] = {"pictures": scores.pictures, "objects": scores.objects, **defined}
+    return found
+
+
+def _odd_ones(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    data = Run.open(folder).recipe.data
+    model = OddOneOut.load(folder, device)
+    found: dict[str, Results] = {}
+    for name, names in _sets(data, files).items():
+        scores = model.measure(listed(names, Path(data.dir), "--src" if files else f"data.tests.{name}"))
+        found[name] = {"sets": scores.sets, "accuracy": scores.accuracy, "chance": scores.chance}
+    return found
+
+
+TASKS: Mapping[str, Callable[[str, tuple[str, ...], str], dict[str, Results]]] = {
+    "tagging": _tagging,
+    "detection": _detection,
+    "sets": _odd_ones,
+}
+"""Evaluation by task."""

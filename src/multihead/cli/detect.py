@@ -1,0 +1,101 @@
+"""Find the objects in images with a trained detector.
+
+    multihead detect runs/shapes picture.png
+    multihead detect runs/shapes picture.png -o boxes.png
+    multihead detect runs/shapes folder --json
+
+Prints a line for each object: image, class, score, and its box as left, top,
+width and height in pixels. Average precision on annotated images:
+`multihead evaluate RUN --src FOLDER`, a folder in COCO's format.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from multihead.cli import _console, _options
+from multihead.data.pictures.opening import SUFFIXES, open_picture
+from multihead.errors import UserError
+from multihead.generation.detector import DetectedObject, Detector
+from multihead.inspect.detections import draw_boxes
+from multihead.inspect.figures import METADATA
+from multihead.run import files
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command."""
+
+    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    """Run folder."""
+    images: Annotated[
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="IMAGE [IMAGE ...]", help_behavior_hint=""),
+    ] = ()
+    """Image files, or folders of them."""
+    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    """Also draw the boxes over the image into this file (.png, .svg or .pdf)."""
+    threshold: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.5
+    """Least score of an object, from 0 to 1."""
+    json: _options.Flag = False
+    """Print JSON."""
+    device: _options.Device = "auto"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    if options.run is None or not options.images:
+        missing = "no run folder was given" if options.run is None else "no image was given"
+        raise UserError(missing, remedy="Usage: multihead detect RUN IMAGE")
+    if not 0 <= options.threshold <= 1:
+        raise UserError(f"--threshold {options.threshold:g}", remedy="Give a number from 0 to 1.")
+    images = [file for name in options.images for file in _files(Path(name))]
+    if options.output:
+        _check_output(options.output, len(images))
+    detector = Detector.load(options.run, options.device)
+    found = detector.detect(images, options.threshold)
+    if options.output:
+        draw_boxes(open_picture(images[0]), found[0], detector.names, options.output)
+    if options.json:
+        listed = [
+            {"picture": str(image), "objects": [asdict(one) for one in objects]}
+            for image, objects in zip(images, found, strict=True)
+        ]
+        print(json.dumps(listed, indent=2, ensure_ascii=False))
+        return 0
+    for image, objects in zip(images, found, strict=True):
+        for one in objects:
+            print(_line(image, one))
+        if not objects:
+            _console.messages().print(f"{image}: no object with a score of at least {options.threshold:g}")
+    return 0
+
+
+def _line(image: Path, one: DetectedObject) -> str:
+    left, top, right, bottom = one.box
+    box = " ".join(f"{length:.1f}" for length in (left, top, right - left, bottom - top))
+    return f"{image}\t{one.name}\t{one.score:.3f}\t{box}"
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    if not found:
+        raise UserError("this folder has no images", place=str(path), remedy="Name another folder.")
+    return found
+
+
+def _check_output(path: str, images: int) -> None:
+    if images != 1:
+        remedy = "Name one image, or leave -o out."
+        raise UserError(f"boxes of {images} images do not fit into one figure", place=path, remedy=remedy)
+    if Path(path).suffix.lower() not in METADATA:
+        raise UserError("the file extension is not supported", place=path, remedy="Use .svg, .png or .pdf.")
+    files.check_file(path)

@@ -1,0 +1,67 @@
+"""Convert a trained BERT or GPT to longer texts, with windowed attention.
+
+    multihead lengthen runs/nsmc --positions 4096 -o runs/long
+    multihead train --init runs/long --data.files long-texts.txt
+
+Learned positions are repeated, as the Longformer's authors did (Beltagy et al.
+2020, sec. 5), and full attention becomes a window: for an encoder with [CLS]
+as a global token (longformer), for a GPT over the last positions (window). On
+texts that fit into one window nothing changes; on longer ones, train further.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from multihead.cli import _console, _options
+from multihead.errors import UserError
+from multihead.workflows.lengthening import lengthen
+
+USAGE = "Usage: multihead lengthen RUN --positions 4096 -o NEW"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command."""
+
+    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    """Run folder of a BERT, a BERT classifier or a GPT."""
+    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    """New run folder."""
+    positions: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """Longest text of the new model, in tokens."""
+    attention: Annotated[
+        Literal["longformer", "window", "alternating", "full"] | None,
+        tyro.conf.arg(help_behavior_hint=""),
+    ] = None
+    """Attention of the new model. (default: longformer for BERT, window for GPT)"""
+    window: Annotated[int | None, tyro.conf.arg(metavar="R", help_behavior_hint="")] = None
+    """Positions that a position attends to. (default: as many as the old model has)"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    if options.run is None or options.output is None or options.positions is None:
+        missing = "run" if options.run is None else "output" if options.output is None else "--positions"
+        raise UserError(f"no {missing} was given", remedy=USAGE)
+    for name in ("positions", "window"):
+        if (value := getattr(options, name)) is not None:
+            _options.at_least_one(name, value)
+    made = lengthen(
+        Path(options.run),
+        Path(options.output),
+        options.positions,
+        attention=options.attention,
+        window=options.window,
+    )
+    model = made.recipe.model
+    console = _console.output()
+    window = f", window {model.window:,}" if model.attention != "full" else ""  # type: ignore[attr-defined]
+    console.print(f"{made.recipe.kind}: {options.positions:,} positions, {model.attention}{window}")  # type: ignore[attr-defined]
+    console.print(f"to train it further: {_console.program()} train --init {shlex.quote(options.output)}")
+    return 0

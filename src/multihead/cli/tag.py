@@ -1,0 +1,83 @@
+"""Tag the words of sentences with a trained tagger.
+
+    multihead tag runs/names "Anna wohnt in Berlin ."
+    multihead tag runs/names -i sentences.txt -o tagged.conll
+
+Each line is a sentence, its words separated by blanks. The output has a word
+and its tag on each line, and an empty line after each sentence. Scores on
+tagged sentences: `multihead evaluate RUN --src tagged.conll`.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from multihead.cli import _options
+from multihead.errors import UserError
+from multihead.generation.tagger import Tagger
+from multihead.run import files
+from multihead.text.lines import STDIN, read_lines
+
+CHUNK = 1024
+"""Sentences tagged together."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command."""
+
+    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    """Run folder."""
+    text: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT")] = None
+    """A sentence, its words separated by blanks."""
+    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"], metavar="IN")] = None
+    """File of sentences, one a line. (default: standard input)"""
+    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"], metavar="OUT")] = None
+    """Output file. (default: standard output)"""
+    json: _options.Flag = False
+    """Write JSON, a line for each sentence."""
+    device: _options.Device = "auto"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    if options.run is None:
+        raise UserError("no run folder was given", remedy='Usage: multihead tag RUN "SENTENCE"')
+    if options.text is not None and options.input:
+        raise UserError("a sentence and a file exclude each other", remedy="Give only one of them.")
+    if options.output:
+        files.check_file(options.output)
+    tagger = Tagger.load(options.run, options.device)
+    lines = iter([options.text]) if options.text is not None else read_lines(options.input or STDIN)
+    if options.output:
+        files.write_text(Path(options.output), "".join(_tagged(tagger, lines, json_=options.json)))
+        return 0
+    for text in _tagged(tagger, lines, json_=options.json):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    return 0
+
+
+def _tagged(tagger: Tagger, lines: Iterator[str], *, json_: bool) -> Iterator[str]:
+    """Yield the output of each chunk of lines."""
+    while chunk := list(islice(lines, CHUNK)):
+        sentences = [line.split() for line in chunk]
+        yield "".join(
+            _as_json(words, tags) if json_ else _as_columns(words, tags)
+            for words, tags in zip(sentences, tagger.tag(sentences), strict=True)
+        )
+
+
+def _as_columns(words: Sequence[str], tags: Sequence[str]) -> str:
+    return "".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) + "\n"
+
+
+def _as_json(words: Sequence[str], tags: Sequence[str]) -> str:
+    return json.dumps({"words": words, "tags": tags}, ensure_ascii=False) + "\n"

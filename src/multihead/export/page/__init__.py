@@ -1,0 +1,6 @@
+"""The parts of a page that runs a model in the browser: weights, vocabularies, WebAssembly, and checks."""
+
+from multihead.export.page.exporting import PageParts, parts
+from multihead.export.page.text_exporting import text_parts
+
+__all__ = ["PageParts", "parts", "text_parts"]

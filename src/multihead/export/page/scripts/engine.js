@@ -1,0 +1,119 @@
+// The engine in WebAssembly (native/page.cpp): one model, one sentence at a time.
+
+const RUNNING = 0;
+const NOT_FINITE = 2;
+
+class Engine {
+  /** Throws an error whose message names the fault: "unsupported", "damaged". */
+  static async load(code, weights, facts) {
+    let instance;
+    try {
+      ({ instance } = await WebAssembly.instantiate(code, {}));
+    } catch (error) {
+      throw new Error("unsupported", { cause: error });
+    }
+    return new Engine(instance.exports, weights, facts);
+  }
+
+  constructor(calls, weights, facts) {
+    this.calls = calls;
+    this.facts = facts;
+    calls._initialize?.();
+    this.ids = { room: 0, at: 0 };
+    this.score = calls.allocate(16);
+    const at = calls.allocate(weights.length);
+    this.bytes(at, weights.length).set(weights);
+    const banned = this.put(facts.banned);
+    if (calls.load_model(at, weights.length, banned, facts.banned.length, facts.end) !== 0)
+      throw new Error("damaged");
+  }
+
+  // Views are made anew: memory moves when it grows.
+  bytes = (at, n) => new Uint8Array(this.calls.memory.buffer, at, n);
+  numbers = (at, n) => new Int32Array(this.calls.memory.buffer, at, n);
+  floats = (at, n) => new Float32Array(this.calls.memory.buffer, at, n);
+  longs = (at, n) => new BigInt64Array(this.calls.memory.buffer, at, n);
+
+  /** Copy ids to memory that the next call reads; return their address. */
+  put(ids) {
+    if (ids.length > this.ids.room) {
+      this.ids.room = 2 * ids.length + 1024;
+      this.ids.at = this.calls.allocate(4 * this.ids.room);
+    }
+    this.numbers(this.ids.at, ids.length).set(ids);
+    return this.ids.at;
+  }
+
+  /** The most tokens of an output, its end symbol not counted, for a source with its end symbol. */
+  longest(length) {
+    const { max_length, max_extra, limit } = this.facts;
+    return Math.min(max_length || length + max_extra, limit);
+  }
+
+  /** Read a source, given without its end symbol. */
+  read(ids) {
+    this.source = [...ids, this.facts.end];
+    this.calls.read_source(this.put(this.source), this.source.length);
+  }
+
+  /** Search; `pause` is awaited between steps and ends the search by returning true. Null: it was ended. */
+  async search({ beam = 1, best = 1, alpha = this.facts.length_penalty }, pause) {
+    const longest = this.longest(this.source.length);
+    const stop = this.facts.stop_at_first ? 1 : 0;
+    this.calls.begin_search(beam, best, alpha, longest, stop, this.facts.begin);
+    let state = RUNNING;
+    while (state === RUNNING) {
+      state = this.calls.advance_search();
+      if (state === RUNNING && pause && (await pause())) return null;
+    }
+    if (state === NOT_FINITE) throw new Error("not finite");
+    const found = [];
+    const room = this.put(new Array(longest + 2).fill(0));
+    while (found.length < best) {
+      const length = this.calls.best_hypothesis(room, this.score);
+      if (length < 0) break;
+      found.push({ ids: Array.from(this.numbers(room, length)).reverse(), score: this.floats(this.score, 1)[0] });
+    }
+    return found;
+  }
+
+  /** Go through an output once more, or complete its beginning greedily, and record every head and alternative. */
+  replay(ids, complete) {
+    const T = this.calls.replay(
+      this.put(ids), ids.length, complete ? 1 : 0, this.longest(this.source.length), this.facts.begin,
+    );
+    if (T < 0) throw new Error("not finite");
+    const [encoderLayers, decoderLayers] = this.facts.layers;
+    const { heads: H } = this.facts;
+    const S = this.source.length;
+    const ways = this.calls.alternatives();
+    const stride = this.calls.map_stride();
+    const cut = (at, width, columns) => {
+      const all = this.floats(at, decoderLayers * H * stride * width);
+      const made = new Float32Array(decoderLayers * H * T * columns);
+      for (let map = 0; map < decoderLayers * H; map++)
+        for (let t = 0; t < T; t++) {
+          const from = (map * stride + t) * width;
+          made.set(all.subarray(from, from + Math.min(columns, width)), (map * T + t) * columns);
+        }
+      return made;
+    };
+    const own = this.facts.recurrent ? null : cut(this.calls.own_attention(), stride, T);
+    if (own)
+      for (let i = 0; i < own.length; i++) if (i % T > Math.floor(i / T) % T) own[i] = 0; // the future
+    return {
+      ids: Array.from(this.numbers(this.calls.replayed_tokens(), T)),
+      probabilities: this.floats(this.calls.replayed_probabilities(), T).slice(),
+      alternatives: {
+        count: ways,
+        ids: Int32Array.from(this.longs(this.calls.alternative_tokens(), T * ways), Number),
+        probabilities: this.floats(this.calls.alternative_probabilities(), T * ways).slice(),
+      },
+      encoder: this.floats(this.calls.source_attention(), encoderLayers * H * S * S).slice(),
+      own,
+      cross: cut(this.calls.cross_attention(), S, S),
+      S,
+      T,
+    };
+  }
+}

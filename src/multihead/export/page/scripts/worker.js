@@ -1,0 +1,134 @@
+// The worker: translates what was typed last, sentence by sentence, so that typing never waits.
+
+let engine = null;
+let tokenizers = null;
+let facts = null;
+let latest = 0; // number of the newest text; work for older ones ends early
+let wanted = null; // the newest request to explain a sentence, until it is begun
+const known = new Map(); // translations by direction, settings and sentence
+
+async function start({ blocks, checksums }) {
+  const begun = performance.now();
+  const [code, weights, vocabularies, given] = await Promise.all(
+    ["engine", "weights", "vocabularies", "facts"].map((name) => block(blocks, name, checksums)),
+  );
+  facts = asJson(given);
+  const made = asJson(vocabularies);
+  const source = new Tokenizer(made.source);
+  tokenizers = { source, target: made.target ? new Tokenizer(made.target) : source };
+  engine = await Engine.load(code, weights, facts);
+  tell("ready", { facts, milliseconds: performance.now() - begun });
+}
+
+const tagsOf = (direction) => facts.directions[direction]?.tags ?? [];
+
+/** The words of an output: text, places of its tokens, and the least probability that the model gave one of them. */
+function words(ids) {
+  const found = [];
+  tokenizers.target.decodePieces(ids).forEach((text, at) => {
+    if (!found.length || text.startsWith(" ")) found.push({ text: "", from: at, to: at });
+    const word = found.at(-1);
+    word.text += text;
+    word.to = at + 1;
+  });
+  return found.map((word) => ({ ...word, text: word.text.trimStart() })).filter((word) => word.text);
+}
+
+async function translate({ number, text, beam, direction }) {
+  const tags = tagsOf(direction);
+  const language = facts.directions[direction]?.source ?? facts.source_language;
+  const most = facts.limit - tags.length;
+  const parts = segments(text, tokenizers.source, language, most);
+  tell("segments", { number, parts });
+  for (let index = 0; index < parts.length; index++) {
+    const sentence = text.slice(parts[index].start, parts[index].end);
+    const key = `${direction} ${beam} ${sentence}`;
+    let found = known.get(key);
+    if (!found) {
+      await turn();
+      if (number !== latest) return;
+      const begun = performance.now();
+      engine.read([...tags, ...tokenizers.source.encode(sentence)]);
+      const best = await engine.search({ beam }, async () => {
+        await turn();
+        return number !== latest;
+      });
+      if (!best) return;
+      const { ids } = best[0];
+      found = { ids, words: words(ids), text: tokenizers.target.decode(ids), milliseconds: performance.now() - begun };
+      if (known.size > 2000) known.clear();
+      known.set(key, found);
+    }
+    tell("translated", { number, index, ...found });
+    await explainWanted();
+  }
+  tell("done", { number });
+}
+
+/** Everything about one sentence and its output: the pieces, every head's weights, every position's alternatives. */
+async function explain({ number, index, sentence, direction, ids, complete, beam, adopted = false }) {
+  const tags = tagsOf(direction);
+  engine.read([...tags, ...tokenizers.source.encode(sentence)]);
+  let others = [];
+  if (complete && beam > 1) {
+    const found = await engine.search({ beam, best: beam }, async () => {
+      await turn();
+      return number !== latest;
+    });
+    if (!found) return;
+    others = found.map((one) => ({ ids: one.ids, score: one.score, text: tokenizers.target.decode(one.ids) }));
+  }
+  const found = engine.replay(ids, complete);
+  const { source, target } = tokenizers;
+
+  const end = "⟨/s⟩";
+  const label = (tokenizer, id) => (id === facts.end ? end : tokenizer.pieces[id]);
+  const written = found.ids.at(-1) === facts.end ? found.ids.slice(0, -1) : found.ids;
+  const lists = [found.encoder, found.own, found.cross, found.probabilities].filter(Boolean);
+  tell(
+    "explained",
+    {
+      number,
+      index,
+      sentence,
+      adopted,
+      ...found,
+      written,
+      text: target.decode(written),
+      words: words(written),
+      source: engine.source.map((id) => label(source, id)),
+      target: found.ids.map((id) => label(target, id)),
+      read: ["⟨s⟩", ...found.ids.slice(0, -1).map((id) => label(target, id))],
+      ways: Array.from(found.alternatives.ids, (id) => label(target, id)),
+      others,
+    },
+    lists.map((list) => list.buffer),
+  );
+}
+
+async function explainWanted() {
+  if (!wanted) return;
+  const request = wanted;
+  wanted = null;
+  if (request.number === latest) await explain(request);
+}
+
+async function check() {
+  let same = 0;
+  for (const { source, target } of facts.checks) {
+    await turn();
+    engine.read(source);
+    const [{ ids }] = await engine.search({ beam: 1 });
+    same += ids.length === target.length && ids.every((id, i) => id === target[i]) ? 1 : 0;
+  }
+  tell("checked", { same, of: facts.checks.length });
+}
+
+const run = inTurn();
+const TASKS = { start, translate, explain: explainWanted, check };
+
+self.onmessage = ({ data }) => {
+  if (data.number) latest = Math.max(latest, data.number);
+  if (data.type === "explain") wanted = data;
+  run(() => (data.number && data.number !== latest ? undefined : TASKS[data.type](data)));
+};

@@ -1,0 +1,116 @@
+"""A tokenizer as the page's script reads it (``scripts/tokenizer.js``), and why another cannot be read."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tokenizers import Tokenizer as Library
+
+from multihead.text.pieces import BYTES, STRIP, complete_merges, normalizer, whitespace_pre_tokenizer
+from multihead.text.tokenizer import Tokenizer
+
+KINDS = {"BPE": "bpe", "Unigram": "unigram"}
+"""Names in a ``tokenizer.json`` and in the page."""
+APOSTROPHE = "(?<="
+"""The beginning of the pattern that replaces apostrophes between letters (``text.pieces``)."""
+
+
+def not_expressible(tokenizer: Tokenizer) -> list[str]:
+    """Return what the page's script cannot segment as the tokenizer does; empty if it can all."""
+    content, faults = tokenizer.content, []
+    kind = content["model"]["type"]
+    if kind not in KINDS:
+        return [f"a vocabulary of kind {kind}, not BPE or unigram"]
+    if content["model"].get("byte_fallback") is not True or not all(map(_has(content), BYTES)):
+        faults.append("a vocabulary without byte fallback")
+    lowercase, apostrophe = _normalisation(content)
+    usual = _as_json(normalizer(lowercase, apostrophe), "normalizer")
+    if _plain(_steps(content["normalizer"])) != _steps(usual):
+        faults.append("a normaliser that multihead does not train")
+    if kind == "BPE" and _plain(content["pre_tokenizer"]) != _as_json(
+        whitespace_pre_tokenizer(), "pre_tokenizer"
+    ):
+        faults.append("a pre-tokenizer other than white space")
+    if kind == "BPE" and any(content["model"].get(name) for name in ("ignore_merges", "end_of_word_suffix")):
+        faults.append("settings of BPE that multihead does not train")
+    if any("\0" in piece for piece in _pieces(content)):
+        faults.append("pieces with NUL characters")
+    return faults
+
+
+def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return what the page's script needs to encode and decode; the tokenizer is expressible."""
+    content, pieces = tokenizer.content, _pieces(tokenizer.content)
+    lowercase, apostrophe = _normalisation(content)
+    found: dict[str, Any] = {
+        "kind": KINDS[content["model"]["type"]],
+        "lowercase": lowercase,
+        "apostrophe": apostrophe,
+        "pieces": pieces,
+        "unknown": tokenizer.unk_id,
+        "first_byte": pieces.index(BYTES[0]),
+        "silent": sorted({tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}),
+        "begin": tokenizer.bos_id,
+        "end": tokenizer.eos_id,
+        "padding": tokenizer.pad_id,
+        "symbols": sorted(tokenizer.symbols.values()),
+    }
+    if found["kind"] == "unigram":
+        found["scores"] = [score for _, score in content["model"]["vocab"]]
+        found["split_digits"] = r"\p{N}|" in json.dumps(content["pre_tokenizer"]).replace("\\\\", "\\")
+        return found
+    merges = [tuple(pair) for pair in content["model"]["merges"]]
+    usual = complete_merges([piece for piece in pieces if piece not in _fixed(tokenizer)])
+    if merges != usual:
+        numbers = content["model"]["vocab"]
+        found["merges"] = [numbers[part] for pair in merges for part in pair]
+    return found
+
+
+def _fixed(tokenizer: Tokenizer) -> set[str]:
+    special = {tokenizer.piece(number) for number in tokenizer.special_ids}
+    return {*special, *BYTES}
+
+
+def _normalisation(content: Mapping[str, Any]) -> tuple[bool, str]:
+    """True if a normaliser lower-cases, and its replacement of apostrophes ("": none)."""
+    steps = _steps(content["normalizer"])
+    lowercase = any(step["type"] == "Lowercase" for step in steps)
+    replaced = [
+        step["content"]
+        for step in steps
+        if step["type"] == "Replace" and str(step["pattern"].get("Regex", "")).startswith(APOSTROPHE)
+    ]
+    return lowercase, replaced[0] if replaced else ""
+
+
+def _steps(rule: Any) -> list[dict[str, Any]]:
+    """The steps of a normaliser, those of nested sequences included."""
+    if not rule:
+        return []
+    if rule["type"] != "Sequence":
+        return [rule]
+    return [step for part in rule["normalizers"] for step in _steps(part)]
+
+
+def _plain(part: Any) -> Any:
+    """Return a rule of a vocabulary with symbols as it is without them; plain text has the same ids."""
+    text = json.dumps(part).replace('"prepend_scheme": "first"', '"prepend_scheme": "always"')
+    return json.loads(text.replace(json.dumps(r" \z"), json.dumps(STRIP)))
+
+
+def _as_json(part: Any, name: str) -> Any:
+    library = Library.from_str('{"model": {"type": "BPE", "vocab": {}, "merges": []}}')
+    setattr(library, name, part)
+    return json.loads(library.to_str())[name]
+
+
+def _pieces(content: Mapping[str, Any]) -> list[str]:
+    vocabulary = content["model"]["vocab"]
+    if not isinstance(vocabulary, dict):
+        return [piece for piece, _ in vocabulary]
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def _has(content: Mapping[str, Any]) -> Any:
+    return set(_pieces(content)).__contains__

@@ -1,0 +1,128 @@
+"""Assembles the live page: one HTML file that fetches nothing, with its data compressed inside."""
+
+import base64
+import gzip
+import hashlib
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from multihead.inspect import figures
+from multihead.inspect.page import Page
+from multihead.inspect.page.shell import asset
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "page"
+SCRIPTS = (
+    PAGE / "scripts" / "draw.js",
+    *(
+        HERE / "scripts" / name
+        for name in (
+            "texts.js",
+            "state.js",
+            "panes.js",
+            "words.js",
+            "maps.js",
+            "ribbon.js",
+            "attention.js",
+            "writing.js",
+            "main.js",
+        )
+    ),
+)
+"""The page's own script, in order: a script may use the definitions of those before it."""
+STYLES = (PAGE / "page.css", HERE / "live.css")
+POLICY = (
+    "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; worker-src blob:{own}; "
+    "style-src '{style}'; img-src blob: data:{own}; base-uri 'none'; form-action 'none'"
+)
+"""The content security policy: no request at all; only this script, this style, and WebAssembly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Data of a page, each compressed and checked by the page against its SHA-256.
+
+    Attributes:
+        engine: WebAssembly.
+        weights: the model.
+        vocabularies: for the worker, as JSON.
+        facts: for the worker and the page, as JSON.
+        worker: files of the worker's script, in order.
+    """
+
+    engine: bytes
+    weights: bytes
+    vocabularies: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    worker: Sequence[Path]
+
+    def packed(self) -> dict[str, bytes]:
+        """Each block's content by name."""
+        return {
+            "engine": self.engine,
+            "weights": self.weights,
+            "vocabularies": _json(self.vocabularies),
+            "facts": _json(self.facts),
+        }
+
+
+def assemble(title: str, blocks: Blocks, *, links: str = "", installable: bool = False) -> Page:
+    """Return the page.
+
+    Args:
+        title: window title, as text.
+        blocks: its data.
+        links: further markup of the head.
+        installable: allow the service worker, manifest and icons of an installable folder.
+    """
+    contents = blocks.packed()
+    worker = _script(blocks.worker)
+    checksums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    checksums["worker"] = hashlib.sha256(worker.encode()).hexdigest()
+    constants = f"const CHECKSUMS = {json.dumps(checksums)};\nconst INSTALLABLE = {json.dumps(installable)};"
+    # The page checks the worker's script before it runs it.
+    script = _script([*blocks.worker[:1], *SCRIPTS], before=constants)
+    style = "\n".join(map(asset, STYLES))
+    own = " 'self'" if installable else ""
+    policy = POLICY.format(script=_digest(script), style=_digest(style), own=own)
+    if installable:
+        policy += "; manifest-src 'self'"
+    elements = [
+        *(_block(name, _compressed(content)) for name, content in contents.items()),
+        # Uncompressed: the page checks the script and starts the worker before it can decompress anything.
+        _block("worker", worker.encode()),
+    ]
+    filled = Template(asset(HERE / "live.html")).substitute(
+        title=html.escape(figures.visible(title, 80)),
+        policy=policy,
+        links=links,
+        style=style,
+        blocks="\n".join(elements),
+        script=script,
+    )
+    return Page(filled + "\n")
+
+
+def _script(files: Sequence[Path], before: str = "") -> str:
+    return "\n".join(["(() => {", '"use strict";', *filter(None, [before]), *map(asset, files), "})();"])
+
+
+def _digest(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
+
+
+def _compressed(content: bytes) -> bytes:
+    return gzip.compress(content, 9, mtime=0)
+
+
+def _block(name: str, content: bytes) -> str:
+    return f'<script type="text/plain" id="{name}">{base64.b64encode(content).decode("ascii")}</script>'
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -1,0 +1,167 @@
+// The page: its frame, and what the worker tells it.
+
+const app = document.getElementById("app");
+const notices = h("div", { id: "notices", role: "alert" });
+const header = h("header", { class: "brand" });
+const footer = h("footer", {});
+const main = h("main", {}, panes, examples, alternatives, attention);
+
+const LOGO = [
+  ["line", { x1: 7, y1: 8, x2: 17, y2: 24 }],
+  ["line", { x1: 17, y1: 8, x2: 7, y2: 24 }],
+  ["line", { x1: 17, y1: 8, x2: 27, y2: 24 }],
+  ["line", { x1: 27, y1: 8, x2: 27, y2: 24 }],
+];
+const DOTS = [7, 17, 27].flatMap((x) => [
+  [x, 7],
+  [x, 25],
+]);
+
+function logo() {
+  const svg = s("svg", { width: 30, height: 28, viewBox: "0 0 34 32", "aria-hidden": "true", class: "logo" });
+  svg.append(...LOGO.map(([tag, at]) => s(tag, at)), ...DOTS.map(([cx, cy]) => s("circle", { cx, cy, r: 3 })));
+  return svg;
+}
+
+function paintHeader() {
+  header.replaceChildren(
+    logo(),
+    h("b", {}, "multihead"),
+    h("span", { class: "name" }, view.facts?.name ?? ""),
+    h("span", { class: "gap" }),
+    h("span", { class: "badge", title: t("offlineHint") }, t("offline")),
+    button(t("language"), () => {
+      spoken = spoken === "en" ? "ko" : "en";
+      remember("language", spoken);
+      paintAll();
+    }),
+    button("◐", switchTheme, { "aria-label": t("theme"), title: t("theme") }),
+  );
+}
+
+function switchTheme() {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  remember("theme", document.documentElement.dataset.theme);
+  paintMaps();
+}
+
+const paintMaps = () => (writes() ? paintWriting() : paintAttention());
+
+function paintFooter() {
+  const { facts, checked } = view;
+  if (!facts) return footer.replaceChildren();
+  const million = (facts.parameters / 1e6).toLocaleString(spoken, { maximumFractionDigits: 1 });
+  const bits = facts.precision === "int8" ? "int8" : "float32";
+  return footer.replaceChildren(
+    h("p", {}, t("facts", million, writes() ? facts.layers[0] : facts.layers.join(" + "), facts.heads, bits), " · ", t("offlineHint")),
+    checked ? h("p", { class: checked.same === checked.of ? "good" : "bad", id: "checked" }, t("checked", checked.same, checked.of)) : "",
+    h("p", {}, h("strong", {}, t("caution")), " ", t(facts.precision === "int8" ? "rounded" : "exact")),
+  );
+}
+
+function paintNotices() {
+  const { fault } = view;
+  const texts = {
+    altered: () => t("altered", t("blocks")[fault.block] ?? fault.block),
+    unsupported: () => t("unsupported"),
+    damaged: () => t("damaged"),
+    "not finite": () => t("notFinite"),
+  };
+  const text = fault ? (texts[fault.fault]?.() ?? t("failed", fault.detail || fault.fault)) : "";
+  notices.replaceChildren(text ? h("p", { class: "fault" }, text) : "");
+}
+
+const writes = () => view.facts?.kind === "language";
+
+function paintAll() {
+  document.documentElement.lang = spoken;
+  paintHeader();
+  if (writes()) {
+    paintWriting();
+  } else {
+    paintHeads();
+    paintExamples();
+    paintOutput();
+    paintFeet();
+    paintWords();
+    paintAttention();
+  }
+  paintFooter();
+  paintNotices();
+}
+
+const RECEIVED = {
+  ready({ facts }) {
+    view.facts = facts;
+    if (writes()) {
+      main.replaceChildren(writingPanes, alternatives, attention);
+      startWriting();
+    }
+    paintAll();
+    document.documentElement.dataset.ready = "true";
+    if (facts.checks.length) setTimeout(() => worker.postMessage({ type: "check" }), 300);
+    if (writes()) return;
+    if (facts.text && !source.value) source.value = facts.text;
+    if (source.value) {
+      grow();
+      textChanged();
+    }
+  },
+  segments(data) {
+    if (data.number !== number) return;
+    view.parts = data.parts;
+    view.outputs = [];
+    view.explained = data.parts.length ? view.explained : null;
+    view.focus = Math.max(0, Math.min(view.focus, data.parts.length - 1));
+    if (!data.parts.length) {
+      paintOutput();
+      paintFeet();
+      paintWords();
+      paintAttention();
+    }
+  },
+  translated(data) {
+    if (data.number !== number) return;
+    view.outputs[data.index] = data;
+    paintOutput();
+    paintFeet();
+    if (data.index === view.focus) explainFocus();
+  },
+  done(data) {
+    if (data.number !== number) return;
+    view.done = true;
+    paintFeet();
+    document.documentElement.dataset.translated = String(data.number);
+  },
+  explained(data) {
+    if (data.number !== number) return;
+    if (data.adopted) {
+      const [ids, { words, text }] = [data.written, data];
+      view.chosen.set(data.sentence, { ids, words, text, milliseconds: 0 });
+    }
+    if (data.index !== view.focus || data.sentence !== sentenceAt(view.focus)) return;
+    view.explained = data;
+    if (data.adopted) paintOutput();
+    paintWords();
+    paintAttention();
+    document.documentElement.dataset.explained = String(data.number);
+  },
+  checked({ same, of }) {
+    view.checked = { same, of };
+    paintFooter();
+  },
+  fault(data) {
+    view.fault = data;
+    paintNotices();
+    document.documentElement.dataset.fault = data.fault;
+  },
+};
+
+const theme = remembered("theme");
+if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paintMaps());
+app.replaceChildren(header, notices, main, footer);
+paintAll();
+grow();
+startWorker((data) => (writes() && WRITING[data.type] ? WRITING : RECEIVED)[data.type](data));
+if (INSTALLABLE && "serviceWorker" in navigator) navigator.serviceWorker.register("service-worker.js");

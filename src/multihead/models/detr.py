@@ -1,0 +1,258 @@
+"""DETR, "End-to-End Object Detection with Transformers" (Carion et al. 2020).
+
+``DETR(Settings())`` has the paper's sizes with a smaller convolutional stem in place of a ResNet.
+"""
+
+from typing import Literal
+
+import torch
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from multihead import settings
+from multihead.batch import SceneBatch
+from multihead.nn import FeedForward, PostNorm, PreNorm
+from multihead.nn.boxes import edges
+from multihead.nn.initialisation import initialise
+from multihead.nn.losses import Loss, Term
+from multihead.nn.modules import LayerNorm
+from multihead.nn.positioned_attention import PositionedAttention, grid_places, sinusoids_2d
+from multihead.nn.residual import ResidualKind
+from multihead.nn.residual_stem import ResidualStem
+from multihead.nn.set_loss import set_loss
+
+TASK = "detection"
+NORMS: dict[str, ResidualKind] = {"post": PostNorm, "pre": PreNorm}
+
+
+class Settings(settings.Settings):
+    """Settings of DETR; the defaults are the paper's, but for the stem."""
+
+    picture_size: PositiveInt = 96
+    """Height and width of the pictures, in pixels; set by the data."""
+    channels: Literal[3] = 3
+    """Channels of the pictures; set by the data."""
+    classes: PositiveInt = 8
+    """Number of classes, without "no object"; set by the data."""
+    class_names: tuple[str, ...] = ()
+    """Names of the classes; set by the data."""
+    patch_size: PositiveInt = 8
+    """Height and width of a position of the feature map, in pixels; a power of 2."""
+    stem_width: PositiveInt = 32
+    """Channels of the stem's first convolution, doubled wherever the picture is halved."""
+    d_model: PositiveInt = 256
+    """Width of the residual stream."""
+    d_ff: PositiveInt = 2048
+    """Inner width of the feed-forward networks."""
+    num_heads: PositiveInt = 8
+    """Number of attention heads."""
+    encoder_layers: PositiveInt = 6
+    """Number of encoder layers."""
+    decoder_layers: PositiveInt = 6
+    """Number of decoder layers."""
+    queries: PositiveInt = 100
+    """Number of object queries: the maximum number of objects in a picture."""
+    anchors: bool = False
+    """Queries are boxes that each decoder layer corrects (DAB-DETR, Liu et al. 2022), in place of learned
+    vectors; they learn much faster."""
+    norm: Literal["post", "pre"] = "post"
+    """Layer norm after or before each sublayer."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout of every sublayer's output and inside the feed-forward networks."""
+    auxiliary: bool = True
+    """Auxiliary losses: every decoder layer predicts the objects, with shared output layers."""
+    no_object: float = Field(0.1, gt=0, le=1)
+    """Weight of "no object" in the cross-entropy."""
+    box_weight: PositiveFloat = 5.0
+    """Weight of the L1 distance of boxes, in the loss and in the matching."""
+    iou_weight: PositiveFloat = 2.0
+    """Weight of the generalised IoU, in the loss and in the matching."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if self.d_model % (4 * self.num_heads):
+            raise ValueError(f"d_model {self.d_model} is not a multiple of 4 num_heads")
+        if self.patch_size.bit_count() != 1:
+            raise ValueError(f"patch_size {self.patch_size} is not a power of 2")
+        if self.picture_size % self.patch_size:
+            raise ValueError(
+                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
+            )
+        return self
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention over the feature map, then feed-forward (figure 10, left)."""
+
+    def __init__(self, s: Settings) -> None:
+        super().__init__()
+        self.attention = PositionedAttention(s.d_model, s.num_heads)
+        self.feed_forward = FeedForward(s.d_model, s.d_ff, dropout=s.dropout)
+        self.around_attention, self.around_feed_forward = (
+            NORMS[s.norm](s.d_model, s.dropout) for _ in range(2)
+        )
+
+    def forward(self, x_BPd: Tensor, places_Pd: Tensor) -> Tensor:
+        """Apply the layer; same shape as x."""
+        x_BPd = self.around_attention(x_BPd, lambda y: self.attention(y, y, places_Pd, places_Pd))
+        out: Tensor = self.around_feed_forward(x_BPd, self.feed_forward)
+        return out
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention among the queries, attention to the picture, feed-forward (figure 10, right)."""
+
+    def __init__(self, s: Settings) -> None:
+        super().__init__()
+        self.self_attention = PositionedAttention(s.d_model, s.num_heads)
+        self.cross_attention = PositionedAttention(s.d_model, s.num_heads)
+        self.feed_forward = FeedForward(s.d_model, s.d_ff, dropout=s.dropout)
+        self.around_self, self.around_cross, self.around_feed_forward = (
+            NORMS[s.norm](s.d_model, s.dropout) for _ in range(3)
+        )
+
+    def forward(self, x_BQd: Tensor, query_BQd: Tensor, memory_BPd: Tensor, places_Pd: Tensor) -> Tensor:
+        """Apply the layer; same shape as x.
+
+        Args:
+            x_BQd: the queries' contents, zeros before the first layer.
+            query_BQd: the queries' positions.
+            memory_BPd: the encoder's output.
+            places_Pd: positions of the feature map.
+        """
+        x_BQd = self.around_self(x_BQd, lambda y: self.self_attention(y, y, query_BQd, query_BQd))
+        x_BQd = self.around_cross(x_BQd, lambda y: self.cross_attention(y, memory_BPd, query_BQd, places_Pd))
+        out: Tensor = self.around_feed_forward(x_BQd, self.feed_forward)
+        return out
+
+
+class DETR(nn.Module):
+    """Maps pictures to a set of boxes with classes: stem, encoder, decoder of object queries (figure 2)."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        s = self.settings = settings
+        self.encoder = nn.ModuleList(EncoderLayer(s) for _ in range(s.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(s) for _ in range(s.decoder_layers))
+        ends = NORMS[s.norm].ends_normalised
+        self.memory_norm = nn.Identity() if ends else LayerNorm(s.d_model)
+        self.output_norm = LayerNorm(s.d_model)
+        self.class_head = nn.Linear(s.d_model, s.classes + 1)
+        self.box_head = nn.Sequential(
+            nn.Linear(s.d_model, s.d_model), nn.ReLU(), nn.Linear(s.d_model, s.d_model), nn.ReLU(),
+            nn.Linear(s.d_model, 4),
+        )  # fmt: skip
+        self.query_positions: nn.Module = AnchorQueries(s) if s.anchors else LearnedQueries(s)
+        initialise(self, "xavier")
+        self.stem = ResidualStem(s.patch_size, s.channels, s.stem_width)
+        self.project = nn.Linear(self.stem.width, s.d_model)
+        initialise(self.project, "xavier")
+
+    def forward(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of the classes and "no object", (L, B, Q, K + 1), and boxes, (L, B, Q, 4), of each layer.
+
+        Args:
+            pixels_BChw: from 0 (black) to 1; height and width are multiples of ``patch_size``.
+
+        Returns:
+            Boxes are centres and sizes as fractions of the picture; L is the number of decoder layers.
+        """
+        memory_BPd, places_Pd = self.encode(pixels_BChw)
+        reference_BQ4 = self.query_positions.start(len(memory_BPd))  # type: ignore[operator]
+        x_BQd = memory_BPd.new_zeros(len(memory_BPd), self.settings.queries, self.settings.d_model)
+        logits, boxes = [], []
+        for layer in self.decoder:
+            query_BQd = self.query_positions(reference_BQ4).to(x_BQd.dtype)
+            x_BQd = layer(x_BQd, query_BQd, memory_BPd, places_Pd)
+            read_BQd = self.output_norm(x_BQd)
+            box_BQ4 = (self.box_head(read_BQd).float() + reference_BQ4.float()).sigmoid()
+            logits.append(self.class_head(read_BQd).float())
+            boxes.append(box_BQ4)
+            if self.settings.anchors:
+                reference_BQ4 = torch.logit(box_BQ4.detach(), eps=1e-4)
+        return torch.stack(logits), torch.stack(boxes)
+
+    def encode(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor]:
+        """The encoder's output, (B, P, d_model), and the positions of the feature map, (P, d_model)."""
+        features_BCrc = self.stem(2 * pixels_BChw - 1)
+        rows, columns = features_BCrc.shape[2:]
+        x_BPd = self.project(features_BCrc.flatten(2).mT)
+        grid = grid_places(rows, columns, x_BPd.device)
+        places_Pd = sinusoids_2d(grid, self.settings.d_model).to(x_BPd.dtype)
+        for layer in self.encoder:
+            x_BPd = layer(x_BPd, places_Pd)
+        return self.memory_norm(x_BPd), places_Pd
+
+    def detect(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The prediction of each query: edges from 0 to 1, (B, Q, 4), scores (B, Q), and classes (B, Q)."""
+        logits_LBQK, boxes_LBQ4 = self(pixels_BChw)
+        scores_BQ, classes_BQ = logits_LBQK[-1].softmax(-1)[..., :-1].max(-1)
+        return edges(boxes_LBQ4[-1]).clamp(0, 1), scores_BQ, classes_BQ
+
+    def loss(self, batch: SceneBatch, step: int) -> Loss:
+        """The set loss per object (eq. 2); the share of objects found as a metric."""
+        s = self.settings
+        logits, boxes = self(batch.pixels_BChw)
+        if not s.auxiliary:
+            logits, boxes = logits[-1:], boxes[-1:]
+        found = set_loss(
+            logits,
+            boxes,
+            batch.boxes_BM4,
+            batch.classes_BM,
+            costs=(1.0, s.box_weight, s.iou_weight),
+            no_object=s.no_object,
+        )
+        return {
+            "loss": Term(1.0, found.classes, per="objects"),
+            "box_loss": Term(s.box_weight, found.boxes, per="objects"),
+            "iou_loss": Term(s.iou_weight, found.ious, per="objects"),
+            "found": Term(0.0, found.found, per="objects"),
+        }
+
+
+class LearnedQueries(nn.Module):
+    """Object queries as learned vectors (sec. 3.2); boxes are predicted from scratch."""
+
+    def __init__(self, s: Settings) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(s.queries, s.d_model))
+
+    def start(self, pictures: int) -> Tensor:
+        """Zeros, (B, Q, 4)."""
+        return self.weight.new_zeros(pictures, len(self.weight), 4)
+
+    def forward(self, reference_BQ4: Tensor) -> Tensor:
+        """The learned vectors, (B, Q, d_model)."""
+        return self.weight.expand(len(reference_BQ4), -1, -1)
+
+
+class AnchorQueries(nn.Module):
+    """Object queries as boxes: their sinusoids are the queries' positions (Liu et al. 2022, sec. 4).
+
+    Only the anchors' centres and sizes are encoded; the attention is not modulated by their width.
+    """
+
+    def __init__(self, s: Settings) -> None:
+        super().__init__()
+        self.d_model = s.d_model
+        centres_Q2 = torch.rand(s.queries, 2).clamp(0.02, 0.98)
+        self.weight = nn.Parameter(torch.cat([centres_Q2, torch.full((s.queries, 2), 0.3)], 1).logit())
+        self.place = nn.Linear(s.d_model, s.d_model)
+        self.size = nn.Linear(s.d_model, s.d_model)
+
+    def start(self, pictures: int) -> Tensor:
+        """The anchors before the sigmoid, (B, Q, 4)."""
+        return self.weight.expand(pictures, -1, -1)
+
+    def forward(self, reference_BQ4: Tensor) -> Tensor:
+        """The positions of the anchors, (B, Q, d_model): their place's sinusoids plus a projection."""
+        box_BQ4 = reference_BQ4.float().sigmoid()
+        place_BQd, size_BQd = (
+            sinusoids_2d(part, self.d_model) for part in (box_BQ4[..., :2], box_BQ4[..., 2:])
+        )
+        positions: Tensor = place_BQd + self.place(place_BQd) + self.size(size_BQd)
+        return positions
+
+
+Model = DETR

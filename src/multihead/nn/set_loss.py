@@ -1,0 +1,87 @@
+"""The set prediction loss of DETR (Carion et al. 2020, sec. 3.1)."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from multihead.nn.boxes import edges, overlaps
+from multihead.nn.matching import match
+
+
+@dataclass(frozen=True, slots=True)
+class SetLoss:
+    """The three terms of the loss, each summed over objects, pictures and layers, and the objects found.
+
+    Attributes:
+        classes: cross-entropy, with the weight of "no object" for unmatched predictions.
+        boxes: L1 distance of matched boxes.
+        ious: 1 - generalised IoU of matched boxes.
+        found: matched predictions of the last layer with the right class and an IoU of at least 0.5.
+    """
+
+    classes: Tensor
+    boxes: Tensor
+    ious: Tensor
+    found: Tensor
+
+
+def pair_costs(
+    logits_BQK: Tensor,
+    predicted_BQ4: Tensor,
+    boxes_BM4: Tensor,
+    classes_BM: Tensor,
+    weights: tuple[float, float, float],
+) -> Tensor:
+    """The weighted cost of each prediction for each object: -p(class), L1, -generalised IoU; (B, Q, M)."""
+    p_BQK = _wide(logits_BQK).softmax(-1)
+    index_BQM = classes_BM.clamp(min=0)[:, None].expand(-1, p_BQK.shape[1], -1)
+    distance = (predicted_BQ4[:, :, None] - boxes_BM4[:, None]).abs().sum(-1)
+    _, giou = overlaps(edges(predicted_BQ4)[:, :, None], edges(boxes_BM4)[:, None])
+    of_class, of_box, of_iou = weights
+    return -of_class * p_BQK.gather(2, index_BQM) + of_box * distance - of_iou * giou
+
+
+def set_loss(
+    logits_LBQK: Tensor,
+    predicted_LBQ4: Tensor,
+    boxes_BM4: Tensor,
+    classes_BM: Tensor,
+    *,
+    costs: tuple[float, float, float],
+    no_object: float,
+) -> SetLoss:
+    """Match the predictions of each layer to the objects, and compare them (eq. 1 and 2).
+
+    Args:
+        logits_LBQK: L layers' logits of the classes, the last one "no object"; the last layer is the output,
+            the others give the auxiliary losses.
+        predicted_LBQ4: predicted centres and sizes, from 0 to 1.
+        boxes_BM4: the objects' centres and sizes.
+        classes_BM: their classes, -1 for padding.
+        costs: weights of class, L1 and IoU in the matching.
+        no_object: weight of the cross-entropy of unmatched predictions (the paper: 0.1).
+    """
+    L, B, Q, K = logits_LBQK.shape
+    logits, predicted = _wide(logits_LBQK.flatten(0, 1)), _wide(predicted_LBQ4.flatten(0, 1))
+    boxes, classes = boxes_BM4.repeat(L, 1, 1), classes_BM.repeat(L, 1)
+    present = classes >= 0
+    with torch.no_grad():
+        matched = match(pair_costs(logits, predicted, boxes, classes, costs), present)
+    rows, columns = present.nonzero(as_tuple=True)
+    queries, wanted = matched[rows, columns], classes[rows, columns]
+    targets = logits.new_full((L * B, Q), K - 1, dtype=torch.long)
+    targets[rows, queries] = wanted
+    weight = logits.new_ones(K)
+    weight[-1] = no_object
+    class_loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), weight, reduction="sum")
+    own, true = predicted[rows, queries], boxes[rows, columns]
+    iou, giou = overlaps(edges(own), edges(true))
+    right = (logits[rows, queries].argmax(-1) == wanted) & (iou >= 0.5) & (rows >= (L - 1) * B)
+    return SetLoss(class_loss, (own - true).abs().sum(), (1 - giou).sum(), right.sum())
+
+
+def _wide(x: Tensor) -> Tensor:
+    """The tensor in float32, or in float64 if it is that."""
+    return x if x.dtype == torch.float64 else x.float()

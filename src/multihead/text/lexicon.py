@@ -1,0 +1,139 @@
+"""Words that translate each other, learned from sentence pairs (IBM model 1, Brown et al. 1993).
+
+A translator's lexicon is stored in its run folder as lexicon.json; inline tags are placed with its help.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead import disk
+from multihead.errors import UserError
+
+NAME = "lexicon.json"
+FORMAT = 1
+WORD = re.compile(r"\w+|[^\w\s]")
+"""A word, or a single sign."""
+ITERATIONS = 5
+LEAST = 0.02
+"""Smallest weight that is kept."""
+MOST = 50_000
+"""Pairs of words that are kept, those with the largest weights."""
+
+
+class Table(NamedTuple):
+    """Probabilities of target words given a source word, all of shape (N,).
+
+    Attributes:
+        source, target: numbers of the words.
+        probability: p(target | source).
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    probability: NDArray[np.float64]
+
+
+def translations(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Table:
+    """Return the translation probabilities of all words that occur together, after a few steps of EM.
+
+    Args:
+        sources: the word numbers of each source sentence.
+        targets: those of its translation.
+    """
+    cells, slots, slot = [], [], 0
+    size = 1 + max((word for words in targets for word in words), default=0)
+    for left, right in zip(sources, targets, strict=True):
+        if left and right:
+            pairs = np.array(left)[:, None] * size + np.array(right)
+            cells.append(pairs.ravel())
+            slots.append(np.broadcast_to(slot + np.arange(len(right)), pairs.shape).ravel())
+            slot += len(right)
+    if not cells:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Table(nothing, nothing, np.zeros(0))
+    keys, inverse = np.unique(np.concatenate(cells), return_inverse=True)
+    slot_of: NDArray[np.int64] = np.concatenate(slots)
+    owner = keys // size
+    probability = np.ones(len(keys))
+    for _ in range(ITERATIONS):
+        weights = probability[inverse]
+        weights /= np.bincount(slot_of, weights)[slot_of]
+        counts = np.bincount(inverse, weights, minlength=len(keys))
+        probability = counts / np.bincount(owner, counts)[owner]
+    return Table(owner, keys % size, probability)
+
+
+class Lexicon:
+    """Weights of pairs of words that translate each other: sqrt(p(t | s) p(s | t)), from 0 to 1.
+
+    Args:
+        weights: of each source word, those of its target words; all in lower case.
+    """
+
+    def __init__(self, weights: Mapping[str, Mapping[str, float]] | None = None) -> None:
+        self._weights = weights or {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._weights.values()))
+
+    def weight(self, source: str, target: str) -> float:
+        """Return the weight of two words, in any case; 0 for a pair that was not learned."""
+        return self._weights.get(source.lower(), {}).get(target.lower(), 0.0)
+
+    @classmethod
+    def learned(cls, pairs: Iterable[tuple[str, str]]) -> Self:
+        """Return the lexicon of sentence pairs; time and memory grow with their pairs of words."""
+        names: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        sides: tuple[list[list[int]], list[list[int]]] = ([], [])
+        for pair in pairs:
+            for text, known, sentences in zip(pair, names, sides, strict=True):
+                words = dict.fromkeys(WORD.findall(text.lower()))
+                sentences.append([known.setdefault(word, len(known)) for word in words])
+        there, back = translations(*sides), translations(*sides[::-1])
+        # The same pairs in the same order: by source, then by target.
+        order = np.lexsort((back.source, back.target))
+        weight = np.sqrt(there.probability * back.probability[order])
+        best = np.lexsort((np.arange(len(weight)), -weight))[:MOST]
+        written = [list(known) for known in names]
+        found: dict[str, dict[str, float]] = {}
+        for place in np.sort(best[weight[best] >= LEAST]).tolist():
+            source, target = written[0][there.source[place]], written[1][there.target[place]]
+            found.setdefault(source, {})[target] = round(float(weight[place]), 3)
+        return cls(found)
+
+    def to_json(self) -> str:
+        """Return the content of lexicon.json."""
+        return json.dumps({"format": FORMAT, "weights": self._weights}, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Return the lexicon of a run; an empty one for a run without.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        path = Path(folder) / NAME
+        try:
+            return cls(_checked(json.loads(disk.content(path))))
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            remedy = "Remove it: tags are then placed by attention alone."
+            raise UserError(f"damaged ({error})", place=str(path), remedy=remedy) from None
+
+
+def _checked(content: Any) -> dict[str, dict[str, float]]:
+    if content["format"] != FORMAT:
+        raise ValueError("not a lexicon of this version")
+    found: dict[str, dict[str, float]] = {}
+    for source, own in content["weights"].items():
+        found[source] = {target: float(weight) for target, weight in own.items()}
+        if not all(0 <= weight <= 1 for weight in found[source].values()):
+            raise ValueError("a weight is not between 0 and 1")
+    return found

@@ -1,0 +1,119 @@
+"""The documentation as a site: every page, command and setting is on it; every link leads somewhere; no network."""
+
+import html
+import json
+import posixpath
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from multihead import cli, models
+from multihead.recipe import section_types
+
+ROOT = Path(__file__).parents[2]
+ANCHOR = re.compile(r'\bid="([^"]+)"')
+LINK = re.compile(r'\b(?:href|src)="([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for package in ("jupytext", "latex2mathml", "markdown_it", "nbformat", "pygments"):
+        pytest.importorskip(package, reason="the extra `course` is not installed")
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "docs/site/build.py", "--out", str(out), "--course", str(out / "none")]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return out
+
+
+def pages_of(site: Path) -> dict[str, str]:
+    """Return the pages by path."""
+    return {
+        path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")
+    }
+
+
+def broken(site: Path) -> list[str]:
+    """Return the links that lead nowhere."""
+    pages = pages_of(site)
+    anchors = {name: set(map(html.unescape, ANCHOR.findall(page))) for name, page in pages.items()}
+    lost = []
+    for name, page in pages.items():
+        for target in map(html.unescape, LINK.findall(page)):
+            if re.match(r"(https?|data|mailto):", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+            if not (site / file).is_file():
+                lost.append(f"{name}: {target}: no such page")
+            elif anchor and anchor not in anchors[file]:
+                lost.append(f"{name}: {target}: no such heading")
+    return lost
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    assert broken(site) == []
+
+
+def test_a_broken_link_of_a_site_is_found(tmp_path: Path) -> None:
+    (tmp_path / "one.html").write_text(
+        '<h1 id="top"></h1><a href="one.html#top"><a href="#no"><a href="two.html">', encoding="utf-8"
+    )
+    assert broken(tmp_path) == ["one.html: #no: no such heading", "one.html: two.html: no such page"]
+
+
+def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
+    sources = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    assert len(sources) > 40
+    assert [path for path in sources if not (site / "docs" / path.with_suffix(".html")).exists()] == []
+
+
+def test_the_navigation_leads_to_every_page_of_the_documentation(site: Path) -> None:
+    home = (site / "index.html").read_text(encoding="utf-8")
+    linked = set(LINK.findall(home[home.index("<nav ") :]))
+    named = {path.relative_to(site).as_posix() for path in (site / "docs").rglob("*.html")}
+    assert named - linked == set()
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    loaded = re.compile(
+        r'<(?:script|img|iframe|source)[^>]*src="https?:|<link[^>]*href="https?:|@import|url\('
+    )
+    for path in [*site.rglob("*.html"), *site.rglob("*.css"), site / "search.js"]:
+        text = re.sub(r"<(pre|code)\b.*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert loaded.search(text) is None, path
+
+
+def test_the_reference_has_every_command_and_every_setting(site: Path) -> None:
+    commands = (site / "reference/commands.html").read_text(encoding="utf-8")
+    assert [name for name in cli.commands() if f'<h2 id="{name}">' not in commands] == []
+    assert commands.count("usage: ") >= len(cli.commands())
+    settings = (site / "reference/settings.html").read_text(encoding="utf-8")
+    keys = {
+        f"{name}.{key}"
+        for kind in models.built_in()
+        for name, section in section_types(kind).items()
+        for key in section.model_fields
+    }
+    assert len(keys) > 100
+    assert [key for key in sorted(keys) if f"<code>{key}</code>" not in settings] == []
+
+
+def test_the_search_index_has_the_sections_of_both_languages(site: Path) -> None:
+    text = (site / "search-data.js").read_text(encoding="utf-8")
+    index = json.loads(text.removeprefix("window.PAGES = ").rstrip(";\n"))
+    found = {path for title, heading, path, text in index if "어텐션" in text}
+    assert any("/ko/" in path for path in found)
+    assert any(path == "reference/commands.html#translate" for _, _, path, _ in index)
+    headings = {path: heading for _, heading, path, _ in index}
+    assert headings["reference/api/nn.html#nn.attention.attention_weights"] == "attention_weights"
+
+
+def test_a_chapter_links_to_the_other_language_and_no_formula_is_left_raw(site: Path) -> None:
+    page = (site / "docs/course/ko/05-self-attention.html").read_text(encoding="utf-8")
+    assert '<html lang="ko">' in page
+    assert 'href="../en/05-self-attention.html">English</a>' in page
+    assert "<math" in page
+    assert "\\frac" not in re.sub(r"<(code|pre|annotation)\b.*?</\1>", "", page, flags=re.DOTALL)

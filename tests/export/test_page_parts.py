@@ -1,0 +1,348 @@
+"""The parts of an exported page: refusals, tokens, attention and ids against those of Python, run by node."""
+
+import base64
+import gzip
+import hashlib
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from live_pages import WORDS, in_node, lines, page_parts, reversing, vocabulary
+from numpy.typing import NDArray
+
+from multihead import native
+from multihead.attention_maps import record
+from multihead.batch import PairBatch, Source
+from multihead.errors import UserError
+from multihead.export.page import PageParts
+from multihead.export.page.exporting import ENGINE
+from multihead.export.page.reference import LEVEL, Reference
+from multihead.models.transformer import Settings, Transformer
+from multihead.nn.description import EncoderDecoderSpec, describe
+from multihead.nn.feed_forward import FeedForward
+from multihead.search.request import Limits
+from multihead.settings import SearchSettings
+from multihead.text.tokenizer import Tokenizer
+
+needs_native = pytest.mark.skipif(
+    LEVEL not in native.LEVELS, reason="the native kernels are not compiled here"
+)
+SENTENCES = 61
+VARIANTS: dict[str, dict[str, Any]] = {
+    "post-norm": {},
+    "pre-norm, learned positions": {"norm": "pre", "positions": "learned", "max_positions": 83},
+    "SSRU": {
+        "decoder_cell": "ssru", "first_input": "zero", "positions": "sinusoidal_concatenated",
+        "output_bias": True, "decoder_layers": 1, "num_heads": 4,
+    },
+    "untied, grouped keys, other widths": {
+        "tied": "none", "num_heads": 4, "num_kv_heads": 2, "d_v": 7, "norm": "pre",
+    },
+    "no positions, unscaled": {"positions": "none", "score": "dot", "tied": "decoder"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return vocabulary()
+
+
+@cache
+def variant(name: str) -> Transformer:
+    return reversing(vocabulary(), **VARIANTS[name])
+
+
+@needs_native
+@pytest.mark.parametrize("exact", [False, True], ids=["int8", "float32"])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_page_writes_the_tokens_of_the_native_baseline(
+    name: str, exact: bool, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    model = variant(name)
+    made = page_parts(model, tokenizer, exact=exact)
+    described = describe(model, EncoderDecoderSpec)
+    dtype = torch.float32 if exact else torch.int8
+    reference = Reference(described, dtype, (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id))
+    sources = [tokenizer.encode(line) for line in lines(SENTENCES, seed=77)]
+    limits = Limits(made.facts["max_extra"], 0, 0, made.facts["limit"])
+    widths = (1, 4)
+    answers = in_node(
+        made,
+        tmp_path,
+        [{"kind": "search", "sources": sources, "beam": beam, "alpha": 0.6} for beam in widths],
+    )
+    for beam, found in zip(widths, answers, strict=True):
+        expected = reference.translate(sources, limits, beam, 0.6)
+        same = sum(tuple(one[0]["ids"]) == tokens for one, tokens in zip(found, expected, strict=True))
+        assert len(set(expected)) >= SENTENCES // 8
+        assert same == SENTENCES if beam == 1 else same >= SENTENCES - 1
+
+
+def recorded(
+    model: Transformer, tokenizer: Tokenizer, source: list[int], target: list[int]
+) -> dict[str, Any]:
+    """Python's weights: (layers, H, rows, columns) by kind."""
+    read = [*source, tokenizer.eos_id]
+    written = [tokenizer.bos_id, *target, tokenizer.eos_id]
+    batch = PairBatch(
+        Source(torch.tensor([read]), torch.tensor([len(read)])),
+        torch.tensor([written]),
+        torch.tensor([len(written) - 1]),
+        len(written) - 1,
+    )
+    found: dict[str, list[NDArray[np.float32]]] = {"encoder": [], "own": [], "cross": []}
+    for one in record(model, batch):
+        kind = "encoder" if one.module.startswith("encoder") else "cross" if "cross" in one.module else "own"
+        found[kind].append(one.sentence(0))
+    return {kind: np.stack(maps) for kind, maps in found.items()}
+
+
+@pytest.mark.parametrize(("exact", "tolerance"), [(True, 1e-5), (False, 0.03)], ids=["float32", "int8"])
+def test_the_weights_that_are_drawn_are_the_models(
+    exact: bool, tolerance: float, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    model = variant("untied, grouped keys, other widths")
+    source, target = (
+        tokenizer.encode("zwei Katzen schlafen und ein Hund läuft"),
+        tokenizer.encode("Hund ein und"),
+    )
+    made = page_parts(model, tokenizer, exact=exact)
+    request = {"kind": "replay", "source": source, "target": target, "complete": True}
+    (found,) = in_node(made, tmp_path, [request])
+    expected = recorded(model, tokenizer, source, target)
+    for kind, maps in expected.items():
+        np.testing.assert_allclose(
+            np.array(found[kind]).reshape(maps.shape), maps, atol=tolerance, err_msg=kind
+        )
+    assert found["ids"] == [*target, tokenizer.eos_id]
+
+
+def test_alternatives_and_probabilities_are_the_models(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    model = variant("post-norm")
+    source, target = tokenizer.encode("zwei Katzen schlafen"), tokenizer.encode("schlafen Katzen")
+    made = page_parts(model, tokenizer, exact=True)
+    request = {"kind": "replay", "source": source, "target": target, "complete": True}
+    (found,) = in_node(made, tmp_path, [request])
+    with torch.no_grad():
+        logits = model(
+            torch.tensor([[*source, tokenizer.eos_id]]), torch.tensor([[tokenizer.bos_id, *target]])
+        )[0]
+    shares = logits.softmax(-1)
+    chosen = shares[torch.arange(len(target) + 1), torch.tensor([*target, tokenizer.eos_id])]
+    np.testing.assert_allclose(found["probabilities"], chosen.numpy(), atol=1e-5)
+    shares[:, [tokenizer.pad_id, tokenizer.bos_id]] = 0
+    count = found["alternatives"]["count"]
+    best = shares.topk(count)
+    assert found["alternatives"]["ids"] == best.indices.flatten().tolist()
+    np.testing.assert_allclose(
+        found["alternatives"]["probabilities"], best.values.flatten().numpy(), atol=1e-5
+    )
+
+
+def test_a_choice_of_the_reader_is_continued_greedily(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    model = variant("post-norm")
+    source = tokenizer.encode("ein Hund läuft über die Wiese")
+    made = page_parts(model, tokenizer)
+    replay = {"kind": "replay", "source": source, "complete": False}
+    search, whole = in_node(
+        made, tmp_path, [{"kind": "search", "sources": [source], "beam": 1}, {**replay, "target": []}]
+    )
+    assert whole["ids"] == [*search[0][0]["ids"], tokenizer.eos_id]
+    beginning = tokenizer.encode("grün grün")
+    (other,) = in_node(made, tmp_path, [{**replay, "target": beginning}])
+    assert other["ids"][: len(beginning)] == beginning
+    assert other["ids"] != whole["ids"]
+
+
+HARD = [
+    "", " ", "  a  b ", "▁▁ x▁y", "ﬁancé é Å İSTANBUL ΣΑΣ ǅ", "👩‍👩‍👧 \u200d\u00a0x", "\ttab\tx",
+    "<s> </s> <pad> <0x41>", "a" * 997, "l’été ‘x’ o'Brien", "\ud7a3\u1100\u1161\u11a8",
+    "日本語カタカナひらがな ー漢字漢", "\r\n y", "１２３ ½ ٣٤ 7.5", "\x00\x01 nul", "\U0010ffff \ufffd",
+    "über" * 41, "ein Hund\u0301 läuft!!! ?! …", "가나다라 마바사 ㄱㄴ ㅏ",
+]  # fmt: skip
+
+
+def unicode_lines(count: int) -> list[str]:
+    chance = np.random.default_rng(11)
+    ranges = [(32, 127), (160, 600), (0x370, 0x500), (0x5D0, 0x700), (0xAC00, 0xD7A4), (0x3040, 0x30FF)]
+    ranges += [(0x4E00, 0x5000), (0x1F300, 0x1F600), (0x300, 0x340)]
+
+    def letter() -> str:
+        low, high = ranges[chance.integers(len(ranges))]
+        return chr(int(chance.integers(low, high)))
+
+    def word() -> str:
+        if chance.random() < 0.4:
+            return str(chance.choice(WORDS))
+        return "".join(letter() for _ in range(chance.integers(1, 7)))
+
+    return [" ".join(word() for _ in range(chance.integers(1, 9))) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"apostrophe": "'"},
+        {"kind": "chars"},
+        {"kind": "unigram", "vocab_size": 331},
+        {"kind": "unigram", "vocab_size": 331, "split_digits": True},
+        {"symbols": ["standard"], "vocab_size": 401},
+    ],
+    ids=["bpe", "apostrophe", "chars", "unigram", "digits", "symbols"],
+)
+def test_the_page_segments_text_as_python_does(settings: dict[str, object], tmp_path: Path) -> None:
+    tokenizer = vocabulary(**settings)
+    texts = [*HARD, *lines(97, seed=3), *unicode_lines(503)]
+    made = page_parts(reversing(tokenizer, steps=0), tokenizer)
+    rows = [tokenizer.encode(text) for text in texts]
+    chance = np.random.default_rng(5)
+    random = [chance.integers(0, tokenizer.vocab_size, 9).tolist() for _ in range(101)]
+    random = [[id for id in row if id not in tokenizer.symbols.values()] for row in random]
+    encoded, decoded, at_random = in_node(
+        made,
+        tmp_path,
+        [
+            {"kind": "encode", "texts": texts},
+            {"kind": "decode", "rows": rows},
+            {"kind": "decode", "rows": random},
+        ],
+    )
+    different = [text for text, ids, row in zip(texts, encoded, rows, strict=True) if ids != row]
+    assert different == []
+    assert decoded == tokenizer.decode_batch(rows)
+    assert at_random == tokenizer.decode_batch(random)
+
+
+def test_a_lower_casing_vocabulary_is_read_alike(tmp_path: Path) -> None:
+    tokenizer = vocabulary().lowercased()
+    texts = [*HARD, "EIN HUND", "ΟΔΟΣ", "Straße İ I ı"]
+    made = page_parts(reversing(tokenizer, steps=0), tokenizer)
+    (encoded,) = in_node(made, tmp_path, [{"kind": "encode", "texts": texts}])
+    assert encoded == tokenizer.encode_batch(texts)
+
+
+def test_checksums_are_sha256(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    texts = [
+        bytes(range(n % 256)) * (1 + n // 100) for n in (0, 1, 3, 54, 55, 56, 57, 63, 64, 65, 119, 120, 1000)
+    ]
+    made = page_parts(reversing(tokenizer, steps=0), tokenizer)
+    request = {"kind": "checksum", "texts": [base64.b64encode(text).decode() for text in texts]}
+    (found,) = in_node(made, tmp_path, [request])
+    assert found == [hashlib.sha256(text).hexdigest() for text in texts]
+
+
+def test_a_text_is_cut_into_sentences_and_long_ones_between_words(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    made = page_parts(reversing(tokenizer, steps=0), tokenizer)
+    texts = [
+        "Ein Hund läuft. Zwei Katzen!  Drei?\n\n  vier \n",
+        "ein Hund " * 1111,
+        "x" * 1999,
+        "",
+        " \n\t\n",
+    ]
+    request = {"kind": "segments", "texts": texts, "language": "de", "most": 50}
+    ((first, words, letters, empty, blank),) = in_node(made, tmp_path, [request])
+    cut = [
+        [text[part["start"] : part["end"]] for part in parts]
+        for text, parts in zip(texts[:3], (first, words, letters), strict=True)
+    ]
+    assert cut[0] == ["Ein Hund läuft.", "Zwei Katzen!", "Drei?", "vier"]
+    assert " ".join(cut[1]) == texts[1].strip()
+    assert "".join(cut[2]) == texts[2]
+    assert all(len(tokenizer.encode(part)) <= 50 for parts in cut[:2] for part in parts)
+    assert empty == blank == []
+
+
+def test_weights_that_are_cut_short_are_not_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    made = page_parts(reversing(tokenizer, steps=0), tokenizer)
+    requests = [
+        {"kind": "load", "cut": cut} for cut in (0, 40, 200, len(made.weights) // 2, len(made.weights))
+    ]
+    assert in_node(made, tmp_path, requests) == ["damaged"] * 4 + ["loaded"]
+
+
+def refusal(model: Any, tokenizer: Tokenizer, **given: Any) -> str:
+    with pytest.raises(UserError) as found:
+        page_parts(model, tokenizer, **given)
+    return str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reasons"),
+    [
+        ({"positions": "rotary", "num_heads": 4}, ['positions = "rotary"']),
+        ({"activation": "gelu"}, ['activation = "gelu", not "relu"']),
+        ({"window": 3, "score": "additive"}, ["window = 3", 'score = "additive"']),
+        ({"norm": "batch"}, ["PostBatchNorm"]),
+    ],
+)
+def test_a_model_that_a_page_cannot_express_is_refused_with_every_reason(
+    settings: dict[str, Any], reasons: list[str], tokenizer: Tokenizer
+) -> None:
+    message = refusal(reversing(tokenizer, steps=0, **settings), tokenizer)
+    assert "a page cannot express this model" in message
+    assert all(reason in message for reason in reasons), message
+
+
+@pytest.mark.parametrize(("kind", "size"), [("words", 17), ("wordpiece", 97)])
+def test_a_vocabulary_that_the_script_cannot_read_is_refused(kind: str, size: int) -> None:
+    tokenizer = vocabulary(kind=kind, vocab_size=size)
+    assert "a vocabulary of kind Word" in refusal(reversing(tokenizer, steps=0), tokenizer)
+
+
+def test_a_layer_that_computes_something_else_is_refused(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = reversing(tokenizer, steps=0)
+    plain = FeedForward.forward
+    monkeypatch.setattr(FeedForward, "forward", lambda self, x: 1.5 * plain(self, x))
+    assert "the page would compute a different model" in refusal(model, tokenizer)
+
+
+def test_a_multilingual_model_carries_the_tags_of_its_directions() -> None:
+    tokenizer = vocabulary(symbols=["<2en>", "<2ko>"], vocab_size=301)
+    made = page_parts(reversing(tokenizer, steps=0), tokenizer, directions=[("de", "en"), ("de", "ko")])
+    tags = [(one["target"], one["tags"]) for one in made.facts["directions"]]
+    assert tags == [("en", [tokenizer.symbols["<2en>"]]), ("ko", [tokenizer.symbols["<2ko>"]])]
+
+
+def test_the_search_settings_of_the_run_are_those_of_the_page(tokenizer: Tokenizer) -> None:
+    search = SearchSettings(beam_size=7, length_penalty=1.5, max_extra=13, max_length=29)
+    recipe = SimpleNamespace(search=search, data=SimpleNamespace(source_language="de", target_language="en"))
+    facts = page_parts(reversing(tokenizer, steps=0), tokenizer, recipe=recipe).facts
+    assert [facts[key] for key in ("beam_size", "length_penalty", "max_extra", "max_length")] == [
+        7,
+        1.5,
+        13,
+        29,
+    ]
+
+
+def test_a_page_of_two_million_parameters_is_small() -> None:
+    settings = {"source_vocab": 6000, "target_vocab": 6000, "d_model": 128, "d_ff": 256, "num_layers": 4}
+    model = Transformer(Settings.model_validate({**settings, "num_heads": 4, "norm": "pre"}))
+    tokenizer = vocabulary()
+    made: PageParts = page_parts(model, tokenizer)
+    in_base64 = [4 * len(gzip.compress(content, 9)) / 3 for content in (made.engine, made.weights)]
+    assert in_base64[0] <= 150e3
+    assert sum(in_base64) <= 3.3e6
+
+
+def test_the_engine_is_what_its_source_compiles_to(tmp_path: Path) -> None:
+    compiler, linker = shutil.which("clang++-19"), shutil.which("wasm-ld-19")
+    if not compiler or not linker or not Path("/usr/lib/wasm32-wasi/libc.a").exists():
+        pytest.skip("no clang 19 for WebAssembly here (Makefile, wasm)")
+    made, root = tmp_path / "engine.wasm", Path(__file__).parents[2]
+    command = ["make", "--silent", "wasm", f"WASM={made}", f"WASM_OBJECT={tmp_path / 'page.o'}"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert made.read_bytes() == ENGINE.read_bytes(), "native/ has changed: run `make wasm`"

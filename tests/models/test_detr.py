@@ -1,0 +1,161 @@
+"""DETR and the convolutional detector: shapes, learning, and the properties of a set."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("scipy", reason="the extra [detect] is not installed")
+
+from multihead.batch import SceneBatch
+from multihead.data.pictures.objects import GeneratedScenes, SceneBatches
+from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
+from multihead.models import conv_detector, detr
+from multihead.nn.boxes import edges
+from multihead.nn.set_loss import set_loss
+
+SIZES: dict[str, Any] = {
+    "picture_size": 32,
+    "classes": 3,
+    "stem_width": 4,
+    "d_model": 24,
+    "d_ff": 31,
+    "num_heads": 3,
+    "encoder_layers": 1,
+    "decoder_layers": 2,
+    "queries": 5,
+    "dropout": 0.0,
+}
+B = 2
+
+
+def detector(**changed: Any) -> detr.DETR:
+    torch.manual_seed(5)
+    return detr.Model(detr.Settings.model_validate({**SIZES, **changed})).eval()
+
+
+def batch() -> SceneBatch:
+    boxes = torch.tensor(
+        [[[0.3, 0.4, 0.2, 0.3], [0.7, 0.6, 0.4, 0.2]], [[0.5, 0.5, 0.5, 0.5], [0.0, 0, 0, 0]]]
+    )
+    return SceneBatch(torch.rand(B, 3, 32, 32), boxes, torch.tensor([[1, 2], [0, -1]]), 3)
+
+
+@pytest.mark.parametrize("anchors", [False, True])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_every_decoder_layer_predicts_a_set(anchors: bool, norm: str) -> None:
+    model = detector(anchors=anchors, norm=norm)
+    logits, boxes = model(torch.rand(B, 3, 32, 32))
+    assert logits.shape == (2, B, 5, 4)
+    assert boxes.shape == (2, B, 5, 4)
+    assert (boxes > 0).all()
+    assert (boxes < 1).all()
+    found, scores, classes = model.detect(torch.rand(B, 3, 32, 32))
+    assert found.shape == (B, 5, 4)
+    assert (found[..., 2:] >= found[..., :2]).all()
+    assert scores.shape == classes.shape == (B, 5)
+    assert (classes < 3).all()
+
+
+def test_pictures_are_independent_of_each_other() -> None:
+    model, pixels = detector(anchors=True), torch.rand(3, 3, 32, 32)
+    together, alone = model(pixels)[1], model(pixels[1:2])[1]
+    torch.testing.assert_close(together[:, 1:2], alone, rtol=1e-4, atol=1e-5)
+
+
+def test_the_order_of_the_queries_orders_the_outputs() -> None:
+    model, pixels = detector(), torch.rand(B, 3, 32, 32)
+    before = model(pixels)
+    order = torch.tensor([3, 1, 4, 0, 2])
+    with torch.no_grad():
+        model.query_positions.weight.copy_(model.query_positions.weight[order])  # type: ignore[operator, index]
+    after = model(pixels)
+    for one, other in zip(before, after, strict=True):
+        torch.testing.assert_close(one[:, :, order], other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_larger_picture_has_a_larger_feature_map() -> None:
+    memory, places = detector().encode(torch.rand(B, 3, 48, 32))
+    assert memory.shape == (B, 24, 24)
+    assert places.shape == (24, 24)
+
+
+def test_without_auxiliary_losses_only_the_last_layer_is_compared() -> None:
+    given = batch()
+    full, last = (detector(auxiliary=auxiliary).loss(given, 0) for auxiliary in (True, False))
+    logits, boxes = detector()(given.pixels_BChw)
+    alone = set_loss(
+        logits[1:], boxes[1:], given.boxes_BM4, given.classes_BM, costs=(1.0, 5.0, 2.0), no_object=0.1
+    )
+    torch.testing.assert_close(last["box_loss"].sum, alone.boxes)
+    assert last["box_loss"].sum < full["box_loss"].sum
+
+
+@pytest.mark.parametrize("kind", ["learned", "anchors", "convolutional"])
+def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
+    scenes = GeneratedScenes(SceneMaker(ShapeStencils(("circle", "square", "cross")), 32, 2, 1), 4)
+    given = SceneBatches(scenes).batch(np.arange(4), 0)
+    torch.manual_seed(1)
+    if kind == "convolutional":
+        small = {"picture_size": 32, "classes": 3, "stem_width": 8, "width": 16, "blocks": 1}
+        model: Any = conv_detector.Model(conv_detector.Settings.model_validate(small))
+    else:
+        more = {"anchors": kind == "anchors", "norm": "pre", "stem_width": 8}
+        model = detr.Model(detr.Settings.model_validate({**SIZES, **more}))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    losses = []
+    for step in range(50):
+        terms = model.loss(given, step)
+        loss = sum(term.weight * term.sum for term in terms.values() if term.weight) / given.objects
+        losses.append(float(loss.detach()))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert losses[-1] < 0.6 * losses[0], losses
+
+
+def conv() -> conv_detector.ConvDetector:
+    small = {"picture_size": 32, "classes": 3, "stem_width": 4, "width": 8, "blocks": 1}
+    torch.manual_seed(3)
+    return conv_detector.Model(conv_detector.Settings.model_validate(small)).eval()
+
+
+def test_a_centre_on_the_heat_map_becomes_its_box() -> None:
+    model, given = conv(), batch()
+    heat = conv_detector.heat_maps(given, 3, 8, 8)
+    assert (heat == 1).sum() == 3
+    logits = torch.logit(heat.clamp(0.01, 0.99))
+    sides = torch.zeros(B, 4, 8, 8)
+    box = edges(given.boxes_BM4) * 8
+    for picture, place in ((0, 0), (0, 1), (1, 0)):
+        x, y = ((box[picture, place, :2] + box[picture, place, 2:]) / 2).long().tolist()
+        left, top, right, bottom = box[picture, place].tolist()
+        middle = torch.tensor([x + 0.5 - left, y + 0.5 - top, right - x - 0.5, bottom - y - 0.5])
+        sides[picture, :, y, x] = middle
+    model.forward = lambda _: (logits, sides)  # type: ignore[method-assign, assignment]
+    found, scores, classes = model.detect(given.pixels_BChw)
+    assert (scores > 0.9).sum() == 3
+    assert set(classes[0, :2].tolist()) == {1, 2}
+    for place, kind in ((0, 1), (1, 2)):
+        own = found[0, classes[0, :2].tolist().index(kind)]
+        torch.testing.assert_close(own, edges(given.boxes_BM4[0, place]), rtol=1e-4, atol=1e-5)
+
+
+def test_padding_adds_nothing_to_the_convolutional_loss() -> None:
+    model, given = conv(), batch()
+    wider = SceneBatch(
+        given.pixels_BChw,
+        torch.cat([given.boxes_BM4, torch.rand(B, 3, 4)], dim=1),
+        torch.cat([given.classes_BM, torch.full((B, 3), -1)], dim=1),
+        3,
+    )
+    for name, term in model.loss(given, 0).items():
+        torch.testing.assert_close(model.loss(wider, 0)[name].sum, term.sum)
+
+
+def test_pictures_without_objects_have_a_finite_loss() -> None:
+    empty = SceneBatch(torch.rand(B, 3, 32, 32), torch.zeros(B, 1, 4), torch.full((B, 1), -1), 0)
+    for model in (detector(), conv()):
+        for term in model.loss(empty, 0).values():
+            assert torch.isfinite(term.sum)
