@@ -189,6 +189,12 @@ SETTINGS: dict[str, dict[str, object]] = {
     "pre-norm": {"norm": "pre"},
     "GELU": {"activation": "gelu"},
     "rotary positions": {"positions": "rotary"},
+    "linear biases": {"positions": "alibi"},
+    "relative positions": {"positions": "relative"},
+    "query-key norm": {"score": "query_key_norm"},
+    "RMS norm": {"norm": "pre_rms"},
+    "SwiGLU": {"activation": "swiglu"},
+    "GeGLU with pre-norm": {"activation": "geglu", "norm": "pre"},
     "rotary positions and shared heads": {"positions": "rotary", "num_kv_heads": 2},
     "additive scores": {"score": "additive"},
     "a window": {"window": 3},
@@ -302,7 +308,10 @@ def test_an_ssrus_state_survives_many_steps_in_bf16(dtype: torch.dtype) -> None:
     assert max(errors[-20:]) < 2 * max(errors[:20]) + 0.01
 
 
-@pytest.mark.parametrize("variant", ["GELU", "one layer of another width", "one layer with pre-norm"])
+@pytest.mark.parametrize(
+    "variant",
+    ["GELU", "SwiGLU", "GeGLU with pre-norm", "one layer of another width", "one layer with pre-norm"],
+)
 def test_the_laid_out_layers_take_what_the_native_kernels_decline(variant: str) -> None:
     assert accepted(variant).engine == "laid-out layers"
 
@@ -319,6 +328,10 @@ def test_the_laid_out_layers_take_what_the_native_kernels_decline(variant: str) 
         ("another norm", "Rms is not a layer norm"),
         ("rotary positions", "positions are rotary"),
         ("a window", "a window of 3"),
+        ("linear biases", "the score function is linear biases, not a dot product"),
+        ("relative positions", "RelativePositions does not describe itself"),
+        ("query-key norm", "QueryKeyNorm does not describe itself"),
+        ("RMS norm", "the norm is a root mean square norm"),
         ("a subclass of the SSRU", "Forgetful inherits a description and has none of its own"),
     ],
 )

@@ -81,7 +81,7 @@ def test_attention_is_recorded_from_every_attending_layer(name: str) -> None:
     model, batch = model_of(name), pairs()
     records = record(model, batch, keep_inputs=True)
     kind = VARIANTS[name][0]
-    layers = {"seq2seq": 0, "rnn_attention": 1}.get(kind, 0)
+    layers = {"seq2seq": 0, "rnn_attention": 1, "gnmt": 1}.get(kind, 0)
     if kind == "conv_s2s":
         layers = len(model.decoder)
     assert [(one.kind, one.layer) for one in records] == [("cross", layer + 1) for layer in range(layers)]

@@ -27,7 +27,12 @@ from multihead.recipe import load
             "true",
             'the model "transformer" has no key "reverse_source", which belongs',
         ),
-        ("conv-s2s-multi30k", "cell", "gru", 'no key "cell", which belongs to rnn_attention and seq2seq'),
+        (
+            "conv-s2s-multi30k",
+            "cell",
+            "gru",
+            'no key "cell", which belongs to gnmt and rnn_attention and seq2seq',
+        ),
         ("rnn-attention-multi30k", "kernel_size", "3", 'the model "rnn_attention" has no key "kernel_size"'),
         ("seq2seq-multi30k", "d_modle", "3", 'unknown key "model.d_modle"'),
         ("conv-s2s-multi30k", "kernel_size", "4", "kernel_size 4 is even; it must be odd"),

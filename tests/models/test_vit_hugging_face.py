@@ -62,7 +62,7 @@ def ours(model: Any) -> VisionTransformer:
         )
         assert vit.class_token is not None
         vit.class_token.copy_(table["vit.embeddings.cls_token"][0, 0] + places[0])
-        vit.positions.weight.copy_(places[1:])
+        vit.positions.get_parameter("weight").copy_(places[1:])
         for part, name in ((vit.encoder.norm, "vit.layernorm"), (vit.classifier, "classifier")):
             _copy(part, table, name)
         for number, layer in enumerate(vit.encoder.layers):

@@ -12,7 +12,14 @@ FAN_IN, FAN_OUT = 211, 307
 
 @pytest.mark.parametrize(
     ("method", "variance"),
-    [("xavier", 2 / (FAN_IN + FAN_OUT)), ("lecun", 1 / FAN_IN), ("normal", 0.02**2)],
+    [
+        ("xavier", 2 / (FAN_IN + FAN_OUT)),
+        ("xavier_normal", 2 / (FAN_IN + FAN_OUT)),
+        ("lecun", 1 / FAN_IN),
+        ("lecun_uniform", 1 / FAN_IN),
+        ("kaiming", 2 / FAN_IN),
+        ("normal", 0.02**2),
+    ],
 )
 def test_every_method_has_its_variance(method: str, variance: float) -> None:
     linear = nn.Linear(FAN_IN, FAN_OUT)
@@ -28,6 +35,13 @@ def test_xavier_is_uniform() -> None:
     weight = torch.empty(FAN_OUT, FAN_IN)
     METHODS["xavier"](weight)
     bound = (6 / (FAN_IN + FAN_OUT)) ** 0.5
+    assert 0.99 * bound < weight.abs().max() <= bound
+
+
+def test_lecun_is_uniform_too() -> None:
+    weight = torch.empty(FAN_OUT, FAN_IN)
+    METHODS["lecun_uniform"](weight)
+    bound = (3 / FAN_IN) ** 0.5
     assert 0.99 * bound < weight.abs().max() <= bound
 
 

@@ -158,7 +158,7 @@ def test_post_norm_normalises_the_sum_and_pre_norm_the_input() -> None:
 def test_dropout_falls_on_the_sublayers_output_not_on_the_residual(residual: Residual) -> None:
     block = residual(D, 0.5)
     assert isinstance(block, PostNorm | PreNorm)
-    block.norm = nn.Identity()  # type: ignore[assignment]
+    block.norm = nn.Identity()
     added = block(torch.full((B, T, D), 7.0), torch.ones_like) - 7
     assert sorted(set(added.flatten().tolist())) == [0.0, 2.0]
 

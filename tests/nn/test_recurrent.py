@@ -8,19 +8,20 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from multihead.nn.recurrent import BidirectionalStack, Cell, RecurrentStack
+from multihead.nn.cells import ELMAN, GRU, LSTM, Cell
+from multihead.nn.recurrent import BidirectionalStack, RecurrentStack
 
 B, N, D_IN, D, LAYERS = 3, 7, 11, 5, 2
 LENGTHS = torch.tensor([4, 7, 2])
 
-CELLS = pytest.mark.parametrize("cell", ["lstm", "gru"])
+CELLS = pytest.mark.parametrize("cell", [ELMAN, LSTM, GRU], ids=lambda cell: cell.name)
 
 
-def theirs(ours: RecurrentStack | BidirectionalStack, cell: Cell) -> nn.LSTM | nn.GRU:
+def theirs(ours: RecurrentStack | BidirectionalStack, cell: Cell) -> nn.RNNBase:
     """PyTorch's own stack of layers with the same weights."""
-    kind: Any = nn.LSTM if cell == "lstm" else nn.GRU
+    kind: Any = cell.layer
     both = isinstance(ours, BidirectionalStack)
-    stack: nn.LSTM | nn.GRU = kind(D_IN, D, LAYERS, batch_first=True, bidirectional=both)
+    stack: nn.RNNBase = kind(D_IN, D, LAYERS, batch_first=True, bidirectional=both)
     weights = {}
     for name, weight in ours.state_dict().items():
         part, number, rest = name.split(".")
@@ -39,7 +40,7 @@ def test_a_stack_is_pytorchs(cell: Cell) -> None:
     out, last = ours(x)
     expected, final = theirs(ours, cell)(x)
     assert_close(out, expected)
-    parts = final if cell == "lstm" else (final,)
+    parts = final if cell is LSTM else (final,)
     assert_close(last, tuple(part[layer] for layer in range(LAYERS) for part in parts))
 
 
@@ -63,7 +64,7 @@ def test_a_bidirectional_stack_is_pytorchs_on_packed_sentences(cell: Cell) -> No
     whole, final = theirs(ours, cell)(packed)
     expected, _ = pad_packed_sequence(whole, batch_first=True)
     assert_close(out.where(real(), 0), expected)
-    h = (final[0] if cell == "lstm" else final).view(LAYERS, 2, B, D)
+    h = (final[0] if cell is LSTM else final).view(LAYERS, 2, B, D)
     assert_close(last, tuple(torch.cat([forward, backward], dim=1) for forward, backward in h))
 
 
@@ -80,8 +81,18 @@ def test_steps_equal_the_whole_sequence(cell: Cell) -> None:
     assert_close(state, last)
 
 
+def test_an_elman_network_is_its_equation() -> None:
+    stack = RecurrentStack(ELMAN, D_IN, D, 1)
+    x, h = torch.randn(1, D_IN), torch.randn(1, D)
+    weights = stack.state_dict()
+    read = weights["layers.0.weight_ih_l0"] @ x[0] + weights["layers.0.bias_ih_l0"]
+    kept = weights["layers.0.weight_hh_l0"] @ h[0] + weights["layers.0.bias_hh_l0"]
+    _, (after,) = stack.step(x, (h,))
+    assert_close(after[0], (read + kept).tanh())
+
+
 def test_an_lstm_is_its_equations() -> None:
-    stack = RecurrentStack("lstm", D_IN, D, 1)
+    stack = RecurrentStack(LSTM, D_IN, D, 1)
     x, h, c = torch.randn(1, D_IN), torch.randn(1, D), torch.randn(1, D)
     weights = stack.state_dict()
     W, U = weights["layers.0.weight_ih_l0"], weights["layers.0.weight_hh_l0"]
@@ -94,7 +105,7 @@ def test_an_lstm_is_its_equations() -> None:
 
 
 def test_a_gru_is_its_equations() -> None:
-    stack = RecurrentStack("gru", D_IN, D, 1)
+    stack = RecurrentStack(GRU, D_IN, D, 1)
     x, h = torch.randn(1, D_IN), torch.randn(1, D)
     weights = stack.state_dict()
     reads = weights["layers.0.weight_ih_l0"] @ x[0] + weights["layers.0.bias_ih_l0"]
@@ -113,7 +124,7 @@ def test_it_is_initialised_as_in_the_papers(cell: Cell) -> None:
     for gate in weights["layers.0.weight_hh_l0"].split(D):
         assert_close(gate @ gate.T, torch.eye(D))
     biases = weights["layers.0.bias_ih_l0"] + weights["layers.0.bias_hh_l0"]
-    forget = biases[D : 2 * D] if cell == "lstm" else biases[:0]
+    forget = biases[D : 2 * D] if cell is LSTM else biases[:0]
     assert forget.eq(1).all()
     assert int(biases.count_nonzero()) == len(forget)
 

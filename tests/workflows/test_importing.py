@@ -151,8 +151,8 @@ def test_an_unsupported_model_is_refused(
 
     assert "no such folder" in error(tmp_path / "nowhere")
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "model_type": "llama"}))
-    assert 'model_type "llama" is not supported; supported are bert, gpt2, ' in error()
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "mamba"}))
+    assert 'model_type "mamba" is not supported; supported are bert, gpt2, ' in error()
     (folder / "config.json").write_text(json.dumps({**config, "layer_norm_epsilon": 1e-3}))
     assert "layer_norm_epsilon = 0.001 is not supported, only 1e-05" in error()
     (folder / "config.json").write_text(json.dumps({**config, "n_inner": 15}))

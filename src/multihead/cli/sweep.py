@@ -29,6 +29,7 @@ from multihead.workflows.sweep import (
     Row,
     Sweep,
     agreement,
+    draw,
     members_named,
     read,
     run_sweep,
@@ -39,6 +40,7 @@ from multihead.workflows.sweep import (
 
 FAILED = 1
 EVERY = "*"
+PLOT = "plot.svg"
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ def main(arguments: Sequence[str]) -> int:
     _write(sweep, rows, folder)
     _show(sweep, rows, console)
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
+    if (folder / PLOT).exists():
+        console.print(f"plot: {folder / PLOT}")
     states = {row.state for row in part_of([row for row in rows if row.member in own], *part)}
     return FAILED if "failed" in states else 0 if states == {"done"} else INTERRUPTED
 
@@ -105,6 +109,7 @@ def _list(console: Console) -> None:
 def _write(sweep: Sweep, rows: Sequence[Row], folder: Path) -> None:
     write_text(folder / "table.csv", to_csv(rows))
     write_text(folder / "table.html", to_html(sweep, rows))
+    draw(sweep, rows, folder / PLOT)
 
 
 class _Reporter:

@@ -30,6 +30,7 @@ from multihead.nn.description import (
     StackSpec,
 )
 from multihead.nn.feed_forward import ACTIVATIONS
+from multihead.nn.gated_feed_forward import GATES
 
 
 def declines(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:
@@ -144,9 +145,13 @@ class _CrossAttention:
 class _FeedForward:
     def __init__(self, spec: FeedForwardSpec, dtype: torch.dtype) -> None:
         self._w_1, self._w_2 = ConstantLinear.of(dtype, spec.w_1), ConstantLinear.of(dtype, spec.w_2)
-        self._activation = F.relu_ if spec.activation == "relu" else ACTIVATIONS[spec.activation]
+        self._gate = None if spec.gate is None else ConstantLinear.of(dtype, spec.gate)
+        name = spec.activation if spec.gate is None else GATES[spec.activation]
+        self._activation = F.relu_ if name == "relu" else ACTIVATIONS[name]
 
     def __call__(self, x: Tensor) -> Tensor:
+        if self._gate is not None:
+            return self._w_2(self._activation(self._gate(x)) * self._w_1(x))
         return self._w_2(self._activation(self._w_1(x)))
 
 

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from multihead.attention_maps import AttentionRecord, Sentence, Token, record_sequence, rollout
 from multihead.data.pictures.opening import Pixels, fitted, open_picture
+from multihead.errors import UserError
 from multihead.generation.picture_classifier import PictureClassifier
 from multihead.inspect.text_inspection import TOP_K, Predictions
 
 Floats = NDArray[np.float32]
 CLASS = "[class]"
 """Label of the class token."""
+REGISTER = "[register {}]"
+"""Label of a register token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,10 @@ class ImageInspection:
         name: file name of the image.
         pixels_Chw: the input of the model.
         grid: (rows, columns) of patches.
-        class_token: True if the classifier reads a class token, False if it reads the mean over the patches.
-        tokens: the class token, if there is one, and the patches row by row.
+        before: number of tokens before the patches.
+        readout: name of the vector that the classifier reads, whose attention the maps show.
+        shares_N: weight of each token's output in that vector.
+        tokens: class token and registers, if there are any, and the patches row by row.
         records: of kind "self", with queries, keys and values.
         predictions: the classes.
     """
@@ -36,22 +41,21 @@ class ImageInspection:
     name: str
     pixels_Chw: Pixels
     grid: tuple[int, int]
-    class_token: bool
+    before: int
+    readout: str
+    shares_N: Floats
     tokens: Sentence
     records: tuple[AttentionRecord, ...]
     predictions: Predictions
 
-    @property
-    def readout(self) -> str:
-        """Name of the vector that the classifier reads, whose attention the maps show."""
-        return "the class token" if self.class_token else "the mean patch"
-
     def pool(self, weights: Floats) -> Floats:
         """Reduce attention to that of the classifier's input to each patch: (..., N, N) to (..., P).
 
-        It is the row of the class token, or the mean over the rows if the classifier reads the mean patch.
+        It is the mean over the rows, weighted by their shares in the classifier's input: the row of the class
+        token alone, if there is one.
         """
-        return weights[..., 0, 1:] if self.class_token else weights.mean(axis=-2)
+        pooled: Floats = self.shares_N @ weights
+        return pooled[..., self.before :]
 
     def maps(self) -> list[Floats]:
         """Return the attention of the classifier's input to each patch, (H, P) per layer."""
@@ -66,18 +70,25 @@ def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
     """Classify an image and record the attention.
 
     Raises:
-        UserError: the file is missing, damaged or not an image.
+        UserError: the file is missing, damaged or not an image; the model has no attention over patches.
     """
+    model: Any = classifier.model
+    if not hasattr(model, "pool"):
+        fact = f"{type(model).__name__} has no attention over patches to show"
+        raise UserError(fact, place=str(path), remedy="`multihead classify` shows its classes.")
     pixels = fitted(open_picture(path), classifier.form)
-    sizes: Any = classifier.model.settings
-    class_token = sizes.pooling == "class"
-    rows = columns = int(sizes.grid)
+    rows = columns = int(model.settings.grid)
+    shares: list[torch.Tensor] = []
+    watch = model.pool.register_forward_pre_hook(lambda pool, given: shares.append(pool.shares(given[0])[0]))
     given = torch.tensor(pixels)[None].to(classifier.device).float() / 255
     outputs: list[torch.Tensor] = []
-    length = rows * columns + class_token
-    records = record_sequence(
-        classifier.model, lambda model: outputs.append(model(given)), length, keep_inputs=True
-    )
+    length = rows * columns + model.before
+    try:
+        records = record_sequence(
+            classifier.model, lambda model: outputs.append(model(given)), length, keep_inputs=True
+        )
+    finally:
+        watch.remove()
     p_K = outputs[0][0].float().softmax(-1)
     order = p_K.argsort(descending=True, stable=True).tolist()
     probabilities = {classifier.names[number]: p_K[number].item() for number in islice(order, TOP_K)}
@@ -85,16 +96,21 @@ def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
         path.name,
         pixels,
         (rows, columns),
-        class_token,
-        _patches(rows, columns, class_token),
+        model.before,
+        model.pool.name,
+        shares[0].detach().float().numpy(force=True),
+        _patches(rows, columns, class_token=model.class_token is not None, before=model.before),
         tuple(records),
         Predictions("class", probabilities),
     )
 
 
-def _patches(rows: int, columns: int, class_token: bool) -> Sentence:
-    names = [CLASS] * class_token + [
-        f"{row},{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)
-    ]
+def _patches(rows: int, columns: int, *, class_token: bool, before: int) -> Sentence:
+    registers = [REGISTER.format(number) for number in range(1, before - class_token + 1)]
+    names = (
+        [CLASS] * class_token
+        + registers
+        + [f"{row},{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
+    )
     tokens = tuple(Token(name, i) for i, name in enumerate(names))
     return Sentence(tokens, tokens)

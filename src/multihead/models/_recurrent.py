@@ -14,8 +14,9 @@ from multihead.nn.scheduled_sampling import sampled_unroll, true_token_probabili
 class RecurrentSettings(Vocabularies):
     """Settings of a recurrent model."""
 
-    cell: Literal["lstm", "gru"] = "lstm"
-    """Kind of recurrent layer: LSTM (Hochreiter and Schmidhuber 1997) or GRU (Cho et al. 2014)."""
+    cell: Literal["lstm", "gru", "rnn"] = "lstm"
+    """Kind of recurrent layer: LSTM (Hochreiter and Schmidhuber 1997), GRU (Cho et al. 2014), or the vanilla
+    RNN (rnn, Elman 1990)."""
     dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout of embeddings, between layers and before the output layer (Zaremba et al. 2014)."""
     teacher_forcing: float = Field(1.0, ge=0, le=1)

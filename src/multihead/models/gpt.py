@@ -101,6 +101,11 @@ class GPT(nn.Module):
         self.dropout = Dropout(s.dropout)
 
     @property
+    def output(self) -> TokenEmbedding:
+        """The output layer, tied to the embedding."""
+        return self.embedding
+
+    @property
     def context(self) -> int:
         """Context length in tokens."""
         return self.settings.context
@@ -129,7 +134,7 @@ class GPT(nn.Module):
 
     def forward(self, ids_BT: Tensor) -> Tensor:
         """Logits of the token after each token, (B, T, V); T is at most the context, unless it slides."""
-        return self.embedding.logits(self.hidden(ids_BT))
+        return self.output.logits(self.hidden(ids_BT))
 
     def hidden(self, ids_BT: Tensor) -> Tensor:
         """The output layer's input, (B, T, d_model)."""
@@ -141,7 +146,7 @@ class GPT(nn.Module):
     def loss(self, batch: TextBatch, step: int) -> Loss:
         """Negative log-likelihood per token; accuracy as a metric."""
         hidden_Nd = self.hidden(batch.text_in).flatten(0, 1)
-        loss, correct = _sums(hidden_Nd, self.embedding.weight, batch.text_out.flatten())
+        loss, correct = _sums(hidden_Nd, self.output.weight, batch.text_out.flatten())
         return {"loss": Term(1.0, loss, per="tokens"), "accuracy": Term(0.0, correct, per="tokens")}
 
     def describe(self) -> CausalSpec:
@@ -172,7 +177,7 @@ class GPT(nn.Module):
         """Append a token to every row; return the next one's logits, (R, V) (``search.Stepper``)."""
         state = state.trimmed()
         hidden_R1d = self._advance(tokens_R[:, None], state)
-        return self.embedding.logits(hidden_R1d[:, 0]), state
+        return self.output.logits(hidden_R1d[:, 0]), state
 
     @property
     def _reach(self) -> int | None:

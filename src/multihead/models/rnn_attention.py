@@ -16,6 +16,7 @@ from multihead.models._vocabularies import embeddings
 from multihead.nn import masks
 from multihead.nn.alignment import ALIGNMENTS
 from multihead.nn.attentive_decoder import AttentiveDecoder
+from multihead.nn.cells import CELLS
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout
 from multihead.nn.recurrent import BidirectionalStack, RecurrentStack
@@ -25,8 +26,9 @@ from multihead.nn.row_state import RowState
 class Settings(RecurrentSettings):
     """Settings of the attentional RNN; the defaults are RNNsearch (Bahdanau et al. 2015, appendix A.2.3)."""
 
-    cell: Literal["lstm", "gru"] = "gru"
-    """Kind of recurrent layer: GRU as in the paper (Cho et al. 2014), or LSTM."""
+    cell: Literal["lstm", "gru", "rnn"] = "gru"
+    """Kind of recurrent layer: GRU as in the paper (Cho et al. 2014), LSTM, or the vanilla RNN (rnn, Elman
+    1990)."""
     d_embedding: PositiveInt = 620
     """Width of the word embeddings, and of the output layer's input."""
     d_hidden: PositiveInt = 1000
@@ -67,11 +69,11 @@ class RnnAttention(Recurrent):
         s = settings
         self.settings: Settings = s
         self.encoder = BidirectionalStack(
-            s.cell, s.d_embedding, s.encoder_width, s.num_layers, dropout=s.dropout
+            CELLS[s.cell], s.d_embedding, s.encoder_width, s.num_layers, dropout=s.dropout
         )
         d_h = self.encoder.d_out
         d_in = s.d_embedding * (1 + s.input_feeding) + d_h
-        layers = RecurrentStack(s.cell, d_in, s.d_hidden, s.num_layers, dropout=s.dropout)
+        layers = RecurrentStack(CELLS[s.cell], d_in, s.d_hidden, s.num_layers, dropout=s.dropout)
         self.decoder = AttentiveDecoder(
             layers,
             ALIGNMENTS[s.score](s.d_hidden, d_h, s.d_alignment or s.d_hidden),

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from multihead.batch import Source
 from multihead.models._recurrent import Recurrent, RecurrentSettings
 from multihead.models._vocabularies import embeddings
+from multihead.nn.cells import CELLS
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout
 from multihead.nn.recurrent import RecurrentStack
@@ -23,8 +24,9 @@ from multihead.nn.row_state import RowState
 class Settings(RecurrentSettings):
     """Settings of the sequence-to-sequence RNN; the defaults are the paper's (sec. 3.4)."""
 
-    cell: Literal["lstm", "gru"] = "lstm"
-    """Kind of recurrent layer: LSTM as in the paper, or GRU (Cho et al. 2014)."""
+    cell: Literal["lstm", "gru", "rnn"] = "lstm"
+    """Kind of recurrent layer: LSTM as in the paper, GRU (Cho et al. 2014), or the vanilla RNN (rnn, Elman
+    1990)."""
     d_embedding: PositiveInt = 1000
     """Width of the word embeddings."""
     d_hidden: PositiveInt = 1000
@@ -44,7 +46,7 @@ class Seq2Seq(Recurrent):
         self.settings: Settings = s
 
         def stack() -> RecurrentStack:
-            return RecurrentStack(s.cell, s.d_embedding, s.d_hidden, s.num_layers, dropout=s.dropout)
+            return RecurrentStack(CELLS[s.cell], s.d_embedding, s.d_hidden, s.num_layers, dropout=s.dropout)
 
         self.encoder, self.decoder = stack(), stack()
         # A tied output layer's input must be as wide as an embedding.

@@ -4,7 +4,7 @@
 settings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -38,10 +38,12 @@ from multihead.nn.description import (
     StackSpec,
     describe,
 )
+from multihead.nn.gated_feed_forward import GATES, GatedFeedForward
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.positions import NoPositions
-from multihead.nn.residual import ResidualKind
+from multihead.nn.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions
+from multihead.nn.residual import PreRMSNorm, ResidualKind
 from multihead.nn.rotary import RotaryPositions
 from multihead.nn.score_functions import AdditiveScore, DotScore
 from multihead.nn.ssru import SSRU, RecurrentDecoderLayer
@@ -51,9 +53,17 @@ from multihead.nn.window import WindowAttention, WindowedScore
 RESIDUALS: dict[str, ResidualKind] = {
     "post": PostNorm,
     "pre": PreNorm,
+    "pre_rms": PreRMSNorm,
     "batch": PostBatchNorm,
     "none": NoNorm,
 }
+
+
+SCORES_BY_POSITION: dict[str, Callable[["Settings"], nn.Module]] = {
+    "alibi": lambda s: LinearBiases(s.num_heads, s.attention_dropout),
+    "relative": lambda s: RelativePositions(s.head_width, s.d_v or None, dropout=s.attention_dropout),
+}
+"""Scores of self-attention that know positions, which are then not added to the embeddings."""
 
 
 class Settings(Vocabularies):
@@ -87,19 +97,24 @@ class Settings(Vocabularies):
     r_drop: float = Field(0.0, ge=0)
     """R-Drop (Liang et al. 2021): weight alpha of the KL divergence between two passes under different
     dropout. For little data, try 5. An update takes twice as long; 0: off."""
-    score: Literal["scaled_dot", "dot", "additive"] = "scaled_dot"
-    """Attention score: scaled dot product as published, unscaled dot product, or additive, v . tanh(q + k)
-    (Bahdanau et al. 2015)."""
+    score: Literal["scaled_dot", "dot", "additive", "query_key_norm"] = "scaled_dot"
+    """Attention score: scaled dot product as published, unscaled dot product, additive, v . tanh(q + k)
+    (Bahdanau et al. 2015), or a scaled cosine (query_key_norm, Henry et al. 2020)."""
     residual: bool = True
     """Residual connections (sec. 3.1); false needs norm = "post"."""
-    norm: Literal["post", "pre", "batch", "none"] = "post"
-    """Normalisation: layer norm after the residual connection as published (post), layer norm before the
-    sublayer (pre), batch norm after the residual connection (batch), or none."""
-    activation: Literal["relu", "gelu", "silu"] = "relu"
-    """Activation of the feed-forward networks."""
-    positions: Literal["sinusoidal", "sinusoidal_concatenated", "learned", "rotary", "none"] = "sinusoidal"
+    norm: Literal["post", "pre", "pre_rms", "batch", "none"] = "post"
+    """Normalisation: layer norm after the residual connection as published (post), layer norm or root mean
+    square norm (Zhang and Sennrich 2019) before the sublayer (pre, pre_rms), batch norm after the residual
+    connection (batch), or none."""
+    activation: Literal["relu", "gelu", "silu", "swiglu", "geglu"] = "relu"
+    """Activation of the feed-forward networks; swiglu and geglu are gated by a third matrix (Shazeer
+    2020), so that 2/3 of d_ff keep the number of parameters."""
+    positions: Literal[
+        "sinusoidal", "sinusoidal_concatenated", "learned", "rotary", "alibi", "relative", "none"
+    ] = "sinusoidal"
     """Positional encoding: sinusoidal and interleaved as in the paper, sinusoidal and concatenated as in the
-    authors' code, learned, rotary (Su et al. 2021), or none."""
+    authors' code, learned, rotary (Su et al. 2021), linear biases of the scores (alibi, Press et al. 2022),
+    relative position vectors (relative, Shaw et al. 2018), or none."""
     max_positions: PositiveInt = 512
     """Number of learned positions (positions = "learned")."""
     tied: Literal["all", "decoder", "none"] = "all"
@@ -119,8 +134,12 @@ class Settings(Vocabularies):
     """Restricted self-attention (sec. 4, Table 1): a position attends only to the r positions centred on it,
     r odd; 0: unrestricted. Time and memory grow with n r, not with n^2, with score = "scaled_dot"; with other
     scores the window is a mask and saves nothing."""
-    initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
-    """Initialisation of matrices: Glorot and Bengio 2010, LeCun et al. 1998, or N(0, 0.02^2)."""
+    initialisation: Literal["xavier", "xavier_normal", "lecun", "lecun_uniform", "kaiming", "normal"] = (
+        "xavier"
+    )
+    """Initialisation of matrices: uniform or normal by Glorot and Bengio 2010 (xavier, xavier_normal), normal
+    or uniform by LeCun et al. 1998 (lecun, lecun_uniform), normal by He et al. 2015 (kaiming), or
+    N(0, 0.02^2)."""
 
     @property
     def head_width(self) -> int:
@@ -140,13 +159,15 @@ class Settings(Vocabularies):
             )
         if self.positions == "rotary" and self.head_width % 2:
             raise ValueError('positions = "rotary" rotates pairs, but the width of a head, d_k, is odd')
+        if self.positions in ("alibi", "relative") and self.score != "scaled_dot":
+            raise ValueError(f'positions = "{self.positions}" needs score = "scaled_dot", not "{self.score}"')
         if self.window and self.window % 2 == 0:
             raise ValueError(f"window {self.window} is even; it must be odd")
         if self.window and self.decoder_cell == "ssru":
             raise ValueError('window restricts self-attention, but decoder_cell = "ssru" has none')
         if not self.residual and self.norm != "post":
             raise ValueError(f'residual = false needs norm = "post", not "{self.norm}"')
-        if self.attention_dropout and self.score != "scaled_dot":
+        if self.attention_dropout and self.score in ("dot", "additive"):
             raise ValueError(f'attention_dropout needs score = "scaled_dot", not "{self.score}"')
         return self
 
@@ -173,9 +194,14 @@ class Transformer(nn.Module):
 
         def self_attention(causal: bool = False) -> MultiHeadAttention:
             rotary = RotaryPositions(s.head_width) if s.positions == "rotary" else None
-            return attention(_windowed(_score(s), s, causal) if s.window else None, rotary)
+            score = SCORES_BY_POSITION.get(s.positions, _score)(s)
+            return attention(_windowed(score, s, causal) if s.window else score, rotary)
 
         def feed_forward() -> FeedForward:
+            if s.activation in GATES:
+                return GatedFeedForward(
+                    s.d_model, s.d_ff, activation=s.activation, dropout=s.activation_dropout, bias=True
+                )
             return FeedForward(s.d_model, s.d_ff, activation=s.activation, dropout=s.activation_dropout)
 
         residual = RESIDUALS[s.norm] if s.residual else NoResidual
@@ -313,6 +339,8 @@ class Transformer(nn.Module):
 def _score(s: Settings) -> nn.Module:
     if s.score == "scaled_dot":
         return DotProductAttention(s.attention_dropout)
+    if s.score == "query_key_norm":
+        return QueryKeyNorm(dropout=s.attention_dropout)
     return DotScore() if s.score == "dot" else AdditiveScore(s.head_width)
 
 
@@ -326,7 +354,7 @@ def _windowed(score: nn.Module, s: Settings, causal: bool) -> nn.Module:
 def _positions(s: Settings) -> nn.Module:
     if s.positions == "learned":
         return LearnedPositions(s.max_positions, s.d_model)
-    if s.positions in ("rotary", "none"):
+    if s.positions in ("rotary", "none", *SCORES_BY_POSITION):
         return NoPositions()
     return SinusoidalPositions(s.d_model, interleaved=s.positions == "sinusoidal")
 

@@ -4,20 +4,25 @@
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import PictureBatch
 from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
-from multihead.nn import PreNorm, TransformerEncoder
+from multihead.models._vision import VisionSettings
+from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
-from multihead.nn.patches import ConvolutionalPatches, LinearPatches, PatchPositions, resized
+from multihead.nn.patch_positions import PatchPositions, resized
+from multihead.nn.patches import ConvolutionalPatches, LinearPatches
+from multihead.nn.pooling import ClassPooling, MeanPooling
+from multihead.nn.registers import PatchDropout, Registers
 from multihead.nn.reversible import ReversibleStack
 from multihead.nn.soft_labels import soft_label_loss
 from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
@@ -26,17 +31,9 @@ TASK = "pictures"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
 
 
-class Settings(EncoderAttentionSettings):
+class Settings(VisionSettings, EncoderAttentionSettings):
     """Settings of the Vision Transformer; the defaults are ViT-B/16."""
 
-    picture_size: PositiveInt = 224
-    """Height and width of the pictures, in pixels; set by the data."""
-    channels: Literal[1, 3] = 3
-    """1 for greyscale pictures, 3 for colour; set by the data."""
-    classes: PositiveInt = 1000
-    """Number of classes; set by the data."""
-    class_names: tuple[str, ...] = ()
-    """Names of the classes; set by the data."""
     patch_size: PositiveInt = 16
     """Height and width of a patch, in pixels."""
     stem: Literal["linear", "convolutional"] = "linear"
@@ -44,36 +41,11 @@ class Settings(EncoderAttentionSettings):
     al. 2021), which learn from fewer pictures and need a patch_size that is a power of 2."""
     stem_width: PositiveInt = 16
     """Channels of the first convolution (stem = "convolutional"), doubled wherever the picture is halved."""
-    d_model: PositiveInt = 768
-    """Width of embeddings and of the residual stream, D in the paper."""
-    d_ff: PositiveInt = 3072
-    """Inner width of the feed-forward networks (the paper's "MLP size")."""
-    num_layers: PositiveInt = 12
-    """Number of layers."""
-    num_heads: PositiveInt = 12
-    """Number of attention heads."""
     pooling: Literal["class", "mean"] = "class"
     """Input of the classifier: a class token (eq. 4), or the mean over the patches (app. D.3)."""
-    dropout: float = Field(0.0, ge=0, lt=1)
-    """Dropout of every sublayer's output, inside the feed-forward networks, and of patches plus positions."""
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
-    """Dropout of attention weights."""
-    stochastic_depth: float = Field(0.0, ge=0, lt=1)
-    """Stochastic depth (Huang et al. 2016): drop probability of the last layer's sublayers, rising linearly
-    from 0 at the first."""
-    label_smoothing: float = Field(0.0, ge=0, lt=1)
-    """Label smoothing, epsilon (Szegedy et al. 2016, sec. 7)."""
-    norm_epsilon: PositiveFloat = 1e-6
-    """Epsilon added to the variance in layer norms; the default is that of the authors' code
-    (github.com/google-research/vision_transformer)."""
-    initialisation: Literal["xavier", "lecun", "normal"] = "xavier"
-    """Initialisation of matrices: Glorot and Bengio 2010, LeCun et al. 1998, or N(0, 0.02^2). The classifier
-    starts from zeros."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if self.d_model % self.num_heads:
-            raise ValueError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
         if self.picture_size % self.patch_size:
             raise ValueError(
                 f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
@@ -92,38 +64,105 @@ class Settings(EncoderAttentionSettings):
         return self.picture_size // self.patch_size
 
 
-class VisionTransformer(nn.Module):
-    """Maps pictures to logits of classes: patches, pre-norm encoder, linear classifier (figure 1)."""
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a vision transformer around its encoder, each made when it is needed.
 
-    def __init__(self, settings: Settings) -> None:
+    Attributes:
+        patches: embeds pictures, (B, C, h, w) to (B, P, d_model); its ``grid(h, w)`` is (rows, columns).
+        positions: ``forward(x_BPd, rows, columns)`` adds positions to the patches.
+        pool: ``forward(x_BNd)`` reduces the encoder's output to the classifier's input, (B, d_model); its
+            ``shares`` are the weights of the N tokens in it.
+        score: the attention of one head; None: scaled dot-product.
+        attention: a layer's attention, whatever its score; None: ``MultiHeadAttention`` with the score.
+        feed_forward: a layer's feed-forward network; None: as published.
+        reversible: whether the layers are reversible (``nn.reversible``).
+        capturable: whether the loss is a fixed sequence of kernels for each batch shape.
+        class_token: whether a class token precedes the patches.
+        registers: number of register tokens before the patches (Darcet et al. 2024).
+    """
+
+    patches: Callable[[], nn.Module]
+    positions: Callable[[], nn.Module]
+    pool: Callable[[], nn.Module]
+    score: Callable[[], nn.Module] | None = None
+    attention: Callable[[], MultiHeadAttention] | None = None
+    feed_forward: Callable[[], FeedForward] | None = None
+    reversible: bool = False
+    capturable: bool = True
+    class_token: bool = False
+    registers: int = 0
+
+
+def published(s: Settings, registers: int = 0) -> Parts:
+    """The parts of the paper: patches by a projection or by convolutions, a class token or the mean patch."""
+    class_token = s.pooling == "class"
+
+    def patches() -> nn.Module:
+        if s.stem == "linear":
+            return LinearPatches(s.patch_size, s.channels, s.d_model)
+        return ConvolutionalPatches(s.patch_size, s.channels, s.d_model, s.stem_width)
+
+    return Parts(
+        patches,
+        positions=lambda: PatchPositions(s.grid, s.grid, s.d_model),
+        pool=ClassPooling if class_token else lambda: MeanPooling(skip=registers),
+        attention=self_attention(
+            s,
+            s.d_model,
+            s.num_heads,
+            dropout=s.attention_dropout,
+            length=s.grid**2 + registers + class_token,
+            causal=False,
+        ),
+        feed_forward=feed_forward(s, s.d_model, s.d_ff, "gelu", s.dropout),
+        reversible=is_reversible(s),
+        capturable=s.attention == "full",
+        class_token=class_token,
+        registers=registers,
+    )
+
+
+class VisionTransformer(nn.Module):
+    """Maps pictures to logits of classes: patches, pre-norm encoder, linear classifier (figure 1).
+
+    Args:
+        settings: sizes of the encoder.
+        parts: what surrounds the encoder; None: as published, for ``Settings`` of this file.
+    """
+
+    def __init__(self, settings: VisionSettings, parts: Parts | None = None) -> None:
         super().__init__()
         s = self.settings = settings
-        reversible = is_reversible(s)
-        self.encoder = (ReversibleStack if reversible else TransformerEncoder)(
+        if parts is None:
+            assert isinstance(s, Settings)
+            parts = published(s)
+        score = parts.score
+        self.capturable = parts.capturable  # see ``training.cuda_graphs``
+        self.encoder = (ReversibleStack if parts.reversible else TransformerEncoder)(
             s.num_layers,
             s.d_model,
-            attention=self_attention(
-                s,
-                s.d_model,
-                s.num_heads,
-                dropout=s.attention_dropout,
-                length=s.grid**2 + (s.pooling == "class"),
-                causal=False,
+            attention=parts.attention
+            or (
+                lambda: MultiHeadAttention(
+                    s.d_model, s.num_heads, dropout=s.attention_dropout, score=score and score()
+                )
             ),
-            feed_forward=feed_forward(s, s.d_model, s.d_ff, "gelu", s.dropout),
-            residual=PreNorm if reversible else StochasticPreNorm,
+            feed_forward=parts.feed_forward
+            or (lambda: FeedForward(s.d_model, s.d_ff, activation="gelu", dropout=s.dropout)),
+            residual=PreNorm if parts.reversible else StochasticPreNorm,
             dropout=s.dropout,
         )
         set_drop_probabilities(self.encoder, s.stochastic_depth)
         initialise(self, s.initialisation)
-        if s.stem == "linear":
-            self.patches: nn.Module = LinearPatches(s.patch_size, s.channels, s.d_model)
-        else:
-            self.patches = ConvolutionalPatches(s.patch_size, s.channels, s.d_model, s.stem_width)
+        self.patches = parts.patches()
         initialise(self.patches, "lecun")
-        self.positions = PatchPositions(s.grid, s.grid, s.d_model)
+        self.positions = parts.positions()
         # The class token includes its position vector: two vectors that are always added are one.
-        self.class_token = nn.Parameter(torch.zeros(s.d_model)) if s.pooling == "class" else None
+        self.class_token = nn.Parameter(torch.zeros(s.d_model)) if parts.class_token else None
+        self.registers = Registers(parts.registers, s.d_model) if parts.registers else None
+        self.patch_dropout = PatchDropout(s.patch_dropout)
+        self.pool = parts.pool()
         self.dropout = Dropout(s.dropout)
         self.classifier = nn.Linear(s.d_model, s.classes)
         nn.init.zeros_(self.classifier.weight)
@@ -131,30 +170,34 @@ class VisionTransformer(nn.Module):
         set_epsilon(self, s.norm_epsilon)
 
     @property
-    def capturable(self) -> bool:
-        """True if the loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
-        return self.settings.attention == "full"
+    def before(self) -> int:
+        """Number of tokens before the patches: class token and registers."""
+        registers = 0 if self.registers is None else len(self.registers.weight_Rd)
+        return registers + (self.class_token is not None)
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Logits of the classes, (B, classes).
 
         Args:
-            pixels_BChw: from 0 (black) to 1; height and width are multiples of ``patch_size``. Positions are
+            pixels_BChw: from 0 (black) to 1; height and width are multiples of a patch's. Positions are
                 interpolated unless both are ``picture_size``.
         """
         logits_BK: Tensor = self.classifier(self.read(pixels_BChw))
         return logits_BK
 
     def read(self, pixels_BChw: Tensor) -> Tensor:
-        """The classifier's input, (B, d_model): the class token's output, or the mean over the patches'."""
-        rows, columns = (size // self.settings.patch_size for size in pixels_BChw.shape[2:])
+        """The classifier's input, (B, d_model): the class token's output, or a mean over the patches'."""
+        rows, columns = self.patches.grid(*pixels_BChw.shape[2:])  # type: ignore[operator]
         # As published, pixels are rescaled from 0..1 to -1..1.
-        x_BPd = self.positions(self.patches(2 * pixels_BChw - 1), rows, columns)
+        x_BNd = self.positions(self.patches(2 * pixels_BChw - 1), rows, columns)
+        x_BNd = self.patch_dropout(x_BNd)
+        if self.registers is not None:
+            x_BNd = self.registers(x_BNd)
         if self.class_token is not None:
-            token_B1d = self.class_token.to(x_BPd.dtype).expand(len(x_BPd), 1, -1)
-            x_BPd = torch.cat([token_B1d, x_BPd], dim=1)
-        read_BPd: Tensor = self.encoder(self.dropout(x_BPd))
-        return read_BPd[:, 0] if self.class_token is not None else read_BPd.mean(dim=1)
+            token_B1d = self.class_token.to(x_BNd.dtype).expand(len(x_BNd), 1, -1)
+            x_BNd = torch.cat([token_B1d, x_BNd], dim=1)
+        read_Bd: Tensor = self.pool(self.encoder(self.dropout(x_BNd)))
+        return read_Bd
 
     def loss(self, batch: PictureBatch, step: int) -> Loss:
         """Cross-entropy per picture; negative log-likelihood and accuracy as metrics."""

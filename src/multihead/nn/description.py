@@ -73,16 +73,16 @@ class WindowSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreSpec:
-    """The score function: q . k, divided by sqrt(d_k) if ``scaled``, or v . tanh(q + k).
+    """The score function: q . k, divided by sqrt(d_k) if ``scaled``; less a distance; or v . tanh(q + k).
 
     Attributes:
-        kind: dot product or additive.
+        kind: dot product, additive, or dot product with linear biases.
         scaled: whether it is divided by sqrt(d_k).
         v: the vector of the additive score.
         window: the keys that a query sees; None: all that the mask allows.
     """
 
-    kind: Literal["dot", "additive"]
+    kind: Literal["dot", "additive", "linear biases"]
     scaled: bool
     v: Tensor | None = None
     window: WindowSpec | None = None
@@ -128,11 +128,12 @@ class AttentionSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeedForwardSpec:
-    """activation(x W_1 + b_1) W_2 + b_2."""
+    """activation(x W_1 + b_1) W_2 + b_2, or gated, (act(x W_g) * x W_1) W_2, as "swiglu" or "geglu"."""
 
     activation: str
     w_1: LinearSpec
     w_2: LinearSpec
+    gate: LinearSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,12 +29,21 @@ class FeedForward(nn.Module):
         d_ff: inner width.
         activation: "relu" (the paper), "gelu", "gelu_tanh" (an approximation of GELU), or "silu".
         dropout: probability of dropping an inner unit (the paper: 0).
+        bias: whether the matrices have biases.
     """
 
-    def __init__(self, d_model: int, d_ff: int, *, activation: str = "relu", dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
-        self.w_1 = Linear(d_model, d_ff)
-        self.w_2 = Linear(d_ff, d_model)
+        self.w_1 = Linear(d_model, d_ff, bias=bias)
+        self.w_2 = Linear(d_ff, d_model, bias=bias)
         self.dropout = Dropout(dropout)
         self.activation = ACTIVATIONS[activation]
 

@@ -7,8 +7,16 @@ from torch import Tensor, nn
 METHODS: dict[str, Callable[[Tensor], Tensor]] = {
     # Glorot and Bengio 2010, eq. 16: uniform, variance 2 / (fan_in + fan_out).
     "xavier": nn.init.xavier_uniform_,
+    # The same variance, normal.
+    "xavier_normal": nn.init.xavier_normal_,
     # LeCun et al. 1998, sec. 4.6: variance 1 / fan_in.
     "lecun": lambda weight: nn.init.normal_(weight, std=weight.shape[1] ** -0.5),
+    # The same variance, uniform.
+    "lecun_uniform": lambda weight: nn.init.uniform_(
+        weight, -((3 / weight.shape[1]) ** 0.5), (3 / weight.shape[1]) ** 0.5
+    ),
+    # He et al. 2015, eq. 10: normal, variance 2 / fan_in, for layers before a ReLU.
+    "kaiming": lambda weight: nn.init.normal_(weight, std=(2 / weight.shape[1]) ** 0.5),
     # Radford et al. 2018: one small standard deviation for all.
     "normal": lambda weight: nn.init.normal_(weight, std=0.02),
 }

@@ -152,7 +152,10 @@ class DecoderLayer(nn.Module):
 
 
 def _final_norm(d_model: int, residual: ResidualKind) -> nn.Module:
-    return nn.Identity() if residual.ends_normalised else LayerNorm(d_model)
+    if residual.ends_normalised:
+        return nn.Identity()
+    kind: type[nn.Module] = getattr(residual, "norm_kind", LayerNorm)
+    return kind(d_model)
 
 
 class TransformerEncoder(nn.Module):

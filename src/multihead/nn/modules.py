@@ -1,5 +1,7 @@
 """Linear layers, layer normalisation and dropout: PyTorch's modules, computed by ``nn.ops``."""
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from multihead.nn import ops
@@ -48,10 +50,29 @@ class LayerNorm(nn.LayerNorm):
         return ops.layer_norm(x, self)
 
 
+class RMSNorm(nn.Module):
+    """gamma x / sqrt(mean(x^2) + epsilon) over the last axis (Zhang and Sennrich 2019, eq. 4).
+
+    No mean is subtracted, and there is no bias.
+
+    Args:
+        d_model: width of the axis.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.eps = 1e-6
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Same shape as x."""
+        return F.rms_norm(x, (len(self.weight),), self.weight.to(x.dtype), self.eps)
+
+
 def set_epsilon(module: nn.Module, epsilon: float) -> None:
-    """Set the epsilon that every layer norm of a module adds to the variance."""
+    """Set the epsilon of every layer norm and RMS norm of a module."""
     for part in module.modules():
-        if isinstance(part, nn.LayerNorm):
+        if isinstance(part, nn.LayerNorm | RMSNorm):
             part.eps = epsilon
 
 

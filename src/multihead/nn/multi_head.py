@@ -23,6 +23,8 @@ class MultiHeadAttention(nn.Module):
         score: the attention of one head; default scaled dot-product. It has ``forward(q, k, v, allowed)`` and
             ``weights(q, k, allowed)``.
         rotary: rotates queries and keys by their positions; None: no rotation.
+        d_memory: width of the memory that keys and values are made of; default d_model.
+        bias: whether the projections have biases.
 
     Raises:
         ValueError: d_model is not a multiple of num_heads and no d_k is given, or num_heads is not a multiple
@@ -40,6 +42,8 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
         score: nn.Module | None = None,
         rotary: RotaryPositions | None = None,
+        d_memory: int | None = None,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if d_k is None and d_model % num_heads:
@@ -49,10 +53,10 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"num_heads {num_heads} is not a multiple of num_kv_heads {num_kv_heads}")
         self.d_k = d_k or d_model // num_heads
         self.d_v = d_v or self.d_k
-        self.w_q = Linear(d_model, self.num_heads * self.d_k)
-        self.w_k = Linear(d_model, self.num_kv_heads * self.d_k)
-        self.w_v = Linear(d_model, self.num_kv_heads * self.d_v)
-        self.w_o = Linear(self.num_heads * self.d_v, d_model)
+        self.w_q = Linear(d_model, self.num_heads * self.d_k, bias=bias)
+        self.w_k = Linear(d_memory or d_model, self.num_kv_heads * self.d_k, bias=bias)
+        self.w_v = Linear(d_memory or d_model, self.num_kv_heads * self.d_v, bias=bias)
+        self.w_o = Linear(self.num_heads * self.d_v, d_model, bias=bias)
         self.score = score if score is not None else DotProductAttention(dropout)
         self.rotary = rotary
 
@@ -61,7 +65,7 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x_BQd: input of the queries, (B, Q, d_model).
-            memory_BKd: input of the keys and values, (B, K, d_model).
+            memory_BKd: input of the keys and values, (B, K, d_memory).
             allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
         """
         if memory_BKd is x_BQd:

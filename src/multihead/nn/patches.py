@@ -4,7 +4,6 @@ Suffixes beside the package's legend: C channels, h and w a picture's height and
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -20,6 +19,11 @@ def patches_of(pixels_BChw: Tensor, size: int) -> Tensor:
     rows, columns = height // size, width // size
     tiles = pixels_BChw.reshape(B, C, rows, size, columns, size)
     return tiles.permute(0, 2, 4, 1, 3, 5).reshape(B, rows * columns, C * size * size)
+
+
+def grid_of(height: int, width: int, size: int) -> tuple[int, int]:
+    """Return (rows, columns) of a picture's patches."""
+    return height // size, width // size
 
 
 class LinearPatches(nn.Module):
@@ -40,6 +44,10 @@ class LinearPatches(nn.Module):
         """Embed the patches; (B, C, h, w) to (B, P, d_model)."""
         embedded_BPd: Tensor = self.project(patches_of(pixels_BChw, self.size))
         return embedded_BPd
+
+    def grid(self, height: int, width: int) -> tuple[int, int]:
+        """(rows, columns) of the patches of a picture."""
+        return grid_of(height, width, self.size)
 
 
 class ConvolutionalPatches(nn.Module):
@@ -78,43 +86,12 @@ class ConvolutionalPatches(nn.Module):
         embedded_BPd: Tensor = self.project(features_BCrc.flatten(2).mT)
         return embedded_BPd
 
+    def grid(self, height: int, width: int) -> tuple[int, int]:
+        """(rows, columns) of the patches of a picture."""
+        return grid_of(height, width, self.size)
+
 
 def _convolution(channels: int, out: int, stride: int) -> list[nn.Module]:
     convolution = nn.Conv2d(channels, out, 3, stride=stride, padding=1, bias=False)
     nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
     return [convolution, nn.BatchNorm2d(out), nn.ReLU()]
-
-
-class PatchPositions(nn.Module):
-    """Add a learned position vector to each patch (eq. 1), interpolated for pictures of another size.
-
-    Args:
-        rows: rows of patches in the training pictures.
-        columns: columns of patches in the training pictures.
-        d_model: width of the vectors.
-    """
-
-    def __init__(self, rows: int, columns: int, d_model: int) -> None:
-        super().__init__()
-        self.rows, self.columns = rows, columns
-        self.weight = nn.Parameter(torch.randn(rows * columns, d_model) * 0.02)
-
-    def forward(self, x_BPd: Tensor, rows: int, columns: int) -> Tensor:
-        """Add the vectors to x, whose P patches are ``rows * columns``; same shape."""
-        table_Pd: Tensor = self.weight
-        if (rows, columns) != (self.rows, self.columns):
-            table_Pd = resized(table_Pd, (self.rows, self.columns), (rows, columns))
-        return x_BPd + table_Pd.to(x_BPd.dtype)
-
-
-def resized(table_Pd: Tensor, old: tuple[int, int], new: tuple[int, int]) -> Tensor:
-    """Interpolate position vectors to another grid of patches, bicubically (sec. 3.2).
-
-    Args:
-        table_Pd: one vector per patch, row by row.
-        old: (rows, columns) of their grid.
-        new: (rows, columns) of the new grid.
-    """
-    grid_1drc = table_Pd.reshape(*old, -1).permute(2, 0, 1)[None]
-    interpolated = F.interpolate(grid_1drc.float(), size=new, mode="bicubic", align_corners=False)
-    return interpolated[0].permute(1, 2, 0).reshape(new[0] * new[1], -1).to(table_Pd.dtype)

@@ -1,41 +1,21 @@
-"""Stacks of LSTM and GRU layers that read whole sequences, or one step at a time, with the same weights.
-
-LSTM (Hochreiter and Schmidhuber 1997; with forget gate, Gers et al. 2000), as in PyTorch:
-    i, f, o = sigmoid(W x + U h + b) each, g = tanh(W_g x + U_g h + b_g)
-    c' = f * c + i * g,  h' = o * tanh(c')
-GRU (Cho et al. 2014), as in PyTorch, with r applied after the product (the paper has U_n (r * h)):
-    r, z = sigmoid(W x + U h + b) each, n = tanh(W_n x + b_n + r * (U_n h + b'_n))
-    h' = (1 - z) * n + z * h
-"""
-
-from typing import Literal
+"""Stacks of recurrent layers that read whole sequences, or one step at a time, with the same weights."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from multihead.nn.cells import Cell
 from multihead.nn.modules import Dropout
 
-Cell = Literal["lstm", "gru"]
 State = tuple[Tensor, ...]
-"""The layers' states, lowest layer first, each (B, d): h and c of an LSTM layer, h of a GRU layer."""
-
-PARTS = {"lstm": 2, "gru": 1}
-"""Number of tensors in a layer's state."""
-
-WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-"""PyTorch's names of a layer's weights, in the order that its cells expect."""
+"""The layers' states, lowest layer first, each (B, d): h and c of an LSTM layer, h of the others."""
 
 
 class RecurrentStack(nn.Module):
     """A stack of num_layers recurrent layers, with dropout in between (Zaremba et al. 2014).
 
-    Recurrent matrices are initialised orthogonally, gate by gate (Bahdanau et al. 2015, appendix B.1; Saxe et
-    al. 2014), the others by Glorot and Bengio's rule. Biases are 0, except 1 for an LSTM's forget gate
-    (Jozefowicz et al. 2015).
-
     Args:
-        cell: "lstm" or "gru".
+        cell: kind of the layers, one of ``nn.cells``.
         d_in: width of the input.
         d_hidden: width of a layer's state, in each direction.
         num_layers: number of layers.
@@ -48,14 +28,14 @@ class RecurrentStack(nn.Module):
         super().__init__()
         self.cell, self.d_out = cell, d_hidden
         self.layers = nn.ModuleList(
-            _layer(cell, d_hidden if number else d_in, d_hidden) for number in range(num_layers)
+            cell.make(d_hidden if number else d_in, d_hidden) for number in range(num_layers)
         )
         self.dropout = Dropout(dropout)
 
     @property
     def state_size(self) -> int:
         """Number of tensors in the stack's state."""
-        return PARTS[self.cell] * len(self.layers)
+        return self.cell.parts * len(self.layers)
 
     def forward(
         self, x_BNd: Tensor, lengths_B: Tensor | None = None, state: State | None = None
@@ -72,11 +52,11 @@ class RecurrentStack(nn.Module):
         out: Tensor | PackedSequence = x_BNd if packed is None else packed
         finals: list[Tensor] = []
         befores = [None] * len(self.layers) if state is None else self._by_layer(state)
-        for number, (layer, before) in enumerate(zip(self._layers(), befores, strict=True)):
+        for number, (layer, before) in enumerate(zip(self.layers, befores, strict=True)):
             if number:
                 out = self._dropped(out)
             out, last = layer(out, None if before is None else _with_axis(before))
-            finals += [part[0] for part in (last if self.cell == "lstm" else (last,))]
+            finals += [part[0] for part in (last if isinstance(last, tuple) else (last,))]
         if isinstance(out, PackedSequence):
             out, _ = pad_packed_sequence(out, batch_first=True, total_length=x_BNd.shape[1])
         return out, tuple(finals)
@@ -84,29 +64,21 @@ class RecurrentStack(nn.Module):
     def step(self, x_Bd: Tensor, state: State) -> tuple[Tensor, State]:
         """Read one position; return the top layer's h, (B, d_out), and the new state."""
         new: list[Tensor] = []
-        for number, (layer, before) in enumerate(zip(self._layers(), self._by_layer(state), strict=True)):
+        for number, (layer, before) in enumerate(zip(self.layers, self._by_layer(state), strict=True)):
             if number:
                 x_Bd = self.dropout(x_Bd)
-            weights = [layer.get_parameter(name) for name in WEIGHTS]
-            after = (
-                torch.lstm_cell(x_Bd, before, *weights)
-                if self.cell == "lstm"
-                else (torch.gru_cell(x_Bd, before[0], *weights),)
-            )
+            after = self.cell.advance(layer, x_Bd, before)
             new += after
             x_Bd = after[0]
         return x_Bd, tuple(new)
 
     def top(self, state: State) -> Tensor:
         """The top layer's h, (B, d_out)."""
-        return state[-PARTS[self.cell]]
+        return state[-self.cell.parts]
 
     def _by_layer(self, state: State) -> list[tuple[Tensor, ...]]:
-        parts = PARTS[self.cell]
+        parts = self.cell.parts
         return [state[first : first + parts] for first in range(0, len(state), parts)]
-
-    def _layers(self) -> list[nn.LSTM | nn.GRU]:
-        return [layer for layer in self.layers if isinstance(layer, nn.LSTM | nn.GRU)]
 
     def _dropped(self, x: Tensor | PackedSequence) -> Tensor | PackedSequence:
         if isinstance(x, Tensor):
@@ -129,7 +101,7 @@ class BidirectionalStack(nn.Module):
         self.d_out = 2 * d_hidden
         widths = [self.d_out if number else d_in for number in range(num_layers)]
         self.forwards, self.backwards = (
-            nn.ModuleList(_layer(cell, width, d_hidden) for width in widths) for _ in range(2)
+            nn.ModuleList(cell.make(width, d_hidden) for width in widths) for _ in range(2)
         )
         self.dropout = Dropout(dropout)
 
@@ -162,12 +134,6 @@ class BidirectionalStack(nn.Module):
         return x_BNd, tuple(finals)
 
 
-def _layer(cell: Cell, d_in: int, d_hidden: int) -> nn.LSTM | nn.GRU:
-    layer = (nn.LSTM if cell == "lstm" else nn.GRU)(d_in, d_hidden, batch_first=True)
-    _initialise(layer)
-    return layer
-
-
 def _packed(x_BNd: Tensor, lengths_B: Tensor) -> PackedSequence:
     return pack_padded_sequence(x_BNd, lengths_B.cpu(), batch_first=True, enforce_sorted=False)
 
@@ -176,16 +142,3 @@ def _with_axis(state: tuple[Tensor, ...]) -> Tensor | tuple[Tensor, ...]:
     """The state with the leading axis that PyTorch's layers expect, layers times directions."""
     parts = tuple(part[None].contiguous() for part in state)
     return parts if len(parts) > 1 else parts[0]
-
-
-def _initialise(layer: nn.LSTM | nn.GRU) -> None:
-    d = layer.hidden_size
-    for name, parameter in layer.named_parameters():
-        if name.startswith("bias"):
-            nn.init.zeros_(parameter)
-            if isinstance(layer, nn.LSTM) and name.startswith("bias_ih"):
-                nn.init.ones_(parameter[d : 2 * d])
-        else:
-            fill = nn.init.orthogonal_ if name.startswith("weight_hh") else nn.init.xavier_uniform_
-            for gate in torch.split(parameter, d):
-                fill(gate)

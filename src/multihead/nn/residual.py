@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from multihead.nn import description, ops
 from multihead.nn.description import ResidualSpec, UndescribedError
 from multihead.nn.kernels.residual import fan_out
-from multihead.nn.modules import Dropout, LayerNorm
+from multihead.nn.modules import Dropout, LayerNorm, RMSNorm
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -56,10 +56,12 @@ class PreNorm(nn.Module):
     """
 
     ends_normalised = False
+    norm_kind: type[nn.Module] = LayerNorm
+    """Class of the norm, and of the stack's final norm."""
 
     def __init__(self, d_model: int, dropout: float) -> None:
         super().__init__()
-        self.norm = LayerNorm(d_model)
+        self.norm = self.norm_kind(d_model)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
@@ -73,6 +75,16 @@ class PreNorm(nn.Module):
     def describe(self) -> ResidualSpec:
         """The description that engines and exports read."""
         return _described("pre", self.norm, self.dropout)
+
+
+class PreRMSNorm(PreNorm):
+    """x + Dropout(Sublayer(RMSNorm(x))), as in Llama (Touvron et al. 2023)."""
+
+    norm_kind = RMSNorm
+
+    def describe(self) -> ResidualSpec:
+        """Raise ``UndescribedError``: no engine computes this norm."""
+        raise UndescribedError("the norm is a root mean square norm")
 
 
 def _described(kind: Literal["post", "pre"], norm: nn.Module, dropout: nn.Module) -> ResidualSpec:

@@ -39,3 +39,20 @@ class RotaryPositions(nn.Module):
     def describe(self) -> RotarySpec:
         """The description that engines and exports read."""
         return RotarySpec(self.base)
+
+
+class HalfRotaryPositions(RotaryPositions):
+    """Rotary positions that rotate the pairs (x_i, x_i+d/2), as in Hugging Face's Llama and its weights.
+
+    The same rotation with the columns of W^Q and W^K in another order.
+    """
+
+    def forward(self, x_BHNd: Tensor, start: int = 0) -> Tensor:
+        """Rotate queries or keys at positions start, start + 1, ...; same shape."""
+        pairs_BHNd = torch.stack(x_BHNd.chunk(2, dim=-1), dim=-1).flatten(-2)
+        rotated_BHNd = super().forward(pairs_BHNd, start)
+        return torch.cat([rotated_BHNd[..., 0::2], rotated_BHNd[..., 1::2]], dim=-1)
+
+    def describe(self) -> RotarySpec:
+        """The description that engines and exports read."""
+        return RotarySpec(self.base)

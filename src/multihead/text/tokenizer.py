@@ -23,12 +23,14 @@ SPECIAL_TOKENS = (PAD, UNKNOWN, BEGIN, END)
 
 END_OF_TEXT = "<|endoftext|>"
 """GPT-2's only special token, which stands for all four."""
+BEGIN_3, END_3 = "<|begin_of_text|>", "<|end_of_text|>"
+"""Those of Llama 3, which has neither padding nor an unknown token."""
 _ALIASES = {
-    PAD: (PAD, "[PAD]", END_OF_TEXT),
-    UNKNOWN: (UNKNOWN, "[UNK]", END_OF_TEXT),
+    PAD: (PAD, "[PAD]", END_OF_TEXT, END_3),
+    UNKNOWN: (UNKNOWN, "[UNK]", END_OF_TEXT, END_3),
     # PAD last: without a begin token, a decoder starts from padding, as Marian's does.
-    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", END_OF_TEXT, PAD),
-    END: (END, "[SEP]", "<eos>", "[EOS]", END_OF_TEXT),
+    BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", END_OF_TEXT, BEGIN_3, PAD),
+    END: (END, "[SEP]", "<eos>", "[EOS]", END_OF_TEXT, END_3),
 }
 _WORD_MARKS = ("▁", "Ġ")
 """Prefixes that mark the start of a word (Metaspace, byte-level)."""

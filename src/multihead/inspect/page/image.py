@@ -55,7 +55,7 @@ def explore_image(
         start={**start, "words": False, "specials": True, "overlay": "head" if chosen else "rollout"},
         kinds=[PATCHES],
         options=options,
-        distances_NN=patch_distances(inspection.grid, int(inspection.class_token)),
+        distances_NN=patch_distances(inspection.grid, inspection.before),
     )
     maps, rollout = inspection.maps(), inspection.rollout()
     content |= {
@@ -63,7 +63,7 @@ def explore_image(
         "picture": {
             **picture(inspection.pixels_Chw, inspection.grid),
             "readout": inspection.readout,
-            "first": int(inspection.class_token),
+            "first": inspection.before,
             "maps": [packing.floats(one) for one in maps],
             "rollout": [packing.floats(one) for one in rollout],
             "near": inputs.position_similarities(model),

@@ -10,7 +10,7 @@ from multihead.attention_maps.running_text import visible_spaces
 from multihead.inspect import figures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
-from multihead.nn.patches import PatchPositions
+from multihead.nn.patch_positions import PatchPositions
 from multihead.nn.positions import LearnedPositions, SinusoidalPositions
 from multihead.text.tokenizer import Tokenizer
 

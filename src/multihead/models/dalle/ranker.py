@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder, masks
 from multihead.nn.initialisation import initialise
-from multihead.nn.patches import LinearPatches, PatchPositions
+from multihead.nn.patch_positions import PatchPositions
+from multihead.nn.patches import LinearPatches
 
 
 class Ranker(nn.Module):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from multihead.workflows.sweep.plan import Sweep
 from multihead.workflows.sweep.running import Row
 
-TEST_METRICS = ("bleu", "perplexity", "chrf")
+TEST_METRICS = ("bleu", "perplexity", "chrf", "accuracy", "f1")
 """Metrics shown for the first test set; for the others only the first of them."""
 VALID, BY_LENGTH = "valid_", "bleu_lowercase_"
 

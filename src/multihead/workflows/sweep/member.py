@@ -17,8 +17,10 @@ from torch import nn
 from multihead import disk
 from multihead import recipe as recipes
 from multihead.data.hashes import file_sha256
+from multihead.data.pictures.listing import Listing, listed
 from multihead.errors import UserError
 from multihead.generation import Translator
+from multihead.generation.picture_classifier import PictureClassifier
 from multihead.recipe import Recipe, recipe_hash
 from multihead.run import Run
 from multihead.safe_parsing import parse_json
@@ -52,10 +54,11 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
         UserError: see ``workflows.train.train``.
     """
     observer = _Observer()
-    evaluated = recipe.task == "translation" and recipe.data.tests
     # Read before training, so that a missing file is an error at once.
-    tests = test_sets(recipe.data) if evaluated else []
-    if reserved := next((test.name for test in tests if test.name in RESERVED), None):
+    tests = test_sets(recipe.data) if recipe.task == "translation" and recipe.data.tests else []
+    pictures = _picture_tests(recipe.data) if recipe.task == "pictures" else {}
+    names = [*(test.name for test in tests), *pictures]
+    if reserved := next((name for name in names if name in RESERVED), None):
         raise UserError(f'a test set cannot be called "{reserved}" in a sweep', place="data.tests")
     outcome = train(recipe, folder, observer)
     if outcome.status == "interrupted":
@@ -66,8 +69,17 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
         translator = Translator.load(folder, device=recipe.training.device)
         for test in tests:
             result[test.name] = _numbers(evaluate(translator, test, recipe.search))
+    if pictures:
+        classifier = PictureClassifier.load(folder, device=recipe.training.device)
+        for name, listing in pictures.items():
+            found = classifier.measure(listing)
+            result[name] = {"accuracy": round(100 * found.accuracy, 2), "f1": round(100 * found.f1, 2)}
     run.write_text(RESULT, json.dumps(result, indent=2) + "\n")
     return result
+
+
+def _picture_tests(data: Any) -> dict[str, Listing]:
+    return {name: listed(files, Path(data.dir), f"data.tests.{name}") for name, files in data.tests.items()}
 
 
 def _identity(recipe: Recipe[Settings]) -> str:

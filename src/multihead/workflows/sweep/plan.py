@@ -18,6 +18,10 @@ model.num_heads = 1
 [grid]                               # every member with every combination
 training.seed = [1, 2]
 
+[plot]                               # plot.svg: a score over a setting
+x = "model.num_heads"
+y = "bleu"
+
 [cost]                               # also measure attention's time and memory at these lengths
 lengths = [256, 512]
 """
@@ -42,9 +46,10 @@ from multihead.settings import Settings
 from multihead.workflows.without_effect import refuse_without_effect
 
 SWEEP_KEYS, MEMBER_KEYS = (
-    ("name", "recipe", "base", "set", "members", "grid", "cost"),
+    ("name", "recipe", "base", "set", "members", "grid", "plot", "cost"),
     ("name", "recipe", "reference"),
 )
+PLOT_KEYS = ("x", "y", "series", "log")
 MAX_MEMBERS, MAX_LENGTH = 1000, 1_000_000
 
 
@@ -66,6 +71,23 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Plot:
+    """The axes of a sweep's plot.
+
+    Attributes:
+        x: the setting on the horizontal axis, a number for every member.
+        y: the metric on the vertical axis, on the first test set, or without test sets in validation.
+        series: the setting that has a line for each of its values; "" for a single line.
+        log: whether the horizontal axis is logarithmic.
+    """
+
+    x: str
+    y: str
+    series: str = ""
+    log: bool = False
+
+
+@dataclass(frozen=True)
 class Sweep:
     """A set of related training runs.
 
@@ -74,6 +96,7 @@ class Sweep:
         about: the comment at the top of its file.
         base: the baseline member; "" for none.
         members: the members in the order of the file.
+        plot: the axes of its plot; None: it has no plot.
         lengths: lengths of text at which the cost of each kind of attention is measured.
     """
 
@@ -81,6 +104,7 @@ class Sweep:
     about: str
     base: str
     members: tuple[Member, ...]
+    plot: Plot | None = None
     lengths: tuple[int, ...] = ()
 
 
@@ -112,7 +136,8 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
     if base and base not in names:
         raise UserError(f'base = "{base}", but no member has this name', place=str(path))
     name = str(given.get("name", path.stem))
-    return Sweep(name, first_comment(text), base, members, _lengths(given, str(path)))
+    plot = _plot(given, members, str(path))
+    return Sweep(name, first_comment(text), base, members, plot, _lengths(given, str(path)))
 
 
 def _find(name: str) -> Path:
@@ -167,6 +192,29 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
                 },
                 _reference(member, place),
             )
+
+
+def _plot(given: Mapping[str, Any], members: tuple[Member, ...], path: str) -> Plot | None:
+    """Return the axes of the plot, checked here because they are first used after all training."""
+    if "plot" not in given:
+        return None
+    place = f"{path}: [plot]"
+    axes = _table(given, "plot", path)
+    _check_keys(axes, PLOT_KEYS, place)
+    x, y, series = (_string(axes, key, place) for key in ("x", "y", "series"))
+    if not x or not y:
+        raise UserError("x or y is missing", place=place, remedy='Write x = "model.num_layers", y = "loss".')
+    log = axes.get("log", False)
+    if not isinstance(log, bool):
+        raise UserError("log must be true or false", place=place)
+    for member in members:
+        values = {**member.recipe.values(), **member.changed}
+        for key in (x, series or x):
+            if key not in values:
+                raise UserError(f'member {member.name} has no setting "{key}"', place=place)
+        if isinstance(values[x], bool) or not isinstance(values[x], int | float):
+            raise UserError(f"{x} is not a number but {values[x]} in member {member.name}", place=place)
+    return Plot(x, y, series, log)
 
 
 def _model(kind: str, path: Path, place: str) -> str:

@@ -1,0 +1,60 @@
+"""SimpleViT, "Better plain ViT baselines for ImageNet-1k" (Beyer, Zhai and Kolesnikov 2022).
+
+Fixed sinusoids of two dimensions, the mean patch in the place of a class token, and no dropout.
+"""
+
+from pydantic import PositiveInt, model_validator
+
+from multihead.models._vision import VisionSettings
+from multihead.models.vit import Parts, VisionTransformer
+from multihead.nn.patch_positions import SinusoidalPatchPositions
+from multihead.nn.patches import LinearPatches
+from multihead.nn.pooling import MeanPooling
+
+TASK = "pictures"
+
+
+class Settings(VisionSettings):
+    """Settings of SimpleViT; the defaults are the paper's ViT-S/16."""
+
+    patch_size: PositiveInt = 16
+    """Height and width of a patch, in pixels."""
+    d_model: PositiveInt = 384
+    """Width of embeddings and of the residual stream, a multiple of 4."""
+    d_ff: PositiveInt = 1536
+    """Inner width of the feed-forward networks."""
+    num_heads: PositiveInt = 6
+    """Number of attention heads."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if self.picture_size % self.patch_size:
+            raise ValueError(
+                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
+            )
+        if self.d_model % 4 or self.d_model < 8:
+            raise ValueError(
+                f"sinusoids of two dimensions need a d_model of 8, 12, 16, ..., not {self.d_model}"
+            )
+        return self
+
+    @property
+    def grid(self) -> int:
+        """Number of rows, and of columns, of patches."""
+        return self.picture_size // self.patch_size
+
+
+class SimpleViT(VisionTransformer):
+    """Maps pictures to logits: patches with fixed sinusoids, encoder, mean patch, linear classifier."""
+
+    def __init__(self, settings: Settings) -> None:
+        s = settings
+        parts = Parts(
+            patches=lambda: LinearPatches(s.patch_size, s.channels, s.d_model),
+            positions=lambda: SinusoidalPatchPositions(s.grid, s.grid, s.d_model),
+            pool=MeanPooling,
+        )
+        super().__init__(s, parts)
+
+
+Model = SimpleViT

@@ -1,0 +1,72 @@
+"""ViT with shifted patches and locality attention.
+
+"Vision Transformer for Small-Size Datasets" (Lee, Lee and Song 2021).
+"""
+
+from pydantic import PositiveInt, model_validator
+
+from multihead.models._vision import VisionSettings
+from multihead.models.vit import Parts, VisionTransformer
+from multihead.nn.patch_positions import PatchPositions
+from multihead.nn.patches import LinearPatches
+from multihead.nn.pooling import ClassPooling
+from multihead.nn.small_data import LocalityAttention, ShiftedPatches
+
+TASK = "pictures"
+
+
+class Settings(VisionSettings):
+    """Settings of the ViT for small data sets; the defaults are the paper's ViT for pictures of 64 pixels."""
+
+    picture_size: PositiveInt = 64
+    """Height and width of the pictures, in pixels; set by the data."""
+    patch_size: PositiveInt = 8
+    """Height and width of a patch, in pixels."""
+    d_model: PositiveInt = 192
+    """Width of embeddings and of the residual stream."""
+    d_ff: PositiveInt = 384
+    """Inner width of the feed-forward networks."""
+    num_layers: PositiveInt = 9
+    """Number of layers."""
+    num_heads: PositiveInt = 12
+    """Number of attention heads."""
+    shifted_patches: bool = True
+    """Shifted patch tokenization (sec. 3.1); false: a linear projection of each patch."""
+    locality_attention: bool = True
+    """Locality self-attention (sec. 3.2); false: scaled dot-product attention."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if self.picture_size % self.patch_size:
+            raise ValueError(
+                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
+            )
+        return self
+
+    @property
+    def grid(self) -> int:
+        """Number of rows, and of columns, of patches."""
+        return self.picture_size // self.patch_size
+
+
+class SmallDataViT(VisionTransformer):
+    """Maps pictures to logits: shifted patches, encoder with locality attention, class token."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings, _parts(settings))
+
+
+def _parts(s: Settings) -> Parts:
+    patches = ShiftedPatches if s.shifted_patches else LinearPatches
+    return Parts(
+        patches=lambda: patches(s.patch_size, s.channels, s.d_model),
+        positions=lambda: PatchPositions(s.grid, s.grid, s.d_model),
+        pool=ClassPooling,
+        score=(lambda: LocalityAttention(s.d_model // s.num_heads, s.attention_dropout))
+        if s.locality_attention
+        else None,
+        class_token=True,
+    )
+
+
+Model = SmallDataViT

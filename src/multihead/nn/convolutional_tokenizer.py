@@ -1,0 +1,59 @@
+"""The convolutional tokenizer of the Compact Convolutional Transformer (Hassani et al. 2021, sec. 3.3)."""
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+
+class ConvolutionalTokenizer(nn.Module):
+    """MaxPool(ReLU(Conv2d(x))), once or more; the positions of the last feature map are the tokens (eq. 5).
+
+    A token sees overlapping pictures of its neighbourhood, which gives a Transformer the local bias that
+    patches lack. Every pooling halves height and width, rounding up.
+
+    Args:
+        channels: C of the pictures.
+        d_model: width of the tokens.
+        width: channels of all but the last convolution.
+        layers: number of convolutions, each with its pooling.
+        kernel: height and width of a convolution, odd; stride 1, so that only pooling reduces.
+        batch_norm: batch norm between convolution and ReLU, which the paper does not have.
+
+    Raises:
+        ValueError: the kernel is even.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        d_model: int,
+        *,
+        width: int = 64,
+        layers: int = 2,
+        kernel: int = 3,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        if kernel % 2 == 0:
+            raise ValueError(f"the kernel of a convolutional tokenizer must be odd, not {kernel}")
+        widths = [channels, *[width] * (layers - 1), d_model]
+        parts: list[nn.Module] = []
+        for d_in, d_out in pairwise(widths):
+            convolution = nn.Conv2d(d_in, d_out, kernel, padding=kernel // 2, bias=False)
+            nn.init.kaiming_normal_(convolution.weight)
+            norm: list[nn.Module] = [nn.BatchNorm2d(d_out)] if batch_norm else []
+            parts += [convolution, *norm, nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)]
+        self.layers = layers
+        self.convolutions = nn.Sequential(*parts)
+
+    def forward(self, pixels_BChw: Tensor) -> Tensor:
+        """Embed the pictures; (B, C, h, w) to (B, P, d_model), row by row."""
+        features_Bdrc: Tensor = self.convolutions(pixels_BChw.contiguous(memory_format=torch.channels_last))
+        return features_Bdrc.flatten(2).mT
+
+    def grid(self, height: int, width: int) -> tuple[int, int]:
+        """(rows, columns) of the tokens of a picture."""
+        for _ in range(self.layers):
+            height, width = (height + 1) // 2, (width + 1) // 2
+        return height, width
