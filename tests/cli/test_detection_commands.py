@@ -61,7 +61,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in COCO's format: five scenes, the last without objects."""
     folder = tmp_path_factory.mktemp("coco")
     maker = SceneMaker(ShapeStencils(), 60, 3, 1)
-    images, annotations = [], []
+    images: list[dict[str, object]] = []
+    annotations: list[dict[str, object]] = []
     for number in range(5):
         scene = maker.scene(number)
         pixels = scene.pixels_Chw.transpose(1, 2, 0)[:40]

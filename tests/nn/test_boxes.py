@@ -41,7 +41,7 @@ def test_overlaps_are_those_of_counted_pixels() -> None:
 def test_a_box_without_area_has_finite_overlaps_and_gradients() -> None:
     point = torch.tensor([[3.0, 3, 3, 3]], requires_grad=True)
     iou, giou = overlaps(point, point.detach())
-    (iou + giou).sum().backward()
+    (iou + giou).sum().backward()  # type: ignore[no-untyped-call]
     assert point.grad is not None
     assert torch.isfinite(point.grad).all()
     assert torch.isfinite(giou).all()

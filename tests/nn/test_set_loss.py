@@ -103,7 +103,7 @@ def test_pictures_without_objects_have_a_loss_and_a_gradient() -> None:
     assert found.ious == 0
     expected = -0.1 * logits.log_softmax(-1)[..., -1].sum()
     torch.testing.assert_close(found.classes, expected)
-    total(found).backward()
+    total(found).backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None
     assert torch.isfinite(logits.grad).all()
 

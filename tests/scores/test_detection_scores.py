@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from multihead.scores.detection import Detections, Truth, box_ious, detection_scores
 
@@ -22,7 +23,7 @@ def made_up(seed: int, pictures: int) -> tuple[list[Truth], list[Detections]]:
         boxes = np.concatenate([low, low + random.integers(4, 160, (count, 2))], axis=1)
         classes = random.integers(0, CLASSES, count)
         crowd = random.random(count) < 0.15
-        truths.append(Truth(boxes, classes, crowd, boxes[:, 2:].prod(axis=1) * 0 + _areas(boxes)))
+        truths.append(Truth(boxes, classes, crowd, _areas(boxes)))
         near = np.repeat(boxes, 2, axis=0) + random.integers(-9, 10, (2 * count, 4))
         stray = np.concatenate([random.integers(0, 90, (3, 2)), random.integers(100, 200, (3, 2))], axis=1)
         detected = np.concatenate([near, stray.astype(float)])
@@ -35,8 +36,9 @@ def made_up(seed: int, pictures: int) -> tuple[list[Truth], list[Detections]]:
     return truths, found
 
 
-def _areas(boxes: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+def _areas(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    areas: NDArray[np.float64] = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    return areas
 
 
 def by_pycocotools(truths: list[Truth], found: list[Detections]) -> list[float]:
@@ -44,7 +46,8 @@ def by_pycocotools(truths: list[Truth], found: list[Detections]) -> list[float]:
     coco = pytest.importorskip("pycocotools.coco", reason="pycocotools is not installed")
     cocoeval = pytest.importorskip("pycocotools.cocoeval")
     images = [{"id": number + 1} for number in range(len(truths))]
-    annotations, results = [], []
+    annotations: list[dict[str, object]] = []
+    results: list[dict[str, object]] = []
     for number, (truth, one) in enumerate(zip(truths, found, strict=True)):
         for box, kind, crowd, area in zip(
             truth.boxes_G4, truth.classes_G, truth.crowd_G, truth.areas_G, strict=True
@@ -68,7 +71,7 @@ def by_pycocotools(truths: list[Truth], found: list[Detections]) -> list[float]:
     return [float(judge.stats[place]) for place in (0, 1, 2, 3, 4, 5, 8)]
 
 
-def _sides(box: np.ndarray) -> list[float]:  # type: ignore[type-arg]
+def _sides(box: NDArray[np.float64]) -> list[float]:
     return [float(box[0]), float(box[1]), float(box[2] - box[0]), float(box[3] - box[1])]
 
 
