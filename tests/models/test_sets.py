@@ -51,7 +51,8 @@ def test_the_loss_counts_sets(model: Any) -> None:
 
 
 def test_a_layer_of_means_is_that_of_equation_4() -> None:
-    mean = deep_sets.Model(deep_sets.Settings.model_validate(SIZES)).mix[0]  # type: ignore[index]
+    model: Any = deep_sets.Model(deep_sets.Settings.model_validate(SIZES))
+    mean = model.mix[0]
     x = torch.randn(B, N, 12)
     weight, bias = mean.mixed.weight, mean.mixed.bias
     own, other = weight[:, :12], weight[:, 12:]

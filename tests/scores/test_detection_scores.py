@@ -23,7 +23,7 @@ def made_up(seed: int, pictures: int) -> tuple[list[Truth], list[Detections]]:
         boxes = np.concatenate([low, low + random.integers(4, 160, (count, 2))], axis=1)
         classes = random.integers(0, CLASSES, count)
         crowd = random.random(count) < 0.15
-        truths.append(Truth(boxes, classes, crowd, boxes[:, 2:].prod(axis=1) * 0 + _areas(boxes)))
+        truths.append(Truth(boxes, classes, crowd, _areas(boxes)))
         near = np.repeat(boxes, 2, axis=0) + random.integers(-9, 10, (2 * count, 4))
         stray = np.concatenate([random.integers(0, 90, (3, 2)), random.integers(100, 200, (3, 2))], axis=1)
         detected = np.concatenate([near, stray.astype(float)])
@@ -36,8 +36,8 @@ def made_up(seed: int, pictures: int) -> tuple[list[Truth], list[Detections]]:
     return truths, found
 
 
-def _areas(boxes: NDArray[np.floating]) -> NDArray[np.floating]:
-    areas: NDArray[np.floating] = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+def _areas(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    areas: NDArray[np.float64] = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     return areas
 
 
@@ -71,7 +71,7 @@ def by_pycocotools(truths: list[Truth], found: list[Detections]) -> list[float]:
     return [float(judge.stats[place]) for place in (0, 1, 2, 3, 4, 5, 8)]
 
 
-def _sides(box: NDArray[np.floating]) -> list[float]:
+def _sides(box: NDArray[np.float64]) -> list[float]:
     return [float(box[0]), float(box[1]), float(box[2] - box[0]), float(box[3] - box[1])]
 
 
