@@ -39,7 +39,7 @@ def main(
     """Measure, print."""
     torch.set_num_threads(threads)
     hardware.keep_memory()
-    if not run.is_dir() or not Screen.pays(10**6, 1, torch.bfloat16):
+    if not run.is_dir() or not Screen.pays(10**6, 1, "bfloat16"):
         print(f"nothing to measure: no {run}, or none of these processors: {', '.join(FASTER)}")
         return
     translator, lines = Translator.load(run, device="cpu", precision="bf16"), list(read_lines(source))

@@ -75,7 +75,7 @@ def test_memory_is_kept_as_far_as_the_c_library_allows(
             calls.append((key, value))
             return int(key != -3 or value <= most)
 
-    monkeypatch.setattr("multihead.hardware.sys.platform", "linux")
-    monkeypatch.setattr("multihead.hardware.ctypes.CDLL", lambda _: Library)
+    monkeypatch.setattr("multihead.memory.sys.platform", "linux")
+    monkeypatch.setattr("multihead.memory.ctypes.CDLL", lambda _: Library)
     hardware.keep_memory()
     assert calls == asked

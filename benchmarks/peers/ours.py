@@ -9,8 +9,8 @@ from worker import Ids, Translate, serve
 from multihead import hardware, native
 from multihead.engines.choose import LatestStepper
 from multihead.generation import Translator
-from multihead.generation.batching import SourceLine, batch_by_length, collate_sources
-from multihead.generation.searching import search
+from multihead.generation.batching import SourceLine, batch_by_length
+from multihead.generation.searching import collate_sources, search
 
 
 def load(folder: Path, settings: dict[str, object]) -> Translate:

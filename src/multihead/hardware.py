@@ -1,21 +1,29 @@
-"""Choice of device, precision and threads, and tuning of the memory allocator."""
+"""Choice of device, precision and threads of PyTorch."""
 
-import ctypes
-import os
-import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal
 
 import torch
 
 from multihead import native
 from multihead.cores import default_threads, usable_cores
 from multihead.errors import UserError
+from multihead.memory import keep_memory, return_memory
+from multihead.native_library import Precision
 
-Precision = Literal["auto", "fp32", "bf16", "int8"]
+__all__ = [
+    "Precision",
+    "autocast",
+    "has_fast_bf16",
+    "keep_memory",
+    "pick_device",
+    "pick_dtype",
+    "return_memory",
+    "training_precision",
+    "trains_in_int8",
+    "use_threads",
+]
+
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h of the GNU C library
 
 
 def pick_device(name: str = "auto") -> torch.device:
@@ -106,33 +114,3 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
 def use_threads(count: int = 0) -> None:
     """Set the number of CPU threads, at most one per core; 0: the default, see ``cores.default_threads``."""
     torch.set_num_threads(min(count, usable_cores()) or default_threads())
-
-
-def keep_memory() -> None:
-    """Let the C library keep freed memory instead of returning it to the system after every product.
-
-    Otherwise the kernel maps and zeroes the pages of every large result anew: a fifth of the time of a small
-    model's training step. Has no effect with C libraries other than glibc.
-
-    Also enlarge oneDNN's cache of compiled primitives, one per shape. The batches of a corpus have more
-    shapes than its default of 1,024, and compiling them again took half of the time on two cores.
-    """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "8192")  # read at the first product
-    if sys.platform != "linux":
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    # Some versions refuse more than 32 MiB. Setting the trim threshold alone would do harm: it switches off
-    # the library's own adjustment of the mmap threshold.
-    if mallopt is not None and (mallopt(_M_MMAP_THRESHOLD, 1 << 30) or mallopt(_M_MMAP_THRESHOLD, 1 << 25)):
-        mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
-
-
-def return_memory() -> None:
-    """Return the C library's free memory to the system; the counterpart of :func:`keep_memory`.
-
-    Batches of many shapes fragment the heap: without an occasional call, training's memory grows to a
-    multiple of what it needs. An occasional call has no measurable cost.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)

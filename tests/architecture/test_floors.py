@@ -47,6 +47,10 @@ HIDDEN = {
 LOOKERS = {
     "workflows/observers.py",
     "cli/__init__.py",  # only the chosen command is imported
+    "workflows/huggingface/verification.py",  # optional: the library that is exported to
+    "export/argos.py",
+    "export/onnx/exporting.py",
+    "export/onnx/graph.py",
     "export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name
     "gpu.py",  # optional: the compiler of the GPU's kernels
@@ -54,6 +58,14 @@ LOOKERS = {
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's
     "cli/_ray.py",  # optional: the engine of a cluster
+    "run/__init__.py",  # optional: PyTorch, which a translation by the native kernels does without
+    "generation/__init__.py",
+    "generation/loading.py",
+    "generation/native_translator.py",
+    "serve/page_routes.py",
+    "cli/serve.py",
+    "api/__init__.py",
+    "api/loading.py",
     "addresses.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with

@@ -9,10 +9,10 @@ def test_the_forward_pass_enters_a_dozen_files() -> None:
     assert len(files) <= 12, files
 
 
-def test_a_beam_search_by_the_models_own_steps_enters_eighteen_files() -> None:
+def test_a_beam_search_by_the_models_own_steps_enters_twenty_files() -> None:
     files = reading_path.beam_search()
     assert "search/beam.py" in files
-    assert len(files) <= 18, files
+    assert len(files) <= 20, files
 
 
 def test_the_model_imports_no_engine() -> None:

@@ -3,13 +3,27 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 from torch.testing import assert_close
 
-from multihead.engines.native.packed_linear import PackedLinear
+from multihead.engines.native import packed_linear
+from multihead.engines.native.tensors import in_arrays
+from multihead.native import FORMATS
 from multihead.nn.description import linear
 
 DTYPES = [torch.float32, torch.bfloat16, torch.int8]
+
+
+class PackedLinear:
+    """A packed layer that takes and returns tensors."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
+        arrays = weight.float().numpy(), None if bias is None else bias.numpy()
+        self._packed = packed_linear.PackedLinear(*arrays, FORMATS[dtype])
+
+    def __call__(self, x_Md: Tensor) -> Tensor:
+        return torch.from_numpy(self._packed(x_Md.numpy()))
+
 
 pytestmark = pytest.mark.usefixtures("native_level")
 
@@ -78,8 +92,11 @@ def test_tile_configurations_of_other_libraries_are_restored(dtype: torch.dtype)
 
 def test_several_layers_are_one_product_and_the_first_is_scaled() -> None:
     first, second, x = nn.Linear(13, 7), nn.Linear(13, 5), torch.randn(3, 13)
-    packed = PackedLinear.of(torch.float32, linear(first), linear(second), first=0.5)
-    assert_close(packed(x), torch.cat([first(x) / 2, second(x)], dim=1), rtol=1e-5, atol=1e-5)
+    parts = in_arrays((linear(first), linear(second)))
+    packed = packed_linear.PackedLinear.of("float32", *parts, first=0.5)
+    assert_close(
+        torch.from_numpy(packed(x.numpy())), torch.cat([first(x) / 2, second(x)], dim=1), rtol=1e-5, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

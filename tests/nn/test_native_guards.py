@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -47,8 +48,6 @@ def test_float32_outputs_do_not_follow_the_default_dtype() -> None:
     torch.autograd.backward(loss)
     logits = torch.randn(71, 131, dtype=torch.float32)
     assert log_normaliser(logits, 0).dtype == largest(logits, 5)[0].dtype == torch.float32
-    packed = PackedLinear(torch.randn(71, 131, dtype=torch.float32), None, torch.float32)
-    assert packed(logits).dtype == torch.float32
     assert loss.isfinite()
 
 
@@ -66,7 +65,7 @@ def test_additive_scores_are_in_the_format_of_the_queries() -> None:
 
 
 def test_objects_whose_addresses_kernels_hold_cannot_be_copied() -> None:
-    packed = PackedLinear(torch.randn(3, 5), None, torch.float32)
+    packed = PackedLinear(np.ones((3, 5), np.float32), None, "float32")
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.deepcopy(packed)
 

@@ -19,29 +19,26 @@ model's attention; a notebook displays it inline. ``multihead.train`` trains a r
 scores it, ``multihead.compare`` compares several.
 """
 
-from multihead.api.loaded import (
-    LoadedImageClassifier,
-    LoadedImageGenerator,
-    LoadedMaskFiller,
-    LoadedTextClassifier,
-    LoadedTextGenerator,
-    LoadedTranslator,
-)
-from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
-from multihead.api.loading import Loaded, load
-from multihead.api.measuring import ComparedRuns, compare, evaluate
-from multihead.api.training import train
+import importlib
+from typing import TYPE_CHECKING, Any
 
-# Former names, kept for one version.
-LoadedWriter = LoadedTextGenerator
-LoadedFiller = LoadedMaskFiller
-LoadedTexts = LoadedTextClassifier
-LoadedPictures = LoadedImageClassifier
-LoadedArtist = LoadedImageGenerator
+from multihead.api.loading import load
+
+if TYPE_CHECKING:
+    from multihead.api.loaded import (
+        LoadedImageClassifier,
+        LoadedImageGenerator,
+        LoadedMaskFiller,
+        LoadedTextClassifier,
+        LoadedTextGenerator,
+        LoadedTranslator,
+    )
+    from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
+    from multihead.api.measuring import ComparedRuns, compare, evaluate
+    from multihead.api.training import train
 
 __all__ = [
     "ComparedRuns",
-    "Loaded",
     "LoadedDetector",
     "LoadedImageClassifier",
     "LoadedImageGenerator",
@@ -56,3 +53,25 @@ __all__ = [
     "load",
     "train",
 ]
+
+_MODULES = {
+    **dict.fromkeys(("compare", "evaluate", "ComparedRuns"), "measuring"),
+    **dict.fromkeys(("LoadedDetector", "LoadedOddOneOut", "LoadedTagger"), "loaded_sets"),
+    "train": "training",
+}
+"""Modules of names that are not in ``loaded``; all need PyTorch, and are imported on first use."""
+_FORMER = {
+    "LoadedWriter": "LoadedTextGenerator",
+    "LoadedFiller": "LoadedMaskFiller",
+    "LoadedTexts": "LoadedTextClassifier",
+    "LoadedPictures": "LoadedImageClassifier",
+    "LoadedArtist": "LoadedImageGenerator",
+}
+"""Former names, kept for one version."""
+
+
+def __getattr__(name: str) -> Any:
+    name = _FORMER.get(name, name)
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'loaded')}"), name)

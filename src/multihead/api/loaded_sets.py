@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from multihead.api.loaded import ListsMethods
+from multihead.api.texts import ListsMethods
 from multihead.generation.detector import DetectedObject, Detector
 from multihead.generation.odd_one_out import OddOneOut
 from multihead.generation.tagger import Tagger

@@ -1,52 +1,48 @@
 """``multihead.load``: loads a run folder as the class of its task."""
 
+import importlib
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from multihead import plugins
-from multihead.api.loaded import (
-    LoadedImageClassifier,
-    LoadedImageGenerator,
-    LoadedMaskFiller,
-    LoadedTextClassifier,
-    LoadedTextGenerator,
-    LoadedTranslator,
-)
-from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
+from multihead import plugins, run
+from multihead.api.texts import LoadedNativeTranslator
 from multihead.errors import UserError
-from multihead.hardware import Precision
-from multihead.run import Run
+from multihead.native_library import Precision
 from multihead.settings import tasks
 
-Loaded = (
-    LoadedTranslator
-    | LoadedTextGenerator
-    | LoadedMaskFiller
-    | LoadedTextClassifier
-    | LoadedImageClassifier
-    | LoadedImageGenerator
-    | LoadedTagger
-    | LoadedDetector
-    | LoadedOddOneOut
-)
+if TYPE_CHECKING:
+    from multihead.api.loaded import (
+        LoadedImageClassifier,
+        LoadedImageGenerator,
+        LoadedMaskFiller,
+        LoadedTextClassifier,
+        LoadedTextGenerator,
+        LoadedTranslator,
+    )
+    from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
 
-_LOADED: dict[str, Any] = {
-    "translation": LoadedTranslator,
-    "language": LoadedTextGenerator,
-    "masked": LoadedMaskFiller,
-    "classification": LoadedTextClassifier,
-    "pictures": LoadedImageClassifier,
-    "drawing": LoadedImageGenerator,
-    "tagging": LoadedTagger,
-    "detection": LoadedDetector,
-    "sets": LoadedOddOneOut,
+_LOADED = {
+    "translation": "LoadedTranslator",
+    "language": "LoadedTextGenerator",
+    "masked": "LoadedMaskFiller",
+    "classification": "LoadedTextClassifier",
+    "pictures": "LoadedImageClassifier",
+    "drawing": "LoadedImageGenerator",
+    "tagging": "LoadedTagger",
+    "detection": "LoadedDetector",
+    "sets": "LoadedOddOneOut",
 }
+"""Classes of ``multihead.api``, which are imported on first use because they need PyTorch."""
 
 
 Code = str | Path | None
 """A Python file with a model."""
 
 
+@overload
+def load(
+    *runs: str | Path, precision: Precision = ..., engine: Literal["native"]
+) -> LoadedNativeTranslator: ...
 @overload
 def load(
     *runs: str | Path,
@@ -62,45 +58,46 @@ def load(
     precision: Precision = ...,
     model_file: Code = ...,
     task: Literal["translation"],
-) -> LoadedTranslator: ...
+) -> "LoadedTranslator": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["language"]
-) -> LoadedTextGenerator: ...
+) -> "LoadedTextGenerator": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["masked"]
-) -> LoadedMaskFiller: ...
+) -> "LoadedMaskFiller": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["classification"]
-) -> LoadedTextClassifier: ...
+) -> "LoadedTextClassifier": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["pictures"]
-) -> LoadedImageClassifier: ...
+) -> "LoadedImageClassifier": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["drawing"]
-) -> LoadedImageGenerator: ...
+) -> "LoadedImageGenerator": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["tagging"]
-) -> LoadedTagger: ...
+) -> "LoadedTagger": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["detection"]
-) -> LoadedDetector: ...
+) -> "LoadedDetector": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["sets"]
-) -> LoadedOddOneOut: ...
+) -> "LoadedOddOneOut": ...
 def load(
     *runs: str | Path,
     device: str = "auto",
     precision: Precision = "auto",
     model_file: Code = None,
     task: str | None = None,
+    engine: Literal["auto", "native"] = "auto",
 ) -> Any:
     """Load a trained run; several translators form an ensemble.
 
@@ -111,16 +108,23 @@ def load(
         model_file: the Python file of a model from outside the package; it is executed. A run folder never
             names a file that is executed.
         task: the expected task, which also tells a type checker the returned class. None: any.
+        engine: "native": a translator by the native kernels alone, on the CPU; PyTorch is not imported,
+            unless a setting needs it (sampling, prefixes). "auto": with PyTorch, by the fastest engine.
 
     Raises:
         UserError: not a run folder, not trained yet, or trained for another task; several runs that are not
-            translators or differ in vocabulary; an unknown precision.
+            translators or differ in vocabulary; an unknown precision or engine; a run that the native kernels
+            alone cannot search.
     """
     if not runs:
         raise UserError("no run folder was given", remedy='Call multihead.load("runs/NAME").')
+    if engine == "native":
+        return _native(runs, device, precision, task)
+    if engine != "auto":
+        raise UserError(f"no engine {engine!r}", remedy="Use auto or native.")
     if model_file is not None:
         plugins.name_file(model_file)
-    found = task or Run.open(runs[0]).task
+    found = task or run.Run.open(runs[0]).task
     if len(runs) > 1 and found != "translation":
         raise UserError(
             f"{len(runs)} runs were given, but only translators can form an ensemble",
@@ -131,7 +135,7 @@ def load(
         if not hasattr(outside, "load"):
             fact = f"runs of the task {plugins.shown(found)} cannot be loaded"
             raise UserError(fact, place=str(runs[0]), remedy="Give the task's module a load(run, device).")
-        return outside.load(Run.open(runs[0]), device)
+        return outside.load(run.Run.open(runs[0]), device)
     if found not in _LOADED:
         raise UserError(f'there is no task "{found}"', remedy=f"The tasks are {', '.join(_LOADED)}.")
     chosen = {} if precision == "auto" else {"precision": precision}
@@ -139,5 +143,14 @@ def load(
         raise UserError(
             "precision can be set for translators only", place=str(runs[0]), remedy="Leave it at its default."
         )
-    loaded: Loaded = _LOADED[found].load(*runs, device=device, **chosen)
-    return loaded
+    kind: Any = getattr(importlib.import_module("multihead.api"), _LOADED[found])
+    return kind.load(*runs, device=device, **chosen)
+
+
+def _native(
+    runs: tuple[str | Path, ...], device: str, precision: Precision, task: str | None
+) -> LoadedNativeTranslator:
+    if len(runs) > 1 or device not in ("auto", "cpu") or task not in (None, "translation"):
+        fact = "the native engine alone searches with one translator, on the CPU"
+        raise UserError(fact, place=str(runs[0]), remedy="Leave engine at auto.")
+    return LoadedNativeTranslator.load(runs[0], precision)

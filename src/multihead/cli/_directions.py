@@ -6,14 +6,14 @@ from typing import Annotated, TypeVar
 import tyro
 
 from multihead.cli import _console, _options
-from multihead.generation import Translator
+from multihead.generation.line_translator import LineTranslator
 
 To = Annotated[str | None, tyro.conf.arg(name="to", metavar="LANGUAGE", help_behavior_hint="")]
 From = Annotated[str | None, tyro.conf.arg(name="from", metavar="LANGUAGE", help_behavior_hint="")]
 Tags = Annotated[tuple[str, ...], tyro.conf.arg(name="tag", metavar="TAG [TAG ...]", help_behavior_hint="")]
 ZeroShot = _options.Flag
 
-T = TypeVar("T", bound=Translator)
+T = TypeVar("T", bound=LineTranslator)
 
 
 def directed(translator: T, to: str | None, of: str | None, tags: Sequence[str], *, zero_shot: bool) -> T:

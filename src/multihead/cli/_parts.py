@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from multihead import hardware, native
+from multihead import native_library, run
 from multihead.cli import _console
 from multihead.cli._effect import refuse_options
 from multihead.cli._writing import write_bytes
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.generation import Translation
-from multihead.run import Run
-from multihead.run.folder import WEIGHTS
+from multihead.generation.loading import device_type
+from multihead.generation.translation import Translation
+from multihead.run.names import WEIGHTS
+from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 from multihead.workflows.part import parse_part
 from multihead.workflows.translating_parts import Parts
@@ -53,15 +54,13 @@ def open_parts(options: PartOptions, search: SearchSettings) -> Parts:
 
 def _facts(options: PartOptions, search: SearchSettings) -> dict[str, Any]:
     """Return all that decides the translation, by the name that an error gives it."""
-    runs = [Run.open(folder) for folder in options.runs]
-    for run in runs:
-        if not run.has_model:
+    for folder in options.runs:
+        if SearchRecord.read(folder) is None and not run.Run.open(folder).has_model:
             fact, remedy = "this training is not finished: its model still changes", "Finish it first."
-            raise UserError(fact, place=str(run.folder), remedy=remedy)
-    device = hardware.pick_device(options.device)
+            raise UserError(fact, place=str(folder), remedy=remedy)
     direction = [options.of, options.to, *options.tags]
     return {
-        "model": [file_sha256(run.folder / WEIGHTS)[:16] for run in runs],
+        "model": [file_sha256(Path(folder) / WEIGHTS)[:16] for folder in options.runs],
         "search": search.model_dump(mode="json"),
         "direction": direction,
         "prefix": options.prefix or "",
@@ -69,8 +68,8 @@ def _facts(options: PartOptions, search: SearchSettings) -> dict[str, Any]:
         "lines": options.lines,
         "glossary": file_sha256(Path(options.glossary))[:16] if options.glossary else "",
         "precision": options.precision,
-        "device": device.type,
-        "processor level": native.level() or "none",
+        "device": device_type(*options.runs, device=options.device),
+        "processor level": native_library.level() or "none",
     }
 
 

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import tyro
 
-from multihead import hardware
+from multihead import native_library, run
 from multihead import recipe as recipes
-from multihead.run import Run
+from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 
 Precision = Annotated[
-    hardware.Precision,
+    native_library.Precision,
     tyro.conf.arg(
         help="Precision of matrix products. int8 is fastest and slightly less exact; it needs a CPU and the "
         "native kernels. auto is bf16 if the hardware supports it, otherwise fp32."
@@ -26,6 +26,8 @@ def search_settings(folder: str, given: Mapping[str, object]) -> SearchSettings:
     Raises:
         UserError: not a translator's run folder, an unknown key, or an invalid value.
     """
-    run = Run.open(folder).fit_for("translation")
-    found: SearchSettings = recipes.load(run.folder / "recipe.toml", given).search
+    if (record := SearchRecord.read(folder)) is not None:
+        return record.settings(given)
+    opened = run.Run.open(folder).fit_for("translation")
+    found: SearchSettings = recipes.load(opened.folder / "recipe.toml", given).search
     return found

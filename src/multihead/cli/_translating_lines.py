@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from multihead.generation import Translation, Translator
+from multihead.generation.line_translator import LineTranslator
 from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
+from multihead.generation.translation import Translation
 from multihead.settings import SearchSettings
 from multihead.text.terms import Glossary
 
@@ -12,7 +13,7 @@ from multihead.text.terms import Glossary
 class ByLine:
     """Translates each line as it is."""
 
-    def __init__(self, translator: Translator, search: SearchSettings) -> None:
+    def __init__(self, translator: LineTranslator, search: SearchSettings) -> None:
         self._translator, self._search = translator, search
 
     def __call__(self, lines: Sequence[str], prefixes: Sequence[str], number: int) -> list[Translation]:

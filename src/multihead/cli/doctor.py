@@ -28,6 +28,8 @@ from multihead.cli import _console, _options
 from multihead.cores import usable_cores
 from multihead.engines.choose import OWN_STEPS, choose
 from multihead.export.ctranslate2 import not_expressible
+from multihead.generation.loading import native_record
+from multihead.generation.recording import record_run
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.run.environment import PACKAGES
@@ -85,9 +87,14 @@ def _run_report(run: Run) -> Iterator[tuple[str, str]]:
         yield "engine", f"{OWN_STEPS}: other engines are for translators only"
         return
     choice = choose(model, device, dtype)
+    if device.type == "cpu":
+        record_run(run)
+        alone = native_record(run.folder) is not None
     yield "engine", choice.engine
     for name, reason in choice.declined.items():
         yield "", f"not {name}: {reason}"
+    if device.type == "cpu":
+        yield "PyTorch", "not needed for translation" if alone else "needed for translation"
     yield "export", _export(model)
 
 

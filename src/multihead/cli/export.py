@@ -4,6 +4,9 @@
     multihead export runs/de-en --to ctranslate2 -o small --quantization int8
     multihead export runs/de-en --to sentencepiece -o vocabulary
     multihead export runs/student --to firefox -o student.firefox
+    multihead export runs/de-en --to onnx -o de-en.onnx
+    multihead export runs/de-en --to huggingface -o de-en.hf
+    multihead export runs/de-en --to argos -o de_en.argosmodel
     multihead export runs/de-en --to page -o de-en.html
 
 CTranslate2 is a fast C++ runtime for machines without PyTorch; its folder
@@ -14,8 +17,10 @@ spm.model with our token ids. Firefox's translation engine runs students
 (`multihead distill`) in int8, in a browser without a network; int8 is
 calibrated on validation sentences. The page is one file that translates in a
 browser while one types, without a network, and draws every head; --pwa DIR
-writes it as a folder that browsers can install. docs/export.md says what each
-target can express.
+writes it as a folder that browsers can install. ONNX Runtime runs the encoder
+and the decoder step of onnx. huggingface is a folder for transformers
+(MarianMT, GPT-2, BERT, ViT), argos a package for LibreTranslate.
+docs/export.md says what each target can express.
 """
 
 from collections.abc import Sequence
@@ -28,8 +33,9 @@ import tyro
 from multihead.cli import _console, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.export import comparison, ctranslate2, firefox, sentencepiece
+from multihead.export import argos, comparison, ctranslate2, firefox, onnx, sentencepiece
 from multihead.run import Run
+from multihead.workflows import huggingface
 from multihead.workflows.calibration import calibration_lines
 
 EXAMPLE = """\
@@ -39,6 +45,8 @@ In Python:
   sys.path.insert(0, "{folder}")
   from translate import Translator
   print(Translator().translate(["..."]))"""
+
+TARGETS = ("ctranslate2", "sentencepiece", "firefox", "page", "onnx", "huggingface", "argos")
 
 NORMALISATION = "Its input must be in Unicode NFC, and lower-cased if the run is; SentencePiece does neither."
 
@@ -52,9 +60,9 @@ class Options:
     )
     """Run folder."""
     to: Annotated[str | None, tyro.conf.arg(metavar="TARGET", help_behavior_hint="")] = None
-    """ctranslate2, sentencepiece, firefox or page."""
+    """ctranslate2, sentencepiece, firefox, page, onnx, huggingface or argos."""
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
-    """New folder, which appears when it is complete; with --to page, an .html file."""
+    """New folder, which appears when it is complete; with --to page and argos, a file."""
     pwa: _options.Folder = None
     """New folder for a web server: the page, installable in browsers (page)."""
     exact: _options.Flag = False
@@ -84,8 +92,8 @@ def main(arguments: Sequence[str]) -> int:
     if not options.run or not options.to or not options.output:
         fact = "no run folder was given" if not options.run else "no target or no output folder was given"
         raise UserError(fact, remedy="Usage: multihead export RUN --to ctranslate2 -o DIR")
-    if options.to not in ("ctranslate2", "sentencepiece", "firefox"):
-        remedy = "Use ctranslate2, firefox or page for the model, or sentencepiece for its vocabulary."
+    if options.to not in TARGETS:
+        remedy = f"Use one of {', '.join(TARGETS)}."
         raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
     if options.to != "firefox":
@@ -94,6 +102,16 @@ def main(arguments: Sequence[str]) -> int:
         refuse_options(options, ("quantization", "max_loss"), "on the export to firefox: float32 and int8")
         _firefox(run.fit_for("translation"), folder, options.calibrate)
         return 0
+    if options.to in ("onnx", "huggingface"):
+        refuse_options(options, ("quantization", "max_loss"), f"on the export to {options.to}: float32")
+        export = onnx.export if options.to == "onnx" else huggingface.export
+        verified = export(run.fit_for("translation") if options.to == "onnx" else run, folder)
+        _console.messages().print(f"{folder}: {_megabytes(folder):.1f} MB\n{verified}")
+        return 0
+    if options.to == "argos":
+        compared = argos.export(run.fit_for("translation"), folder, options.quantization, options.max_loss)
+        _console.messages().print(f"{folder}: {folder.stat().st_size / 1e6:.1f} MB\n{compared}")
+        return 0
     if options.to == "sentencepiece":
         refuse_options(options, ("quantization", "max_loss"), "on the export of a vocabulary")
         sentencepiece.export(run.fit_for("translation"), folder)
@@ -101,12 +119,15 @@ def main(arguments: Sequence[str]) -> int:
         _console.messages().print(f"{folder}: {written}\n{NORMALISATION}")
         return 0
     found = ctranslate2.export(run, folder, options.quantization, max_loss=options.max_loss)
-    size = sum(file.stat().st_size for file in folder.iterdir())
     console = _console.messages()
-    console.print(f"{folder}: {options.quantization}, {size / 1e6:.1f} MB")
+    console.print(f"{folder}: {options.quantization}, {_megabytes(folder):.1f} MB")
     console.print(str(found))
     console.print(EXAMPLE.format(folder=folder))
     return 0
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.iterdir()) / 1e6
 
 
 def _firefox(run: Run, folder: Path, calibrate: Sequence[str]) -> None:

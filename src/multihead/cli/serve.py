@@ -12,6 +12,7 @@ Ctrl-C or SIGTERM stops the server after it has answered pending requests.
 """
 
 import contextlib
+import importlib
 import ipaddress
 import signal
 import socket
@@ -24,16 +25,13 @@ from typing import Annotated, Literal
 import tyro
 import uvicorn
 
-from multihead import hardware
-from multihead.attention_maps import Choice
+from multihead import memory
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
-from multihead.generation import Translator
+from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
-from multihead.inspect.page import PageOptions
-from multihead.run import Run
 from multihead.serve.access import Keys, Rate
 from multihead.serve.app import Serving, application
 from multihead.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
@@ -46,8 +44,6 @@ from multihead.serve.metrics import Metrics
 from multihead.serve.queued import QueuedTranslator
 from multihead.serve.service import Direction, Service
 from multihead.text.terms import Glossary
-from multihead.workflows import tasks
-from multihead.workflows.inspection import InspectionRequest
 from multihead.workflows.translating_documents import Request, translate_document
 from multihead.workflows.without_effect import refuse_other_methods
 
@@ -104,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
     console = _console.output()
     with contextlib.ExitStack() as stack:
         server_socket = stack.enter_context(_listen(options.host, options.port))
-        hardware.keep_memory()
+        memory.keep_memory()
         queue = stack.enter_context(FairQueue(on_batch=serving.metrics.batch))
         opened = [_directions(run, options, given, queue) for run in options.runs]
         directions = [direction for directions in opened for direction in directions]
@@ -197,15 +193,13 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def _directions(folder: str, options: Options, given: Mapping[str, str], queue: FairQueue) -> list[Direction]:
-    run = Run.open(folder).fit_for("translation")
     settings = search_settings(folder, given)
     # A request for alternatives is a beam search, whatever the method is.
     refuse_other_methods(given, settings.method, methods=("sample",))
-    translator = Translator.load(folder, device=options.device, precision=options.precision)
-    for model in translator.models:
-        model.eval()  # threads that record attention must not switch it
-    data = run.recipe.data
-    ways = {(data.source_language or "source", data.target_language or "target"): translator}
+    translator = load_translator(folder, device=options.device, precision=options.precision)
+    languages = TextTranslator.of_runs(translator, folder)
+    source, target = languages.source_language or "source", languages.target_language or "target"
+    ways = {(source, target): translator}
     if translator.directions is not None:
         ways = {pair: translator.toward(pair[1], pair[0]) for pair in translator.directions.trained}
     # A first translation prepares the engine, so that the first request is as fast as the others.
@@ -235,7 +229,8 @@ def _translated_document(
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:
     def inspect(run: str, sentence: str) -> str:
-        view = PageOptions(run, Choice(), words=False, specials=False, full=False)
-        return tasks.inspect(run, InspectionRequest(sentence, None, device, view)).page().html
+        module = importlib.import_module("multihead.cli._serve_inspection")
+        page: str = module.inspect(run, sentence, device)
+        return page
 
     return inspect

@@ -31,7 +31,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from multihead import hardware
+from multihead import memory
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
@@ -42,8 +42,9 @@ from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
 from multihead.documents import KINDS
 from multihead.errors import UserError
-from multihead.generation import Output, Translation, Translator
+from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
+from multihead.generation.translation import Output, Translation
 from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary
@@ -135,8 +136,8 @@ def main(arguments: Sequence[str]) -> int:
         join_parts(options, parts)
     if parts and not options.part:
         return 0
-    hardware.keep_memory()
-    translator = Translator.load(*runs, device=options.device, precision=options.precision)
+    memory.keep_memory()
+    translator = load_translator(*runs, device=options.device, precision=options.precision)
     translator = _directions.directed(
         translator, options.to, options.of, options.tags, zero_shot=options.zero_shot
     )

@@ -22,6 +22,7 @@ from multihead.nn.description import EncoderDecoderSpec, UndescribedError, descr
 from multihead.search.stepper import Stepper
 
 LOG = logging.getLogger(__name__)
+NATIVE = "native kernels"
 OWN_STEPS = "the model's own steps"
 """Name of the fallback for a model that no engine accepts."""
 
@@ -45,7 +46,7 @@ class Engine:
 
 ENGINES = (
     Engine(
-        "native kernels",
+        NATIVE,
         "cpu",
         lambda spec, dtype: native_layers.declines(spec),
         lambda model, spec, dtype: LaidOutTransformer(spec, dtype, native=True),
@@ -134,7 +135,7 @@ class LatestStepper:
     """
 
     def __init__(self, model: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
-        self._model, self._device, self._dtype = model, device, dtype
+        self.model, self._device, self._dtype = model, device, dtype
         self._parameters = list(model.parameters())
         self._made: Choice | None = None
         self._made_of: object = None
@@ -156,7 +157,7 @@ class LatestStepper:
         if self._made is None or (level, weights) != self._made_of:
             # A proof stays valid when only the weights change.
             refuted = self._made.refuted if self._made is not None and self._level == level else None
-            self._made = choose(self._model, self._device, self._dtype, refuted)
+            self._made = choose(self.model, self._device, self._dtype, refuted)
             self._made_of, self._level = (level, weights), level
             if refuted is None:
                 _log(self._made)

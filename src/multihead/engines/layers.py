@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from multihead.engines.accepting import declines_attention
 from multihead.engines.attention import Attention, Keys
 from multihead.engines.parts import ConstantLinear, constant_norm
 from multihead.engines.recurrent import LaidOutSSRU
@@ -50,20 +51,6 @@ def declines_on_gpu(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:
     if spec.recurrent:
         return "the decoder's cell is an SSRU, whose slots have no buffers of fixed size"
     return declines(spec, dtype)
-
-
-def declines_attention(spec: EncoderDecoderSpec) -> str | None:
-    """Return the property of a model's attention that no engine supports; None: all are supported."""
-    if spec.window:
-        return f"self-attention is restricted to a window of {spec.window}"
-    for attention in spec.attentions:
-        if attention.score.window is not None:
-            return "self-attention is restricted to a window"
-        if attention.score.kind != "dot":
-            return f"the score function is {attention.score.kind}, not a dot product"
-        if attention.rotary is not None:
-            return "positions are rotary"
-    return None
 
 
 class OwnCache(Protocol):

@@ -75,7 +75,8 @@ def constant_norm(spec: NormSpec) -> LayerNorm:
 
 def scaled_embedding(spec: EmbeddingSpec, dtype: torch.dtype) -> Tensor:
     """scale * weight, (V, d)."""
-    return (spec.weight.detach() * spec.scale).to(dtype)
+    scaled: Tensor = (spec.weight.detach() * spec.scale).to(dtype)
+    return scaled
 
 
 def target_embedding(spec: EncoderDecoderSpec, dtype: torch.dtype) -> tuple[Tensor, int | None]:

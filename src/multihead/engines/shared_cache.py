@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 
 from multihead.engines.attention import Keys
-
-CHECK_EVERY = 8
-"""Steps between checks for unused slots: a check is cheap, compaction is not."""
+from multihead.engines.native.beam import CHECK_EVERY
 
 
 class Cache(Protocol):

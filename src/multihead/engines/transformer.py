@@ -8,18 +8,18 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from multihead.batch import Source
+from multihead.description import EncoderDecoderSpec, PositionsSpec
 from multihead.engines.attention import Float32Attention
 from multihead.engines.layers import LaidOutDecoder, LaidOutEncoderLayer, StepDecoder
-from multihead.engines.native.beam import MAX_BEAM, Ended, NotFiniteError, beam
-from multihead.engines.native.layers import NativeDecoder, NativeEncoderLayer
+from multihead.engines.native.model import NativeModel
+from multihead.engines.native.tensors import TensorDecoder, in_arrays
 from multihead.engines.parts import constant_norm, scaled_embedding, target_embedding
 from multihead.engines.shared_cache import SharedState
+from multihead.native import FORMATS
 from multihead.nn import ops
 from multihead.nn.decoding import left_padded, without_first
-from multihead.nn.description import EncoderDecoderSpec, PositionsSpec
-from multihead.search.distribution import not_finite
-from multihead.search.hypotheses import Hypothesis, best, length_penalty
-from multihead.search.request import BeamRequest
+from multihead.search.outputs import Hypothesis
+from multihead.search.plain import BeamRequest
 
 
 class LaidOutTransformer:
@@ -32,24 +32,21 @@ class LaidOutTransformer:
     """
 
     def __init__(self, spec: EncoderDecoderSpec, dtype: torch.dtype, *, native: bool) -> None:
-        self._native = native
-        # Native kernels pass float32 from layer to layer, in every precision of the products.
-        format_ = torch.float32 if native else dtype
-        self._source, self._source_positions = scaled_embedding(spec.source, format_), spec.source_positions
-        self._target, self._first = target_embedding(spec, format_)
+        self._native = NativeModel(in_arrays(spec), FORMATS[dtype]) if native else None
         self._target_positions = spec.target_positions
+        self._decoder: StepDecoder
+        if self._native is not None:
+            self._target, self._first = torch.from_numpy(self._native.target_Vd), self._native.first
+            self._decoder = TensorDecoder(self._native.decoder)
+            return
+        self._source, self._source_positions = scaled_embedding(spec.source, dtype), spec.source_positions
+        self._target, self._first = target_embedding(spec, dtype)
         if spec.source.weight is spec.target.weight and spec.source.scale == spec.target.scale:
             self._source = self._target
         self._encoder_norm = None if spec.encoder.norm is None else constant_norm(spec.encoder.norm)
-        self._encoder: list[NativeEncoderLayer] | list[LaidOutEncoderLayer]
-        self._decoder: StepDecoder
-        if native:
-            self._encoder = [NativeEncoderLayer(layer, dtype) for layer in spec.encoder.layers]
-            self._decoder = NativeDecoder(spec.decoder, spec.output, dtype)
-        else:
-            attention = Float32Attention(dtype)
-            self._encoder = [LaidOutEncoderLayer(layer, attention, dtype) for layer in spec.encoder.layers]
-            self._decoder = LaidOutDecoder(spec.decoder, spec.output, attention, dtype)
+        attention = Float32Attention(dtype)
+        self._encoder = [LaidOutEncoderLayer(layer, attention, dtype) for layer in spec.encoder.layers]
+        self._decoder = LaidOutDecoder(spec.decoder, spec.output, attention, dtype)
 
     def start(self, source: Source, prefixes: Sequence[Sequence[int]]) -> SharedState:
         """Read the source and all of each prefix but its last token."""
@@ -74,28 +71,20 @@ class LaidOutTransformer:
             return self._decoder.logits(x_NKd, state.caches, state.bias), state
 
     def beam(self, source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
-        """Run a whole beam search by the native kernel (``search.request.Searcher``).
-
-        Raises:
-            UserError: the model's scores are not finite.
-            ValueError: an output exceeds the learned positions.
-        """
-        if not isinstance(self._decoder, NativeDecoder) or request.beam_size > MAX_BEAM:
+        """Run a whole beam search by the native kernel (``search.request.Searcher``); see ``NativeModel``."""
+        if self._native is None:
             return None
-        (cache,) = self._decoder.begin(self._read(source), source.lengths_B)
-        encodings = self._target_positions.encodings
-        try:
-            found = beam(self._decoder, cache, self._target, encodings, request, longest_B, self._first)
-        except NotFiniteError as error:
-            raise not_finite(error.step) from None
-        return [best([_hypothesis(one, request.alpha) for one in ended], request.n_best) for ended in found]
+        ids_BS, lengths_B = source.ids_BS.numpy(), source.lengths_B.numpy()
+        return self._native.beam(ids_BS, lengths_B, longest_B.numpy(), request)
 
     def _as_laid_out(self) -> AbstractContextManager[object]:
         # Native kernels ignore autocast, and entering a context costs as much as some kernels.
-        return nullcontext() if self._native else torch.autocast("cpu", enabled=False)
+        return nullcontext() if self._native is not None else torch.autocast("cpu", enabled=False)
 
     def _read(self, source: Source) -> Tensor:
         """The encoder's output, (B, S, d_model)."""
+        if self._native is not None:
+            return torch.from_numpy(self._native.read(source.ids_BS.numpy(), source.lengths_B.numpy()))
         x_BSd = _positioned(F.embedding(source.ids_BS, self._source), self._source_positions, 0, None)
         for layer in self._encoder:
             x_BSd = layer(x_BSd, source.lengths_B)
@@ -120,7 +109,7 @@ def _positioned(x_BNd: Tensor, positions: PositionsSpec, start: int, shift_B: Te
     """
     end = start + x_BNd.shape[1]
     furthest = end if shift_B is None else end - int(shift_B.min())
-    table = positions.encodings(furthest)
+    table: Tensor | None = positions.encodings(furthest)
     if table is None:
         return x_BNd
     if furthest > len(table):
@@ -129,8 +118,3 @@ def _positioned(x_BNd: Tensor, positions: PositionsSpec, start: int, shift_B: Te
         return x_BNd + table[start:end].to(x_BNd.dtype)
     rows = torch.arange(start, end) - shift_B[:, None]
     return x_BNd + table[rows.clamp_min(0)].to(x_BNd.dtype)
-
-
-def _hypothesis(ended: Ended, alpha: float) -> Hypothesis:
-    total, length = ended.log_probability, len(ended.tokens) + 1
-    return Hypothesis(ended.tokens, total, total / length_penalty(length, alpha), finished=not ended.cut)

@@ -98,7 +98,14 @@ class Comparison:
         return "; ".join(parts)
 
 
-def compare(run: Run, foreign: Foreign, quantization: str, max_loss: float = MAX_LOSS) -> Comparison:
+def compare(
+    run: Run,
+    foreign: Foreign,
+    quantization: str,
+    max_loss: float = MAX_LOSS,
+    *,
+    sentences: int = SENTENCES,
+) -> Comparison:
     """Translate a fixed set of sentences with both runtimes.
 
     The set is the beginning of the run's validation data, else of a test set, else made from its vocabulary.
@@ -108,8 +115,10 @@ def compare(run: Run, foreign: Foreign, quantization: str, max_loss: float = MAX
         foreign: the exported model.
         quantization: format of its weights.
         max_loss: largest loss of BLEU by quantization.
+        sentences: most sentences of the set.
     """
     lines, references, origin = sentences_of(run)
+    lines, references = lines[:sentences], references[:sentences]
     ours = Translator.load(run.folder, device="cpu", precision="fp32")
     own: SearchSettings = run.recipe.search
     plain = {"n_best": 1, "min_length": 0, "no_repeat_ngram": 0, "replace_unknown": False}

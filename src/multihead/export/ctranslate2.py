@@ -24,7 +24,7 @@ from multihead.errors import UserError
 from multihead.export import comparison
 from multihead.export.folder import refuse_used, write_folder
 from multihead.export.script import add_script
-from multihead.generation.translator import DEFAULT_LIMIT
+from multihead.generation.line_translator import DEFAULT_LIMIT
 from multihead.nn.description import (
     AttentionSpec,
     EncoderDecoderSpec,

@@ -24,20 +24,7 @@ def add_script(
 ) -> comparison.Foreign:
     """Write translate.py and its settings to an export; return its translator."""
     names = sorted(file.name for file in folder.glob("tokenizer*.json"))
-    search, target = run.recipe.search, tokenizers[1]
-    pieces = [target.piece(number) for number in range(target.vocab_size)]
-    mark = next((mark for mark in WORD_MARKS if any(piece.startswith(mark) for piece in pieces)), "")
-    settings = {
-        "source": names[0],
-        "target": names[-1],
-        "beam_size": search.beam_size if search.method == "beam" else 1,
-        "length_penalty": search.length_penalty,
-        "max_extra": search.max_extra,
-        "max_length": search.max_length,
-        "capacity": None if limit is None else limit - 1,
-        "unknown": {target.piece(target.unk_id): mark + UNKNOWN},
-        "banned": [target.piece(target.pad_id), target.piece(target.bos_id)],
-    }
+    settings = {"source": names[0], "target": names[-1], **search_settings(run, tokenizers[1], limit)}
     (folder / "translate.json").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(SCRIPT, folder / "translate.py")
     spec = spec_from_file_location("translate", SCRIPT)
@@ -48,3 +35,19 @@ def add_script(
     threads = {"inter_threads": 1, "intra_threads": torch.get_num_threads()}
     foreign: comparison.Foreign = module.Translator(folder, device="cpu", **threads)
     return foreign
+
+
+def search_settings(run: Run, target: Tokenizer, limit: int | None) -> dict[str, Any]:
+    """Return the settings of a run's search that a script needs; pieces are named as the tokenizer does."""
+    search = run.recipe.search
+    pieces = [target.piece(number) for number in range(target.vocab_size)]
+    mark = next((mark for mark in WORD_MARKS if any(piece.startswith(mark) for piece in pieces)), "")
+    return {
+        "beam_size": search.beam_size if search.method == "beam" else 1,
+        "length_penalty": search.length_penalty,
+        "max_extra": search.max_extra,
+        "max_length": search.max_length,
+        "capacity": None if limit is None else limit - 1,
+        "unknown": {target.piece(target.unk_id): mark + UNKNOWN},
+        "banned": [target.piece(target.pad_id), target.piece(target.bos_id)],
+    }

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from multihead.batch import Source
-from multihead.search.phrases import Phrase
+from multihead.native_library import Array
+from multihead.search.phrase import Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,11 @@ def batch_by_length(lines: Iterable[SourceLine], max_tokens: int) -> list[list[S
     return batches
 
 
-def collate_sources(lines: Sequence[SourceLine], *, pad_id: int, eos_id: int) -> Source:
-    """Return the lines as one padded batch, each line followed by the end symbol."""
+def padded(lines: Sequence[SourceLine], *, pad_id: int, eos_id: int) -> tuple[Array, Array]:
+    """Return the lines' ids, each followed by the end symbol and padded, (B, S), and their lengths, (B,)."""
     lengths_B = np.array([len(line.tokens) + 1 for line in lines])
     ids_BS = np.full((len(lines), int(lengths_B.max())), pad_id)
     for row, line in zip(ids_BS, lines, strict=True):
         row[: len(line.tokens)] = line.tokens
         row[len(line.tokens)] = eos_id
-    return Source(torch.from_numpy(ids_BS), torch.from_numpy(lengths_B))
+    return ids_BS, lengths_B

@@ -2,11 +2,11 @@
 
 from functools import lru_cache
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from multihead.generation.carrying import Line
-from multihead.search.phrases import Phrase
+from multihead.search.phrase import Phrase
 from multihead.text import symbols
 from multihead.text.symbols import SPACE
 from multihead.text.term_matching import bounded
@@ -65,13 +65,14 @@ def _forms(texts: tuple[str, ...], tokenizer: Tokenizer, *, marked: bool) -> tup
 
 
 @lru_cache(maxsize=256)
-def _follows(tokenizer: Tokenizer, last: str) -> Tensor:
+def _follows(tokenizer: Tokenizer, last: str) -> NDArray[np.bool_]:
     """Return the tokens that may follow a phrase that ends in this letter: those that continue no word."""
     pieces = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
     starts = tokenizer.word_starts.tolist()
-    return torch.tensor(
+    return np.array(
         [
             start or piece.startswith((SPACE, "<0x")) or not piece or bounded(last + piece, 0, 1)
             for piece, start in zip(pieces, starts, strict=True)
-        ]
+        ],
+        dtype=bool,
     )

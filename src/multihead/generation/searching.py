@@ -1,11 +1,14 @@
-"""Dispatch of search settings to greedy search, beam search or sampling."""
+"""Dispatch of search settings to greedy search, beam search or sampling; batches of source lines."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import torch
+
 from multihead.batch import Source
 from multihead.errors import UserError
+from multihead.generation.batching import SourceLine, padded
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned, Constraint, no_repeated_ngram
 from multihead.search.greedy import greedy
@@ -97,3 +100,9 @@ def _method(settings: SearchSettings, numbers: Sequence[int]) -> Callable[..., l
             remedy="Set search.method to beam or sample, or search.n_best to 1.",
         )
     return greedy
+
+
+def collate_sources(lines: Sequence[SourceLine], *, pad_id: int, eos_id: int) -> Source:
+    """Return the lines as one padded batch, each line followed by the end symbol."""
+    ids_BS, lengths_B = padded(lines, pad_id=pad_id, eos_id=eos_id)
+    return Source(torch.from_numpy(ids_BS), torch.from_numpy(lengths_B))

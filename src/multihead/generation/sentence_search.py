@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from multihead.generation.carrying import Carried, Line
 from multihead.generation.confidence import LOW, Calibration
 from multihead.generation.fragments import fragments, joined
+from multihead.generation.line_translator import LineTranslator
 from multihead.generation.loops import loops
 from multihead.generation.requirements import required
 from multihead.generation.text_results import PlacedTerm, SentenceTranslation
 from multihead.generation.translation import Output, Translation
-from multihead.generation.translator import Translator
 from multihead.progress import OnCount
-from multihead.search.phrases import Phrase
+from multihead.search.phrase import Phrase
 from multihead.settings import SearchSettings
 from multihead.text import symbols
 from multihead.text.marked_view import MarkedView
@@ -66,7 +66,7 @@ class SentenceSearch:
 
     def __init__(
         self,
-        translator: Translator,
+        translator: LineTranslator,
         *,
         known: Collection[str],
         calibration: Calibration,
@@ -258,7 +258,7 @@ class SentenceSearch:
         return tuple(PlacedTerm((match.start, match.end), place) for match, place in pairs if place)
 
 
-def marked(translator: Translator) -> Translator:
+def marked(translator: LineTranslator) -> LineTranslator:
     """Return a translator of marked text, with the same models."""
     made = copy.copy(translator)
     made.source_tokenizer = MarkedView(translator.source_tokenizer)

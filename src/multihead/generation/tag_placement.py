@@ -11,9 +11,9 @@ import numpy as np
 
 from multihead.documents.markup import Markup, Piece, Tag, carried, repaired
 from multihead.generation.carrying import Line
-from multihead.generation.tag_alignment import Floats, Weights, merged, proportional, word_weights, zones
+from multihead.generation.line_translator import LineTranslator
+from multihead.generation.tag_alignment import Floats, Weights, merged, proportional, zones
 from multihead.generation.text_layout import Unit
-from multihead.generation.translator import Translator
 from multihead.text.lexicon import Lexicon
 
 BATCH = 32
@@ -23,7 +23,7 @@ SHARE = 0.55
 
 
 def placed(
-    lines: Sequence[Line], texts: Sequence[str], translator: Translator, lexicon: Lexicon
+    lines: Sequence[Line], texts: Sequence[str], translator: LineTranslator, lexicon: Lexicon
 ) -> list[Markup]:
     """Return each translation with the tags of its line.
 
@@ -38,8 +38,8 @@ def placed(
     tagged = [number for number, line in enumerate(lines) if line.unit.tags]
     for start in range(0, len(tagged), BATCH):
         group = tagged[start : start + BATCH]
-        weights = word_weights(
-            [lines[number] for number in group], [texts[number] for number in group], translator, lexicon
+        weights = translator.word_weights(
+            [lines[number] for number in group], [texts[number] for number in group], lexicon
         )
         for number, weight in zip(group, weights, strict=True):
             line, text = lines[number], texts[number]

@@ -6,17 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from multihead import run
 from multihead.documents.markup import Markup
 from multihead.errors import UserError
 from multihead.generation.carrying import line
 from multihead.generation.confidence import Calibration
+from multihead.generation.line_translator import LineTranslator
 from multihead.generation.sentence_search import SentenceSearch
 from multihead.generation.tag_placement import placed
 from multihead.generation.text_layout import Layout, laid_out
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
-from multihead.generation.translator import Translator
 from multihead.progress import OnCount
-from multihead.run import Run
+from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 from multihead.text.lexicon import Lexicon
 from multihead.text.symbols import PLACEHOLDERS
@@ -42,7 +43,7 @@ class TextTranslator:
 
     def __init__(
         self,
-        translator: Translator,
+        translator: LineTranslator,
         source_language: str = "",
         target_language: str = "",
         *,
@@ -57,7 +58,7 @@ class TextTranslator:
         self.lexicon = lexicon or Lexicon()
 
     @classmethod
-    def of_runs(cls, translator: Translator, *folders: str | Path) -> Self:
+    def of_runs(cls, translator: LineTranslator, *folders: str | Path) -> Self:
         """Return the text translator of a translator that was loaded from these runs.
 
         Its languages are those of the translator's direction, else those that the first run's recipe names.
@@ -67,14 +68,13 @@ class TextTranslator:
         Raises:
             UserError: a damaged run folder.
         """
-        runs = [Run.open(folder) for folder in folders]
-        known = frozenset.intersection(*(frozenset(run.trained_symbols) for run in runs))
-        data = runs[0].recipe.data
-        source, target = getattr(data, "source_language", ""), getattr(data, "target_language", "")
+        facts = [_facts(folder) for folder in folders]
+        known = frozenset.intersection(*(symbols for symbols, _ in facts))
+        _, (source, target) = facts[0]
         if translator.asked is not None:
             source, target = translator.asked.source, translator.asked.target
-        calibration = Calibration.load(runs[0].folder) if len(runs) == 1 else None
-        lexicon = Lexicon.load(runs[0].folder)
+        calibration = Calibration.load(folders[0]) if len(folders) == 1 else None
+        lexicon = Lexicon.load(Path(folders[0]))
         return cls(translator, source, target, known=known, calibration=calibration, lexicon=lexicon)
 
     def toward(self, *arguments: object, **named: object) -> Self:
@@ -183,6 +183,16 @@ class TextTranslator:
         others = dict.fromkeys(layout.rendered(other, self.target_language).text for other in ranked)
         alternatives = tuple(other for other in others if other != best.text)
         return TextTranslation(text.text, best, alternatives, tuple(sentences))
+
+
+def _facts(folder: str | Path) -> tuple[frozenset[str], tuple[str, str]]:
+    """Return the symbols that a run was trained with, and its languages."""
+    if (record := SearchRecord.read(folder)) is not None:
+        return frozenset(record.symbols), record.languages
+    opened = run.Run.open(folder)
+    data = opened.recipe.data
+    languages = getattr(data, "source_language", ""), getattr(data, "target_language", "")
+    return frozenset(opened.trained_symbols), languages
 
 
 def _ranked(markup: Markup, sentence: SentenceTranslation, rank: int) -> Markup:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from multihead.search.hypotheses import Hypothesis
+from multihead.search.outputs import Hypothesis
 
 
 @dataclass(frozen=True, slots=True)

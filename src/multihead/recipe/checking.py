@@ -123,8 +123,8 @@ def _models_with_key(key: str, own: type[Settings]) -> list[str]:
 def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserError:
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
-    own = models.name_of(types["model"])
     if section == "model" and (others := _models_with_key(key, types["model"])):
+        own = models.name_of(types["model"])
         return UserError(
             f'the model "{own}" has no key "{key}", which belongs to {" and ".join(others)}',
             place=layer.where(section, key),

@@ -25,12 +25,12 @@ from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
 from multihead.run.manifest import Manifest
+from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.run.origin import Origin, fingerprint, identity
 from multihead.run.records import Records
 from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
 
-RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"
 STATE_MODEL = "model."
 """Prefix of the model's weights in a training state."""
 FINISH = ".finish"

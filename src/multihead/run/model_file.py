@@ -11,20 +11,29 @@ from torch import Tensor, nn
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
-from multihead import disk, models
+from multihead import models
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
 from multihead.run import tensors
-from multihead.run.manifest import UPDATE
+from multihead.run.described import FORMAT, origin, read, read_json
 from multihead.run.numbers import check_numbers
 from multihead.run.origin import Origin
-from multihead.safe_parsing import parse_json
 from multihead.settings import Settings, tasks
 
-FORMAT = 1
-"""Version of the run folder's layout; a newer one is refused."""
+__all__ = [
+    "FORMAT",
+    "check_layers",
+    "check_names",
+    "check_size",
+    "description",
+    "load",
+    "load_module",
+    "origin",
+    "read",
+    "read_json",
+]
 
 
 def description(recipe: Recipe[Settings], vocabularies: Sequence[int], origin: Origin) -> dict[str, Any]:
@@ -50,25 +59,6 @@ def description(recipe: Recipe[Settings], vocabularies: Sequence[int], origin: O
     }
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Return the content of a model.json.
-
-    Raises:
-        UserError: it cannot be read, is of a newer version, or something is missing.
-    """
-    found = read_json(path)
-    version = found.get("format")
-    if isinstance(version, int) and version > FORMAT:
-        fact = f"made by a newer multihead (folder format {version}, this one knows {FORMAT})"
-        raise UserError(fact, place=str(path.parent), remedy=UPDATE)
-    known = {"format": int, "kind": str, "settings": dict, "vocabularies": list}
-    later = {"run": str, "tokenizers": list}  # which version 0.1.0 did not write
-    for key, kind in (known | (later if later.keys() & found.keys() else {})).items():
-        if not isinstance(found.get(key), kind):
-            raise UserError(f'"{key}" is missing or of the wrong kind', place=str(path))
-    return found
-
-
 def load_module(described: Mapping[str, Any], place: Path) -> ModuleType:
     """Return the module of the model that a model.json describes.
 
@@ -79,16 +69,6 @@ def load_module(described: Mapping[str, Any], place: Path) -> ModuleType:
         return models.load(described["kind"])
     except UserError as error:
         raise UserError(error.fact, place=error.place or str(place), remedy=error.remedy) from error
-
-
-def origin(path: Path) -> Origin:
-    """Return the origin that a model.json names; an empty one for a run of version 0.1.0.
-
-    Raises:
-        UserError: see :func:`read`.
-    """
-    found = read(path)
-    return Origin(found.get("run", ""), tuple(map(str, found.get("tokenizers", ()))))
 
 
 def load(
@@ -207,16 +187,3 @@ def check_names(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], p
             place=str(place),
             remedy="Copy the run folder again as a whole.",
         )
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return a JSON object from a file. Raises ``UserError`` if there is none."""
-    try:
-        found = parse_json(disk.content(path))
-    except OSError as error:
-        raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
-    except ValueError as error:
-        raise UserError(f"not JSON ({error})", place=str(path)) from None
-    if not isinstance(found, dict):
-        raise UserError("not a JSON object", place=str(path))
-    return found

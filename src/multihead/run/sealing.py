@@ -1,8 +1,9 @@
 """Checksums added to a run folder that has none, or whose settled files were changed on purpose."""
 
 from multihead.run import journal, tensors, vocabulary
-from multihead.run.folder import WEIGHTS, Run
+from multihead.run.folder import Run
 from multihead.run.manifest import Entry, Manifest
+from multihead.run.names import WEIGHTS
 from multihead.run.records import METRICS
 from multihead.run.verify import READERS, settled_files
 from multihead.text.tokenizer import Tokenizer

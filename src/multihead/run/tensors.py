@@ -12,73 +12,21 @@ JSON is
 """
 
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from multihead import disk
-from multihead.errors import UserError
-from multihead.run import files, seal, tensor_header
+from multihead.run import files, seal, sealed_file
 from multihead.run.origin import Origin
-from multihead.safe_parsing import parse_json
+from multihead.run.sealed_file import FORMAT, KEY, Content
 
-KEY = "multihead"
-FORMAT = 2
-UNSEALED = {"tied", "meta"}
-"""Keys of a file of version 0.1.0."""
-SEALED = UNSEALED | {"format", "seal", "run", "tokenizers"}
-
-AGAIN = "Copy it again from where it is whole."
-
-
-@dataclass(frozen=True)
-class Content:
-    """Content of a file of tensors.
-
-    Attributes:
-        tensors: by name.
-        meta: whatever was saved with them.
-        seal: the file's own SHA-256, "" if it has none.
-        origin: the training that it comes from; empty if the file names none.
-        ours: whether multihead has written it.
-    """
-
-    tensors: dict[str, Tensor]
-    meta: dict[str, Any]
-    seal: str = ""
-    origin: Origin = field(default_factory=Origin)
-    ours: bool = False
-
-    def check(self, run: Origin, path: Path, *, sealed: bool) -> None:
-        """Refuse a file that is no checkpoint of a run.
-
-        Args:
-            run: the origin of all its checkpoints.
-            path: the file.
-            sealed: whether each of them has a seal.
-
-        Raises:
-            UserError: it comes from another run, or from another program; it has no seal.
-        """
-        whole = "Copy the run folder again as a whole."
-        if not self.ours:
-            raise UserError("not written by multihead", place=str(path), remedy=whole)
-        if self.seal and self.origin != run:
-            fact = "belongs to another run (other settings, data or vocabulary)"
-            raise UserError(
-                fact, place=str(path), remedy=f"{whole} --init begins a run with another's weights."
-            )
-        if sealed and not self.seal:
-            remedy = f"{whole} If you trust the file, `multihead verify RUN --write` adds one."
-            raise UserError("has no checksum, which this run's files have", place=str(path), remedy=remedy)
+__all__ = ["KEY", "Content", "load", "reading", "save"]
 
 
 def save(
@@ -136,78 +84,6 @@ def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tens
         return content.tensors, content.meta
 
 
-@contextmanager
-def reading(path: Path, device: torch.device | str = "cpu") -> Iterator[Content]:
-    """Give the content of a file to the block, while other threads check the file's seal.
-
-    A file of 250 MB takes a tenth of a second to hash: the block builds the model meanwhile. What the block
-    does counts only when it has ended without an exception.
-
-    Raises:
-        UserError: no such file; it is cut off, altered, or not a file of tensors. If the seal is broken,
-            this is raised in place of whatever the block raises.
-    """
-    with ExitStack() as stack:
-        content, check = _opened(path, device, stack)
-        try:
-            yield content
-        except Exception:
-            check()
-            raise
-        check()
-
-
-def _opened(path: Path, device: torch.device | str, stack: ExitStack) -> tuple[Content, Callable[[], None]]:
-    """Read a file and begin to hash it; return the function that waits for the result and compares it."""
-    try:
-        disk.regular_size(path)  # a pipe would be waited for
-        tensor_header.check(path)
-        file = stack.enter_context(path.open("rb"))
-        with safe_open(path, framework="pt", device=str(device)) as opened:
-            content = _content(opened)
-        found = os.fstat(file.fileno())
-        if (found.st_dev, found.st_ino) != ((now := path.stat()).st_dev, now.st_ino):
-            return _opened(path, device, stack)  # it was replaced between the two openings
-        identity = seal.identity(found)
-        if not content.seal or seal.CHECKED.holds(identity, content.seal):
-            return content, lambda: None
-        digest = stack.enter_context(seal.hashing(file, content.seal))
-    except FileNotFoundError:
-        raise UserError("no such file", place=str(path)) from None
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _damaged(path, f"damaged, or not a safetensors file ({error})") from None
-
-    def check() -> None:
-        try:
-            hashed = digest()
-        except OSError as error:
-            raise _damaged(path, f"damaged ({error})") from None
-        if hashed != content.seal:
-            raise _damaged(path, "damaged (its SHA-256 is not the one that it was written with)") from None
-        seal.CHECKED.add(identity, content.seal)
-
-    return content, check
-
-
-def _damaged(path: Path, fact: str) -> UserError:
-    return UserError(fact, place=str(path), remedy=AGAIN)
-
-
-def _content(file: Any) -> Content:
-    metadata: Mapping[str, str] | None = file.metadata()
-    tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    if not metadata or KEY not in metadata:
-        return Content(tensors, {})
-    described = parse_json(metadata[KEY])
-    tied, meta = described["tied"], described["meta"]
-    if not isinstance(tied, dict) or not isinstance(meta, dict):
-        raise TypeError(f"{KEY} in its header is not as it should be")
-    tensors.update({name: tensors[same] for name, same in tied.items()})
-    if described.keys() == UNSEALED:
-        return Content(tensors, meta, ours=True)
-    if not isinstance(described["format"], int) or described["format"] > FORMAT:
-        raise ValueError(f"layout {described['format']!r} of a newer multihead")
-    if described.keys() != SEALED or not isinstance(described["seal"], str) or not described["seal"]:
-        raise ValueError(f"{KEY} in its header is not as it should be")
-    origin = Origin(described["run"], tuple(described["tokenizers"]))
-    return Content(tensors, meta, described["seal"], origin, ours=True)
+def reading(path: Path, device: torch.device | str = "cpu") -> AbstractContextManager[Content]:
+    """Give the content of a file to a block, while its seal is checked; see ``sealed_file.reading``."""
+    return sealed_file.reading(path, "pt", str(device))

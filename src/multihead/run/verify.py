@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.run import journal, manifest, model_file, seal, tensors
+from multihead.run import journal, manifest, model_file, seal, search_record, tensors
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, numbered
 from multihead.run.environment import check as check_environment
-from multihead.run.folder import ENVIRONMENT, MODEL, RECIPE, WEIGHTS, Run
+from multihead.run.folder import Run
 from multihead.run.lock import NAME as LOCK
 from multihead.run.manifest import Manifest
+from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.run.numbers import LARGEST, check_numbers
 from multihead.run.origin import Origin
 from multihead.run.records import METRICS
@@ -70,8 +71,17 @@ def verify(folder: Path) -> list[Row]:
     there = {row.file for row in checkpoints}
     missing = [Row(file, MISSING, "", WITHOUT) for file in files if file not in there]
     rows = [*settled, *_model(run, origin), *checkpoints, *missing, *_metrics(run, began=bool(named))]
+    rows += _search(folder)
     known = {row.file for row in rows} | {LOCK, run.checkpoint_folder.name}
     return rows + [Row(path.name, UNCOVERED) for path in sorted(folder.iterdir()) if path.name not in known]
+
+
+def _search(folder: Path) -> Iterator[Row]:
+    """Yield the row of search.json, if there is one."""
+    if (folder / search_record.NAME).exists():
+        whole = search_record.is_whole(folder)
+        remedy = "Remove it; `multihead doctor RUN` writes it again."
+        yield Row(search_record.NAME, WHOLE) if whole else Row(search_record.NAME, DAMAGED, "altered", remedy)
 
 
 def checksums(folder: Path) -> str:

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from multihead.batch import Source
-from multihead.errors import UserError
 from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
 from multihead.search.hypotheses import Finished, Hypothesis, Live, length_penalty, to_drop
 from multihead.search.observer import Branches, Fate, Observer
+from multihead.search.plain import check_n_best
 from multihead.search.request import DEFAULT, Limits, check_wanted, search_as_a_whole
 from multihead.search.stepper import State, Stepper
 
@@ -60,11 +60,7 @@ def beam(
     """
     if n_best < 1:
         raise ValueError(f"n_best is {n_best}")
-    if n_best > beam_size:
-        raise UserError(
-            f"n_best {n_best} is larger than the beam, {beam_size}",
-            remedy="Raise search.beam_size or lower search.n_best.",
-        )
+    check_n_best(n_best, beam_size)
     if not prefixes:
         return []
     found = search_as_a_whole(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from multihead import native
-from multihead.errors import UserError
+from multihead.search.plain import not_finite
 
 BLOCK = 2**18
 CHUNK = 64
@@ -29,15 +29,6 @@ def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
     if not math.isfinite(normaliser_R.sum().item()):
         raise not_finite(step)
     return normaliser_R
-
-
-def not_finite(step: int) -> UserError:
-    """Return the error for scores that are no distribution; ``step`` counts from 0."""
-    return UserError(
-        "the model's scores are not finite numbers",
-        place=f"search, step {step + 1}",
-        remedy="Its training has diverged, or the precision is too low: use an earlier checkpoint, or fp32.",
-    )
 
 
 def _log_normaliser(logits_RV: Tensor) -> Tensor:

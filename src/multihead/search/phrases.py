@@ -6,7 +6,6 @@ that writes a phrase, at the price of some probability, does not compete with th
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -16,32 +15,17 @@ from multihead.batch import Source
 from multihead.search.constraints import Constraint, forbid_
 from multihead.search.distribution import log_normaliser
 from multihead.search.hypotheses import Hypothesis, best, length_penalty
+from multihead.search.phrase import Phrase
 from multihead.search.request import DEFAULT, Limits
 from multihead.search.stepper import State, Stepper
+
+__all__ = ["Phrase", "phrase_beam"]
 
 S = TypeVar("S", bound=State)
 MAX_BEAM = 24
 """Most hypotheses of a sentence alive at a time."""
 MOST_ENDED = 3
 """A search ends when this many times the beam size have ended: the first are often too short."""
-
-
-@dataclass(frozen=True, eq=False)
-class Phrase:
-    """A phrase that an output must contain.
-
-    Attributes:
-        forms: token sequences, of which one is enough; none is empty.
-        follows_V: True for tokens that may follow the phrase, so that no word is continued; None: any.
-    """
-
-    forms: tuple[tuple[int, ...], ...]
-    follows_V: Tensor | None = None
-
-    @property
-    def length(self) -> int:
-        """Tokens of the shortest form."""
-        return min(map(len, self.forms))
 
 
 class _Progress(NamedTuple):
@@ -285,6 +269,8 @@ def _allowed(
             closed = row.progress.closed
             follows_V = sentence.phrases[closed].follows_V if closed >= 0 else None
             if follows_V is not None:
-                free_RV[place] = free_RV[place].where(follows_V.to(free_RV.device), -torch.inf)
+                free_RV[place] = free_RV[place].where(
+                    torch.as_tensor(follows_V, device=free_RV.device), -torch.inf
+                )
             place += 1
     return free_RV

@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Self
 
-from multihead.generation import Translation
-from multihead.search.phrases import Phrase
-from multihead.search.request import StoppedError, stop_when
+from multihead.generation.translation import Translation
+from multihead.search.phrase import Phrase
+from multihead.search.plain import StoppedError, stop_when
 from multihead.settings import SearchSettings
 
 Forced = tuple[str, Sequence[Phrase]]

@@ -1,9 +1,11 @@
 """The web page, and the routes that only it uses."""
 
 import asyncio
+import importlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -16,7 +18,6 @@ from multihead.serve.queued import Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
 from multihead.serve.service import Answer, Direction, for_request
-from multihead.serve.words import Words, choices, words_of
 
 FOLDER = Path(__file__).with_name("page")
 ASSETS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -104,8 +105,8 @@ class PageRoutes:
         text, translation = (self._sentence(fields.values, name) for name in ("q", "translation"))
         direction = self._direction(fields.values, text)
 
-        def computed(ticket: Ticket) -> Words:
-            return words_of(for_request(direction, ticket).translator, text, translation)
+        def computed(ticket: Ticket) -> Any:
+            return _words().words_of(for_request(direction, ticket).translator, text, translation)
 
         found = await while_connected(request, self._service.run(computed, request.state.client))
         return JSONResponse(
@@ -127,9 +128,9 @@ class PageRoutes:
         direction = self._direction(fields.values, text)
         handling.spend(request, direction, len(text))
 
-        def computed(ticket: Ticket) -> list[tuple[str, float]]:
+        def computed(ticket: Ticket) -> Any:
             translator = for_request(direction, ticket).translator
-            return choices(translator, text, prefix.rstrip(), direction.settings)
+            return _words().choices(translator, text, prefix.rstrip(), direction.settings)
 
         found = await while_connected(request, self._service.run(computed, request.state.client))
         return JSONResponse([{"text": one, "probability": round(chance, 4)} for one, chance in found])
@@ -199,3 +200,8 @@ def _assets() -> frozenset[str]:
 @cache
 def _asset(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def _words() -> Any:
+    """Return ``serve.words``, which is imported on first use because it needs PyTorch."""
+    return importlib.import_module("multihead.serve.words")

@@ -7,11 +7,17 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitingTimeoutError
 from typing import Any, Self
 
-from multihead.generation import Translation, Translator
+from multihead.generation.batching import SourceLine
+from multihead.generation.carrying import Line
+from multihead.generation.line_translator import LineTranslator
+from multihead.generation.tag_alignment import Weights
+from multihead.generation.translation import Translation
 from multihead.progress import OnCount
-from multihead.search.phrases import Phrase
+from multihead.search.outputs import Hypothesis
+from multihead.search.phrase import Phrase
 from multihead.serve.fair_queue import DeadlineError, FairQueue, Forced, Work
 from multihead.settings import SearchSettings
+from multihead.text.lexicon import Lexicon
 
 
 class Ticket:
@@ -51,7 +57,7 @@ class Ticket:
             raise DeadlineError from None
 
 
-class QueuedTranslator(Translator):
+class QueuedTranslator(LineTranslator):
     """Translator that searches in the thread of a queue, together with other requests.
 
     Args:
@@ -60,7 +66,7 @@ class QueuedTranslator(Translator):
         name: equal for translators with the same models; their requests share batches.
     """
 
-    def __init__(self, translator: Translator, queue: FairQueue, name: str) -> None:
+    def __init__(self, translator: LineTranslator, queue: FairQueue, name: str) -> None:
         self.__dict__.update(translator.__dict__)
         self._inner, self._queue, self._name = translator, queue, name
         self.ticket = Ticket()
@@ -70,6 +76,33 @@ class QueuedTranslator(Translator):
         made = copy.copy(self)
         made.ticket = ticket
         return made
+
+    def _plain(self) -> LineTranslator:
+        """Return the inner translator for this one's tokenizers and direction."""
+        plain = copy.copy(self._inner)
+        plain.source_tokenizer, plain.target_tokenizer = self.source_tokenizer, self.target_tokenizer
+        plain.asked = self.asked
+        return plain
+
+    def with_models(self) -> Any:
+        """Return the ``Translator`` of the same run; its searches do not go through the queue."""
+        return self._plain().with_models()
+
+    def hypotheses(
+        self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
+    ) -> list[list[Hypothesis]]:
+        """Search without the queue; see ``LineTranslator``."""
+        return self._plain().hypotheses(batch, settings, numbers)
+
+    def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
+        """Return words for unknown tokens; see ``LineTranslator``."""
+        return self._plain().replacements(pairs)
+
+    def word_weights(
+        self, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
+    ) -> list[Weights | None]:
+        """Return the model's attention; see ``LineTranslator``."""
+        return self._plain().word_weights(lines, texts, lexicon)
 
     def translate(
         self,
@@ -101,9 +134,7 @@ class QueuedTranslator(Translator):
                 first_number=first_number,
                 phrases=phrases,
             )
-        plain = copy.copy(self._inner)
-        plain.source_tokenizer, plain.target_tokenizer = self.source_tokenizer, self.target_tokenizer
-        plain.asked = self.asked
+        plain = self._plain()
 
         def translated(
             some: Sequence[str], chosen: SearchSettings, forced: Sequence[Forced] | None

@@ -10,10 +10,10 @@ import torch
 
 from multihead.attention_maps import sentence
 from multihead.documents.splice import Span
-from multihead.generation import Translator
-from multihead.generation.batching import SourceLine, collate_sources
+from multihead.generation.batching import SourceLine
 from multihead.generation.carrying import Line
-from multihead.generation.tag_alignment import word_weights
+from multihead.generation.line_translator import LineTranslator
+from multihead.generation.searching import collate_sources
 from multihead.generation.text_layout import Unit
 from multihead.settings import SearchSettings
 from multihead.text.lexicon import Lexicon
@@ -40,7 +40,7 @@ class Words:
     probabilities: list[float]
 
 
-def words_of(translator: Translator, text: str, translation: str) -> Words:
+def words_of(translator: LineTranslator, text: str, translation: str) -> Words:
     """Return the words of a sentence and its translation; none for a model without cross-attention.
 
     Args:
@@ -49,7 +49,7 @@ def words_of(translator: Translator, text: str, translation: str) -> Words:
         translation: its translation, or another text.
     """
     line = Line(Unit(text), text, Table((), ()))
-    (found,) = word_weights([line], [translation], translator, Lexicon())
+    (found,) = translator.word_weights([line], [translation], Lexicon())
     if found is None:
         return Words([], [], [], [])
     weights = np.asarray(found.matrix_TS).round(3).tolist()
@@ -59,8 +59,8 @@ def words_of(translator: Translator, text: str, translation: str) -> Words:
     return Words(found.columns, found.rows, weights, probabilities)
 
 
-def _probabilities(translator: Translator, text: str, translation: str) -> list[float]:
-    (scored,) = translator.score([(text, translation)])
+def _probabilities(translator: LineTranslator, text: str, translation: str) -> list[float]:
+    (scored,) = translator.with_models().score([(text, translation)])
     target = translator.target_tokenizer
     written = sentence(target, [*target.encode(translation), target.eos_id])
     lowest: dict[int, float] = {}
@@ -71,7 +71,7 @@ def _probabilities(translator: Translator, text: str, translation: str) -> list[
 
 
 def choices(
-    translator: Translator, text: str, prefix: str, settings: SearchSettings
+    translator: LineTranslator, text: str, prefix: str, settings: SearchSettings
 ) -> list[tuple[str, float]]:
     """Return translations with a given prefix and different next words, the most probable word first.
 
@@ -97,19 +97,20 @@ def choices(
     return list(kept.values())[:MOST_CHOICES]
 
 
-def _next_prefixes(translator: Translator, text: str, prefix: str) -> list[tuple[str, float]]:
+def _next_prefixes(translator: LineTranslator, text: str, prefix: str) -> list[tuple[str, float]]:
     """Return the prefix with each of the most probable tokens after it, and their probabilities."""
     source, target = translator.source_tokenizer, translator.target_tokenizer
     ids, begun = source.encode(text), target.encode(prefix)
     if not ids or translator.too_long(ids, begun):
         return []
+    full = translator.with_models()
     line = SourceLine(text, ids, begun, 0)
-    batch = collate_sources([line], pad_id=source.pad_id, eos_id=source.eos_id).to(translator.device)
-    model: Any = translator.models[0]
+    batch = collate_sources([line], pad_id=source.pad_id, eos_id=source.eos_id).to(full.device)
+    model: Any = full.models[0]
     read = [target.bos_id, *begun]
     with torch.inference_mode():
         state = model.start(batch, [read])
-        logits_1V, _ = model.step(torch.tensor([read[-1]], device=translator.device), state)
+        logits_1V, _ = model.step(torch.tensor([read[-1]], device=full.device), state)
     chances_V = logits_1V[0, : target.vocab_size].float().softmax(-1)
     never = {target.pad_id, target.bos_id, target.eos_id, target.unk_id}
     best = chances_V.topk(min(CANDIDATES, target.vocab_size))

@@ -16,7 +16,7 @@ from multihead.inspect import inspect_sentence
 from multihead.inspect.report import Example, RunComparison, RunFacts, RunScores, TestSetResults, facts
 from multihead.progress import OnProgress
 from multihead.run import Run
-from multihead.run.folder import WEIGHTS
+from multihead.run.names import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
 from multihead.workflows.evaluate import (
     Evaluation,

@@ -9,7 +9,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.progress import OnProgress
 from multihead.run import Run
-from multihead.run.folder import WEIGHTS
+from multihead.run.names import WEIGHTS
 from multihead.workflows.evaluate import TestSet, compare, evaluate, read_test_set
 from multihead.workflows.train import size_of
 

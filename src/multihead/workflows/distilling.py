@@ -19,7 +19,7 @@ from multihead.generation import Translator
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe
 from multihead.run import Run, files
-from multihead.run.folder import WEIGHTS
+from multihead.run.names import WEIGHTS
 from multihead.scores.bleu import sentence_bleu
 from multihead.settings import SearchSettings, Settings
 from multihead.text.corpus import read_pairs

@@ -12,7 +12,7 @@ from multihead.models._attention import WINDOWED
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run, files
 from multihead.run.environment import environment, file_hashes
-from multihead.run.folder import WEIGHTS
+from multihead.run.names import WEIGHTS
 from multihead.settings import Settings
 
 LENGTH = {"bert": "max_positions", "bert_classifier": "max_positions", "gpt": "context"}

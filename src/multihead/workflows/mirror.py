@@ -8,8 +8,8 @@ from pathlib import Path
 from multihead.addresses import opened, said
 from multihead.errors import UserError
 from multihead.run import Run, files
-from multihead.run.folder import RECIPE
 from multihead.run.lock import NAME as LOCK
+from multihead.run.names import RECIPE
 
 CHECK = ".multihead-mirror"
 """Written and removed once, to find out before the training whether the address can be written to."""

@@ -13,7 +13,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.progress import OnProgress
 from multihead.run import Run, files
-from multihead.run.folder import WEIGHTS
+from multihead.run.names import WEIGHTS
 from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
 from multihead.text.languages import canonical, known

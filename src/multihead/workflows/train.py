@@ -12,14 +12,15 @@ from torch import Tensor, nn
 from multihead import hardware, models, parallel, randomness
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
+from multihead.generation.recording import record_run
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.report import AlignedSentence, training_page
 from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
-from multihead.run.folder import WEIGHTS
 from multihead.run.following import FollowingRun
+from multihead.run.names import WEIGHTS
 from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
@@ -308,6 +309,8 @@ def _write_further_files(run: Run, task: TaskSetup) -> None:
         device = hardware.pick_device(run.recipe.training.device)
         for name, text in task.further_files(run.load_model(device)).items():
             run.write_text(name, text)
+        if run.recipe.task == "translation":
+            record_run(run)
     except Exception as error:
         warnings.warn(f"{run.folder}: {type(error).__name__}: {error}", stacklevel=2)
 

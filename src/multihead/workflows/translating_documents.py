@@ -14,7 +14,7 @@ from multihead.errors import UserError
 from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
 from multihead.progress import OnCount
-from multihead.run.folder import MODEL, WEIGHTS
+from multihead.run.names import MODEL, WEIGHTS
 from multihead.settings import SearchSettings
 from multihead.text.terms import Glossary
 from multihead.workflows.document_journal import Journal, read, spelled

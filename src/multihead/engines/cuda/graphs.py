@@ -16,8 +16,8 @@ from multihead.engines.layers import LaidOutDecoder
 from multihead.engines.parts import target_embedding
 from multihead.nn import masks
 from multihead.nn.description import EncoderDecoderSpec
-from multihead.search.distribution import not_finite
 from multihead.search.hypotheses import Hypothesis
+from multihead.search.plain import not_finite
 from multihead.search.request import BeamRequest
 
 STRIDE = 16
@@ -119,7 +119,7 @@ class GraphTransformer:
     def embedded(self, tokens_BK: Tensor, step: Tensor, steps: int) -> Tensor:
         """The decoder's input, (B, K, d_model)."""
         x_BKd = F.embedding(tokens_BK, self._embedding)
-        table = self._positions.encodings(steps)
+        table: Tensor | None = self._positions.encodings(steps)
         if table is None:
             return x_BKd
         # Steps after the last sentence's end have no effect, but must not read past the table.

@@ -7,19 +7,20 @@ for the next steps.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from multihead import native
+from multihead import native_library as native
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
-from multihead.engines.shared_cache import CHECK_EVERY, slots_in_use
-from multihead.search.request import BeamRequest, check_wanted
+from multihead.native_library import Array
+from multihead.search.plain import BeamRequest, check_wanted
 
 MAX_BEAM = 64
 """Largest beam that the kernel supports."""
 BLOCK_ROWS = 64
 """Rows per block of logits."""
+CHECK_EVERY = 8
+"""Steps between checks for unused slots: a check is cheap, compaction is not."""
 
 
 class Ended(NamedTuple):
@@ -47,10 +48,10 @@ class NotFiniteError(ArithmeticError):
 def beam(
     decoder: NativeDecoder,
     cache: NativeCache,
-    embedding_Vd: Tensor,
-    encodings: Callable[[int], Tensor | None],
+    embedding_Vd: Array,
+    encodings: Callable[[int], Array | None],
     request: BeamRequest,
-    longest_N: Tensor,
+    longest_N: Array,
     first: int | None = None,
 ) -> list[list[Ended]]:
     """Return each sentence's finished hypotheses, in the order in which they ended.
@@ -59,7 +60,8 @@ def beam(
         decoder: the model's decoder.
         cache: from its ``begin``.
         embedding_Vd: scaled target embeddings, float32.
-        encodings: ``encodings(n)`` returns at least the first n positional encodings; None: nothing is added.
+        encodings: ``encodings(n)`` returns at least the first n positional encodings, float32; None: nothing
+            is added.
         request: the search; its beam is at most ``MAX_BEAM``.
         longest_N: maximum length of each output in tokens.
         first: row of ``embedding_Vd`` that is the first input; None: the begin symbol's.
@@ -72,7 +74,7 @@ def beam(
     live = _Live(request, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
     if first is not None:
         live.tokens[0] = first
-    banned = torch.tensor(request.banned, dtype=torch.long)
+    banned = np.array(request.banned, np.int64)
     stop_at_first = request.stop == "first"
     sizes_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
     search = (*sizes_and_end, native.bits(request.alpha), len(banned), native.address(banned))
@@ -89,7 +91,7 @@ def beam(
         cache.reserve(cache.slots + K * most)
         live.reserve(cache.room)
         assert live.bias is None or live.bias.shape[2] == cache.room
-        tables = (embedding_Vd, None if positions is None else positions.detach().float().contiguous())
+        tables = (embedding_Vd, positions)
         decoder.beam(cache, tables, search, K, live.addresses, (step, most), live.report)
         made, ends, due, not_finite = live.report.tolist()
         if not_finite:
@@ -102,8 +104,8 @@ def beam(
             if not left:
                 return live.hypotheses(ended)
             # The last live sentences fill the holes of finished ones: copying all live ones costs more.
-            (holes,) = live.done[:left].nonzero(as_tuple=True)
-            fillers = left + (live.done[left:] == 0).nonzero(as_tuple=True)[0]
+            (holes,) = live.done[:left].nonzero()
+            fillers = left + (live.done[left:] == 0).nonzero()[0]
             cache.refill(holes, fillers, left)
             live.refill(holes, fillers, left)
         if step % CHECK_EVERY == 0 and live.bias is not None:
@@ -121,34 +123,32 @@ class _End(NamedTuple):
 class _Live:
     """The live hypotheses of N sentences, in the layout of ``native/beam.h``."""
 
-    def __init__(self, request: BeamRequest, longest_N: Tensor, width: int, vocabulary: int) -> None:
+    def __init__(self, request: BeamRequest, longest_N: Array, width: int, vocabulary: int) -> None:
         N, K = len(longest_N), request.beam_size
-        self.sums = torch.full((N, K), -torch.inf, dtype=torch.float32)
+        self.sums = np.full((N, K), -np.inf, np.float32)
         self.sums[:, 0] = 0.0
-        self.bias = None if K == 1 else self.sums.new_empty(N, K, 0)
-        self.scores = self.sums.new_full((N, request.n_best), -torch.inf)
-        self.count = torch.zeros(N, dtype=torch.long)
-        self.done = torch.zeros(N, dtype=torch.uint8)
-        self.longest = longest_N.long().clone()
-        self.place = torch.arange(N)
+        self.bias = None if K == 1 else np.empty((N, K, 0), np.float32)
+        self.scores = np.full((N, request.n_best), -np.inf, np.float32)
+        self.count = np.zeros(N, np.int64)
+        self.done = np.zeros(N, np.uint8)
+        self.longest = np.array(longest_N, np.int64)
+        self.place = np.arange(N)
         steps = int(longest_N.max()) + 1
-        self.tokens = torch.full((steps + 1, N, K), request.first)
-        self.parents = torch.zeros_like(self.tokens)
-        self.ends = torch.empty(N * K * CHECK_EVERY, 4, dtype=torch.long)
-        self.totals = self.sums.new_empty(N * K * CHECK_EVERY)
-        self.report = torch.zeros(4, dtype=torch.long)
+        self.tokens = np.full((steps + 1, N, K), request.first, np.int64)
+        self.parents = np.zeros_like(self.tokens)
+        self.ends = np.empty((N * K * CHECK_EVERY, 4), np.int64)
+        self.totals = np.empty(N * K * CHECK_EVERY, np.float32)
+        self.report = np.zeros(4, np.int64)
         rows, top = N * K, min(K, vocabulary)
         floats = (rows * width, BLOCK_ROWS * vocabulary, rows, rows, rows * top)
-        self._work = [self.sums.new_empty(size) for size in floats]
-        self._work.append(torch.empty(rows * top, dtype=torch.long))
+        self._work: list[Array] = [np.empty(size, np.float32) for size in floats]
+        self._work.append(np.empty(rows * top, np.int64))
 
     @property
     def addresses(self) -> tuple[int, ...]:
         """The kernel's arguments: sizes, and the tensors' addresses in its order."""
-        parts = (
-            *(self.sums, self.bias, self.scores, self.count, self.done, self.longest, self.place),
-            *(self.tokens, self.parents, self.ends, self.totals, *self._work),
-        )
+        parts: list[Array | None] = [self.sums, self.bias, self.scores, self.count, self.done]
+        parts += [self.longest, self.place, self.tokens, self.parents, self.ends, self.totals, *self._work]
         return (len(self.done), self.tokens.shape[1], *map(native.address, parts))
 
     def ended(self, count: int) -> list[_End]:
@@ -158,19 +158,21 @@ class _Live:
     def reserve(self, room: int) -> None:
         """Widen the record of slots to the cache's capacity."""
         if self.bias is not None and self.bias.shape[2] < room:
-            wider = self.bias.new_empty(*self.bias.shape[:2], room)
+            wider = np.empty((*self.bias.shape[:2], room), np.float32)
             wider[..., : self.bias.shape[2]] = self.bias
             self.bias = wider
 
-    def refill(self, holes: Tensor, fillers: Tensor, sentences: int) -> None:
+    def refill(self, holes: Array, fillers: Array, sentences: int) -> None:
         """Move the sentences ``fillers`` to ``holes``, and keep the first ``sentences``."""
 
-        def refilled(part: Tensor) -> Tensor:
+        def refilled(part: Array) -> Array:
             part[holes] = part[fillers]
             return part[:sentences]
 
-        self.sums, self.scores, self.count = map(refilled, (self.sums, self.scores, self.count))
-        self.done, self.longest, self.place = map(refilled, (self.done, self.longest, self.place))
+        self.sums, self.scores, self.count = (refilled(part) for part in (self.sums, self.scores, self.count))
+        self.done, self.longest, self.place = (
+            refilled(part) for part in (self.done, self.longest, self.place)
+        )
         self.bias = None if self.bias is None else refilled(self.bias)
 
     def compact(self, cache: NativeCache) -> None:
@@ -180,18 +182,28 @@ class _Live:
         slots_NM = slots_in_use(bias)
         if slots_NM is not None:
             cache.compact(slots_NM)
-            self.bias = bias.gather(2, slots_NM[:, None].expand(-1, bias.shape[1], -1))
+            self.bias = np.take_along_axis(bias, slots_NM[:, None], axis=2)
 
     def hypotheses(self, ends: Sequence[_End]) -> list[list[Ended]]:
         """Trace each finished hypothesis back through its parents."""
         found: list[list[Ended]] = [[] for _ in range(self.tokens.shape[1])]
-        place_E, step_E, row_E = (torch.tensor([end[i] for end in ends], dtype=torch.long) for i in range(3))
+        place_E, step_E, row_E = (np.array([end[i] for end in ends], np.int64) for i in range(3))
         written = []
         for t in range(max(end.step for end in ends), 0, -1):
             written.append(self.tokens[t, place_E, row_E])
-            row_E = torch.where(step_E < t, row_E, self.parents[t, place_E, row_E])
-        backwards = torch.stack(written, dim=1).tolist() if written else [[] for _ in ends]
+            row_E = np.where(step_E < t, row_E, self.parents[t, place_E, row_E])
+        backwards = np.stack(written, axis=1).tolist() if written else [[] for _ in ends]
         for end, tokens in zip(ends, backwards, strict=True):
             forwards = tuple(tokens[len(tokens) - end.step :][::-1])
             found[end.place].append(Ended(forwards, end.log_probability, bool(end.cut)))
         return found
+
+
+def slots_in_use(bias_NKS: Array) -> Array | None:
+    """Slots that some hypothesis uses, in order, (N, M), M the most of any sentence; None: keep all slots."""
+    used_NS = (bias_NKS == 0).any(1)
+    most = int(used_NS.sum(1).max())
+    if 2 * most > bias_NKS.shape[2]:
+        return None
+    in_use: Array = (~used_NS).argsort(axis=1, kind="stable")[:, :most]
+    return in_use

@@ -1,9 +1,11 @@
 """Key/value cache of the native decoder (``native/search_layers.h``)."""
 
-import torch
-from torch import Tensor
+from typing import Any
 
-from multihead import native
+import numpy as np
+
+from multihead import native_library as native
+from multihead.native_library import Array, Format
 
 ALIGNED = 16
 """Slots and values are padded to multiples of this, the number of floats in the widest register."""
@@ -20,7 +22,7 @@ class NativeCache:
         d_v: width of a value.
         source: S, the padded length of the sources.
         lengths_N: their true lengths.
-        dtype: of the matrices; with int8, keys and values are in bf16.
+        number_format: of the matrices; with int8, keys and values are in bf16.
     """
 
     def __init__(
@@ -29,13 +31,14 @@ class NativeCache:
         d_k: int,
         d_v: int,
         source: int,
-        lengths_N: Tensor,
-        dtype: torch.dtype,
+        lengths_N: Array,
+        number_format: Format,
     ) -> None:
-        kept = torch.bfloat16 if dtype == torch.int8 else dtype
+        kept: Any = np.float32 if number_format == "float32" else np.uint16
+        self._format: Format = "float32" if number_format == "float32" else "bfloat16"
         S = _aligned(source)
-        keys = torch.empty(*heads, d_k, S, dtype=kept)
-        values = torch.empty(*heads, S, _aligned(d_v), dtype=kept)
+        keys = np.empty((*heads, d_k, S), kept)
+        values = np.empty((*heads, S, _aligned(d_v)), kept)
         self._source, self.lengths_N = (keys, values), lengths_N
         self._own = (keys[..., :0], values[..., :0, :])
         self.slots = 0
@@ -48,57 +51,61 @@ class NativeCache:
     @property
     def room(self) -> int:
         """Capacity in slots."""
-        return self._own[0].shape[-1]
+        room: int = self._own[0].shape[-1]
+        return room
 
     @property
     def own(self) -> tuple[int, ...]:
         """The kernels' arguments for the target: addresses of keys and values, room, slots, sentences."""
         keys, values = self._own
-        return keys.data_ptr(), values.data_ptr(), self.room, self.slots, keys.shape[1]
+        return native.address(keys), native.address(values), self.room, self.slots, keys.shape[1]
 
     @property
     def source(self) -> tuple[int, ...]:
         """The kernels' arguments for the source, in the same order."""
         keys, values = self._source
-        return keys.data_ptr(), values.data_ptr(), keys.shape[-1], keys.shape[-1], keys.shape[1]
+        return native.address(keys), native.address(values), keys.shape[-1], keys.shape[-1], keys.shape[1]
 
     def reserve(self, slots: int) -> None:
         """Ensure a capacity of this many slots; grow to twice that if it is too small."""
         if slots > self.room:
             self._own = self._larger(_aligned(2 * slots))
 
-    def keep(self, sentences: Tensor) -> None:
-        """Keep these sentences only."""
+    def keep(self, sentences: Any) -> None:
+        """Keep these sentences only; an array or a tensor of their numbers."""
+        sentences = np.asarray(sentences)
         self.lengths_N = self.lengths_N[sentences]
         self._source, self._own = (
-            (keys.index_select(1, sentences), values.index_select(1, sentences))
+            (np.take(keys, sentences, axis=1), np.take(values, sentences, axis=1))
             for keys, values in (self._source, self._own)
         )
 
-    def refill(self, holes: Tensor, fillers: Tensor, sentences: int) -> None:
+    def refill(self, holes: Array, fillers: Array, sentences: int) -> None:
         """Move the sentences ``fillers`` to ``holes``, and keep the first ``sentences``."""
         for part in (*self._source, *self._own):
-            layers, size = part.shape[:2], part[0, 0].numel() * part.element_size()
-            native.call("refill", part.dtype, part, *layers, size, holes, fillers, len(holes))
-        self.lengths_N = self.lengths_N.index_copy(0, holes, self.lengths_N[fillers])[:sentences]
+            layers, size = part.shape[:2], part[0, 0].nbytes
+            native.call("refill", self._format, part, *layers, size, holes, fillers, len(holes))
+        lengths_N = self.lengths_N.copy()
+        lengths_N[holes] = lengths_N[fillers]
+        self.lengths_N = lengths_N[:sentences]
 
-    def compact(self, slots_NM: Tensor) -> None:
-        """Keep only these slots of each sentence, in this order."""
+    def compact(self, slots_NM: Any) -> None:
+        """Keep only these slots of each sentence, in this order; an array or a tensor of their numbers."""
+        slots_NM = np.asarray(slots_NM)
         self.slots = M = slots_NM.shape[1]
         keys, values = (part[:, : self.sentences] for part in self._own)
-        L, N, H, d_k, _ = keys.shape
         self._own = (
-            keys.gather(4, slots_NM[:, None, None].expand(L, N, H, d_k, M)),
-            values.gather(3, slots_NM[:, None, :, None].expand(L, N, H, M, values.shape[-1])),
+            np.take_along_axis(keys, slots_NM[None, :, None, None], axis=4),
+            np.take_along_axis(values, slots_NM[None, :, None, :, None], axis=3),
         )
         self._own = self._larger(_aligned(M))
 
-    def _larger(self, room: int) -> tuple[Tensor, Tensor]:
+    def _larger(self, room: int) -> tuple[Array, Array]:
         """Copy the target's keys and values to larger buffers, zero-padded to a multiple of ``ALIGNED``."""
         keys, values = (part[:, : self.sentences] for part in self._own)
         larger = (
-            keys.new_empty(*keys.shape[:-1], room),
-            values.new_empty(*values.shape[:-2], room, values.shape[-1]),
+            np.empty((*keys.shape[:-1], room), keys.dtype),
+            np.empty((*values.shape[:-2], room, values.shape[-1]), values.dtype),
         )
         larger[0][..., : self.room] = keys
         larger[0][..., self.room : _aligned(self.room)] = 0

@@ -8,16 +8,10 @@ cache from the first product to the last.
 import ctypes
 from collections.abc import Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from multihead import native
-from multihead.engines.layers import declines_attention
-from multihead.engines.native.cache import NativeCache
-from multihead.engines.native.packed_linear import PackedLinear
-from multihead.engines.native.screen import Screen
-from multihead.engines.parts import keys_of_every_head
-from multihead.nn.description import (
+from multihead import native_library as native
+from multihead.description import (
     AttentionSpec,
     DecoderLayerSpec,
     EncoderDecoderSpec,
@@ -27,6 +21,12 @@ from multihead.nn.description import (
     RecurrentDecoderLayerSpec,
     StackSpec,
 )
+from multihead.engines.accepting import declines_attention
+from multihead.engines.native.cache import NativeCache
+from multihead.engines.native.packed_linear import PackedLinear
+from multihead.engines.native.parts import keys_of_every_head
+from multihead.engines.native.screen import Screen
+from multihead.native_library import Array, Format
 
 AnyLayerSpec = EncoderLayerSpec | DecoderLayerSpec | RecurrentDecoderLayerSpec
 ABSENT = (0,) * 5
@@ -90,7 +90,7 @@ class _Norm:
     """A copy of a layer norm in the kernels' format."""
 
     def __init__(self, norm: NormSpec) -> None:
-        self._kept = [part.detach().float().clone() for part in (norm.weight, norm.bias)]
+        self._kept = [np.array(part, np.float32) for part in (norm.weight, norm.bias)]
         self.description = (*map(native.address, self._kept), native.bits(norm.epsilon))
 
 
@@ -99,32 +99,32 @@ class NativeEncoderLayer:
 
     Args:
         layer: its description; the weights are copied.
-        dtype: of the matrices.
+        number_format: of the matrices.
     """
 
-    def __init__(self, layer: EncoderLayerSpec, dtype: torch.dtype) -> None:
-        self._dtype = dtype
+    def __init__(self, layer: EncoderLayerSpec, number_format: Format) -> None:
+        self._format: Format = number_format
         network = layer.feed_forward
         matrices = [
-            *_self_attention(layer.self_attention, dtype),
-            PackedLinear.of(dtype, network.w_1),
-            PackedLinear.of(dtype, network.w_2),
+            *_self_attention(layer.self_attention, number_format),
+            PackedLinear.of(number_format, network.w_1),
+            PackedLinear.of(number_format, network.w_2),
         ]
         self._layer = _Layer(layer, matrices)
         self._description = native.integers(self._layer.description)
 
-    def __call__(self, x_NSd: Tensor, lengths_N: Tensor) -> Tensor:
+    def __call__(self, x_NSd: Array, lengths_N: Array) -> Array:
         """Apply the layer to (N, S, d_model), float32, in place; ``lengths_N``: true lengths."""
         N, S, _ = x_NSd.shape
-        assert x_NSd.is_contiguous()
+        assert x_NSd.flags.c_contiguous
         assert S > 0
         native.call(
             "encoder_layer",
-            self._dtype,
+            self._format,
             x_NSd,
             self._description,
             (N, S, *self._layer.widths),
-            lengths_N.long().contiguous(),
+            np.ascontiguousarray(lengths_N, np.int64),
         )
         return x_NSd
 
@@ -135,18 +135,18 @@ class NativeDecoder:
     Args:
         stack: layers that differ only in their weights, which are copied; see :func:`declines`.
         output: the output layer.
-        dtype: of the matrices and of cached keys and values; with int8, these are in bf16.
+        number_format: of the matrices and of cached keys and values; with int8, these are in bf16.
     """
 
-    def __init__(self, stack: StackSpec, output: LinearSpec, dtype: torch.dtype) -> None:
-        self._dtype = dtype
+    def __init__(self, stack: StackSpec, output: LinearSpec, number_format: Format) -> None:
+        self._format: Format = number_format
         layers = stack.layers
-        self._layers = [_decoder_layer(layer, dtype) for layer in layers]
+        self._layers = [_decoder_layer(layer, number_format) for layer in layers]
         sources = [keys_of_every_head(layer.cross_attention) for layer in layers]
-        self._w_kv = [PackedLinear.of(dtype, *keys_values) for keys_values in sources]
-        self.output = PackedLinear(output.weight, output.bias, dtype)
-        screened = Screen.pays(len(output.weight), 1, dtype)
-        self._screen = Screen(output.weight, output.bias, dtype) if screened else None
+        self._w_kv = [PackedLinear.of(number_format, *keys_values) for keys_values in sources]
+        self.output = PackedLinear(output.weight, output.bias, number_format)
+        screened = Screen.pays(len(output.weight), 1, number_format)
+        self._screen = Screen(output.weight, output.bias, number_format) if screened else None
         self._norm = None if stack.norm is None else _Norm(stack.norm)
         self._in_layers = native.integers(
             tuple(number for layer in self._layers for number in layer.description)
@@ -158,18 +158,18 @@ class NativeDecoder:
         self._widths = self._layers[0].widths
         self._heads, _, self._d_k, self._d_v, _ = self._widths
 
-    def begin(self, memory_NSd: Tensor, lengths_N: Tensor) -> list[NativeCache]:
+    def begin(self, memory_NSd: Array, lengths_N: Array) -> list[NativeCache]:
         """The cache before the first step, one for all layers, with the source's keys and values."""
         N, S, _ = memory_NSd.shape
-        memory_NSd, lengths_N = memory_NSd.contiguous(), lengths_N.long().contiguous()
+        memory_NSd, lengths_N = np.ascontiguousarray(memory_NSd), np.ascontiguousarray(lengths_N, np.int64)
         heads = len(self._w_kv), N, self._heads
-        cache = NativeCache(heads, self._d_k, self._d_v, S, lengths_N, self._dtype)
+        cache = NativeCache(heads, self._d_k, self._d_v, S, lengths_N, self._format)
         for layer, w_kv in enumerate(self._w_kv):
             sizes = (N, S, *self._widths)
-            native.call("keep_source", self._dtype, memory_NSd, layer, w_kv.description, sizes, cache.source)
+            native.call("keep_source", self._format, memory_NSd, layer, w_kv.description, sizes, cache.source)
         return [cache]
 
-    def step(self, x_NKd: Tensor, caches: Sequence[NativeCache], bias_NKS: Tensor | None) -> None:
+    def step(self, x_NKd: Array, caches: Sequence[NativeCache], bias_NKS: Array | None) -> None:
         """One position of each sentence's K hypotheses; their keys and values are appended to the cache.
 
         Args:
@@ -179,22 +179,22 @@ class NativeDecoder:
         """
         self._decode(x_NKd, caches, bias_NKS, None)
 
-    def logits(self, x_NKd: Tensor, caches: Sequence[NativeCache], bias_NKS: Tensor | None) -> Tensor:
+    def logits(self, x_NKd: Array, caches: Sequence[NativeCache], bias_NKS: Array | None) -> Array:
         """Take a step and return the logits of each hypothesis's next token, (N * K, V)."""
         N, K, _ = x_NKd.shape
-        logits_RV = torch.empty(N * K, self.output.outputs, dtype=torch.float32)
+        logits_RV = np.empty((N * K, self.output.outputs), np.float32)
         self._decode(x_NKd, caches, bias_NKS, logits_RV)
         return logits_RV
 
     def beam(
         self,
         cache: NativeCache,
-        tables: tuple[Tensor, Tensor | None],
+        tables: tuple[Array, Array | None],
         search: tuple[int, ...],
         k: int,
         hypotheses: tuple[int, ...],
         steps: tuple[int, int],
-        report: Tensor,
+        report: Array,
     ) -> None:
         """Run several steps of a beam search (``native/beam.h`` documents the arguments).
 
@@ -207,10 +207,10 @@ class NativeDecoder:
             steps: the first step, and the maximum number of steps.
             report: receives the results.
         """
-        screen = self._screen if Screen.pays(self.output.outputs, k, self._dtype) else None
+        screen = self._screen if Screen.pays(self.output.outputs, k, self._format) else None
         native.call(
             "search_cells",
-            self._dtype,
+            self._format,
             self._description,
             (cache.sentences, 1, *self._widths),
             cache.own,
@@ -226,20 +226,20 @@ class NativeDecoder:
 
     def _decode(
         self,
-        x_NKd: Tensor,
+        x_NKd: Array,
         caches: Sequence[NativeCache],
-        bias_NKS: Tensor | None,
-        logits_RV: Tensor | None,
+        bias_NKS: Array | None,
+        logits_RV: Array | None,
     ) -> None:
         N, K, _ = x_NKd.shape
         (cache,) = caches
         cache.slots += K
-        assert x_NKd.is_contiguous()
-        assert bias_NKS is None or (bias_NKS.is_contiguous() and bias_NKS.shape == (N, K, cache.slots))
+        assert x_NKd.flags.c_contiguous
+        assert bias_NKS is None or (bias_NKS.flags.c_contiguous and bias_NKS.shape == (N, K, cache.slots))
         cache.reserve(cache.slots)
         native.call(
             "decode_cells",
-            self._dtype,
+            self._format,
             x_NKd,
             self._description,
             (N, K, *self._widths),
@@ -252,24 +252,24 @@ class NativeDecoder:
         )
 
 
-def _self_attention(spec: AttentionSpec, dtype: torch.dtype) -> list[PackedLinear]:
+def _self_attention(spec: AttentionSpec, number_format: Format) -> list[PackedLinear]:
     """W^Q, W^K and W^V as one matrix, with the scale of the scores folded into W^Q; and W^O."""
-    w_qkv = PackedLinear.of(dtype, spec.w_q, *keys_of_every_head(spec), first=spec.scale)
-    return [w_qkv, PackedLinear.of(dtype, spec.w_o)]
+    w_qkv = PackedLinear.of(number_format, spec.w_q, *keys_of_every_head(spec), first=spec.scale)
+    return [w_qkv, PackedLinear.of(number_format, spec.w_o)]
 
 
-def _decoder_layer(layer: DecoderLayerSpec | RecurrentDecoderLayerSpec, dtype: torch.dtype) -> _Layer:
+def _decoder_layer(layer: DecoderLayerSpec | RecurrentDecoderLayerSpec, number_format: Format) -> _Layer:
     source, network = layer.cross_attention, layer.feed_forward
     first: list[PackedLinear | None]
     if isinstance(layer, RecurrentDecoderLayerSpec):
-        first = [PackedLinear.of(dtype, layer.cell.w, layer.cell.w_f), None]
+        first = [PackedLinear.of(number_format, layer.cell.w, layer.cell.w_f), None]
     else:
-        first = [*_self_attention(layer.self_attention, dtype)]
+        first = [*_self_attention(layer.self_attention, number_format)]
     matrices = [
         *first,
-        PackedLinear.of(dtype, source.w_q, first=source.scale),
-        PackedLinear.of(dtype, source.w_o),
-        PackedLinear.of(dtype, network.w_1),
-        PackedLinear.of(dtype, network.w_2),
+        PackedLinear.of(number_format, source.w_q, first=source.scale),
+        PackedLinear.of(number_format, source.w_o),
+        PackedLinear.of(number_format, network.w_1),
+        PackedLinear.of(number_format, network.w_2),
     ]
     return _Layer(layer, matrices)

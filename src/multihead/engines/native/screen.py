@@ -6,15 +6,15 @@ Their error bounds prove which few entries can be in the top k; only these are c
 less than the rounding error of bf16.
 """
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from multihead import native
-from multihead.engines.native.packed_linear import PackedLinear, quantised
+from multihead import native_library as native
+from multihead.engines.native.packed_linear import PackedLinear, from_bfloat16, quantised, to_bfloat16
+from multihead.native_library import Array, Format
 
 OUTPUTS_PER_K = 256
 """Fewest outputs per entry of the top-k; with fewer, too many are computed twice."""
-FASTER = {"avx512bf16": (torch.bfloat16,)}
+FASTER: dict[str, tuple[Format, ...]] = {"avx512bf16": ("bfloat16",)}
 """Formats that int8 screening speeds up, by processor level. With float32, every logit is exact. On matrix
 registers (AMX), where bf16 is fast, screening gains nothing (0.96x to 0.99x)."""
 
@@ -25,27 +25,28 @@ class Screen:
     Args:
         weight: (V, d).
         bias: (V,); None: no bias.
-        dtype: format of the exact products: float32 or bfloat16.
+        number_format: of the exact products: float32 or bfloat16.
     """
 
     NONE = (0,) * 7
     """The kernel's arguments without a screen."""
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
-        self._weight = weight.detach().to(dtype).contiguous()
-        exact = self._weight.float()
-        self._bytes = PackedLinear(exact, bias, torch.int8)
+    def __init__(self, weight: Array, bias: Array | None, number_format: Format) -> None:
+        rounded = number_format == "bfloat16"
+        self._weight = to_bfloat16(weight) if rounded else np.ascontiguousarray(weight)
+        exact = from_bfloat16(self._weight) if rounded else self._weight
+        self._bytes = PackedLinear(exact, bias, "int8")
         number, scale = quantised(exact)
         approximate = number * scale
         # Upper bounds of the rows' norms: of the quantised weights, and of their quantisation errors.
-        bounds = [part.norm(dim=1).max() for part in (approximate, exact - approximate)]
-        self._norms = 1.0001 * torch.stack(bounds)
+        bounds = [np.linalg.norm(part, axis=1).max() for part in (approximate, exact - approximate)]
+        self._norms = np.array(bounds, np.float32) * np.float32(1.0001)
         self.description = native.integers(
             (*self._bytes.description, native.address(self._weight), native.address(self._norms))
         )
         """The kernel's arguments: the int8 linear layer, and the addresses of matrix and norms."""
 
     @staticmethod
-    def pays(outputs: int, k: int, dtype: torch.dtype) -> bool:
+    def pays(outputs: int, k: int, number_format: Format) -> bool:
         """Return whether screening pays off for the top-k of this many outputs."""
-        return dtype in FASTER.get(native.level(), ()) and outputs >= OUTPUTS_PER_K * k
+        return number_format in FASTER.get(native.level(), ()) and outputs >= OUTPUTS_PER_K * k

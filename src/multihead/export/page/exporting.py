@@ -14,7 +14,7 @@ from multihead.errors import UserError
 from multihead.export.page import expressible, vocabulary, weights
 from multihead.export.page.reference import Reference, available
 from multihead.generation.directions import Directions
-from multihead.generation.translator import DEFAULT_LIMIT
+from multihead.generation.line_translator import DEFAULT_LIMIT
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.search.constraints import Banned

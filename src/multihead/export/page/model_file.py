@@ -14,6 +14,7 @@ from torch import Tensor
 
 from multihead.engines.native.packed_linear import packed
 from multihead.engines.parts import keys_of_every_head, stacked
+from multihead.native import FORMATS
 from multihead.nn.description import AttentionSpec, EncoderLayerSpec, LinearSpec, NormSpec
 
 ALIGNED = 64
@@ -38,7 +39,7 @@ class ModelFile:
             self._array(b"")
             return
         weight, bias = stacked(*parts, first=first)
-        self._array(packed(weight, self._dtype).numpy().tobytes())
+        self._array(packed(weight.detach().float().numpy(), FORMATS[self._dtype]).tobytes())
         self.floats(bias)
 
     def norm(self, norm: NormSpec | None) -> None:

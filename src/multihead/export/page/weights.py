@@ -85,5 +85,5 @@ def as_stored(described: EncoderDecoderSpec, dtype: torch.dtype) -> EncoderDecod
 
 
 def _rounded(embedding: EmbeddingSpec) -> EmbeddingSpec:
-    numbers, scale = quantised(embedding.weight.detach().float())
+    numbers, scale = map(torch.from_numpy, quantised(embedding.weight.detach().float().numpy()))
     return replace(embedding, weight=numbers.float() * scale)

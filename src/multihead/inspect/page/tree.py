@@ -8,8 +8,8 @@ import torch
 from multihead.attention_maps import sentence
 from multihead.attention_maps.calls import evaluating
 from multihead.generation import Translator
-from multihead.generation.batching import SourceLine, collate_sources
-from multihead.generation.searching import search
+from multihead.generation.batching import SourceLine
+from multihead.generation.searching import collate_sources, search
 from multihead.inspect import figures
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json

@@ -16,9 +16,7 @@ import torch
 from torch import Tensor
 
 from multihead import native
-
-PANEL = 64
-"""Outputs per panel of a packed matrix (``native/products.h``)."""
+from multihead.native_library import PANEL
 
 # Per context instead of global: while one thread trains, another may translate.
 _enabled = ContextVar("int8_training", default=False)

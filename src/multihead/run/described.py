@@ -1,0 +1,55 @@
+"""model.json as a JSON object: a model's kind and settings, without making the model."""
+
+from pathlib import Path
+from typing import Any
+
+from multihead import disk
+from multihead.errors import UserError
+from multihead.run.manifest import UPDATE
+from multihead.run.origin import Origin
+from multihead.safe_parsing import parse_json
+
+FORMAT = 1
+"""Version of the run folder's layout; a newer one is refused."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the content of a model.json.
+
+    Raises:
+        UserError: it cannot be read, is of a newer version, or something is missing.
+    """
+    found = read_json(path)
+    version = found.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        fact = f"made by a newer multihead (folder format {version}, this one knows {FORMAT})"
+        raise UserError(fact, place=str(path.parent), remedy=UPDATE)
+    known = {"format": int, "kind": str, "settings": dict, "vocabularies": list}
+    later = {"run": str, "tokenizers": list}  # which version 0.1.0 did not write
+    for key, kind in (known | (later if later.keys() & found.keys() else {})).items():
+        if not isinstance(found.get(key), kind):
+            raise UserError(f'"{key}" is missing or of the wrong kind', place=str(path))
+    return found
+
+
+def origin(path: Path) -> Origin:
+    """Return the origin that a model.json names; an empty one for a run of version 0.1.0.
+
+    Raises:
+        UserError: see :func:`read`.
+    """
+    found = read(path)
+    return Origin(found.get("run", ""), tuple(map(str, found.get("tokenizers", ()))))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return a JSON object from a file. Raises ``UserError`` if there is none."""
+    try:
+        found = parse_json(disk.content(path))
+    except OSError as error:
+        raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
+    except ValueError as error:
+        raise UserError(f"not JSON ({error})", place=str(path)) from None
+    if not isinstance(found, dict):
+        raise UserError("not a JSON object", place=str(path))
+    return found

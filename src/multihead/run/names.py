@@ -1,0 +1,3 @@
+"""Names of the files of a run folder that several modules read."""
+
+RECIPE, MODEL, WEIGHTS, ENVIRONMENT = "recipe.toml", "model.json", "model.safetensors", "environment.json"

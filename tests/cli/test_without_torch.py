@@ -1,0 +1,219 @@
+"""Translation by the native kernels alone, in an environment that has no PyTorch."""
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import site
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import multihead
+from multihead import native
+from multihead.cli import main
+from multihead.engines.native import positions
+from multihead.errors import UserError
+from multihead.generation import Translator
+from multihead.generation.native_translator import NativeTranslator
+from multihead.native_library import Precision
+from multihead.nn.positions import sinusoids
+from multihead.run.search_record import NAME, SearchRecord
+
+pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+
+SOURCE = Path(__file__).parents[2] / "src"
+LINES = ["eins zwei drei", "sechs fünf vier", "", "zwei zwei zwei", "vier", "drei eins eins"]
+RUN = "import sys; sys.path[:0] = sys.argv[1:3]; sys.argv[1:] = sys.argv[3:]; "
+COMMAND = RUN + "from multihead.cli import main; sys.exit(main())"
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with all installed packages but PyTorch."""
+    folder = tmp_path_factory.mktemp("packages")
+    for installed in map(Path, site.getsitepackages()):
+        for path in installed.iterdir() if installed.is_dir() else ():
+            unwanted = path.name.lower().startswith(("torch", "functorch")) or path.suffix == ".pth"
+            if not unwanted and not (folder / path.name).exists():
+                (folder / path.name).symlink_to(path)
+    return folder
+
+
+@pytest.fixture
+def python(packages: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a function that runs code in Python without PyTorch."""
+
+    def run(code: str, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-S", "-c", code, str(SOURCE), str(packages), *arguments]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+
+    return run
+
+
+def test_the_environment_has_no_pytorch(python: Any) -> None:
+    assert "No module named 'torch'" in python(RUN + "import torch").stderr
+
+
+def test_training_records_the_search(trained: Path) -> None:
+    record = SearchRecord.read(trained)
+    assert record is not None
+    assert record.search == multihead.load(trained).settings
+
+
+@pytest.mark.parametrize(("precision", "beam"), [("fp32", "1"), ("int8", "3")])
+def test_translate_gives_the_same_lines_without_pytorch(
+    trained: Path, python: Any, precision: Precision, beam: str
+) -> None:
+    options = ["--precision", precision, "--beam-size", beam]
+    ended = python(COMMAND, "translate", str(trained), *options, text="\n".join(LINES) + "\n")
+    assert ended.returncode == 0, ended.stderr
+    translator = Translator.load(trained, precision=precision, device="cpu")
+    settings = translator.settings.model_copy(update={"beam_size": int(beam)})
+    expected = [one.text.strip() for one in translator.translate(LINES, settings)]
+    assert ended.stdout.split("\n")[:-1] == expected
+
+
+@pytest.mark.parametrize("precision", ["auto", "fp32", "bf16", "int8"])
+@pytest.mark.parametrize("beam", [1, 2, 5])
+def test_hypotheses_are_those_of_the_engine_with_pytorch(trained: Path, precision: Any, beam: int) -> None:
+    alone, full = NativeTranslator.load(trained, precision), Translator.load(trained, precision=precision)
+    settings = alone.settings.model_copy(update={"beam_size": beam, "n_best": beam, "method": "beam"})
+    assert alone.translate(LINES, settings) == full.translate(LINES, settings)
+
+
+def test_python_loads_the_native_engine_alone(trained: Path, python: Any) -> None:
+    code = (
+        RUN + "import multihead; print(multihead.load(sys.argv[1], engine='native').translate(sys.argv[2]))"
+    )
+    ended = python(code, str(trained), LINES[0])
+    assert ended.stdout.strip() == multihead.load(trained, precision="auto").translate(LINES[0]), ended.stderr
+
+
+def test_serve_answers_without_pytorch(trained: Path, packages: Path) -> None:
+    pytest.importorskip("starlette")
+    with serving(trained, packages) as address:
+        body = json.dumps({"q": LINES[0], "source": "de", "target": "en"}).encode()
+        asked = urllib.request.Request(
+            f"{address}/translate", body, {"Content-Type": "application/json"}, method="POST"
+        )
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            found = json.load(answer)
+    assert found["translatedText"] == multihead.load(trained).translate(LINES[0])
+
+
+@contextlib.contextmanager
+def serving(run: Path, packages: Path) -> Iterator[str]:
+    command = [sys.executable, "-S", "-c", COMMAND, str(SOURCE), str(packages), "serve", str(run)]
+    server = subprocess.Popen(
+        [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        assert server.stdout is not None
+        seen = ""
+        while not (found := re.search(r"http://\S+", seen)):
+            line = server.stdout.readline()
+            assert line, seen
+            seen += line
+        yield found[0]
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+
+
+def test_what_needs_pytorch_says_so(trained: Path, python: Any) -> None:
+    ended = python(COMMAND, "translate", str(trained), "--prefix", "one", text="eins\n")
+    assert ended.returncode == 2
+    assert "needs PyTorch" in ended.stderr
+
+
+def test_with_pytorch_the_same_search_is_run(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alone, full = NativeTranslator.load(trained), Translator.load(trained)
+    assert alone.translate(LINES, prefixes=["one"] * 6) == full.translate(LINES, prefixes=["one"] * 6)
+    settings = alone.settings.model_copy(update={"method": "sample", "n_best": 2})
+    assert alone.translate(LINES, settings) == full.translate(LINES, settings)
+
+
+@pytest.fixture
+def copied(trained: Path, tmp_path: Path) -> Path:
+    shutil.copytree(trained, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_record_of_other_settings_is_made_anew(copied: Path) -> None:
+    path = copied / "recipe.toml"
+    path.write_text(path.read_text() + "\n# another\n")
+    assert SearchRecord.read(copied) is None
+    assert main(["verify", str(copied), "--write"]) == 0
+    assert main(["doctor", str(copied)]) == 0
+    assert SearchRecord.read(copied) is not None
+
+
+@pytest.mark.parametrize("damage", ["flipped", "short", "absent"])
+def test_a_damaged_record_is_not_read(copied: Path, damage: str) -> None:
+    path = copied / NAME
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "flipped":
+        place = content.index(b'"heads": 2') + 9
+        path.write_bytes(content[:place] + b"4" + content[place + 1 :])
+    if damage == "short":
+        path.write_bytes(content[:-50])
+    assert SearchRecord.read(copied) is None
+    with pytest.raises(UserError, match="cannot search with this run"):
+        NativeTranslator.load(copied)
+    assert main(["doctor", str(copied)]) == 0
+    assert SearchRecord.read(copied) is not None
+
+
+def forged(folder: Path, old: str, new: str) -> None:
+    """Change a record, and seal it again, as an attacker would."""
+    text = (folder / NAME).read_text()
+    assert old in text
+    content = json.loads(text.replace(old, new))
+    del content["sha256"]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    (folder / NAME).write_text(json.dumps({**content, "sha256": digest}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"heads": 2', '"heads": 4'),
+        ('"d_k": 8', '"d_k": 8.0'),
+        ('"heads": 2, "kv_heads": 2', '"heads": -2, "kv_heads": -2'),
+        ('"weight": {"weight": "encoder.layers.0.feed_forward.w_1.weight"}', '"weight": null'),
+        (".feed_forward.w_1.weight", ".feed_forward.w_2.weight"),
+        ('"is": "NormSpec"', '"is": "Unknown"'),
+        ('"epsilon": ', '"epsilon": true, "other": '),
+    ],
+)
+def test_a_forged_record_is_refused_before_the_kernels_read_memory(copied: Path, old: str, new: str) -> None:
+    forged(copied, old, new)
+    with pytest.raises(UserError, match=NAME):
+        NativeTranslator.load(copied)
+
+
+def test_damaged_weights_are_refused(copied: Path) -> None:
+    path = copied / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="damaged"):
+        NativeTranslator.load(copied)
+
+
+@pytest.mark.parametrize(
+    ("length", "width", "interleaved"), [(17, 13, True), (600, 16, False), (3, 1, False)]
+)
+def test_positions_are_those_of_the_model(length: int, width: int, interleaved: bool) -> None:
+    expected = sinusoids(length, width, interleaved=interleaved).numpy()
+    found = positions.sinusoids(length, width, interleaved=interleaved)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
