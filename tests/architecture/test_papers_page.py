@@ -11,7 +11,9 @@ NAMED = re.compile(r"\[`(\w+)`\]\(([^)]+\.py)\)")
 
 def defined(file: Path) -> set[str]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    names = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    assigned = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    return names | {target.id for target in assigned if isinstance(target, ast.Name)}
 
 
 def test_every_name_is_defined_in_the_file_that_it_leads_to() -> None:

@@ -1,4 +1,4 @@
-"""List and download known corpora, make generated ones, and manage the cache.
+"""List, download and make known corpora, and manage the cache.
 
     multihead data list
     multihead data get multi30k

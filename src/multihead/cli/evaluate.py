@@ -1,4 +1,4 @@
-"""Evaluate models: BLEU, chrF, perplexity and speed; others by their scores.
+"""Evaluate models on test sets: BLEU, perplexity, accuracy and others.
 
     multihead evaluate runs/de-en
     multihead evaluate runs/de-en --src test.de --tgt test.en --json
@@ -177,7 +177,7 @@ def _calibrate(options: Options, evaluations: Sequence[Evaluation]) -> None:
     sources = [source for evaluation in evaluations for source in evaluation.test_set.sources]
     rates = piece_rates(run.tokenizers()[0], sources)
     calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores], rates)
-    run.write_text(NAME, calibration.to_json())
+    run.write_further(NAME, calibration.to_json())
     fact = f"fitted to {calibration.pairs:,} pairs; expected calibration error {calibration.error:.3f}"
     _console.messages().print(f"{options.runs[0]}/{NAME}: {fact}, by cross-validation")
 

@@ -1,4 +1,4 @@
-"""Measure the vanishing gradient: RNN, LSTM, GRU and attention by distance.
+"""Measure the vanishing gradient of RNN, LSTM, GRU and attention.
 
     multihead gradients -o runs/gradients
 
@@ -32,13 +32,13 @@ class Options:
 
     output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
     """Folder for gradients.json and gradients.svg. (default: runs/gradients)"""
-    longest: int = 128
+    longest: Annotated[int, tyro.conf.arg(metavar="DISTANCE")] = 128
     """Greatest distance, a power of 2; the others are the smaller powers."""
-    seeds: int = 3
+    seeds: Annotated[int, tyro.conf.arg(metavar="COUNT")] = 3
     """Number of trainings of each layer."""
-    updates: int = 1000
+    updates: Annotated[int, tyro.conf.arg(metavar="COUNT")] = 1000
     """Number of updates of each training."""
-    width: int = 64
+    width: Annotated[int, tyro.conf.arg(metavar="CHANNELS")] = 64
     """Width of every layer, a multiple of 8."""
 
 

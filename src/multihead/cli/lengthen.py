@@ -1,4 +1,4 @@
-"""Convert a trained BERT or GPT to longer texts, with windowed attention.
+"""Convert a trained BERT or GPT to longer texts.
 
     multihead lengthen runs/nsmc --positions 4096 -o runs/long
     multihead train --init runs/long --data.files long-texts.txt

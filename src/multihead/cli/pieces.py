@@ -1,4 +1,4 @@
-"""Show the pieces of a vocabulary and their ids, special tokens included.
+"""Show the pieces of a vocabulary and their ids.
 
     multihead pieces runs/de-en
     multihead pieces runs/de-en --search schlaf

@@ -17,6 +17,8 @@ from multihead.generation.tag_placement import placed
 from multihead.generation.text_layout import Layout, laid_out
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
 from multihead.progress import OnCount
+from multihead.run import manifest
+from multihead.run.names import FURTHER
 from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 from multihead.text.lexicon import Lexicon
@@ -68,6 +70,7 @@ class TextTranslator:
         Raises:
             UserError: a damaged run folder.
         """
+        manifest.check_listed(Path(folders[0]), FURTHER)
         facts = [_facts(folder) for folder in folders]
         known = frozenset.intersection(*(symbols for symbols, _ in facts))
         _, (source, target) = facts[0]

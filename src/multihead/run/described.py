@@ -5,7 +5,9 @@ from typing import Any
 
 from multihead import disk
 from multihead.errors import UserError
+from multihead.run import manifest
 from multihead.run.manifest import UPDATE
+from multihead.run.names import MODEL
 from multihead.run.origin import Origin
 from multihead.safe_parsing import parse_json
 
@@ -30,6 +32,12 @@ def read(path: Path) -> dict[str, Any]:
         if not isinstance(found.get(key), kind):
             raise UserError(f'"{key}" is missing or of the wrong kind', place=str(path))
     return found
+
+
+def refuse_lost_manifest(folder: Path) -> None:
+    """Raise ``UserError`` for a run that was written with a manifest.json and lacks it."""
+    if "run" in read(folder / MODEL) and not (folder / manifest.NAME).exists():
+        raise UserError("missing", place=str(folder / manifest.NAME), remedy=manifest.REWRITE)
 
 
 def origin(path: Path) -> Origin:

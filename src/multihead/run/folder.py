@@ -21,6 +21,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import files, manifest, model_file, tensors, vocabulary
 from multihead.run.checkpoints import BEST, Checkpoints
+from multihead.run.described import refuse_lost_manifest
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
@@ -123,9 +124,7 @@ class Run(Checkpoints, Records):
             if not (path / name).is_file():
                 remedy = "Name the folder that `multihead train` wrote."
                 raise UserError(f"not a run folder (no {name} in it)", place=str(path), remedy=remedy)
-        described = model_file.read(path / MODEL)  # refuses a newer format
-        if "run" in described and not (path / manifest.NAME).exists():
-            raise UserError("missing", place=str(path / manifest.NAME), remedy=manifest.REWRITE)
+        refuse_lost_manifest(path)  # and a newer format
         manifest.check(path, MODEL)
         return cls(path)
 
@@ -339,6 +338,13 @@ class Run(Checkpoints, Records):
     def forget_finish(self) -> None:
         """Remove the request to end, which was met."""
         files.remove(self.folder / FINISH)
+
+    def write_further(self, name: str, text: str) -> None:
+        """Write a file of a finished run that its manifest covers from now on."""
+        if found := Manifest.load(self.folder):
+            found.replace(self.folder, name, text)
+        else:
+            files.write_text(self.folder / name, text)
 
     def write_text(self, name: str, text: str) -> None:
         """Write another file of the run (curves.svg, report.html), whole or not at all."""

@@ -1,8 +1,8 @@
 """manifest.json: size and SHA-256 of the files of a run folder that stay as they were written.
 
 Covered are the files that decide what a run is: recipe.toml, environment.json, model.json and
-tokenizer*.json. Each is compared with the manifest whenever it is read. Not covered, each for its own
-reason:
+tokenizer*.json, and of a finished translator confidence.json and lexicon.json. Each is compared with the
+manifest whenever it is read. Not covered, each for its own reason:
 
 - model.safetensors and checkpoints/*.safetensors are replaced often, under the same names, and carry their
   digest in their own header (``run.seal``), together with the run that they belong to;
@@ -145,6 +145,18 @@ _ENTRIES = ("files", "pending")
 
 def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def check_listed(folder: Path, names: Sequence[str]) -> None:
+    """Refuse those of some files that a manifest lists and that are not as they were written.
+
+    Raises:
+        UserError: a file is altered, truncated or missing; the manifest is damaged.
+    """
+    found = Manifest.load(folder)
+    for name in names:
+        if found and name in {**found.files, **found.pending}:
+            check(folder, name)
 
 
 def check(folder: Path, name: str) -> None:

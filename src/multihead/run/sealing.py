@@ -3,7 +3,7 @@
 from multihead.run import journal, tensors, vocabulary
 from multihead.run.folder import Run
 from multihead.run.manifest import Entry, Manifest
-from multihead.run.names import WEIGHTS
+from multihead.run.names import FURTHER, WEIGHTS
 from multihead.run.records import METRICS
 from multihead.run.verify import READERS, settled_files
 from multihead.text.tokenizer import Tokenizer
@@ -21,7 +21,7 @@ def seal(run: Run) -> None:
     Raises:
         UserError: a file cannot be read, or is damaged; the disk refuses.
     """
-    settled = [name for name in settled_files(run.folder) if (run.folder / name).exists()]
+    settled = [name for name in (*settled_files(run.folder), *FURTHER) if (run.folder / name).exists()]
     for name in settled:
         READERS.get(name, Tokenizer.load)(run.folder / name)
     for path in [run.folder / WEIGHTS, *sorted(run.checkpoint_folder.glob("*.safetensors"))]:

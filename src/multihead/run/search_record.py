@@ -130,6 +130,7 @@ class SearchRecord:
         Raises:
             UserError: the weights are damaged, another run's, or not those that are described.
         """
+        described.refuse_lost_manifest(self.folder)
         for name in SOURCES:
             manifest.check(self.folder, name)
         path = self.folder / WEIGHTS

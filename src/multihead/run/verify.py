@@ -13,7 +13,7 @@ from multihead.run.environment import check as check_environment
 from multihead.run.folder import Run
 from multihead.run.lock import NAME as LOCK
 from multihead.run.manifest import Manifest
-from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
+from multihead.run.names import ENVIRONMENT, FURTHER, MODEL, RECIPE, WEIGHTS
 from multihead.run.numbers import LARGEST, check_numbers
 from multihead.run.origin import Origin
 from multihead.run.records import METRICS
@@ -141,6 +141,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     RECIPE: recipes.load,
     ENVIRONMENT: _environment,
     MODEL: model_file.read,
+    **dict.fromkeys(FURTHER, model_file.read_json),
 }
 """Readers that refuse a file of another form; a file without a checksum is checked by nothing else."""
 

@@ -308,7 +308,7 @@ def _write_further_files(run: Run, task: TaskSetup) -> None:
     try:
         device = hardware.pick_device(run.recipe.training.device)
         for name, text in task.further_files(run.load_model(device)).items():
-            run.write_text(name, text)
+            run.write_further(name, text)
         if run.recipe.task == "translation":
             record_run(run)
     except Exception as error:
