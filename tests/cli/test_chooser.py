@@ -55,7 +55,7 @@ def test_help_imports_neither_torch_nor_a_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def test_help_takes_less_than_three_tenths_of_a_second() -> None:
+def test_help_takes_less_than_half_a_second() -> None:
     """CPU time is measured, so that a busy machine does not matter."""
     took = []
     for _ in range(3):
@@ -63,7 +63,7 @@ def test_help_takes_less_than_three_tenths_of_a_second() -> None:
         subprocess.run([*RUN, "--help"], capture_output=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(took) <= 0.3
+    assert min(took) <= 0.5
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from multihead.generation.text_layout import laid_out
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text import symbols
+from multihead.text.casing import Casing
 from multihead.text.placeholders import find_tags
 from multihead.text.symbols import PLACEHOLDERS
 from multihead.text.terms import Glossary
@@ -265,3 +266,16 @@ def test_a_sentence_in_capitals_is_searched_in_lower_case_and_written_in_capital
     (found,) = made.translate(["DER HUND SIEHT {name} UND LÄUFT. USA. Ein HUND LÄUFT DA."])
     assert found.text == "DER HUND SIEHT {name} UND LÄUFT. usa. ein hund läuft da."
     assert calls(made)[0] == ["Der hund sieht <ph0> und läuft.", "USA.", "Ein HUND LÄUFT DA."]
+
+
+def test_sentences_are_searched_in_the_spelling_of_the_training(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer, lambda line, settings: [line])
+    made.casing = Casing.learned(["Da läuft ein Hund.", "Er ist da, auf der Straße."])
+    texts = ["EIN HUND SIEHT {name} AUF DER STRASSE.", "ein hund läuft da.", "Ein hund läuft da."]
+    found = made.translate(texts)
+    assert calls(made)[0] == [
+        "Ein Hund sieht <ph0> auf der Straße.",
+        "Ein Hund läuft da.",
+        "Ein hund läuft da.",
+    ]
+    assert found[0].text == "EIN HUND SIEHT {name} AUF DER STRASSE."

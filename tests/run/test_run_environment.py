@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from multihead import native
-from multihead.run import environment, file_hashes
+from multihead.run.environment import environment, file_hashes
 
 
 def test_versions_machine_and_data_are_there() -> None:

@@ -1,4 +1,4 @@
-"""Evaluate models on test sets: BLEU, perplexity, accuracy and others.
+"""Evaluate models on test sets: BLEU, perplexity, accuracy.
 
     multihead evaluate runs/de-en
     multihead evaluate runs/de-en --src test.de --tgt test.en --json

@@ -10,6 +10,7 @@ import regex
 
 from multihead.generation.text_layout import Unit
 from multihead.text import symbols
+from multihead.text.casing import Casing
 from multihead.text.languages import primary
 from multihead.text.particles import agree
 from multihead.text.placeholder_patterns import DEFAULT, Span, find
@@ -59,7 +60,8 @@ class Line:
         table: placeholders by symbol, and those that stay in the text.
         matches: terms of the glossary in the sentence.
         symbols: True if ``text`` is marked text.
-        capitals: True if the sentence is in capitals, and is searched in lower case.
+        capitals: True if the sentence is in capitals, and so is its translation.
+        casing: spelling of the words in which a sentence in capitals, or without any, is searched.
         bare: True if the translation of a text without a full stop, such as a heading, gets none either.
     """
 
@@ -69,6 +71,7 @@ class Line:
     matches: tuple[Match, ...] = ()
     symbols: bool = False
     capitals: bool = False
+    casing: Casing | None = None
     bare: bool = False
 
     @property
@@ -119,7 +122,7 @@ class Line:
             parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
             done = span.end
         text = "".join([*parts, symbols.escape(self.unit.text[done:])])
-        text = _lowered(text) if self.capitals else text
+        text = _respelt(text, self.casing) if self.casing else text
         return replace(self, text=text, table=Table(tuple(entries), self.table.left))
 
     def checked(self, text: str, glossary: Glossary | None) -> Carried:
@@ -130,13 +133,14 @@ class Line:
         return Carried(text, report.lost, (), tuple(missing))
 
 
-def line(unit: Unit, known: frozenset[str], glossary: Glossary | None) -> Line:
+def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, casing: Casing) -> Line:
     """Return a sentence as it is searched.
 
     Args:
         unit: the sentence.
         known: symbols that the model was trained with; none: placeholders and terms stay as they are.
         glossary: terms to find.
+        casing: of the training's sources.
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
@@ -144,18 +148,24 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None) -> Line:
         text = protected.text
         words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
         capitals = in_capitals(words) and not protected.table.left
+        respelt = capitals or (casing.lacks_capitals(words) and not protected.table.left)
         if matches and known.issuperset(_TERMS):
             text = _with_terms(unit.text, protected.table, matches)
-        text = _lowered(text) if capitals else text
-        return Line(unit, text, protected.table, matches, symbols=True, capitals=capitals)
-    spans = tuple(find(unit.text, KINDS))
-    capitals = in_capitals(unit.text) and not spans
+        table = protected.table
+    else:
+        text, table = unit.text, Table((), tuple(find(unit.text, KINDS)))
+        capitals = in_capitals(text) and not table.left
+        respelt = capitals or (casing.lacks_capitals(text) and not table.left)
+    if respelt:
+        text = _respelt(text, casing) if known else casing.usual(text, first=True)
     return Line(
         unit,
-        unit.text.capitalize() if capitals else unit.text,
-        Table((), spans),
+        text,
+        table,
         matches,
+        symbols=bool(known),
         capitals=capitals,
+        casing=casing if respelt else None,
     )
 
 
@@ -164,11 +174,17 @@ def in_capitals(text: str) -> bool:
     return text == text.upper() and len(_LONG_WORD.findall(text)) >= MIN_CAPITALS
 
 
-def _lowered(marked: str) -> str:
-    """Return marked text in lower case but for its first letter and what stands in symbols."""
-    lower = _mapped(marked, str.lower)
-    first = _LETTER.search(lower)
-    return lower if first is None or first.start() else lower[0].upper() + lower[1:]
+def _respelt(marked: str, casing: Casing) -> str:
+    """Return marked text in the usual spelling, but for symbols and the translations of terms."""
+    done: list[str] = []
+    kept = False
+    for part, is_symbol in symbols.split(marked):
+        if is_symbol:
+            kept = part == TERM_TARGET
+            done.append(part)
+        else:
+            done.append(symbols.escape(part if kept else casing.usual(part, first=not done)))
+    return "".join(done)
 
 
 def _mapped(marked: str, change: Callable[[str], str]) -> str:

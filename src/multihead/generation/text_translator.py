@@ -21,6 +21,7 @@ from multihead.run import manifest
 from multihead.run.names import FURTHER
 from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
+from multihead.text.casing import Casing
 from multihead.text.lexicon import Lexicon
 from multihead.text.symbols import PLACEHOLDERS
 from multihead.text.terms import Glossary
@@ -41,6 +42,7 @@ class TextTranslator:
             placeholders stay in the text, and a sentence whose output lacks one is translated around it.
         calibration: of the confidence.
         lexicon: words that translate each other, which tell where tags go.
+        casing: usual spelling of source words, for sentences in capitals only or without any.
     """
 
     def __init__(
@@ -52,12 +54,13 @@ class TextTranslator:
         known: Collection[str] = (),
         calibration: Calibration | None = None,
         lexicon: Lexicon | None = None,
+        casing: Casing | None = None,
     ) -> None:
         self.translator = translator
         self.source_language, self.target_language = source_language, target_language
         self.known = frozenset(known)
         self.calibration = calibration or Calibration()
-        self.lexicon = lexicon or Lexicon()
+        self.lexicon, self.casing = lexicon or Lexicon(), casing or Casing()
 
     @classmethod
     def of_runs(cls, translator: LineTranslator, *folders: str | Path) -> Self:
@@ -77,8 +80,15 @@ class TextTranslator:
         if translator.asked is not None:
             source, target = translator.asked.source, translator.asked.target
         calibration = Calibration.load(folders[0]) if len(folders) == 1 else None
-        lexicon = Lexicon.load(Path(folders[0]))
-        return cls(translator, source, target, known=known, calibration=calibration, lexicon=lexicon)
+        return cls(
+            translator,
+            source,
+            target,
+            known=known,
+            calibration=calibration,
+            lexicon=Lexicon.load(folders[0]),
+            casing=Casing.load(folders[0]),
+        )
 
     def toward(self, *arguments: object, **named: object) -> Self:
         """Return this for one direction of a multilingual translator, see ``Translator.toward``."""
@@ -144,7 +154,7 @@ class TextTranslator:
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
         lines = [
-            replace(line(unit, self._carried, glossary), bare=bare)
+            replace(line(unit, self._carried, glossary, self.casing), bare=bare)
             for layout in layouts
             for unit in layout.units
         ]

@@ -50,8 +50,9 @@ class ResidualBlock(nn.Module):
 
     def forward(self, x_BChw: Tensor) -> Tensor:
         """Apply the block."""
-        # Every second position is picked before the 1 x 1 convolution, which then has no stride of its own: oneDNN's
-        # gradient of a strided one with fewer than 8 channels writes past its memory on processors without AVX-512.
+        # Every second position is picked before the 1 x 1 convolution, which then has no stride of its own:
+        # oneDNN's gradient of a strided one with fewer than 8 channels writes past its memory on processors
+        # without AVX-512.
         picked_BChw = x_BChw[:, :, :: self.stride, :: self.stride]
         out: Tensor = self.relu(self.second(self.relu(self.first(x_BChw))) + self.shortcut(picked_BChw))
         return out

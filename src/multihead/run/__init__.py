@@ -8,15 +8,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from multihead.run.environment import environment, file_hashes
     from multihead.run.folder import Run
 
-__all__ = ["Run", "environment", "file_hashes"]
-
-_MODULES = {"Run": "folder", "environment": "environment", "file_hashes": "environment"}
+__all__ = ["Run"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name != "Run":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return importlib.import_module(f"{__name__}.folder").Run

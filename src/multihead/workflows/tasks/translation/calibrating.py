@@ -1,4 +1,4 @@
-"""Further files of a translator, made at the end of training: its calibrated confidence and its lexicon."""
+"""Further files of a translator, made at the end of training: confidence, lexicon and casing."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,6 +8,8 @@ from multihead.data.batches import Pairs
 from multihead.data.word_pairs import sample
 from multihead.generation.confidence import NAME, fit, piece_rates, raw_scores
 from multihead.settings import SearchSettings
+from multihead.text.casing import NAME as CASING
+from multihead.text.casing import Casing
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
 from multihead.text.tokenizer import Tokenizer
@@ -21,8 +23,12 @@ MOST_CELLS = 2_500_000
 """Pairs of a source and a target word that a lexicon is learned from: they bound time and memory."""
 
 
-def lexicon_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
-    """Return lexicon.json by name, learned from a sample of the training pairs.
+MOST_SENTENCES = 100_000
+"""Sentences that a casing is learned from."""
+
+
+def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
+    """Return lexicon.json and casing.json by name, learned from samples of the training pairs.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
@@ -32,7 +38,12 @@ def lexicon_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mappin
         for store, source, target in parts
         for row in sample(store, MOST_CELLS // len(parts))
     )
-    return {LEXICON: Lexicon.learned(sampled).to_json()}
+    sources = (
+        source.decode(store.source(row))
+        for store, source, _ in parts
+        for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_SENTENCES)
+    )
+    return {LEXICON: Lexicon.learned(sampled).to_json(), CASING: Casing.learned(sources).to_json()}
 
 
 def calibration_files(

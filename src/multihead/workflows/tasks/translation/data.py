@@ -26,7 +26,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
-from multihead.workflows.tasks.translation.calibrating import calibration_files, lexicon_files
+from multihead.workflows.tasks.translation.calibrating import calibration_files, word_files
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 
@@ -72,7 +72,7 @@ def setup(
         attention_maps=validator.attention_maps,
         further_files=lambda model: {
             **calibration_files([validator], model, recipe.search),
-            **lexicon_files([(prepared.train, source, target)]),
+            **word_files([(prepared.train, source, target)]),
         },
     )
 

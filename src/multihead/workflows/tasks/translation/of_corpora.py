@@ -21,7 +21,7 @@ from multihead.settings import Settings
 from multihead.text.bpe_dropout import check_dropout
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
-from multihead.workflows.tasks.translation.calibrating import calibration_files, lexicon_files
+from multihead.workflows.tasks.translation.calibrating import calibration_files, word_files
 from multihead.workflows.tasks.translation.directions import DirectionsValidator
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 
@@ -69,7 +69,7 @@ def setup(
         attention_maps=validator.attention_maps,
         further_files=lambda model: {
             **calibration_files(list(validator.validators.values()), model, recipe.search),
-            **lexicon_files([(part, tokenizer, tokenizer) for part in parts]),
+            **word_files([(part, tokenizer, tokenizer) for part in parts]),
         },
     )
 

@@ -1,0 +1,119 @@
+"""Capital letters as a corpus writes them, for sentences in capitals only or without any.
+
+Restoring the usual form of each word before translation is "truecasing" (Lita et al. 2003, "tRuEcasIng"). A
+translator's forms are stored in its run folder as casing.json.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import regex
+
+from multihead import disk
+from multihead.errors import UserError
+
+NAME = "casing.json"
+FORMAT = 1
+MOST = 50_000
+"""Words that are kept, the most frequent."""
+RARE = 0.02
+"""Share of the training's sentences below which a way of writing is unusual."""
+LEAST_WORDS = 3
+"""Words of a sentence that tell its way of writing; fewer may be names or abbreviations."""
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{N}]*")
+_LETTER = regex.compile(r"\p{L}")
+
+
+class Casing:
+    """The usual spelling of words, which differs from their lower case.
+
+    Args:
+        forms: spellings by the word in capitals, such as {"HAUS": "Haus", "STRASSE": "Straße"}.
+        plain: share of sentences without a capital letter in the training; 1 where nothing is known, or the
+            script has no capitals.
+    """
+
+    def __init__(self, forms: Mapping[str, str] | None = None, plain: float = 1.0) -> None:
+        self._forms, self.plain = forms or {}, plain
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+    def lacks_capitals(self, text: str) -> bool:
+        """Return True for a sentence without capitals where the training has hardly any such sentence."""
+        return self.plain < RARE and text == text.lower() and len(_WORD.findall(text)) >= LEAST_WORDS
+
+    def usual(self, text: str, *, first: bool) -> str:
+        """Return a text with each word in its usual spelling, whatever its capitals are.
+
+        Args:
+            first: True if the text begins a sentence: a letter at its beginning becomes a capital.
+        """
+        written = _WORD.sub(lambda word: self._forms.get(word[0].upper(), word[0].lower()), text)
+        return written[:1].upper() + written[1:] if first and _LETTER.match(written) else written
+
+    @classmethod
+    def learned(cls, sentences: Iterable[str]) -> Self:
+        """Return the casing of a corpus; time and memory grow with its words.
+
+        The first word of a sentence is counted only for words that are nowhere else.
+        """
+        within: dict[str, Counter[str]] = {}
+        first: dict[str, Counter[str]] = {}
+        total = plain = 0
+        for sentence in sentences:
+            words = _WORD.findall(sentence)
+            if not words:
+                continue
+            total += 1
+            plain += sentence == sentence.lower()
+            if len(words) > 1 and sentence == sentence.upper():
+                continue  # a headline shows no word's spelling
+            first.setdefault(words[0].upper(), Counter())[words[0]] += 1
+            for word in words[1:]:
+                within.setdefault(word.upper(), Counter())[word] += 1
+        forms = {}
+        for key, counts in sorted({**first, **within}.items(), key=lambda item: (-item[1].total(), item[0])):
+            # The first of equal counts would be a matter of the corpus' order.
+            usual = min(counts, key=lambda form: (-counts[form], form))
+            if usual != key.lower() and len(forms) < MOST:
+                forms[key] = usual
+        return cls(forms, round(plain / total, 4) if total else 1.0)
+
+    def to_json(self) -> str:
+        """Return the content of casing.json."""
+        return (
+            json.dumps({"format": FORMAT, "plain": self.plain, "forms": self._forms}, ensure_ascii=False)
+            + "\n"
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Return the casing of a run; an empty one for a run without.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        path = Path(folder) / NAME
+        try:
+            return cls(*_checked(json.loads(disk.content(path))))
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            remedy = "Remove it: sentences in capitals are then searched in lower case."
+            raise UserError(f"damaged ({error})", place=str(path), remedy=remedy) from None
+
+
+def _checked(content: Any) -> tuple[dict[str, str], float]:
+    if content["format"] != FORMAT:
+        raise ValueError("not a casing of this version")
+    forms, plain = content["forms"], float(content["plain"])
+    if not 0 <= plain <= 1:
+        raise ValueError("a share is not between 0 and 1")
+    for key, form in forms.items():
+        if not isinstance(form, str) or form.upper() != key:
+            raise ValueError(f"{form!r} does not spell {key!r}")
+    return dict(forms), plain
