@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from multihead.inspect import korean
 from multihead.inspect.page import kinds
 from multihead.inspect.report.markup import tag
 from multihead.inspect.report.words import known, say
+from multihead.inspect.text_inspection import BEYOND_LIMIT
 
 INSPECT = Path(korean.__file__).parent
 SCRIPTS = INSPECT / "page" / "scripts"
+NAMED = {"BEYOND_LIMIT": BEYOND_LIMIT}
 LABELS = ("title", "name", "lead", "short", "row", "column", "unit")
 
 
@@ -54,14 +57,39 @@ def of_kinds() -> set[str]:
     return {one[label] for one in every for label in LABELS if one[label]}
 
 
+def titles() -> set[str]:
+    """Return the titles of the tabs."""
+    scripts = [path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js")]
+    return {title for script in scripts for title in re.findall(r'^  title: "([^"]+)"', script, re.MULTILINE)}
+
+
+@cache
+def of_python() -> set[str]:
+    """Return what Python hands to the page to translate: phrases, labels of the heading, predictions."""
+    found: set[str] = set()
+    inspecting = [*INSPECT.rglob("*.py"), *(INSPECT.parent / "workflows" / "tasks").rglob("*.py")]
+    for path in inspecting:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id in ("phrase", "Predictions"):
+                    found |= {text.value for text in node.args[:1] if isinstance(text, ast.Constant)}
+                if node.func.id == "phrase":
+                    found |= {NAMED[text.id] for text in node.args[:1] if isinstance(text, ast.Name)}
+            if isinstance(node, ast.keyword) and node.arg == "heading" and isinstance(node.value, ast.List):
+                pairs = [one for one in node.value.elts if isinstance(one, ast.Tuple)]
+                found |= {one.elts[0].value for one in pairs if isinstance(one.elts[0], ast.Constant)}  # type: ignore[misc]
+    return found
+
+
 def test_a_template_with_values_is_read() -> None:
     script = "h(t`Layer ${layers({ a: `x${1}` })}, head ${head}`, t`plain`)"
     assert list(spoken(script)) == ["Layer {}, head {}", "plain"]
 
 
 def test_every_text_of_the_page_has_its_korean() -> None:
-    texts = written() | of_kinds()
+    texts = written() | of_kinds() | titles() | of_python()
     assert len(texts) > 150
+    assert {"Model", "odd one", "tags", "attention of layer {}", BEYOND_LIMIT} <= texts
     assert texts - korean.PAGE.keys() == set()
 
 
@@ -71,7 +99,7 @@ def test_no_text_of_the_page_is_in_korean_only() -> None:
     sources.append(INSPECT.parent / "nn" / "pooling.py")  # the names of readouts
     plain = "\n".join(path.read_text(encoding="utf-8") for path in sources if path.name != "korean.py")
     beside = {key for key in korean.PAGE if f'"{key}"' in plain}
-    assert korean.PAGE.keys() - written() - of_kinds() - beside == set()
+    assert korean.PAGE.keys() - written() - of_kinds() - titles() - of_python() - beside == set()
 
 
 @pytest.mark.parametrize("words", [korean.PAGE, korean.REPORT], ids=["page", "report"])
