@@ -72,12 +72,12 @@ def of_python() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 if node.func.id in ("phrase", "Predictions"):
-                    found |= {text.value for text in node.args[:1] if isinstance(text, ast.Constant)}
+                    found |= {str(text.value) for text in node.args[:1] if isinstance(text, ast.Constant)}
                 if node.func.id == "phrase":
                     found |= {NAMED[text.id] for text in node.args[:1] if isinstance(text, ast.Name)}
             if isinstance(node, ast.keyword) and node.arg == "heading" and isinstance(node.value, ast.List):
                 pairs = [one for one in node.value.elts if isinstance(one, ast.Tuple)]
-                found |= {one.elts[0].value for one in pairs if isinstance(one.elts[0], ast.Constant)}  # type: ignore[misc]
+                found |= {str(one.elts[0].value) for one in pairs if isinstance(one.elts[0], ast.Constant)}
     return found
 
 

@@ -207,9 +207,11 @@ def trace(
     target: Tensor | None = None,
 ) -> list[Use]:
     """Run a model once, as ``record`` does, and return the uses of its units in order; see :class:`Trace`."""
-    with plainly(model) as plain, Trace(plain, unit_of, around, target) as traced:
+    with plainly(model) as plain:
+        traced = Trace(plain, unit_of, around, target)
         try:
-            run(plain)
+            with traced:
+                run(plain)
         finally:
             traced.remove()
     return traced.uses

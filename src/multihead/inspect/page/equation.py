@@ -29,7 +29,8 @@ def equations(records: Sequence[AttentionRecord], first: Head, limit: int, *, fu
         limit: number of queries and keys to embed.
         full: embed all heads, whatever their size.
     """
-    room, numbers, left_out = MAX_BYTES, [], 0
+    numbers: list[Json] = []
+    room, left_out = MAX_BYTES, 0
     for record, head in _in_order(records, first):
         found = head_inputs(record, head, limit)
         if found is None:
