@@ -1,10 +1,12 @@
 """The words of the pages: each text is in English and in Korean, with the same values."""
 
 import ast
+import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,6 +15,9 @@ from multihead.inspect.page import kinds
 from multihead.inspect.report.markup import tag
 from multihead.inspect.report.words import known, say
 from multihead.inspect.text_inspection import BEYOND_LIMIT
+from multihead.run.environment import environment
+from multihead.settings import tasks
+from multihead.text.cleaning import Reason
 
 INSPECT = Path(korean.__file__).parent
 SCRIPTS = INSPECT / "page" / "scripts"
@@ -109,10 +114,23 @@ def test_both_languages_of_a_text_have_the_same_values(words: dict[str, str]) ->
     assert {key for key in foreign if re.search("[A-Za-z]{3}", key)} == set()
 
 
+def from_elsewhere() -> set[str]:
+    """Return the names of facts that a report shows: tasks, units, reasons of cleaning, the machine."""
+    names = {module.name for module in pkgutil.iter_modules(tasks.__path__)}
+    units = {tasks.speed_unit(name) for name in names}
+    machine = {name.replace("_", " ").replace("gib", "(GiB)") for name in environment()["machine"]} - {"gpus"}
+    return names | units | machine | set(get_args(Reason)) | {"pairs", "texts", "products"}
+
+
+def test_every_name_of_a_fact_in_a_report_has_its_korean() -> None:
+    assert from_elsewhere() - korean.REPORT.keys() == set()
+
+
 def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> None:
     said: set[object] = set()
     others = ""
-    for path in (INSPECT / "report").glob("*.py"):
+    detection = INSPECT.parent / "workflows" / "tasks" / "detection" / "inspection.py"
+    for path in (*(INSPECT / "report").glob("*.py"), detection):
         if path.name in ("korean.py", "words.py"):
             continue
         source = path.read_text(encoding="utf-8")
@@ -122,9 +140,9 @@ def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> N
                 said |= {text.value for text in node.args[:1] if isinstance(text, ast.Constant)}
     assert len(said) > 50
     assert said - korean.REPORT.keys() == set()
-    # The rest is a title of a chart, the name of a metric or a unit, or ends with the caution.
-    units = {"tokens", "images", "loss", "accuracy", "perplexity"}
-    rest = {key for key in korean.REPORT if key not in said and f'"{key}"' not in others} - units
+    # The rest is a title of a chart, a name of a metric or a fact, or ends with the caution.
+    names = {"loss", "accuracy", "perplexity"} | from_elsewhere()
+    rest = {key for key in korean.REPORT if key not in said and f'"{key}"' not in others} - names
     assert [key for key in rest if "not why it produced" not in key] == []
 
 
