@@ -47,7 +47,7 @@ function flowRow(row, widths, layout, activate) {
   return s(
     "g",
     {
-      class: "part",
+      class: !row.folded && part.module === chosenPart ? "part chosen" : "part",
       role: "button",
       tabindex: 0,
       "data-part": row.folded ? row.layer : part.module,
