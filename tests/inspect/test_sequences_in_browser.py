@@ -98,7 +98,7 @@ def test_a_language_models_page_shows_every_head_and_the_self_alignment(show: Op
     shown.page.select_option("#query", "5")
     numbers = json.loads(shown.export("step-by-step", "JSON"))["keys"]
     assert [key["allowed"] for key in numbers] == [True] * 6 + [False] * 21
-    weights = inspection.records[0].sentence(0)[1, 5]  # of the head that was looked at last
+    weights = inspection.records[0].sentence(0)[1, 5]  # of the head that was shown last
     np.testing.assert_allclose([key["weight"] for key in numbers], weights, atol=1e-5)
 
 

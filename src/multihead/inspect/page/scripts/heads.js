@@ -1,7 +1,7 @@
 // Heads tabs: every layer and head of one kind as small maps, one or two of them enlarged.
 
 const chosenHeads = {}; // by kind: [first, second], each [layer, head]
-let lastHead = null; // [kind, layer, head] that was looked at last
+let lastHead = null; // [kind, layer, head] that was shown last
 let comparing = false;
 let order = "layer";
 

@@ -2,7 +2,7 @@
 
 let chosenQuery = null;
 
-/** The numbers of the head that was looked at last, or of the nearest head that the page has. */
+/** The numbers of the head that was shown last, or of the nearest head that the page has. */
 function numbersOf([kind, layer, head] = lastHead || []) {
   const rank = (one) => [one.kind === kind, one.layer === layer, one.head === head];
   const better = (a, b) => {
