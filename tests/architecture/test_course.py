@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from multihead.course.check import fault_of
 from multihead.course.exercises import EXERCISES
@@ -55,6 +56,27 @@ def test_both_languages_have_the_same_parts(chapter: str) -> None:
 def test_a_korean_chapter_is_korean(chapter: str) -> None:
     text = FENCE.sub("", (COURSE / "ko" / f"{chapter}.md").read_text(encoding="utf-8"))
     assert len(re.findall(r"[가-힣]", text)) > 800
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_emphasis_is_read_as_one(chapter: str, language: str) -> None:
+    # "**term(english)**" with a Korean particle behind it is none to CommonMark, which shows the asterisks.
+    text = (COURSE / language / f"{chapter}.md").read_text(encoding="utf-8").partition("\n---\n")[2]
+    blocks = MarkdownIt().parse(re.sub(r"\$[^$]+\$", "", FENCE.sub("", text)))
+    shown = [part.content for block in blocks for part in block.children or () if part.type == "text"]
+    assert [part for part in shown if "*" in part] == []
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_sentence_begins_a_list_by_accident(chapter: str, language: str) -> None:
+    # A line that happens to begin with "1. " is the only item of a list.
+    text = (COURSE / language / f"{chapter}.md").read_text(encoding="utf-8").partition("\n---\n")[2]
+    blocks = MarkdownIt().parse(FENCE.sub("", text))
+    lists = [block.map for block in blocks if block.type == "ordered_list_open" and block.map]
+    items = [block.map for block in blocks if block.type == "list_item_open" and block.map]
+    assert [one for one in lists if sum(one[0] <= item[0] < one[1] for item in items) < 2] == []
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

@@ -222,7 +222,10 @@ def test_an_inspection_is_a_page_a_figure_and_numbers(
     page, figure, numbers = (tmp_path / name for name in ("p.html", "f.png", "n.json"))
     monkeypatch.setattr("multihead.workflows.tasks.detection.inspection.THRESHOLD", 0.0)
     run(capfdbinary, "inspect", trained, folder / "0.png", "-o", page, "--json", numbers)
-    assert page.read_text(encoding="utf-8").count("data:image/png;base64") == 2
+    written = page.read_text(encoding="utf-8")
+    assert written.count("data:image/png;base64") == 2
+    assert "Decoder layer 2" in written
+    assert "디코더 2층" in written
     listed = json.loads(numbers.read_text(encoding="utf-8"))
     assert np.array(listed["objects"][0]["attention"]).shape == (2, 2, 4, 6)
     run(capfdbinary, "inspect", trained, folder / "0.png", "-o", figure, "--layer", "1", "--head", "2")

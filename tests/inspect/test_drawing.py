@@ -63,7 +63,7 @@ def test_a_given_image_is_inspected_through_its_codes(tmp_path: Path) -> None:
     )
     assert given.similarity is None
     assert np.abs(given.word_weights()[1] - drawn.word_weights()[1]).max() > 1e-3
-    assert explore_drawing(given).content["heading"][1] == ["image", "given"]
+    assert explore_drawing(given).content["heading"][1] == ["image", ["given"]]
 
 
 def test_all_weights_are_exported_and_a_missing_layer_is_a_user_error() -> None:
@@ -82,7 +82,7 @@ def test_layers_beyond_the_size_limit_are_omitted_and_named(monkeypatch: pytest.
     monkeypatch.setattr(drawing_page, "MAX_BYTES", 2 * 3 * N * 6 * 4 // 3 + 1)
     content = explore_drawing(inspection, PageOptions(choice=Choice(layer=3))).content
     assert [layer["layer"] for layer in content["picture"]["layers"]] == [1, 2]
-    assert "attention to the caption in layers 3 to 3" in content["omitted"]
+    assert ["attention to the caption in layers {} to {}", 3, 3] in content["omitted"]
     assert content["start"]["layer"] == 2
     full = explore_drawing(inspection, PageOptions(full=True)).content
     assert len(full["picture"]["layers"]) == 3

@@ -20,6 +20,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect.page import (
     Exploration,
+    equation,
     explore,
     html,
     make_page,
@@ -103,20 +104,36 @@ def test_every_hypothesis_is_a_path_in_the_tree_with_its_score(explored: Explora
 
 
 def test_the_embedded_queries_and_keys_give_the_weights_of_their_head(explored: Exploration) -> None:
-    [numbers] = explored.content["numbers"]
-    q, k = (
-        np.frombuffer(base64.b64decode(numbers[name]), "<f4").reshape(-1, numbers["d_k"]) for name in "qk"
-    )
-    exponent = np.exp(q @ k.T * numbers["scale"])
-    cross = [one for one in explored.recordings[0].records if one.kind == "cross"]
-    weights = cross[numbers["layer"] - 1].sentence(0)[numbers["head"] - 1]
-    np.testing.assert_allclose(exponent / exponent.sum(1, keepdims=True), weights, atol=1e-4)
-    assert numbers["scale"] == pytest.approx(8**-0.5)
+    assert len(explored.content["numbers"]) == 6 * 3
+    assert explored.content["numbers"][0]["layer"] == explored.content["start"]["layer"]
+    records = {(one.kind, one.layer): one for one in explored.recordings[0].records}
+    for numbers in explored.content["numbers"]:
+        q, k = (
+            np.frombuffer(base64.b64decode(numbers[name]), "<f4").reshape(-1, numbers["d_k"]) for name in "qk"
+        )
+        record = records[numbers["kind"], numbers["layer"]]
+        exponent = np.exp(q @ k.T * numbers["scale"])
+        if record.allowed_BHQK is not None:
+            exponent *= record.allowed_BHQK[0, 0, : len(q), : len(k)]
+        weights = record.sentence(0)[numbers["head"] - 1]
+        np.testing.assert_allclose(exponent / exponent.sum(1, keepdims=True), weights, atol=1e-4)
+        assert numbers["scale"] == pytest.approx(8**-0.5)
 
 
-def test_full_embeds_queries_keys_and_values_of_all_heads(translator: Translator) -> None:
-    found = explore(translator, "zwei Hunde", full=True)
-    assert len(found.content["numbers"]) == 6 * 3
+def test_the_chosen_head_is_embedded_first_and_others_as_far_as_there_is_room(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def heads(**options: Any) -> tuple[list[tuple[str, int, int]], int]:
+        content = explore(translator, "zwei Hunde", choice=Choice(2, 3), **options).content
+        order = [(one["kind"], one["layer"], one["head"]) for one in content["numbers"]]
+        return order, content["numbers_left_out"]
+
+    order, left_out = heads()
+    assert order[:4] == [("cross", 2, 3), ("cross", 2, 1), ("cross", 2, 2), ("cross", 1, 1)]
+    assert (len(set(order)), left_out) == (18, 0)
+    monkeypatch.setattr(equation, "MAX_BYTES", 0)
+    assert heads() == ([("cross", 2, 3)], 17)
+    assert heads(full=True) == (order, 0)
 
 
 def test_neighbours_have_the_largest_cosine_similarity(translator: Translator, explored: Exploration) -> None:
@@ -152,7 +169,8 @@ def test_a_missing_layer_or_head_is_a_user_error(translator: Translator, choice:
 def test_a_page_of_a_long_sentence_names_the_omitted_tokens(translator: Translator) -> None:
     text = "Hund " * (MAX_TOKENS + 7)
     found = explore(translator, text, "dog")
-    assert any(f"first {MAX_TOKENS} of " in part for part in found.content["omitted"])
+    text_of_phrase = "the source after its first {} of {} tokens"
+    assert [part[:2] for part in found.content["omitted"]] == [[text_of_phrase, MAX_TOKENS]]
     assert len(found.content["source"]["pieces"]) == MAX_TOKENS
     shapes = [(one["queries"], one["keys"]) for one in found.content["hypotheses"][0]["layers"]]
     assert max(map(max, shapes)) == MAX_TOKENS
@@ -165,7 +183,7 @@ def test_hypotheses_beyond_the_size_limit_are_listed_without_attention(
     monkeypatch.setattr(translation, "MAX_OTHER_BYTES", 0)
     found = explore(translator, "zwei Hunde")
     assert [one["layers"] is None for one in found.content["hypotheses"]] == [False, True, True]
-    assert found.content["omitted"] == ["the attention of 2 hypotheses"]
+    assert found.content["omitted"] == [["the attention of {} hypotheses", 2]]
     assert len(json.loads(numbers_as_json(found))["hypotheses"]) == len(found.recordings) == 1
 
 

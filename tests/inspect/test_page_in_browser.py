@@ -1,6 +1,7 @@
 """The page of a translation in a real browser: opened from disk, used by pointer and by keyboard."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,6 +39,7 @@ def shown(browser: Any, explored: Exploration, tmp_path: Path) -> Iterator[PageI
 def test_every_tab_opens_and_the_footer_has_the_caution(shown: PageInBrowser) -> None:
     tabs = shown.page.locator("[role=tab]").all_inner_texts()
     assert tabs == [
+        "Model",
         "Alignment",
         "Encoder",
         "Decoder",
@@ -171,6 +173,83 @@ def test_another_hypothesis_can_be_chosen_and_the_search_played_back(
     assert exported["rows"] == [token.text for token in explored.recordings[1].target.pieces]
 
 
+def test_one_steps_from_the_model_into_a_layer_and_back(shown: PageInBrowser) -> None:
+    page = shown.page
+    shown.tab("flow")
+    hidden = '[data-part="decoder.layers.1.cross_attention"]'
+    assert page.locator(hidden).count() == 0
+    page.click('[data-part="decoder.layers.1"]')
+    page.click(hidden)
+    assert page.inner_text("[role=tab][aria-selected=true]") == "Cross"
+    assert page.get_attribute('.mini[aria-pressed="true"]', "data-head").startswith("2.")
+    shown.tab("steps")
+    assert "Attention over the source, layer 2, head" in page.inner_text(".lead")
+    shown.tab("flow")
+    page.click('[data-part="encoder.layers.0.self_attention"]')
+    assert page.inner_text("[role=tab][aria-selected=true]") == "Encoder"
+    page.click(".back")
+    assert page.evaluate("document.activeElement.dataset.part") == "encoder.layers.0.self_attention"
+
+
+def test_the_model_is_walked_by_keyboard(shown: PageInBrowser) -> None:
+    page = shown.page
+    shown.tab("flow")
+    focused = "document.activeElement.dataset.part"
+    page.focus('[data-part="source_embedding"]')
+    walked = []
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+        walked.append(page.evaluate(focused))
+    layer = "encoder.layers.0"
+    assert walked == ["source_positions", layer, f"{layer}.self_attention", f"{layer}.around_attention.norm"]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.evaluate(focused) == f"{layer}.feed_forward"
+    table = page.inner_text("#part table")
+    assert "w_1.weight" in table
+    assert "37 × 24" in table
+    page.focus(f'[data-part="{layer}"]')
+    page.keyboard.press("Enter")
+    assert page.locator(f'[data-part="{layer}.self_attention"]').count() == 0
+    assert page.evaluate(focused) == layer
+
+
+def test_the_exported_flow_is_that_of_the_data(shown: PageInBrowser, explored: Exploration) -> None:
+    shown.tab("flow")
+    assert json.loads(shown.export("model", "JSON")) == explored.content["flow"]
+    svg = ET.fromstring(shown.export("model", "SVG"))
+    assert any(
+        "Feed-forward network" in (text.text or "") for text in svg.iter("{http://www.w3.org/2000/svg}text")
+    )
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_model_fits_the_window_and_is_in_korean(shown: PageInBrowser, width: int) -> None:
+    page = shown.page
+    page.set_viewport_size({"width": width, "height": 800})
+    shown.tab("flow")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelector('figure .scroll').scrollWidth") <= width
+    page.click("#language")
+    # Names of classes, modules and tokens stay; every other text has Hangul or is a size.
+    texts = page.locator("figure svg text").all_text_contents()
+    assert [text for text in texts if re.search("[A-Za-z]{3}", text) and not re.search("[가-힣]", text)] == []
+    assert len(texts) > 20
+    page.click("#language")
+
+
+def test_the_head_of_the_steps_is_chosen_in_the_page(shown: PageInBrowser, explored: Exploration) -> None:
+    shown.tab("steps")
+    shown.choose("Attention", "decoder self")
+    shown.choose("Layer", "2")
+    shown.choose("Head", "3")
+    exported = json.loads(shown.export("step-by-step", "JSON"))
+    assert exported["what"] == "Decoder self-attention, layer 2, head 3"
+    records = {(one.kind, one.layer): one for one in explored.recordings[0].records}
+    weights = records["decoder self", 2].sentence(0)[2, -1]  # the last query attends to the most keys
+    np.testing.assert_allclose([key["weight"] for key in exported["keys"]], weights, atol=1e-5)
+
+
 def test_the_step_by_step_numbers_give_the_weights(shown: PageInBrowser, explored: Exploration) -> None:
     shown.tab("steps")
     shown.page.select_option("#query", "2")
@@ -197,7 +276,7 @@ def test_no_tab_overflows_a_phone_screen(shown: PageInBrowser) -> None:
         assert shown.page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
-@pytest.mark.parametrize(("kind", "tabs"), [("rnn_attention", 5), ("seq2seq", 2)])
+@pytest.mark.parametrize(("kind", "tabs"), [("rnn_attention", 6), ("seq2seq", 3)])
 def test_a_page_has_only_the_tabs_that_apply_to_its_model(
     kind: str, tabs: int, browser: Any, tmp_path: Path
 ) -> None:
@@ -233,13 +312,13 @@ def test_the_page_speaks_korean_and_leaves_the_words_of_the_sentence(shown: Page
     assert page.get_attribute("html", "lang") == "ko"
     assert "정렬" in page.locator("[role=tab]").all_inner_texts()
     korean = dict.fromkeys(page.locator("[role=tab]").all_inner_texts())
-    assert len(korean) == 8
+    assert len(korean) == 9
     for tab in page.locator("[role=tab]").all():
         tab.click()
         text = page.inner_text("#panel figcaption, #panel figure")
         assert "{" not in text
         assert "undefined" not in text
-    page.locator("[role=tab]").nth(4).click()
+    page.locator("[role=tab]").nth(5).click()
     assert "Hunde" in page.inner_text("#panel")
     assert "쿼리" in page.inner_text(".terms")
     page.click("#language")

@@ -76,7 +76,7 @@ def test_a_language_models_page_shows_every_head_and_the_self_alignment(show: Op
     generator = small_models.gpt_generator()
     inspection = inspect_text(generator, "the king said that the king")
     shown = show(page_of(inspection, generator, CAUSAL, PageOptions(choice=Choice(2, 3))))
-    tabs = ["Attention", "Sentence", "Predictions", "Embeddings", "Step by step"]
+    tabs = ["Model", "Attention", "Sentence", "Predictions", "Embeddings", "Step by step"]
     assert titles(shown) == tabs
     shown.tab("heads")
     assert shown.page.locator(".mini").count() == 6
@@ -98,7 +98,7 @@ def test_a_language_models_page_shows_every_head_and_the_self_alignment(show: Op
     shown.page.select_option("#query", "5")
     numbers = json.loads(shown.export("step-by-step", "JSON"))["keys"]
     assert [key["allowed"] for key in numbers] == [True] * 6 + [False] * 21
-    weights = inspection.records[1].sentence(0)[2, 5]
+    weights = inspection.records[0].sentence(0)[1, 5]  # of the head that was shown last
     np.testing.assert_allclose([key["weight"] for key in numbers], weights, atol=1e-5)
 
 
@@ -106,7 +106,7 @@ def test_predictions_for_masks_are_shown_and_exported(show: Opened) -> None:
     mask_filler = small_models.mask_filler()
     inspection = inspect_masked_text(mask_filler, "the [MASK] said that [MASK] is so")
     shown = show(page_of(inspection, mask_filler, BIDIRECTIONAL))
-    assert titles(shown)[:3] == ["Attention", "Sentence", "Predictions"]
+    assert titles(shown)[:4] == ["Model", "Attention", "Sentence", "Predictions"]
     shown.tab("predictions")
     answers = json.loads(shown.export("predictions-2", "JSON"))
     assert answers["target"] == "[MASK] 2"
@@ -119,7 +119,7 @@ def test_predictions_for_masks_are_shown_and_exported(show: Opened) -> None:
 def test_overlays_equal_pythons(show: Opened, tmp_path: Path) -> None:
     inspection, explored = an_image_page(tmp_path)
     shown = show(explored)
-    tabs = ["Overlay", "All patches", "Predictions", "Embeddings", "Step by step"]
+    tabs = ["Model", "Overlay", "All patches", "Predictions", "Embeddings", "Step by step"]
     assert titles(shown) == tabs
     shown.tab("picture")
     exported = json.loads(shown.export("overlay", "JSON"))
@@ -176,7 +176,7 @@ def test_caption_overlays_equal_pythons(show: Opened) -> None:
     image_generator = small_models.image_generator()
     inspection = inspect_drawing(image_generator, "a large green circle")
     shown = show(explore_drawing(inspection, PageOptions(choice=Choice(layer=2))))
-    assert titles(shown) == ["Overlay", "All positions", "Step by step"]
+    assert titles(shown) == ["Model", "Overlay", "All positions", "Step by step"]
     shown.tab("picture")
     shown.choose("Head", "2")
     exported = json.loads(shown.export("top-word", "JSON"))

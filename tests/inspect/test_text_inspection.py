@@ -55,7 +55,7 @@ def test_class_predictions_are_those_of_the_classifier_and_truncation_is_reporte
     assert len(read.tokens.pieces) == 13
     assert read.predictions[0].probabilities == pytest.approx(classifier.classify([text])[0].probabilities)
     (omitted,) = read.omitted
-    assert omitted.startswith("the text after its first 11 of ")
+    assert omitted[:2] == ["the text after its first {} of {} tokens, the limit of the model", 11]
     content = explore_text(
         read, classifier.model, classifier.tokenizer, BIDIRECTIONAL, PageOptions(specials=True)
     ).content
@@ -91,14 +91,14 @@ def test_a_causal_mask_is_packed_as_one_word() -> None:
 
 def test_a_page_of_a_long_text_names_the_omitted_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     content = explored("the king " * 37, PageOptions()).content
-    assert content["omitted"] == ["everything after the first 300 of 333 tokens"]
+    assert content["omitted"] == [["everything after the first {} of {} tokens", 300, 333]]
     assert len(content["source"]["pieces"]) == content["hypotheses"][0]["layers"][0]["keys"] == 300
     full = explored("the king " * 37, PageOptions(full=True)).content
     assert full["omitted"] == []
     assert len(full["source"]["pieces"]) == 333
     assert len(full["numbers"]) == 6
     monkeypatch.setattr(sequence, "MAX_BYTES", 3 * 4 / 3 * 13**2 + 1)
-    assert explored("the king said", PageOptions()).content["omitted"] == ["attention of layer 2"]
+    assert explored("the king said", PageOptions()).content["omitted"] == [["attention of layer {}", 2]]
 
 
 def test_the_json_export_is_never_shortened() -> None:

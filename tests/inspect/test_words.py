@@ -1,9 +1,12 @@
 """The words of the pages: each text is in English and in Korean, with the same values."""
 
 import ast
+import pkgutil
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -11,9 +14,14 @@ from multihead.inspect import korean
 from multihead.inspect.page import kinds
 from multihead.inspect.report.markup import tag
 from multihead.inspect.report.words import known, say
+from multihead.inspect.text_inspection import BEYOND_LIMIT
+from multihead.run.environment import environment
+from multihead.settings import tasks
+from multihead.text.cleaning import Reason
 
 INSPECT = Path(korean.__file__).parent
 SCRIPTS = INSPECT / "page" / "scripts"
+NAMED = {"BEYOND_LIMIT": BEYOND_LIMIT}
 LABELS = ("title", "name", "lead", "short", "row", "column", "unit")
 
 
@@ -54,14 +62,39 @@ def of_kinds() -> set[str]:
     return {one[label] for one in every for label in LABELS if one[label]}
 
 
+def titles() -> set[str]:
+    """Return the titles of the tabs."""
+    scripts = [path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js")]
+    return {title for script in scripts for title in re.findall(r'^  title: "([^"]+)"', script, re.MULTILINE)}
+
+
+@cache
+def of_python() -> set[str]:
+    """Return what Python hands to the page to translate: phrases, labels of the heading, predictions."""
+    found: set[str] = set()
+    inspecting = [*INSPECT.rglob("*.py"), *(INSPECT.parent / "workflows" / "tasks").rglob("*.py")]
+    for path in inspecting:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id in ("phrase", "Predictions"):
+                    found |= {str(text.value) for text in node.args[:1] if isinstance(text, ast.Constant)}
+                if node.func.id == "phrase":
+                    found |= {NAMED[text.id] for text in node.args[:1] if isinstance(text, ast.Name)}
+            if isinstance(node, ast.keyword) and node.arg == "heading" and isinstance(node.value, ast.List):
+                pairs = [one for one in node.value.elts if isinstance(one, ast.Tuple)]
+                found |= {str(one.elts[0].value) for one in pairs if isinstance(one.elts[0], ast.Constant)}
+    return found
+
+
 def test_a_template_with_values_is_read() -> None:
     script = "h(t`Layer ${layers({ a: `x${1}` })}, head ${head}`, t`plain`)"
     assert list(spoken(script)) == ["Layer {}, head {}", "plain"]
 
 
 def test_every_text_of_the_page_has_its_korean() -> None:
-    texts = written() | of_kinds()
+    texts = written() | of_kinds() | titles() | of_python()
     assert len(texts) > 150
+    assert {"Model", "odd one", "tags", "attention of layer {}", BEYOND_LIMIT} <= texts
     assert texts - korean.PAGE.keys() == set()
 
 
@@ -71,7 +104,7 @@ def test_no_text_of_the_page_is_in_korean_only() -> None:
     sources.append(INSPECT.parent / "nn" / "pooling.py")  # the names of readouts
     plain = "\n".join(path.read_text(encoding="utf-8") for path in sources if path.name != "korean.py")
     beside = {key for key in korean.PAGE if f'"{key}"' in plain}
-    assert korean.PAGE.keys() - written() - of_kinds() - beside == set()
+    assert korean.PAGE.keys() - written() - of_kinds() - titles() - of_python() - beside == set()
 
 
 @pytest.mark.parametrize("words", [korean.PAGE, korean.REPORT], ids=["page", "report"])
@@ -81,10 +114,23 @@ def test_both_languages_of_a_text_have_the_same_values(words: dict[str, str]) ->
     assert {key for key in foreign if re.search("[A-Za-z]{3}", key)} == set()
 
 
+def from_elsewhere() -> set[str]:
+    """Return the names of facts that a report shows: tasks, units, reasons of cleaning, the machine."""
+    names = {module.name for module in pkgutil.iter_modules(tasks.__path__)}
+    units = {tasks.speed_unit(name) for name in names}
+    machine = {name.replace("_", " ").replace("gib", "(GiB)") for name in environment()["machine"]} - {"gpus"}
+    return names | units | machine | set(get_args(Reason)) | {"pairs", "texts", "products"}
+
+
+def test_every_name_of_a_fact_in_a_report_has_its_korean() -> None:
+    assert from_elsewhere() - korean.REPORT.keys() == set()
+
+
 def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> None:
     said: set[object] = set()
     others = ""
-    for path in (INSPECT / "report").glob("*.py"):
+    detection = INSPECT.parent / "workflows" / "tasks" / "detection" / "inspection.py"
+    for path in (*(INSPECT / "report").glob("*.py"), detection):
         if path.name in ("korean.py", "words.py"):
             continue
         source = path.read_text(encoding="utf-8")
@@ -94,9 +140,9 @@ def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> N
                 said |= {text.value for text in node.args[:1] if isinstance(text, ast.Constant)}
     assert len(said) > 50
     assert said - korean.REPORT.keys() == set()
-    # The rest is a title of a chart, the name of a metric or a unit, or ends with the caution.
-    units = {"tokens", "images", "loss", "accuracy", "perplexity"}
-    rest = {key for key in korean.REPORT if key not in said and f'"{key}"' not in others} - units
+    # The rest is a title of a chart, a name of a metric or a fact, or ends with the caution.
+    names = {"loss", "accuracy", "perplexity"} | from_elsewhere()
+    rest = {key for key in korean.REPORT if key not in said and f'"{key}"' not in others} - names
     assert [key for key in rest if "not why it produced" not in key] == []
 
 

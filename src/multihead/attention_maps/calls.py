@@ -1,8 +1,9 @@
 """Forward hooks that capture the calls of a model's attention modules."""
 
+import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from threading import get_ident
@@ -46,6 +47,20 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     finally:
         for module in training:
             module.training = True
+
+
+@contextmanager
+def plainly(model: nn.Module) -> Iterator[nn.Module]:
+    """Evaluation mode, fp32, eager and without gradients for a block; yield the model, or its fp32 copy."""
+    if any(p.is_floating_point() and p.dtype != torch.float32 for p in model.parameters()):
+        model = copy.deepcopy(model).float()
+    device = next(model.parameters()).device
+    with ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        stack.enter_context(torch.autocast(device.type, enabled=False))
+        stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(evaluating(model))
+        yield model
 
 
 @contextmanager

@@ -4,10 +4,8 @@ Only the interface of attention modules is used: ``weights(q, k, allowed)``, the
 the weights that ``forward`` used, whichever kernel computed them.
 """
 
-import copy
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,15 +137,7 @@ def record_cross(model: nn.Module, run: Callable[[Any], object]) -> NDArray[np.f
 
 def _captured(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
     """Run the model and return the calls of its attention modules."""
-    if any(p.is_floating_point() and p.dtype != torch.float32 for p in model.parameters()):
-        model = copy.deepcopy(model).float()
-    device = next(model.parameters()).device
-    with ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
-        stack.enter_context(torch.autocast(device.type, enabled=False))
-        stack.enter_context(torch.compiler.set_stance("force_eager"))
-        stack.enter_context(calls.evaluating(model))
-        captured = stack.enter_context(calls.capture(model))
+    with calls.plainly(model) as model, calls.capture(model) as captured:
         run(model)
     return calls.join_steps(captured)
 

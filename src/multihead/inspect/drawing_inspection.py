@@ -1,12 +1,14 @@
 """Attention of a text-to-image model from image positions to the words of the caption."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from multihead.attention_maps import AttentionRecord, Sentence, Token, record_sequence, sentence
 from multihead.attention_maps.alignment import mutual_information
@@ -32,6 +34,8 @@ class DrawingInspection:
         words: begin symbol, caption words, and one token for all padding, if there is any.
         layouts: attention layout of each layer.
         records: of kind "self", over the whole sequence, with queries, keys and values.
+        decoder: the model of the sequence.
+        run: feeds the sequence to the model that it is given.
     """
 
     caption: str
@@ -42,6 +46,8 @@ class DrawingInspection:
     words: tuple[Token, ...]
     layouts: tuple[str, ...]
     records: tuple[AttentionRecord, ...]
+    decoder: nn.Module
+    run: Callable[[Any], object]
 
     def word_weights(self) -> list[Floats]:
         """Return the attention of each image position to each of the words, layer by layer, (H, n, words).
@@ -97,9 +103,13 @@ def inspect_drawing(
     lengths_1 = torch.tensor([len(ids)], device=generator.device)
     codes_1n = torch.tensor([codes], device=generator.device)
     decoder, padding = generator.model.decoder, generator.model.settings.text_length - len(ids)
+
+    def run(model: Any) -> object:
+        return model(text_1T, lengths_1, codes_1n)
+
     records = record_sequence(
         decoder,
-        lambda model: model(text_1T, lengths_1, codes_1n),
+        run,
         1 + len(ids) + padding + len(codes) - 1,
         keep_inputs=True,
     )
@@ -116,6 +126,8 @@ def inspect_drawing(
         tuple(Token(text, i, special) for i, (text, special) in enumerate(words)),
         tuple(generator.model.settings.layouts),
         tuple(records),
+        decoder,
+        run,
     )
 
 

@@ -1,5 +1,6 @@
 """Attention of a vision transformer over one image: its patches, attention maps and rollout."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,6 +37,7 @@ class ImageInspection:
         tokens: class token and registers, if there are any, and the patches row by row.
         records: of kind "self", with queries, keys and values.
         predictions: the classes.
+        run: feeds the image to the model that it is given.
     """
 
     name: str
@@ -47,6 +49,7 @@ class ImageInspection:
     tokens: Sentence
     records: tuple[AttentionRecord, ...]
     predictions: Predictions
+    run: Callable[[Any], object]
 
     def pool(self, weights: Floats) -> Floats:
         """Reduce attention to that of the classifier's input to each patch: (..., N, N) to (..., P).
@@ -102,6 +105,7 @@ def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
         _patches(rows, columns, class_token=model.class_token is not None, before=model.before),
         tuple(records),
         Predictions("class", probabilities),
+        run=lambda model: model(given),
     )
 
 

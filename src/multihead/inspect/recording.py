@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from multihead.attention_maps import Alignment, AttentionRecord, Choice, Sentence, align, record, sentence
+from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.errors import UserError
 from multihead.generation import Translator
@@ -74,16 +75,21 @@ def record_output(translator: Translator, text: str, ids: Sequence[int], output:
         output: the output's text.
     """
     read, write = translator.source_tokenizer, translator.target_tokenizer
-    source_ids = read.encode(text)
-    batch = collate([source_ids], [list(ids)], pad_id=write.pad_id, bos_id=write.bos_id, eos_id=write.eos_id)
+    batch = pair(translator, text, ids)
     return Recording(
         text,
         output,
-        sentence(read, [*source_ids, read.eos_id]),
+        sentence(read, [*read.encode(text), read.eos_id]),
         sentence(write, [write.bos_id, *ids]),
         sentence(write, [*ids, write.eos_id]),
         tuple(record(translator.models[0], batch, keep_inputs=True)),
     )
+
+
+def pair(translator: Translator, text: str, ids: Sequence[int]) -> PairBatch:
+    """Return a sentence and an output's subwords as a batch of one."""
+    source, w = translator.source_tokenizer.encode(text), translator.target_tokenizer
+    return collate([source], [list(ids)], pad_id=w.pad_id, bos_id=w.bos_id, eos_id=w.eos_id)
 
 
 def inspect_sentence(

@@ -1,6 +1,6 @@
 """Attention of GPT and BERT models over one text, with their predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -18,9 +18,11 @@ from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.tagger import Tagger
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.text_generator import REPLACEMENT_CHARACTER, TextGenerator
+from multihead.inspect.phrases import Phrase, phrase
 from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
+BEYOND_LIMIT = "the text after its first {} of {} tokens, the limit of the model"
 TOP_K = 8
 """Number of predictions that are reported."""
 
@@ -49,7 +51,8 @@ class TextInspection:
         predictions: next token, masked tokens or class.
         embedding: the model's token embedding.
         ids: tokens whose nearest neighbours in the embedding are shown.
-        omitted: parts of the text that the model did not read, as phrases.
+        run: feeds the text to the model that it is given.
+        omitted: parts of the text that the model did not read, phrases.
     """
 
     text: str
@@ -58,7 +61,8 @@ class TextInspection:
     predictions: tuple[Predictions, ...]
     embedding: nn.Module
     ids: tuple[int, ...]
-    omitted: tuple[str, ...] = ()
+    run: Callable[[Any], object]
+    omitted: tuple[Phrase, ...] = ()
 
 
 def inspect_text(generator: TextGenerator, text: str) -> TextInspection:
@@ -95,6 +99,7 @@ def inspect_text(generator: TextGenerator, text: str) -> TextInspection:
         (Predictions("next token", probabilities),),
         generator.model.get_submodule("embedding"),
         tuple(ids),
+        run,
     )
 
 
@@ -142,7 +147,7 @@ def inspect_classification(classifier: TextClassifier, text: str) -> TextInspect
     _check(text)
     tokenizer, limit = classifier.tokenizer, classifier.max_length - 2
     ids = tokenizer.encode(text)
-    omitted = (f"the text after its first {limit:,} of {len(ids):,} tokens, the limit of the model",)
+    omitted = (phrase(BEYOND_LIMIT, limit, len(ids)),)
     classes = Predictions("class", dict(islice(classifier.classify([text])[0].probabilities.items(), TOP_K)))
     return _encoder_inspection(
         classifier.model,
@@ -173,7 +178,7 @@ def inspect_tagging(tagger: Tagger, text: str) -> TextInspection:
     limit = tagger.max_length - 2
     (tags,) = tagger.tag([words])
     shown = " ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True))
-    omitted = (f"the text after its first {limit:,} of {len(encoded.ids):,} tokens, the limit of the model",)
+    omitted = (phrase(BEYOND_LIMIT, limit, len(encoded.ids)),)
     return _encoder_inspection(
         tagger.model,
         tagger.tokenizer,
@@ -194,16 +199,20 @@ def _encoder_inspection(
     standalone: tuple[int, ...],
     predictions: tuple[Predictions, ...],
     device: torch.device,
-    omitted: tuple[str, ...] = (),
+    omitted: tuple[Phrase, ...] = (),
 ) -> TextInspection:
     """Record an encoder's attention over tokens between [CLS] and [SEP]."""
     if not ids:
         raise UserError("the text has no words", place="text", remedy="Give a text.")
     batch = as_input([(np.array(ids), None)], tokenizer).to(device)
-    records = record_sequence(model, lambda one: one(batch), len(ids) + 2, keep_inputs=True)
+
+    def run(model: Any) -> object:
+        return model(batch)
+
+    records = record_sequence(model, run, len(ids) + 2, keep_inputs=True)
     tokens = sentence(tokenizer, [tokenizer.bos_id, *ids, tokenizer.eos_id], standalone)
     embedding = model.get_submodule("encoder.embedding")
-    return TextInspection(text, tokens, tuple(records), predictions, embedding, tuple(ids), omitted)
+    return TextInspection(text, tokens, tuple(records), predictions, embedding, tuple(ids), run, omitted)
 
 
 def _check(text: str) -> None:

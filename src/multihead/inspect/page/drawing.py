@@ -5,12 +5,14 @@ from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import resolve
 from multihead.inspect.drawing_inspection import DrawingInspection
 from multihead.inspect.page import packing
+from multihead.inspect.page.flow import flow
 from multihead.inspect.page.image import as_list, picture
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.kinds import DRAWING
 from multihead.inspect.page.packing import Json
 from multihead.inspect.page.sequence import PageOptions, SequenceExploration, sequence_content
 from multihead.inspect.page.translation import MAX_BYTES
+from multihead.inspect.phrases import phrase
 
 DEFAULTS = PageOptions()
 
@@ -31,7 +33,11 @@ def explore_drawing(inspection: DrawingInspection, options: PageOptions = DEFAUL
     layer, head = resolve(inspection.records, inspection.tokens, choice)
     start = {"kind": "self", "layer": layer, "head": head, "combine": choice.combine, "automatic": False}
     similarity = inspection.similarity
-    origin = "given" if similarity is None else f"generated, cosine with the caption {similarity:.2f}"
+    origin = (
+        phrase("given")
+        if similarity is None
+        else phrase("generated, cosine with the caption {}", f"{similarity:.2f}")
+    )
     content = sequence_content(
         inspection.records,
         inspection.caption,
@@ -40,11 +46,14 @@ def explore_drawing(inspection: DrawingInspection, options: PageOptions = DEFAUL
         start={**start, "words": False, "specials": options.specials},
         kinds=[DRAWING],
         options=options,
+        flow=flow(inspection.decoder, inspection.run, inspection.records),
     )
     layers = inspection.word_weights()
     kept = len(layers) if options.full else max(1, min(len(layers), MAX_BYTES // (layers[0].size * 4 // 3)))
     if kept < len(layers):
-        content["omitted"].append(f"attention to the caption in layers {kept + 1} to {len(layers)}")
+        content["omitted"].append(
+            phrase("attention to the caption in layers {} to {}", kept + 1, len(layers))
+        )
         content["start"]["layer"] = min(layer, kept)
     content["picture"] = {
         **picture(inspection.pixels_Chw, inspection.grid),

@@ -1,6 +1,8 @@
 """Inputs of softmax(q k^T / sqrt(d_k)) v for one head, for the page's step-by-step view."""
 
 import math
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -10,6 +12,42 @@ from multihead.inspect.page.packing import Floats, Json
 
 TOLERANCE = 1e-4
 """Largest deviation of a recomputed weight from the recorded one."""
+MAX_BYTES = 1_000_000
+"""Size limit for the inputs of all heads together."""
+
+Head = tuple[AttentionRecord, int]
+"""A head of a module, from 0."""
+
+
+def equations(records: Sequence[AttentionRecord], first: Head, limit: int, *, full: bool) -> Json:
+    """Return the inputs of as many heads as the page has room for, as page data.
+
+    Args:
+        records: of a batch of one sentence.
+        first: the head to begin with, which is always embedded. Then come the other heads of its module, the
+            modules of its kind, and the rest.
+        limit: number of queries and keys to embed.
+        full: embed all heads, whatever their size.
+    """
+    numbers: list[Json] = []
+    room, left_out = MAX_BYTES, 0
+    for record, head in _in_order(records, first):
+        found = head_inputs(record, head, limit)
+        if found is None:
+            continue
+        room -= sum(len(found[name]) for name in "qkv")
+        if full or room >= 0 or not numbers:
+            numbers.append(found)
+        else:
+            left_out += 1
+    return {"numbers": numbers, "numbers_left_out": left_out}
+
+
+def _in_order(records: Sequence[AttentionRecord], first: Head) -> Iterator[Head]:
+    chosen, head = first
+    nearest = sorted(records, key=lambda one: (one is not chosen, one.kind != chosen.kind))
+    every = ((record, number) for record in nearest for number in range(record.num_heads))
+    return chain([first], (one for one in every if one[0] is not chosen or one[1] != head))
 
 
 def head_inputs(record: AttentionRecord, head: int, limit: int) -> Json | None:

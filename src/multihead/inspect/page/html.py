@@ -27,6 +27,10 @@ SCRIPTS = (
     "embeddings.js",
     "equation.js",
     "steps.js",
+    "flow_parts.js",
+    "flow_layout.js",
+    "flow_draw.js",
+    "flow.js",
     "main.js",
 )
 """In order: a script may use the definitions of those before it."""

@@ -13,6 +13,7 @@ from multihead.attention_maps.self_alignment import resolve
 from multihead.data.pictures.opening import Pixels, as_picture
 from multihead.inspect.image_inspection import ImageInspection
 from multihead.inspect.page import inputs, packing
+from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json
 from multihead.inspect.page.kinds import PATCHES
 from multihead.inspect.page.packing import Floats, Json
@@ -55,6 +56,7 @@ def explore_image(
         start={**start, "words": False, "specials": True, "overlay": "head" if chosen else "rollout"},
         kinds=[PATCHES],
         options=options,
+        flow=flow(model, inspection.run, inspection.records),
         distances_NN=patch_distances(inspection.grid, inspection.before),
     )
     maps, rollout = inspection.maps(), inspection.rollout()

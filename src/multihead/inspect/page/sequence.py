@@ -12,9 +12,11 @@ from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import resolve
 from multihead.inspect import figures
 from multihead.inspect.page import equation, heads, inputs, packing
+from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.packing import Floats, Json
 from multihead.inspect.page.translation import DEFAULT_CHOICE, MAX_BYTES, MAX_TOKENS
+from multihead.inspect.phrases import Phrase, phrase
 from multihead.inspect.text_inspection import Predictions, TextInspection
 from multihead.text.tokenizer import Tokenizer
 
@@ -84,6 +86,7 @@ def explore_text(
         start=start(inspection, options),
         kinds=[kind],
         options=options,
+        flow=flow(model, inspection.run, inspection.records),
     )
     neighbours = inputs.neighbours(inspection.embedding, tokenizer, inspection.ids[: options.max_tokens])
     content |= {
@@ -124,11 +127,12 @@ def sequence_content(
     records: Sequence[AttentionRecord],
     title: str,
     *,
-    heading: Sequence[tuple[str, str]],
+    heading: Sequence[tuple[str, str | Phrase]],
     tokens: Sentence,
     start: Json,
     kinds: Sequence[Json],
     options: PageOptions,
+    flow: Json,
     distances_NN: Floats | None = None,
 ) -> Json:
     """Return the content that every page of a single sequence has.
@@ -136,11 +140,12 @@ def sequence_content(
     Args:
         records: of kind "self".
         title: title of the window.
-        heading: lines of the heading, each a label and a text.
+        heading: lines of the heading, each a label and a text or a phrase.
         tokens: the sequence.
         start: initial state of the page.
         kinds: labels, from ``page.kinds``.
         options: size limits of the page.
+        flow: the model's data flow, from ``page.flow``.
         distances_NN: distances between positions; None: those in a text.
     """
     special_K = np.array([token.special for token in tokens.pieces])
@@ -150,10 +155,10 @@ def sequence_content(
         if room >= 0:
             layers.append(heads.layer(record, special_K, options.max_tokens, distances_NN))
         else:
-            omitted.append(f"attention of layer {record.layer}")
+            omitted.append(phrase("attention of layer {}", record.layer))
     length = int(records[0].query_lengths_B[0])
     if length > options.max_tokens:
-        omitted.insert(0, f"everything after the first {options.max_tokens:,} of {length:,} tokens")
+        omitted.insert(0, phrase("everything after the first {} of {} tokens", options.max_tokens, length))
     return {
         "format": 1,
         "run": options.name,
@@ -165,7 +170,8 @@ def sequence_content(
         "kinds": list(kinds),
         "tree": {"steps": []},
         "start": start,
-        "numbers": _equations(records, start, options),
+        **_equations(records, start, options),
+        "flow": flow,
         "positions": None,
         "neighbours": {"source": [], "target": []},
         "predictions": [],
@@ -173,15 +179,11 @@ def sequence_content(
     }
 
 
-def _equations(records: Sequence[AttentionRecord], start: Json, options: PageOptions) -> list[Json]:
-    """Return the inputs of the equation for the initial head, or for every head if ``full``."""
-    found = [
-        equation.head_inputs(record, head, options.max_tokens)
-        for record in records
-        for head in range(record.num_heads)
-        if options.full or (record.layer == start["layer"] and head == max(0, start["head"] - 1))
-    ]
-    return [one for one in found if one is not None]
+def _equations(records: Sequence[AttentionRecord], start: Json, options: PageOptions) -> Json:
+    """Return the inputs of the equation, beginning with the initial head."""
+    chosen = next((one for one in records if one.layer == start["layer"]), records[0])
+    first = chosen, min(max(0, start["head"] - 1), chosen.num_heads - 1)
+    return equation.equations(records, first, options.max_tokens, full=options.full)
 
 
 def top_three(predictions: Predictions) -> str:

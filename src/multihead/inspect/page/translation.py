@@ -11,10 +11,12 @@ from multihead.attention_maps.alignment import CAUTION, most_informative
 from multihead.generation import Translator
 from multihead.inspect import figures
 from multihead.inspect.page import equation, heads, inputs, packing
+from multihead.inspect.page.flow import flow
 from multihead.inspect.page.kinds import TRANSLATION
 from multihead.inspect.page.packing import Json
 from multihead.inspect.page.tree import search_tree
-from multihead.inspect.recording import Recording, check, record_output
+from multihead.inspect.phrases import Phrase, phrase
+from multihead.inspect.recording import Recording, check, pair, record_output
 
 DEFAULT_CHOICE = Choice()
 """The most informative layer, with all its heads combined."""
@@ -57,8 +59,9 @@ def explore(
         text: the source sentence.
         target: a translation to show first, before the model's own.
         name: name of the run on the page.
-        choice: layer and head of cross-attention to show first. The numbers of the head's equation are
-            embedded; without a head, those of the most informative head of the layer.
+        choice: layer and head of cross-attention to show first. The numbers of the head's equation come
+            first, and those of other heads as far as there is room; without a head, it is the most
+            informative head of the layer.
         words: initially merge subwords into words.
         specials: initially show special symbols.
         full: embed everything, whatever the size: all tokens, all hypotheses, the numbers of all heads.
@@ -81,7 +84,7 @@ def explore(
         layers, _ = _layers(recordings[-1], limit, inf, encoder=False)
         hypotheses.append(_hypothesis(candidate, recordings[-1], layers, limit))
     if len(recordings) < len(candidates):
-        omitted.append(f"the attention of {len(candidates) - len(recordings)} hypotheses")
+        omitted.append(phrase("the attention of {} hypotheses", len(candidates) - len(recordings)))
     start = {**_start(first, choice), "words": words, "specials": specials}
     content = {
         "format": 1,
@@ -93,7 +96,8 @@ def explore(
         "kinds": TRANSLATION,
         "tree": tree,
         "start": start,
-        "numbers": _equations(first, start, limit, full=full),
+        **_equations(first, start, limit, full=full),
+        "flow": _flow(translator, text, candidates[0].ids, first),
         "positions": inputs.positions(translator.models[0]),
         "neighbours": _neighbours(translator, text, candidates[0].ids),
         "omitted": [*_omitted_tokens(first, limit), *omitted],
@@ -155,7 +159,9 @@ def _size(recording: Recording, length: int, limit: int) -> int:
     return sum(one.num_heads * T * widths[one.kind] * 4 // 3 for one in recording.records)
 
 
-def _layers(recording: Recording, limit: int, room: float, *, encoder: bool) -> tuple[list[Json], list[str]]:
+def _layers(
+    recording: Recording, limit: int, room: float, *, encoder: bool
+) -> tuple[list[Json], list[Phrase]]:
     """Pack the layers that fit into ``room`` bytes, cross-attention first; name those that do not."""
     keys = {
         "encoder self": recording.source.pieces,
@@ -169,6 +175,7 @@ def _layers(recording: Recording, limit: int, room: float, *, encoder: bool) -> 
         for record in recording.records
         if record.kind == kind and (encoder or kind != "encoder self")
     ]
+    names = {one["kind"]: one["name"] for one in TRANSLATION}
     layers, omitted = [], []
     for record in wanted:
         room -= heads.size(record, limit)
@@ -176,14 +183,16 @@ def _layers(recording: Recording, limit: int, room: float, *, encoder: bool) -> 
             special_K = np.array([token.special for token in keys[record.kind]])
             layers.append(heads.layer(record, special_K, limit))
         else:
-            omitted.append(f"{record.kind} attention, layer {record.layer}")
+            omitted.append(phrase("{}, layer {}", names[record.kind], record.layer))
     return layers, omitted
 
 
-def _omitted_tokens(recording: Recording, limit: int) -> Iterator[str]:
-    for name, side in (("source", recording.source), ("output", recording.target)):
-        if len(side.pieces) > limit:
-            yield f"the {name} after its first {limit:,} of {len(side.pieces):,} tokens"
+def _omitted_tokens(recording: Recording, limit: int) -> Iterator[Phrase]:
+    source, output = len(recording.source.pieces), len(recording.target.pieces)
+    if source > limit:
+        yield phrase("the source after its first {} of {} tokens", limit, source)
+    if output > limit:
+        yield phrase("the output after its first {} of {} tokens", limit, output)
 
 
 def _start(recording: Recording, choice: Choice) -> Json:
@@ -201,24 +210,23 @@ def _start(recording: Recording, choice: Choice) -> Json:
     }
 
 
-def _equations(recording: Recording, start: Json, limit: int, *, full: bool) -> list[Json]:
-    """Return the inputs of the equation for the initial head, or for every head if ``full``.
+def _equations(recording: Recording, start: Json, limit: int, *, full: bool) -> Json:
+    """Return the inputs of the equation, beginning with the initial head.
 
     Without an initial head, it is the most informative head of the initial layer.
     """
-    chosen = [
-        (record, head)
-        for record in recording.records
-        for head in range(record.num_heads)
-        if full or (record.kind == "cross" and record.layer == start["layer"])
-    ]
-    if not full and chosen:
-        head_number = start["head"] or most_informative(
-            [record.sentence(0)[head, None] for record, head in chosen]
-        )
-        chosen = [chosen[head_number - 1]]
-    found = (equation.head_inputs(record, head, limit) for record, head in chosen)
-    return [one for one in found if one is not None]
+    cross = [one for one in recording.records if one.kind == "cross" and one.layer == start["layer"]]
+    if not cross:
+        return {"numbers": [], "numbers_left_out": 0}
+    weights_HQK = cross[0].sentence(0)
+    head = start["head"] or most_informative([one[None] for one in weights_HQK])
+    return equation.equations(recording.records, (cross[0], head - 1), limit, full=full)
+
+
+def _flow(translator: Translator, text: str, ids: Sequence[int], recording: Recording) -> Json:
+    model = translator.models[0]
+    batch = pair(translator, text, ids).to(translator.device)
+    return flow(model, lambda one: one.score(batch), recording.records, batch.target_BT)
 
 
 def _neighbours(translator: Translator, text: str, ids: Sequence[int]) -> Json:

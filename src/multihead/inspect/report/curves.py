@@ -19,6 +19,7 @@ CHARTS: tuple[Chart, ...] = (
     ("Validation accuracy", "validation", ("accuracy",), False),
     ("Validation chrF", "validation", ("chrf",), True),
     ("Validation F1", "validation", ("f1",), True),
+    ("Validation AP", "validation", ("ap",), True),
     ("Bits per character", "validation", ("bits_per_character",), False),
 )
 

@@ -19,7 +19,9 @@ from multihead.settings import tasks
 
 LOWER = ("loss", "perplexity", "bits_per_character")
 """Metrics for which lower is better."""
-NAMES = {"bleu": "BLEU", "chrf": "chrF", "f1": "F1", "bits_per_character": "bits per character"}
+SHOWN = (*LOWER, "accuracy", "bleu", "chrf", "f1", "ap")
+"""Metrics whose best value is shown."""
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "f1": "F1", "ap": "AP", "bits_per_character": "bits per character"}
 
 
 def training_page(
@@ -57,7 +59,7 @@ def _state(run: Run, about: RunFacts) -> str:
     recipe = run.recipe
     ended = [event for event in about.events if event.get("event") == "end"]
     task = plugins.shown(recipe.task)
-    progress = about.kind, task, f"{about.step:,}", f"{recipe.training.steps:,}"
+    progress = about.kind, known(task), f"{about.step:,}", f"{recipe.training.steps:,}"
     if not ended:
         return say("{}, {}; update {} of {}", *progress)
     return say("{}, {}; update {} of {}; final weights: {}", *progress, ended[-1].get("weights"))
@@ -79,7 +81,16 @@ def _best(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
             for event in validations
             if isinstance(value := event.get(key), float) and math.isfinite(value)
         ]
-        if values and key in ("loss", "perplexity", "bits_per_character", "accuracy", "bleu", "chrf", "f1"):
+        if values and key in (
+            "loss",
+            "perplexity",
+            "bits_per_character",
+            "accuracy",
+            "bleu",
+            "chrf",
+            "f1",
+            "ap",
+        ):
             value, step = (min if key in LOWER else max)(values, key=lambda pair: pair[0])
             yield NAMES.get(key, known(key)), f"{value:.4g}", say("best, at update {}", f"{step:,}")
 
@@ -117,7 +128,7 @@ def _alignments(alignments: Sequence[AlignedSentence]) -> Markup:
 
 def _data(data: Mapping[str, Any]) -> Markup:
     numbers = [
-        (key.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
+        (known(key.replace("_", " ")), f"{value:,}" if isinstance(value, int) else str(value))
         for key, value in data.items()
         if isinstance(value, int | str) and key != "fingerprint"
     ]
@@ -138,7 +149,7 @@ def _cleaning(cleaning: Mapping[str, Any] | None) -> Iterator[tuple[str, Child]]
     for reason, count in cleaning["dropped"].items():
         first = cleaning.get("first", {}).get(reason)
         yield (
-            say("dropped: {}", reason.replace("_", " ")),
+            say("dropped: {}", known(reason.replace("_", " "))),
             say("{} (first: pair {})", f"{count:,}", f"{first:,}") if first else f"{count:,}",
         )
     yield say("pairs kept"), f"{cleaning['kept']:,}"
@@ -167,7 +178,7 @@ def _spelled(value: object) -> str:
 def _machine(environment: Mapping[str, Any]) -> Markup:
     machine, versions = dict(environment.get("machine", {})), environment.get("versions", {})
     rows = [
-        (name.replace("_", " ").replace("gib", "(GiB)"), _spelled(value))
+        (known(name.replace("_", " ").replace("gib", "(GiB)")), _spelled(value))
         for name, value in machine.items()
         if value not in (None, "", [])
     ]

@@ -1,6 +1,7 @@
 // Heads tabs: every layer and head of one kind as small maps, one or two of them enlarged.
 
 const chosenHeads = {}; // by kind: [first, second], each [layer, head]
+let lastHead = null; // [kind, layer, head] that was shown last
 let comparing = false;
 let order = "layer";
 
@@ -97,9 +98,9 @@ function headsTab(id, title, kind, lead) {
 }
 
 /** The head to start with: lowest entropy among those that do not mostly attend to special symbols. */
-function startHead(kind) {
-  if (kind === content.start.kind && state.head) return [state.layer, state.head];
-  const found = all(layersOf(kind)).map(([layer, head]) => ({ layer, head, ...layer.measures[head - 1] }));
+function startHead(kind, layers = null) {
+  if (!layers && kind === content.start.kind && state.head) return [state.layer, state.head];
+  const found = all(layers || layersOf(kind)).map(([layer, head]) => ({ layer, head, ...layer.measures[head - 1] }));
   const rank = (one) => one.entropy + (one.pattern === "special symbols" ? 100 : 0);
   const best = found.sort((a, b) => rank(a) - rank(b))[0];
   return [best.layer.layer, best.head];
@@ -135,6 +136,7 @@ function smallMap(kind, layer, head, side) {
         t`Layer ${layer.layer}, head ${head}: entropy ${measures.entropy} bits, mean distance ${measures.distance}` +
         (measures.pattern ? t`; ${Math.round(100 * measures.share)}% on ${t(measures.pattern)}` : ""),
       click: () => {
+        lastHead = [kind, layer.layer, head];
         chosenHeads[kind] =
           comparing && !same(first)
             ? [first, [layer.layer, head]]

@@ -1,6 +1,7 @@
 // The page as a whole: heading, tabs, and redrawing after a change of state.
 
 const TABS = [
+  flow,
   imageOverlay,
   captionOverlay,
   alignment,
@@ -11,7 +12,7 @@ const TABS = [
   embeddings,
   steps,
 ].filter((tab) => tab.available());
-if (!TABS.some((tab) => tab.id === state.tab)) state.tab = TABS[0].id;
+if (!TABS.some((tab) => tab.id === state.tab)) state.tab = (TABS.find((tab) => tab !== flow) || flow).id;
 
 function heading() {
   const next = isDark() ? "light" : "dark";
@@ -59,13 +60,13 @@ function heading() {
     h(
       "dl",
       { class: "pair" },
-      lines.map(([name, text]) => [h("dt", {}, t(name)), h("dd", { dir: "auto" }, text)]),
+      lines.map(([name, text]) => [h("dt", {}, t(name)), h("dd", { dir: "auto" }, typeof text === "string" ? text : phrase(text))]),
     ),
     content.omitted.length
       ? h(
           "div",
           { class: "note" },
-          t`Omitted to limit the size of this page: ${content.omitted.join("; ")}. The option --full embeds everything.`,
+          t`Omitted to limit the size of this page: ${content.omitted.map(phrase).join("; ")}. The option --full embeds everything.`,
         )
       : null,
     h(
@@ -81,7 +82,7 @@ function heading() {
             "aria-controls": "panel",
             "aria-selected": String(tab.id === state.tab),
             tabindex: tab.id === state.tab ? 0 : -1,
-            click: () => update({ tab: tab.id }, `#tab-${tab.id}`),
+            click: () => update({ tab: tab.id, stepped: null }, `#tab-${tab.id}`),
           },
           t(tab.title),
         ),
@@ -113,7 +114,7 @@ function update(changed, focus) {
   const main = document.getElementById("main");
   const room = Math.max(280, main.clientWidth - 38);
   TABS.find((tab) => tab.id === state.tab).render(panel, room);
-  panel.prepend(...[explanations(state.tab)].filter(Boolean));
+  panel.prepend(...[backToModel(), explanations(state.tab)].filter(Boolean));
   main.replaceChildren(panel);
   document.getElementById("bottom").replaceChildren(footing());
   if (focus) document.querySelector(focus)?.focus({ preventScroll: true });

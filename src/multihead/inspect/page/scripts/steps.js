@@ -1,14 +1,49 @@
 // Step by step tab: softmax(q kᵀ / √d_k) v for one head and one query.
 
-let chosenNumbers = 0;
 let chosenQuery = null;
+
+/** The numbers of the head that was shown last, or of the nearest head that the page has. */
+function numbersOf([kind, layer, head] = lastHead || []) {
+  const rank = (one) => [one.kind === kind, one.layer === layer, one.head === head];
+  const better = (a, b) => {
+    const first = rank(a).findIndex((value, i) => value !== rank(b)[i]);
+    return first >= 0 && rank(a)[first];
+  };
+  return content.numbers.reduce((best, one) => (better(one, best) ? one : best));
+}
+
+/** Choices of the kind of attention, the layer and the head, each of those that the page has. */
+function numbersChoice(numbers) {
+  const { kind, layer } = numbers;
+  const distinct = (all, key) => [...new Set(all.map((one) => one[key]))].sort((a, b) => a - b || 0);
+  const ofKind = content.numbers.filter((one) => one.kind === kind);
+  const ofLayer = ofKind.filter((one) => one.layer === layer);
+  const choice = (title, values, value, chosen) =>
+    values.length > 1
+      ? segments(title, values, value, (to) => {
+          lastHead = chosen(to);
+          if (typeof to === "string") chosenQuery = null;
+          update({});
+        })
+      : null;
+  return [
+    choice(
+      t`Attention`,
+      distinct(content.numbers, "kind").map((one) => [one, t(kindOf(one).short || kindOf(one).name)]),
+      kind,
+      (to) => [to, layer, numbers.head],
+    ),
+    choice(t`Layer`, distinct(ofKind, "layer").map((one) => [one, one]), layer, (to) => [kind, to, numbers.head]),
+    choice(t`Head`, distinct(ofLayer, "head").map((one) => [one, one]), numbers.head, (to) => [kind, layer, to]),
+  ];
+}
 
 const steps = {
   id: "steps",
   title: "Step by step",
   available: () => content.numbers.length > 0,
   render(root, room) {
-    const numbers = content.numbers[chosenNumbers];
+    const numbers = numbersOf();
     const side = sidesOf(numbers.kind, content.hypotheses[0]);
     const d = numbers.d_k;
     const [q, k, v] = [floats(numbers.q), floats(numbers.k), floats(numbers.v)];
@@ -41,49 +76,16 @@ const steps = {
         .slice(0, queries)
         .map((token, i) => h("option", { value: i, selected: i === chosenQuery }, `${i + 1}. ${token.text}`)),
     );
-    const head =
-      content.numbers.length > 1
-        ? h(
-            "select",
-            {
-              id: "numbers",
-              change: (event) => {
-                chosenNumbers = +event.target.value;
-                update({}, "#numbers");
-              },
-            },
-            content.numbers.map((one, i) =>
-              h(
-                "option",
-                { value: i, selected: i === chosenNumbers },
-                t`${nameOf(one.kind)}, layer ${one.layer}, head ${one.head}`,
-              ),
-            ),
-          )
-        : null;
     root.append(
       h(
         "p",
         { class: "lead" },
         t`${name}${content.hypotheses.length > 1 ? t`, for the first hypothesis` : ""}: the model's own numbers, in fp32.`,
-        content.numbers.length > 1
-          ? null
-          : [
-              " ",
-              h("code", {}, "--layer"),
-              t` and `,
-              h("code", {}, "--head"),
-              t` choose another head; `,
-              h("code", {}, "--full"),
-              t` embeds all heads.`,
-            ],
+        content.numbers_left_out
+          ? t` ${content.numbers_left_out} other heads are left out to limit the size of this page; the option --full embeds them.`
+          : null,
       ),
-      h(
-        "div",
-        { class: "controls" },
-        head ? h("label", {}, t`Head `, head) : null,
-        h("label", {}, t`Query `, query),
-      ),
+      h("div", { class: "controls" }, numbersChoice(numbers), h("label", {}, t`Query `, query)),
       figure({
         name: "step-by-step",
         caption: t`Each strip is a vector; blue is positive, orange negative. The score of a key is q·k, ${numbers.scale === 1 ? t`not scaled` : t`divided by √${d} = ${(1 / numbers.scale).toFixed(3)}`}. Softmax turns the scores into weights that sum to 1. The output is the weighted sum of the values.`,

@@ -30,6 +30,13 @@ function t(parts, ...values) {
   return found.replace(/\{(\d*)\}/g, (_, number) => values[number === "" ? next++ : +number]);
 }
 
+/** A phrase of the data: a text, and its values, of which texts are in the page's language too. */
+const phrase = ([text, ...values]) =>
+  t(
+    text.split("{}"),
+    ...values.map((value) => (typeof value === "number" ? value.toLocaleString(state.language) : t(value))),
+  );
+
 /** The terms of a tab, each explained in a line. */
 function termsOf(tab) {
   const known = {
@@ -52,6 +59,7 @@ function termsOf(tab) {
       t`entropy`,
       t`how widely a row is spread: 0 bits, all weight on one key; 1 bit, on two keys alike.`,
     ],
+    parameter: [t`parameter`, t`a number that training has set; the matrices of every part are made of them.`],
     hypothesis: [
       t`hypothesis`,
       t`a translation that is not finished; beam search continues the few most probable ones at every step.`,
@@ -66,6 +74,7 @@ function termsOf(tab) {
     predictions: [],
     search: ["hypothesis"],
     embeddings: ["embedding"],
+    flow: ["layer", "head", "parameter"],
     steps: ["query", "key", "value", "weight"],
     picture: ["weight", "head", "layer"],
     alignment: attention,

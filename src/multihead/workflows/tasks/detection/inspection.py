@@ -15,7 +15,9 @@ from multihead.generation.detector import Detector
 from multihead.inspect.detection_inspection import DetectionInspection, inspect_detection
 from multihead.inspect.detections import QueryMap, draw_queries
 from multihead.inspect.page import Page
-from multihead.inspect.page.shell import shell
+from multihead.inspect.report.markup import Markup, tag
+from multihead.inspect.report.parts import card, report
+from multihead.inspect.report.words import say
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
@@ -57,24 +59,32 @@ def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> Page
     """Return a page: the objects found, and for each decoder layer what their queries attend to."""
     layers, heads = seen.weights_LHQrc.shape[:2]
     found = seen.maps(THRESHOLD)
-    items = "".join(f"<li>{html.escape(_described(one))}</li>" for one in found) or "<li>no object</li>"
-    parts = [
-        f'<header id="top"><h1>{html.escape(seen.name)}</h1></header>',
-        f'<main id="main"><p>Run {html.escape(run)}: {len(found)} objects with a score of at least '
-        f"{THRESHOLD:g}.</p><ul>{items}</ul>",
+    listed = [tag("li", say("{} {}, edges {} (query {})", *_facts(one))) for one in found] or tag(
+        "li", say("no object")
+    )
+    lead = say("The mean of {} heads; each panel has its own scale.", heads)
+    main = [
+        tag("h1", seen.name),
+        tag("p", run, class_="sub"),
+        card(say("{} objects with a score of at least {}", len(found), f"{THRESHOLD:g}"), tag("ul", listed)),
+        [
+            card(say("Decoder layer {}", layer), _drawn(seen, names, layer), lead=lead)
+            for layer in range(1, layers + 1)
+        ],
     ]
+    return report(seen.name, say("detection"), main, tag("p", say(CAUTION)))
+
+
+def _drawn(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> Markup:
+    """Return a panel for each object: the attention of its query in a layer."""
     with tempfile.TemporaryDirectory() as folder:
-        for layer in range(1, layers + 1):
-            path = Path(folder) / f"{layer}.png"
-            caption = f"The mean of {heads} heads; each panel has its own scale."
-            draw_queries(seen.picture, seen.maps(THRESHOLD, layer), names, caption, path)
-            data = base64.b64encode(path.read_bytes()).decode("ascii")
-            parts.append(
-                f"<h2>Decoder layer {layer}</h2><img style='max-width:100%' "
-                f"alt='attention of the queries in layer {layer}' src='data:image/png;base64,{data}'>"
-            )
-    parts.append(f'</main><footer id="bottom">{html.escape(CAUTION)}</footer>')
-    return shell(seen.name, body="\n".join(parts), scripts=[])
+        path = Path(folder) / "layer.png"
+        draw_queries(seen.picture, seen.maps(THRESHOLD, layer), names, "", path)
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+    source = f"data:image/png;base64,{data}"
+    alternative = str(say("attention of the queries in layer {}", layer))
+    # `tag` cuts an attribute that is too long to read, and this address is as long as the picture.
+    return Markup(f'<img style="max-width:100%" alt="{html.escape(alternative)}" src="{source}">')
 
 
 def as_json(seen: DetectionInspection, run: str) -> str:
@@ -93,9 +103,18 @@ def as_json(seen: DetectionInspection, run: str) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
+def _facts(one: QueryMap) -> tuple[str, str, str, int]:
+    """Return class, score, edges of the box, and number of the query."""
+    return (
+        one.found.name,
+        f"{one.found.score:.2f}",
+        " ".join(f"{edge:.0f}" for edge in one.found.box),
+        one.query + 1,
+    )
+
+
 def _described(one: QueryMap) -> str:
-    box = " ".join(f"{edge:.0f}" for edge in one.found.box)
-    return f"{one.found.name} {one.found.score:.2f}, edges {box} (query {one.query + 1})"
+    return "{} {}, edges {} (query {})".format(*_facts(one))
 
 
 def _alignment(seen: DetectionInspection, maps: list[QueryMap], caption: str) -> Alignment:

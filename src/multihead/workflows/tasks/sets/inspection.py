@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from multihead import hardware
 from multihead.attention_maps import Alignment, Sentence, Token, align_self, record_sequence
@@ -12,6 +13,7 @@ from multihead.errors import UserError
 from multihead.generation.odd_one_out import OddOneOut
 from multihead.inspect import heatmap
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
+from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.page.sequence import sequence_content
@@ -35,7 +37,11 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         raise UserError("not a folder", place=str(folder), remedy="Name a folder with the images of a set.")
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
     pixels = found.pixels(files)
-    records = tuple(record_sequence(found.model, lambda model: model(pixels), len(files), keep_inputs=True))
+
+    def run(model: Any) -> object:
+        return model(pixels)
+
+    records = tuple(record_sequence(found.model, run, len(files), keep_inputs=True))
     if not records:
         raise UserError("this model has no attention", place=str(run.folder), remedy="Inspect a set_encoder.")
     labels = tuple(Token(file.stem, number) for number, file in enumerate(files))
@@ -64,6 +70,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             start=start,
             kinds=[BIDIRECTIONAL],
             options=asked,
+            flow=flow(found.model, run, records),
         )
         listed = {
             "run": asked.name,

@@ -1,0 +1,46 @@
+"""The role of a module in a model: attention, feed-forward network, norm ..."""
+
+from torch import nn
+
+from multihead.nn.alignment import AlignmentModel
+from multihead.nn.convolution import GatedConvolution
+from multihead.nn.convolutional_tokenizer import ConvolutionalTokenizer
+from multihead.nn.feed_forward import FeedForward
+from multihead.nn.modules import RMSNorm
+from multihead.nn.multi_head import MultiHeadAttention
+from multihead.nn.patch_positions import PatchPositions, SinusoidalPatchPositions
+from multihead.nn.patches import ConvolutionalPatches, LinearPatches
+from multihead.nn.pooling import ClassPooling, MeanPooling, SequencePooling
+from multihead.nn.positions import LearnedPositions, SinusoidalPositions
+from multihead.nn.reformer import ReformerAttention
+from multihead.nn.ssru import SSRU
+
+ROLES: dict[str, tuple[type[nn.Module], ...]] = {
+    "positions": (LearnedPositions, SinusoidalPositions, PatchPositions, SinusoidalPatchPositions),
+    "embedding": (nn.Embedding,),
+    "patches": (LinearPatches, ConvolutionalPatches, ConvolutionalTokenizer),
+    "attention": (MultiHeadAttention, AlignmentModel, ReformerAttention),
+    "feed-forward": (FeedForward,),
+    "recurrent": (nn.RNNBase, SSRU),
+    "convolution": (GatedConvolution, nn.Conv1d, nn.Conv2d),
+    "norm": (nn.LayerNorm, RMSNorm, nn.GroupNorm, nn.BatchNorm2d),
+    "pooling": (ClassPooling, MeanPooling, SequencePooling),
+    "linear": (nn.Linear,),
+}
+"""Classes by role; the roles of a subclass are its parent's."""
+
+
+def role_of(module: nn.Module) -> str:
+    """Return the role of a module: "" for a container; "other" for one of an unknown class with weights."""
+    for role, classes in ROLES.items():
+        if isinstance(module, classes):
+            return role
+    if callable(getattr(module, "weights", None)):
+        return "attention"
+    leaf = not any(True for _ in module.children())
+    return "other" if leaf and any(True for _ in module.parameters()) else ""
+
+
+def is_residual(module: nn.Module) -> bool:
+    """Return whether a module adds a sublayer's output to its input, as the stacks know it."""
+    return hasattr(module, "ends_normalised")
