@@ -153,19 +153,27 @@ def in_turn(work: Callable[[], Any]) -> Any:
     return result
 
 
-def share_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the first process's tensors in all processes; on the CPU in the others."""
+def share_tensors(
+    tensors: Mapping[str, Tensor], keep: Callable[[str, Tensor], Tensor] = lambda name, tensor: tensor
+) -> dict[str, Tensor]:
+    """Return the first process's tensors in all processes; on the CPU in the others.
+
+    Args:
+        tensors: by name; those of the first process count.
+        keep: returns what of a tensor to keep; one tensor at a time is whole in memory.
+    """
     if world() == 1:
-        return dict(tensors)
+        return {name: keep(name, tensor) for name, tensor in tensors.items()}
     described = from_first(lambda: _described(tensors))
     shared: dict[str, Tensor] = {}
     for name, (dtype, shape) in described.items():
         if first():
-            sent = tensors[name].detach().cpu().contiguous()
-            shared[name] = tensors[name]
+            whole = tensors[name]
+            sent = whole.detach().cpu().contiguous()
         else:
-            sent = shared[name] = torch.empty(shape, dtype=getattr(torch, dtype))
+            sent = whole = torch.empty(shape, dtype=getattr(torch, dtype))
         dist.broadcast(sent, src=0)
+        shared[name] = keep(name, whole)
     return shared
 
 

@@ -66,6 +66,7 @@ LOOKERS = {
     "cli/serve.py",
     "api/__init__.py",
     "api/loading.py",
+    "training/several.py",  # optional: FSDP2, which takes as long to import as everything else
     "addresses.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.batch import PairBatch, Source
-from multihead.data.plan import Indices, Lengths, batch_by_length, epoch_plan
+from multihead.data.plan import Indices, Lengths, Plan, batch_by_length, epoch_plan
 from multihead.data.stream import START, Position, Stream
 
 __all__ = [
@@ -153,10 +153,15 @@ class BatchStream(Stream[PairBatch]):
         self._source_encode, self._target_encode, self._mark = source_encode, target_encode, mark
         self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, shapes=shapes)
 
-    def plan(self, epoch: int) -> list[Indices]:
+    def plan(self, epoch: int) -> Plan:
         """Return the batches of an epoch as arrays of pair indices."""
-        store = self.store
-        return epoch_plan(store.source_lengths, store.target_lengths, self._batch_tokens, self._seed, epoch)
+        return self._plan(epoch)
+
+    def _plan(self, epoch: int, chosen: Indices | None = None) -> Plan:
+        """Plan an epoch; temporary files lie beside the store, which is on a disk with room."""
+        lengths = self.store.source_lengths, self.store.target_lengths
+        folder = getattr(self.store, "folder", None)
+        return epoch_plan(*lengths, self._batch_tokens, self._seed, epoch, chosen=chosen, folder=folder)
 
     def batch(self, indices: Indices, epoch: int) -> PairBatch:
         """Collate the pairs at ``indices``, re-encoded for this epoch."""

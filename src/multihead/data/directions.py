@@ -7,7 +7,7 @@ import numpy as np
 
 from multihead.data.batches import BatchStream, Ids, Pairs
 from multihead.data.mixing import drawn
-from multihead.data.plan import Indices, epoch_plan
+from multihead.data.plan import Indices, Plan
 
 
 class Directed:
@@ -22,7 +22,7 @@ class Directed:
     def __init__(self, store: Pairs, tags: Sequence[int], *, backwards: bool = False) -> None:
         self._tags = np.array(tags, dtype=np.int64)
         self._source, self._target = store.source, store.target
-        self.lines = getattr(store, "lines", None)
+        self.lines, self.folder = getattr(store, "lines", None), getattr(store, "folder", None)
         sources, targets = store.source_lengths, store.target_lengths
         if backwards:
             self._source, self._target = self._target, self._source
@@ -47,6 +47,7 @@ class Joined:
     def __init__(self, parts: Sequence[Pairs]) -> None:
         self._parts = tuple(parts)
         self._ends = np.cumsum([len(part) for part in parts])
+        self.folder = getattr(parts[0], "folder", None)
         self.source_lengths = np.concatenate([part.source_lengths for part in parts])
         self.target_lengths = np.concatenate([part.target_lengths for part in parts])
 
@@ -101,11 +102,9 @@ class MixedStream(BatchStream):
         self._labels = labels or [f"set {number}" for number in range(1, len(parts) + 1)]
         self._sizes, self._counts = [len(part) for part in parts], tuple(counts)
 
-    def plan(self, epoch: int) -> list[Indices]:
+    def plan(self, epoch: int) -> Plan:
         """Return the batches of an epoch as arrays of pair indices; a pair may occur several times."""
-        store, chosen = self.store, drawn(self._sizes, self._counts, self._seed, epoch)
-        lengths = store.source_lengths, store.target_lengths
-        return epoch_plan(*lengths, self._batch_tokens, self._seed, epoch, chosen=chosen)
+        return self._plan(epoch, drawn(self._sizes, self._counts, self._seed, epoch))
 
     def names(self, indices: Indices) -> list[str]:
         """Return the set and the line of each pair; see :meth:`Stream.names`."""

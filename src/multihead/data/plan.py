@@ -4,13 +4,17 @@ The plan is a function of (lengths, budget, seed, epoch). Pairs are shuffled and
 large chunks, which keeps padding small and batches random; then the batches are shuffled.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multihead import randomness
+from multihead.data.shuffling import Indices, mapped, scratch, shuffled, shuffled_blocks
+
+__all__ = ["Indices", "Lengths", "Plan", "batch_by_length", "epoch_plan", "first_of_shuffled", "shuffled"]
 
 CHUNK = 1 << 17
 """Pairs batched together: about 600 batches of 4,096 tokens, enough for little padding in little memory."""
@@ -20,7 +24,35 @@ MAX_MULTIPLE = 8
 code and memory: up to 1.18 times as fast, in 0.8 of the memory."""
 
 Lengths = NDArray[np.int32]
-Indices = NDArray[np.int64]
+
+
+class Plan(Sequence[Indices]):
+    """The batches of an epoch, in their order, as arrays of pair indices.
+
+    Args:
+        pairs: the pairs of all batches, laid end to end; perhaps memory-mapped.
+        ends: where each batch ends in ``pairs``.
+        order: the batches in the order of the epoch.
+    """
+
+    def __init__(self, pairs: NDArray[np.integer], ends: Indices, order: Indices) -> None:
+        self._pairs, self._ends, self._order = pairs, ends, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, number: int) -> Indices: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Indices]: ...
+    def __getitem__(self, number: int | slice) -> Indices | list[Indices]:
+        if isinstance(number, slice):
+            return [self._batch(place) for place in self._order[number].tolist()]
+        return self._batch(int(self._order[number]))
+
+    def _batch(self, place: int) -> Indices:
+        begin = int(self._ends[place - 1]) if place else 0
+        return np.asarray(self._pairs[begin : int(self._ends[place])]).astype(np.int64, copy=False)
 
 
 def epoch_plan(
@@ -31,8 +63,12 @@ def epoch_plan(
     epoch: int,
     *,
     chosen: Indices | None = None,
-) -> list[Indices]:
+    folder: Path | None = None,
+) -> Plan:
     """Return the batches of an epoch as arrays of pair indices; each pair is in exactly one.
+
+    The plan of more than a chunk of pairs is a memory-mapped file: it takes the memory of a few chunks and 16
+    bytes a batch.
 
     Args:
         source_lengths: length of each source in tokens, without special tokens, (N,).
@@ -42,25 +78,37 @@ def epoch_plan(
         seed: with the epoch, seeds the order.
         epoch: number of the epoch, from 0.
         chosen: the pairs of the epoch, some perhaps several times; None: each once.
+        folder: of temporary files, see ``shuffling.scratch``.
+
+    Raises:
+        UserError: the disk is full.
     """
-    batches: list[Indices] = []
-    pairs = len(source_lengths) if chosen is None else len(chosen)
-    order = shuffled(pairs, seed, "pairs of epoch", epoch)
-    if chosen is not None:
-        order = chosen[order]
-    for start in range(0, len(order), CHUNK):
-        chunk = order[start : start + CHUNK]
-        batches += batch_by_length(chunk, source_lengths, target_lengths, batch_tokens)
-    return [batches[i] for i in shuffled(len(batches), seed, "batches of epoch", epoch)]
+    count = len(source_lengths) if chosen is None else len(chosen)
+    ends = [np.zeros(1, dtype=np.int64)]
+
+    def chunks() -> Iterator[Indices]:
+        for block in shuffled_blocks(count, seed, "pairs of epoch", epoch, size=CHUNK, folder=folder):
+            chunk = block if chosen is None else chosen[block]
+            batches = batch_by_length(chunk, source_lengths, target_lengths, batch_tokens)
+            ends.append(ends[-1][-1] + np.cumsum([len(batch) for batch in batches], dtype=np.int64))
+            yield np.concatenate([chunk[:0], *batches])
+
+    pairs = _laid_out(chunks(), count, len(source_lengths), folder)
+    every = np.concatenate(ends[1:])
+    return Plan(pairs, every, shuffled(len(every), seed, "batches of epoch", epoch))
 
 
-def shuffled(count: int, seed: int, *keys: int | str) -> Indices:
-    """Return a random permutation of 0 ... count - 1, a function of (seed, keys).
-
-    NumPy keeps only the raw output of a bit generator stable between versions (NEP 19).
-    """
-    draws = np.random.PCG64(randomness.derive(seed, *keys)).random_raw(count)
-    return np.argsort(draws, kind="stable").astype(np.int64, copy=False)
+def _laid_out(
+    chunks: Iterator[Indices], count: int, largest: int, folder: Path | None
+) -> NDArray[np.integer]:
+    """Return the chunks laid end to end: one in memory, several as a memory-mapped file."""
+    if count <= CHUNK:
+        return np.concatenate([*chunks])
+    kind = np.dtype("<u4" if largest < 1 << 32 else "<i8")
+    with scratch(folder) as file:
+        for chunk in chunks:
+            file.write(chunk.astype(kind).data)
+        return mapped(file, kind, count)
 
 
 def first_of_shuffled(count: int, first: int, seed: int, *keys: int | str) -> Indices:
@@ -89,7 +137,8 @@ def batch_by_length(
     """
     if not len(indices):
         return []
-    lengths_2N = np.stack([source_lengths[indices], target_lengths[indices]]) + 1  # the end tokens
+    lengths_2N = np.stack([source_lengths[indices], target_lengths[indices]]).astype(np.int32, copy=False)
+    lengths_2N += 1  # the end tokens
     # Splits fall between pairs, or between fours or eights of them: leave some room.
     spare = min(max(2 * int(lengths_2N[1].mean()), batch_tokens // 32), batch_tokens // 2)
     parts = -(-int(lengths_2N[1].sum()) // (batch_tokens - spare))

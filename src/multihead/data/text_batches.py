@@ -1,13 +1,14 @@
 """Batches of single texts of similar length: the stream of training batches, and collation."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from multihead.batch import Batch, Input, LabelledBatch
-from multihead.data.plan import Indices, Lengths, batch_by_length, epoch_plan
+from multihead.data.plan import Indices, Lengths, Plan, batch_by_length, epoch_plan
 from multihead.data.store import TokenStore
 from multihead.data.stream import START, Position, Stream
 from multihead.text.tokenizer import Tokenizer
@@ -32,6 +33,7 @@ class TextsStream(Stream[Batch]):
         batch_tokens: maximum number of tokens in a batch.
         seed: with the epoch, seeds the order.
         position: the first batch to yield.
+        folder: of the plan's temporary files, see ``data.shuffling.scratch``.
     """
 
     def __init__(
@@ -42,14 +44,16 @@ class TextsStream(Stream[Batch]):
         batch_tokens: int,
         seed: int,
         position: Position = START,
+        folder: Path | None = None,
     ) -> None:
         super().__init__(position)
-        self.lengths, self._collate = lengths, collate
+        self.lengths, self._collate, self._folder = lengths, collate, folder
         self._batch_tokens, self._seed = batch_tokens, seed
 
-    def plan(self, epoch: int) -> list[Indices]:
+    def plan(self, epoch: int) -> Plan:
         """Return the indices of the texts of each batch of an epoch."""
-        return epoch_plan(self.lengths, self.lengths, self._batch_tokens, self._seed, epoch)
+        lengths, folder = self.lengths, self._folder
+        return epoch_plan(lengths, lengths, self._batch_tokens, self._seed, epoch, folder=folder)
 
     def batch(self, indices: Indices, epoch: int) -> Batch:
         """Collate the texts at ``indices``."""
@@ -62,9 +66,11 @@ class TextsStream(Stream[Batch]):
         return self._collate(plan[int(np.argmax(places))], 0)
 
 
-def lengths(store: TokenStore, max_length: int) -> Lengths:
-    """Return the length of each text in tokens after truncation, (N,)."""
-    return np.minimum(store.source_lengths, max_length - SPECIALS)
+def lengths(store: TokenStore, max_length: int) -> NDArray[np.integer]:
+    """Return the length of each text in tokens after truncation, (N,), in two bytes each where they fit."""
+    most = max_length - SPECIALS
+    found = np.empty(len(store), np.uint16 if most < 1 << 16 else np.int32)
+    return np.minimum(store.source_lengths, most, out=found, casting="unsafe")
 
 
 def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from multihead.data.batches import Ids, Pairs
+from multihead.data.statistics import blocks
 from multihead.text.lexicon import translations
 from multihead.text.symbols import SPACE
 from multihead.text.tokenizer import Tokenizer
@@ -103,8 +104,11 @@ def learned(store: Pairs, source: Words, target: Words) -> WordPairs:
 
 def sample(store: Pairs, most: int) -> list[int]:
     """Return evenly spaced pairs of at most ``most`` combinations of words, if a word has 1.3 tokens."""
-    cells = store.source_lengths.astype(np.int64) * store.target_lengths / 1.7
-    count = min(len(store), max(1, int(len(store) * most / max(1.0, float(cells.sum())))))
+    cells = sum(
+        int(source.astype(np.int64) @ target.astype(np.int64))
+        for source, target in zip(blocks(store.source_lengths), blocks(store.target_lengths), strict=True)
+    )
+    count = min(len(store), max(1, int(len(store) * most / max(1.0, cells / 1.7))))
     places: list[int] = np.linspace(0, len(store) - 1, count).round().astype(int).tolist()
     return [
         row for row in places if max(store.source_lengths[row], store.target_lengths[row]) <= 2 * MAX_WORDS

@@ -30,6 +30,7 @@ CHANGEABLE = (
     "training.device",
     "training.threads",
     "training.shard_optimizer",
+    "training.shard_weights",
     "validation.samples",
     "search.*",
 )

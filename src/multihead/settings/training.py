@@ -24,6 +24,10 @@ class OptimisationSettings(Settings):
     shard_optimizer: bool = False
     """Divide the optimiser's state among several processes, so that each holds a part (ZeRO-1, Rajbhandari et
     al. 2020). The weights end with the same bytes."""
+    shard_weights: bool = False
+    """Divide weights, gradients and the optimiser's state among several processes (FSDP2, Zhao et al. 2023),
+    for a Transformer that does not fit into each of them. The losses are those of one process up to
+    rounding."""
     optimizer: Literal["adam", "adamw", "muon"] = "adam"
     """Optimiser: "adam" as in the paper; "adamw" with decoupled weight decay; "muon", which trains a
     Transformer in fewer but slower updates at about twice Adam's learning rate (and uses AdamW for everything

@@ -39,7 +39,8 @@ class MovingAverage:
         for name, weight in model.state_dict().items():
             if weight.is_floating_point():
                 averages.append(self.weights[name])
-                weights.append(weight)
+                # Of a weight that is divided among processes, the average of this one's part.
+                weights.append(weight.to_local() if hasattr(weight, "to_local") else weight)
             else:
                 self.weights[name].copy_(weight)
         torch._foreach_lerp_(averages, weights, 1 - decay)

@@ -8,6 +8,7 @@ import torch
 from multihead import hardware, native, parallel
 
 KERNELS = "kernels"
+SUMS = {"fast": "all_reduce", "sharded": "reduce_scatter"}
 NAMES = {
     KERNELS: "other kernels",
     "format": "another precision",
@@ -36,7 +37,9 @@ def computation(
         "torch": torch.__version__,
         "device": device.type if on_cpu else gpu,
         # A sum in the order of the batches has the same bytes with any number of processes.
-        "reduction": "in order" if reduction == "ordered" else f"all_reduce, {parallel.world()} processes",
+        "reduction": "in order"
+        if reduction == "ordered"
+        else f"{SUMS[reduction]}, {parallel.world()} processes",
         # With a GPU, CPU threads only prepare batches.
         **({"threads": torch.get_num_threads()} if on_cpu else {}),
     }

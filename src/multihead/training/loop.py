@@ -26,14 +26,14 @@ from multihead.training.checkpoints import Checkpoints
 from multihead.training.ending import Clock, Ending, TimeLimit
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
 from multihead.training.metrics import IntervalMetrics
+from multihead.training.model_selection import Weights
 from multihead.training.prefetch import prefetched
 from multihead.training.progress import Progress
 from multihead.training.recovery import Recovery
 from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
-from multihead.training.several import make_updater_of
+from multihead.training.several import make_state, make_updater_of
 from multihead.training.shards import Shards
-from multihead.training.state import State
 
 LOG = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ class Training:
         self.settings, self.validation, self.d_model = settings, validation, d_model
         self._first: FirstStage | None = getattr(model, "first", None)
         self.shards = Shards(settings.accumulate, asking=lambda: finish or run.finish_asked)
-        self.state = State(model, settings, device)
+        self.state = make_state(model, settings, device)
         if parallel.first():
             self.state.restore(run)
         self.state.share()
@@ -272,11 +272,12 @@ class Training:
         """Validate, save a checkpoint, and apply early stopping. Runs at scheduled steps only."""
         self._synchronize()
         self.progress.unvalidated = True
-        result = self._run_validation()
-        self.progress.unvalidated = False
-        event = {"event": "validation", "step": self.progress.step, "best": False, **result.metrics}
-        if result.selectable:
-            event["best"] = self.checkpoints.add(self.progress, self.model.state_dict(), result.metrics)
+        with self.state.whole() as model:
+            result = self._run_validation()
+            self.progress.unvalidated = False
+            event = {"event": "validation", "step": self.progress.step, "best": False, **result.metrics}
+            if result.selectable:
+                event["best"] = self.checkpoints.add(self.progress, model.state_dict(), result.metrics)
         self.run.log(event)
         self.run.add_samples(self.progress.step, result.samples)
         self.save()
@@ -294,21 +295,22 @@ class Training:
     def _run_validation(self) -> Validation:
         """Validate in the first process; all receive the metrics."""
         began = self.limit.clock()
-        if self.shards.world == 1:
-            found = self._validated()
-        else:
-            found = Validation(**parallel.from_first(lambda: asdict(self._validated())))
-            self.shards.agree()
+        with self.state.whole() as model:
+            if self.shards.world == 1:
+                found = self._validated(model)
+            else:
+                found = Validation(**parallel.from_first(lambda: asdict(self._validated(model))))
+                self.shards.agree()
         self.limit.validation = self.limit.clock() - began
         return found
 
-    def _validated(self) -> Validation:
-        self.model.eval()
+    def _validated(self, model: nn.Module) -> Validation:
+        model.eval()
         # Several processes stop together, after the update that follows.
         abandoning = self._interrupt.abandoning() if self.shards.world == 1 else nullcontext()
         with torch.no_grad(), abandoning:
-            result = self._validate(self.model, self.progress.step)
-        self.model.train()
+            result = self._validate(model, self.progress.step)
+        model.train()
         hardware.return_memory()
         return result
 
@@ -336,12 +338,14 @@ class Training:
 
     def _finish(self) -> Outcome:
         """Select the final weights in the first process; all receive the outcome."""
-        chosen, metrics = parallel.from_first(self._select)
+        average = self.state.average()
+        with self.state.whole() as model:
+            chosen, metrics = parallel.from_first(lambda: self._select(model, average))
         return Outcome("finished", self.progress, chosen, metrics)
 
-    def _select(self) -> tuple[str, dict[str, float]]:
+    def _select(self, model: nn.Module, average: Weights | None) -> tuple[str, dict[str, float]]:
         """Select the final weights by validation, among the undamaged checkpoints; save the run's model."""
-        trained = {name: weight.clone() for name, weight in self.model.state_dict().items()}
+        trained = {name: weight.clone() for name, weight in model.state_dict().items()}
         kept = self.checkpoints.whole(self.progress, trained)
         candidates = model_selection.candidate_weights(
             self.settings,
@@ -349,15 +353,15 @@ class Training:
             best=kept.best,
             scheduled=kept.scheduled,
             updated_since=self.progress.step % self.validation.every != 0 or bool(kept.damaged),
-            ema=self.state.ema.weights if self.state.ema else None,
+            ema=average,
         )
         results: dict[str, dict[str, float]] = {}
         try:
             for name, weights in candidates.items():
-                self.model.load_state_dict(weights())
-                results[name] = self._validated().metrics
+                model.load_state_dict(weights())
+                results[name] = self._validated(model).metrics
         finally:
-            self.model.load_state_dict(trained)
+            model.load_state_dict(trained)
         metric, step = self.validation.metric, self.progress.step
         values = {name: metrics[metric] for name, metrics in results.items()}
         chosen = model_selection.select_best(results, metric)

@@ -1,6 +1,7 @@
 """Updates by several processes: each computes its shards; the gradients are summed; all step alike."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from multihead.training.cuda_graphs import make_updater
 from multihead.training.reduction import Reduction
 from multihead.training.sharded_optimizer import ShardedOptimizer
 from multihead.training.shards import Shards
+from multihead.training.state import State
 from multihead.training.update import Updater, UpdateStats, check_finite
 
 
@@ -79,6 +81,15 @@ class SharedUpdater(Updater):
         return [UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)]
 
 
+def make_state(model: nn.Module, settings: OptimisationSettings, device: torch.device) -> State:
+    """Return the state of a training, before it is restored and shared; see :class:`State`."""
+    divides = settings.shard_weights and parallel.world() > 1
+    # FSDP2 takes as long to import as everything else.
+    kind = import_module("multihead.training.divided_state").DividedState if divides else State
+    found: State = kind(model, settings, device)
+    return found
+
+
 def make_updater_of(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -90,4 +101,8 @@ def make_updater_of(
     """Return the updater of a process, alone or one of several; see :class:`SharedUpdater`."""
     if parallel.world() == 1:
         return make_updater(model, optimizer, settings, device)
+    if settings.shard_weights:
+        kind = import_module("multihead.training.sharded_update").FullyShardedUpdater
+        found: Updater = kind(model, optimizer, settings, device, shards)
+        return found
     return SharedUpdater(model, optimizer, settings, device, shards, sharded)

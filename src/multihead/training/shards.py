@@ -13,6 +13,10 @@ from multihead.batch import Batch
 from multihead.data.plan import Indices
 from multihead.data.stream import Position, Stream
 from multihead.errors import UserError
+from multihead.settings import OptimisationSettings
+
+DIVIDED = "training.shard_weights"
+"""The setting that divides weights among processes (``full_sharding``), for messages."""
 
 
 class Shards:
@@ -124,6 +128,34 @@ def refuse_too_many(count: int) -> None:
             f"{world} processes, but an update has {count} batch{'es' if count > 1 else ''} "
             "(training.accumulate)",
             remedy=f"Start at most {count}, or give --training.accumulate {world} and smaller batches.",
+        )
+
+
+def refuse_settings(settings: OptimisationSettings) -> None:
+    """Refuse settings that several processes with divided weights (training.shard_weights) cannot have.
+
+    Raises:
+        UserError: Muon, which needs whole matrices; torch.compile; processes of which some would lack a batch
+            in the last round.
+    """
+    world, count = parallel.world(), settings.accumulate
+    if not settings.shard_weights or world == 1:
+        return
+    if settings.optimizer == "muon":
+        raise UserError(
+            "muon orthogonalises whole matrices, of which each process would hold a part",
+            place=DIVIDED,
+            remedy="Use adam or adamw, or training.shard_optimizer, which gives each matrix one owner.",
+        )
+    if settings.compile:
+        fact = "divided weights are not compiled"
+        raise UserError(fact, place=DIVIDED, remedy="Leave training.compile out.")
+    if count % world:
+        raise UserError(
+            f"{count} batches an update cannot be divided equally among {world} processes, and all gather a "
+            "layer together",
+            place=DIVIDED,
+            remedy=f"Give --training.accumulate a multiple of {world}, and smaller batches.",
         )
 
 

@@ -2,8 +2,8 @@
 
 import logging
 import math
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -38,7 +38,8 @@ class State:
     """
 
     def __init__(self, model: nn.Module, settings: OptimisationSettings, device: torch.device) -> None:
-        self.model, self.device, self._settings = model, device, settings
+        self.model, self.device, self.settings = model, device, settings
+        self.reduction: str = settings.reduction
         self.optimizer = optimizers.make_optimizer(model, settings)
         self._optimizer_state = OptimizerState(self.optimizer, model)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None
@@ -49,6 +50,15 @@ class State:
     def save(self, run: Run) -> None:
         """Save this state as the run's newest one."""
         run.save_state(self.progress.step, *self.contents())
+
+    @contextmanager
+    def whole(self) -> Iterator[nn.Module]:
+        """Give the whole model to the first process inside the block; all processes enter it together."""
+        yield self.model
+
+    def average(self) -> Mapping[str, Tensor] | None:
+        """Return the whole moving average in the first process, if there is one; all call it together."""
+        return self.ema.weights if self.ema else None
 
     def share(self) -> None:
         """Give the first process's state to all processes."""
@@ -64,7 +74,7 @@ class State:
     @property
     def computation(self) -> dict[str, str | int]:
         """The conditions of this training that affect rounding."""
-        return computation(self._settings.precision, self.device, self._settings.reduction)
+        return computation(self.settings.precision, self.device, self.reduction)
 
     def contents(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return the state as tensors and JSON; the whole state in the first process."""
@@ -76,11 +86,11 @@ class State:
         tensors |= self._optimizer_state.tensors()
         if self.ema:
             tensors |= {EMA + name: weight for name, weight in self.ema.weights.items()}
-        described = {
-            COMPUTATION: self.computation,
-            OPTIMIZER: self._optimizer_state.description(),
-        }
-        return tensors, {**self.progress.to_dict(), **described}
+        return tensors, self._described()
+
+    def _described(self) -> dict[str, Any]:
+        described = {COMPUTATION: self.computation, OPTIMIZER: self._optimizer_state.description()}
+        return {**self.progress.to_dict(), **described}
 
     def restore(self, run: Run) -> None:
         """Restore the newest state that is intact and fits, if any; truncate the logs after its step.
@@ -120,9 +130,9 @@ class State:
             raise ValueError(f"not the state of this model: {min(unknown)} is unknown")
         self._optimizer_state.load(tensors, optimizer)  # first, because it may raise
         self.progress = progress
-        self.model.load_state_dict(_with_prefix(MODEL, tensors))
+        self.model.load_state_dict(with_prefix(MODEL, tensors))
         if self.ema:
-            averages = _with_prefix(EMA, tensors)
+            averages = with_prefix(EMA, tensors)
             self.ema.weights = {name: weight.to(self.device) for name, weight in averages.items()}
 
     def _warn_of_changes(self, before: Any) -> None:
@@ -136,5 +146,6 @@ class State:
             )
 
 
-def _with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors whose names have a prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

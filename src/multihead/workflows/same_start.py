@@ -86,9 +86,10 @@ def source_hash() -> str:
     return found.hexdigest()[:16]
 
 
-def with_processes(environment: Mapping[str, Any], reduction: str) -> dict[str, Any]:
+def with_processes(environment: Mapping[str, Any], settings: OptimisationSettings) -> dict[str, Any]:
     """Return the content of environment.json with the number of processes and the sum of their gradients."""
     if parallel.world() == 1:
         return dict(environment)
+    reduction = "sharded" if settings.shard_weights else settings.reduction
     processes = {"processes": parallel.world(), "reduction": reduction}
     return {**environment, "machine": {**environment["machine"], **processes}}

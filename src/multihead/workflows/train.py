@@ -25,7 +25,7 @@ from multihead.settings import Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
 from multihead.training.ending import BOUND
-from multihead.training.shards import refuse_too_many
+from multihead.training.shards import refuse_settings, refuse_too_many
 from multihead.workflows.growing import grown
 from multihead.workflows.mirror import Mirror
 from multihead.workflows.same_start import (
@@ -105,6 +105,7 @@ def _train(
     precision = hardware.training_precision(settings.precision, device)
     refuse_other_machines(settings, device)
     refuse_too_many(settings.accumulate)
+    refuse_settings(settings)
     if parallel.first():
         check_place(folder)
         if Run.exists(folder):
@@ -156,6 +157,8 @@ def _train(
 
 def _cautions(recipe: Recipe[Settings]) -> Iterator[str]:
     """Yield a caution for each setting that needs a longer run."""
+    if recipe.training.shard_weights and parallel.world() == 1:
+        yield "caution: one process has no weights to divide (training.shard_weights): start several"
     steps, warmup, every = recipe.training.steps, recipe.training.warmup_steps, recipe.validation.every
     if steps <= warmup:
         yield (
@@ -246,7 +249,7 @@ def _opened(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[R
         recipe = with_horizon(task.recipe)
         files = file_hashes(task.files)
         data = {"files": files, "fingerprint": task.fingerprint, INIT: init, **task.data}
-        found = with_processes(environment(data, products=precision), task.recipe.training.reduction)
+        found = with_processes(environment(data, products=precision), task.recipe.training)
         return Run.create(folder, recipe, task.tokenizers, found), recipe
     run = Run.open(folder).lock()
     try:

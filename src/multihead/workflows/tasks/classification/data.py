@@ -52,6 +52,7 @@ def setup(
             batch_tokens=training.batch_tokens,
             seed=training.seed,
             position=position,
+            folder=texts.train.folder,
         ),
         validate=Validator(texts, recipe, device),
     )

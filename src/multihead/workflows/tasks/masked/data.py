@@ -52,7 +52,12 @@ def setup(
         sizes=sizes(texts),
         tokens_per_epoch=int(used.sum()) + 2 * len(used),
         stream=lambda position: TextsStream(
-            used, collate, batch_tokens=training.batch_tokens, seed=training.seed, position=position
+            used,
+            collate,
+            batch_tokens=training.batch_tokens,
+            seed=training.seed,
+            position=position,
+            folder=texts.train.folder,
         ),
         # The masks depend on data.seed alone, so that runs with different training seeds are comparable.
         validate=Validator(texts, gaps(texts.valid, recipe.data.seed), recipe, device),

@@ -16,6 +16,7 @@ from multihead.data.marking import Marking
 from multihead.data.mixing import shares
 from multihead.data.prepare import Prepared, prepare
 from multihead.data.sanity_checks import sanity_warnings
+from multihead.data.statistics import quantiles
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
@@ -180,5 +181,5 @@ def _vocabularies(prepared: Prepared) -> list[Tokenizer]:
 
 
 def _distribution(lengths: np.ndarray) -> str:
-    median, percentile_99 = np.quantile(lengths, (0.5, 0.99))
+    median, percentile_99 = quantiles(lengths, (0.5, 0.99))
     return f"median {median:.0f}, 99th percentile {percentile_99:.0f}, maximum {lengths.max():,} tokens"
