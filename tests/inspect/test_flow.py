@@ -153,6 +153,24 @@ def test_a_part_of_an_unknown_class_is_a_unit_if_it_has_weights() -> None:
     assert units(model) == {"0.0": "0.0", "1": "1"}
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"positions": "rotary"},
+        {"decoder_cell": "ssru"},
+        {"tied": "all"},
+        {"activation": "swiglu"},
+        {"window": 3},
+        {"residual": False, "norm": "post"},
+    ],
+    ids=str,
+)
+def test_every_parameter_of_a_changed_layer_is_in_one_part(changed: dict[str, Any]) -> None:
+    parts, _ = of(small_translator(num_layers=1, **changed))
+    assert sum(part["role"] == "feed-forward" for part in parts) == 2
+    assert len([part for part in parts if part["reads"]]) == 1
+
+
 def test_the_model_is_unchanged_and_the_hooks_are_gone() -> None:
     translator = small_translator()
     (model,) = translator.models

@@ -159,3 +159,22 @@ def test_a_text_of_a_report_carries_both_languages_into_the_page() -> None:
 def test_a_value_may_itself_be_in_both_languages() -> None:
     assert say("{} per second", known("tokens")).korean == "초당 토큰"
     assert (say("source") + ", 7").korean == "원문, 7"
+
+
+@pytest.mark.parametrize(
+    ("script", "korean_begins"),
+    [
+        (INSPECT.parent / "serve" / "page" / "texts.js", "const KOREAN = {"),
+        (INSPECT / "live" / "scripts" / "texts.js", "\n  ko: {"),
+    ],
+    ids=["serve", "live"],
+)
+def test_the_other_pages_name_the_same_texts_in_both_languages(script: Path, korean_begins: str) -> None:
+    english, found, korean_part = script.read_text(encoding="utf-8").partition(korean_begins)
+    assert found
+    bare = [
+        re.sub(r'"(?:[^"\\]|\\.)*"|`[^`]*`', '""', part.split("\n};")[0]) for part in (english, korean_part)
+    ]
+    names = [set(re.findall(r'\b(\w+): (?=["(\[{]|\w+\s*=>)', part)) for part in bare]
+    assert len(names[0]) > 20
+    assert names[0] - {"en"} == names[1]

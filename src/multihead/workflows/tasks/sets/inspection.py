@@ -38,10 +38,10 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
     pixels = found.pixels(files)
 
-    def run(model: Any) -> object:
+    def feed(model: Any) -> object:
         return model(pixels)
 
-    records = tuple(record_sequence(found.model, run, len(files), keep_inputs=True))
+    records = tuple(record_sequence(found.model, feed, len(files), keep_inputs=True))
     if not records:
         raise UserError("this model has no attention", place=str(run.folder), remedy="Inspect a set_encoder.")
     labels = tuple(Token(file.stem, number) for number, file in enumerate(files))
@@ -70,7 +70,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             start=start,
             kinds=[BIDIRECTIONAL],
             options=asked,
-            flow=flow(found.model, run, records),
+            flow=flow(found.model, feed, records),
         )
         listed = {
             "run": asked.name,
