@@ -2,11 +2,13 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from multihead.data.batches import PairList
 from multihead.data.masking import MaskedBatches
 from multihead.data.stream import Position
 from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
@@ -193,6 +195,14 @@ def test_long_texts_are_truncated(folder: Path) -> None:
     for next_sentence in (True, False):
         batch = masked_batches(texts, next_sentence=next_sentence, max_length=9)(np.arange(31), 0)
         assert batch.input.lengths_B.max() == 9
+
+
+def test_lengths_are_cut_before_they_are_narrowed() -> None:
+    store: Any = PairList([range(n) for n in (70_000, 65_536, 5)], [[]] * 3)
+    found = lengths(store, 41)
+    assert found.tolist() == [38, 38, 5]
+    assert found.dtype.itemsize == 2
+    assert lengths(store, 100_000).tolist() == [70_000, 65_536, 5]
 
 
 def test_a_stream_of_texts_resumes_from_a_position(folder: Path) -> None:

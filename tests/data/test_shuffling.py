@@ -1,6 +1,7 @@
 """Plans and permutations on disk equal those in memory, which earlier versions held."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from multihead.data import plan as planning
-from multihead.data import shuffling, statistics
+from multihead.data import statistics
 from multihead.data.plan import batch_by_length, epoch_plan
 from multihead.data.shuffling import shuffled, shuffled_blocks
 from multihead.errors import UserError
@@ -39,7 +40,7 @@ def test_equal_draws_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
             numbers = np.arange(self.number - count, self.number, dtype=np.uint64)
             return (numbers * np.uint64(5) % np.uint64(7)) << np.uint64(61)
 
-    monkeypatch.setattr(shuffling.np.random, "PCG64", Coarse)
+    monkeypatch.setattr(np.random, "PCG64", Coarse)
     assert np.array_equal(np.concatenate(list(shuffled_blocks(97, 1, size=5))), shuffled(97, 1))
 
 
@@ -76,7 +77,7 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def full(file: int, begin: int, size: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(shuffling.os, "posix_fallocate", full, raising=False)
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
     with pytest.raises(UserError, match="no room for the order of an epoch") as raised:
         list(shuffled_blocks(101, 1, size=7, folder=tmp_path))
     assert raised.value.place == str(tmp_path)

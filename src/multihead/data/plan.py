@@ -23,7 +23,7 @@ MAX_MULTIPLE = 8
 """Batch sizes are multiples of up to this many pairs. Recurring shapes let matrix libraries reuse compiled
 code and memory: up to 1.18 times as fast, in 0.8 of the memory."""
 
-Lengths = NDArray[np.int32]
+Lengths = NDArray[np.integer]
 
 
 class Plan(Sequence[Indices]):

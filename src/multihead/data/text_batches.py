@@ -66,11 +66,12 @@ class TextsStream(Stream[Batch]):
         return self._collate(plan[int(np.argmax(places))], 0)
 
 
-def lengths(store: TokenStore, max_length: int) -> NDArray[np.integer]:
+def lengths(store: TokenStore, max_length: int) -> Lengths:
     """Return the length of each text in tokens after truncation, (N,), in two bytes each where they fit."""
     most = max_length - SPECIALS
-    found = np.empty(len(store), np.uint16 if most < 1 << 16 else np.int32)
-    return np.minimum(store.source_lengths, most, out=found, casting="unsafe")
+    found: Lengths = np.empty(len(store), np.uint16 if most < 1 << 16 else np.int32)
+    np.minimum(store.source_lengths, most, out=found, casting="unsafe")
+    return found
 
 
 def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:

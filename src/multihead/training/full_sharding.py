@@ -85,7 +85,7 @@ class FullSharding:
         try:
             if self._uses == 1:
                 self._fill()
-            yield self._copy or self.model
+            yield self.model if self._copy is None else self._copy
         finally:
             self._uses -= 1
             if not self._uses:
