@@ -112,7 +112,7 @@ wheel: $(INSTALLED)
 	cp build/dist/*.tar.gz dist
 	@if ls build/dist/*-any.whl >/dev/null 2>&1; then \
 	  echo "no compiler, so a wheel without the native part:"; cp -v build/dist/*.whl dist; \
-	elif test "$$(uname)" = Linux; then PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair \
+	elif test "$$(uname)" = Linux; then PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair \
 	  --exclude libgomp.so.1 --wheel-dir dist build/dist/*.whl; \
 	else cp -v build/dist/*.whl dist; fi
 
