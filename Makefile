@@ -7,6 +7,7 @@
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
 # make course       runs the course (docs/course) and writes its notebooks and pages to build/course
 # make wasm         compiles the engine of exported pages (native/page.cpp) to WebAssembly; needs clang 19 and lld
+# make wheel        the sdist and a wheel for every Python (on Linux: manylinux), in dist/; needs a C++ compiler
 # make docs         writes the documentation as one site to build/docs; after `make course` with the figures of the course
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
@@ -19,7 +20,7 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course docs wasm clean
+.PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course docs wasm wheel clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -101,6 +102,19 @@ wasm:
 	  $(WASM_OBJECT) -L/usr/lib/wasm32-wasi -lc \
 	  "$$($(WASM_CXX) --target=wasm32-wasi -print-libgcc-file-name)" -o $(WASM)
 	@echo "$(WASM): $$(wc -c < $(WASM)) bytes, compiled by $$($(WASM_CXX) --version | head -n 1)"
+
+# The wheel is built from the sdist. Its platform tag is the oldest glibc that auditwheel finds its symbols need.
+# PyTorch, on which the package depends, brings libgomp.so.1; a second copy would be a second pool of threads.
+wheel: $(INSTALLED)
+	rm -rf build/dist
+	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir build/dist .
+	mkdir -p dist
+	cp build/dist/*.tar.gz dist
+	@if ls build/dist/*-any.whl >/dev/null 2>&1; then \
+	  echo "no compiler, so a wheel without the native part:"; cp -v build/dist/*.whl dist; \
+	elif test "$$(uname)" = Linux; then PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair \
+	  --exclude libgomp.so.1 --wheel-dir dist build/dist/*.whl; \
+	else cp -v build/dist/*.whl dist; fi
 
 clean:
 	rm -rf $(VENV) benchmarks/peers/.work $(ENVS) build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

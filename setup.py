@@ -1,6 +1,7 @@
 """Build of the optional native part (native/): compiled if a compiler is found, else omitted silently.
 
-The kernels are compiled once per processor level; the level is chosen at run time. All other metadata is in
+The kernels are compiled once per processor level; the level is chosen at run time. The library uses no Python
+headers, so a wheel serves every Python, and one without the library every machine. All other metadata is in
 pyproject.toml.
 """
 
@@ -10,7 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 COMMON = ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden", "-fno-exceptions", "-fno-math-errno", "-w"]
 COMMON += ["-fwrapv"]  # integers converted from NaN overflow on the way to int8
@@ -31,8 +34,21 @@ X86_LEVELS = {
 class BuildNative(build_ext):
     """Compiles kernels.cpp for each level, with OpenMP if the compiler supports it."""
 
+    def run(self) -> None:
+        """Build; an older library named after one Python would be loaded first, so it is removed."""
+        super().run()
+        if self.inplace:
+            for older in Path("src/multihead").glob("_native.*.so"):
+                older.unlink()
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """Return a name that every Python on Linux and macOS loads."""
+        return str(Path(*fullname.split("."))) + ".so"
+
     def build_extension(self, ext: Extension) -> None:
-        """Compile and link; a failure only omits the native part (``optional=True``)."""
+        """Compile and link unless up to date; a failure only omits the native part (``optional=True``)."""
+        if not self.force and not newer_group([*ext.sources, *ext.depends], self.get_ext_fullpath(ext.name)):
+            return None
         last: Exception | None = None
         for openmp in (["-fopenmp"], []):
             try:
@@ -68,14 +84,24 @@ class BuildNative(build_ext):
         return []
 
 
+class Wheel(bdist_wheel):
+    """A wheel for every Python, and for every machine if it has no native part."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Return the tags of interpreter, ABI and platform."""
+        built = self.get_finalized_command("build_ext").get_ext_fullpath("multihead._native")
+        self.root_is_pure = not Path(built).is_file()
+        return "py3", "none", super().get_tag()[2]
+
+
 setup(
     ext_modules=[
         Extension(
             "multihead._native",
             sources=["native/processor.cpp", "native/kernels.cpp"],
-            depends=[str(file) for file in sorted(Path("native").glob("*.h"))],
+            depends=["setup.py", *map(str, sorted(Path("native").glob("*.h")))],
             optional=True,
         )
     ],
-    cmdclass={"build_ext": BuildNative},
+    cmdclass={"build_ext": BuildNative, "bdist_wheel": Wheel},
 )

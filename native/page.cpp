@@ -9,6 +9,7 @@
 namespace {
 #include "beam.h"
 #include "page_model.h"
+#include "page_sequence.h"
 #include "page_text.h"
 
 enum Outcome { RUNNING, FINISHED, NOT_FINITE };
@@ -235,6 +236,7 @@ struct Replay {
 };
 Replay replayed;
 TextModel text;
+SequenceModel sequence;
 }  // namespace
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -281,19 +283,4 @@ EXPORTED const float* own_attention() { return replayed.own.data; }
 EXPORTED const float* cross_attention() { return replayed.cross.data; }
 EXPORTED int32_t map_stride() { return (int32_t)replayed.stride; }
 
-// --- language models ---------------------------------------------------------------------------------
-
-EXPORTED int32_t load_text_model(const uint8_t* bytes, uint32_t size) {
-    Reader from{bytes, size, 0, true};
-    static_cast<TextHeader&>(text) = from.number<TextHeader>();
-    if (text.magic != TEXT_MAGIC) return FOREIGN;
-    if (text.layers > MOST_LAYERS || text.layers < 1 || text.H < 1 || text.d < 1 || text.context < 1) return DAMAGED;
-    return (text.int8 ? text.read<Int8>(from) : text.read<Fp32>(from)) ? NONE : DAMAGED;
-}
-EXPORTED void begin_text(int32_t tokens) { text.int8 ? text.begin<Int8>(tokens) : text.begin<Fp32>(tokens); }
-// Read a token, and return the next one's logits; text_attention is then (layers, H, tokens that are seen).
-EXPORTED const float* step_text(int32_t token) {
-    text.int8 ? text.step<Int8>(token) : text.step<Fp32>(token);
-    return text.logits.data;
-}
-EXPORTED const float* text_attention() { return text.weights.data; }
+#include "page_reading.h"

@@ -119,12 +119,32 @@ struct EncoderLayer {
     Norm norms[2];
 };
 
+// The first sublayer of sentences begin to end: each attends to its own first lengths[n] positions. `turned` holds
+// padded16(K) d_k zeros or finite numbers, `work` K (padded16(K) + padded16(d_v) + 1).
+template <class Format>
+INLINE void attend_within(const Stream& stream, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
+                          int64_t begin, int64_t end, const Memory<Format>& memory, float* turned, float* work) {
+    const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values, P = padded16(K);
+    linear<Format>(stream.M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
+    for (int64_t n = begin; n < end; n++) {
+        const float* qkv = memory.inner + (n - begin) * K * wide;
+        for (int64_t h = 0; h < s.H; h++) {
+            const float* own = qkv + keys + h * s.d_k;
+            for (int64_t k = 0; k < lengths[n]; k++)
+                for (int64_t j = 0; j < s.d_k; j++) turned[j * P + k] = own[k * wide + j];
+            look(K, qkv + h * s.d_k, wide, turned, P, qkv + 2 * keys + h * s.d_v, wide, lengths[n], s.d_k, s.d_v,
+                 nullptr, 0, work, memory.heads + (n - begin) * K * values + h * s.d_v, values);
+        }
+    }
+    linear<Format>(stream.M, memory.heads, values, layer.out, memory.y, s.d, memory.rows);
+    stream.add(0);
+}
+
 // Overwrites x (N, K, d) by the layer's output; sentence n attends to its first lengths[n] positions.
 template <class Format>
 static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
                           int threads) {
-    const int64_t K = s.K, keys = s.H * s.d_k, values = s.H * s.d_v, wide = 2 * keys + values;
-    const int64_t P = padded16(K), block = together(K);
+    const int64_t K = s.K, wide = s.H * (2 * s.d_k + s.d_v), P = padded16(K), block = together(K);
 #pragma omp parallel num_threads(threads)
     {
         const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v) + 1));
@@ -134,19 +154,7 @@ static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape&
         for (int64_t begin = 0; begin < s.N; begin += block) {
             const int64_t end = begin + block < s.N ? begin + block : s.N, M = (end - begin) * K;
             const Stream stream{x + begin * K * s.d, memory.y, M, s.d, layer.before, layer.norms};
-            linear<Format>(M, stream.read(0), s.d, layer.qkv, memory.inner, wide, memory.rows);
-            for (int64_t n = begin; n < end; n++) {
-                const float* qkv = memory.inner + (n - begin) * K * wide;
-                for (int64_t h = 0; h < s.H; h++) {
-                    const float* own = qkv + keys + h * s.d_k;
-                    for (int64_t k = 0; k < lengths[n]; k++)
-                        for (int64_t j = 0; j < s.d_k; j++) turned[j * P + k] = own[k * wide + j];
-                    look(K, qkv + h * s.d_k, wide, turned, P, qkv + 2 * keys + h * s.d_v, wide, lengths[n], s.d_k,
-                         s.d_v, nullptr, 0, work, memory.heads + (n - begin) * K * values + h * s.d_v, values);
-                }
-            }
-            linear<Format>(M, memory.heads, values, layer.out, memory.y, s.d, memory.rows);
-            stream.add(0);
+            attend_within(stream, layer, s, lengths, begin, end, memory, turned, work);
             feed_forward(stream, 1, layer.first, layer.second, memory);
         }
     }

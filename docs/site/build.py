@@ -30,7 +30,7 @@ from pygments.lexers.special import TextLexer  # noqa: E402
 from pygments.util import ClassNotFound  # noqa: E402
 
 GROUPS = {
-    "Start": ("README.md", "README.ko.md", "docs/your-corpus.md", "docs/models.md"),
+    "Start": ("README.md", "README.ko.md", "docs/install.md", "docs/your-corpus.md", "docs/models.md"),
     "Guides": ("docs/more-data.md", "docs/languages.md", "docs/documents.md", "docs/text.md", "docs/serve.md",
                "docs/distill.md", "docs/export.md", "docs/parallel.md", "docs/sweeps.md", "docs/inspect.md",
                "docs/compare.md", "docs/reliability.md"),

@@ -301,6 +301,62 @@ class CausalSpec:
     context: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedSpec:
+    """An encoder from ids to logits of every id, for masked tokens (Devlin et al. 2019).
+
+    Attributes:
+        embedding: embedding of the ids.
+        segments: (2, d), added to it: a row for each of two texts.
+        positions: added to it.
+        embedding_norm: norm of the sum.
+        stack: its layers, each an ``EncoderLayerSpec``.
+        transform: the hidden layer before the output.
+        activation: its activation.
+        transform_norm: its norm.
+        output: the output layer.
+        beside: layers that the masked tokens do not need: pooling, next sentence prediction.
+    """
+
+    embedding: EmbeddingSpec
+    segments: Weight
+    positions: PositionsSpec
+    embedding_norm: NormSpec
+    stack: StackSpec
+    transform: LinearSpec
+    activation: str
+    transform_norm: NormSpec
+    output: LinearSpec
+    beside: tuple[LinearSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PictureSpec:
+    """An encoder from the patches of a picture to logits of its class (Dosovitskiy et al. 2021).
+
+    Attributes:
+        patches: from a patch's pixels, -1 to 1, channels first, to its embedding.
+        patch_size: height and width of a patch, in pixels.
+        channels: of a picture.
+        grid: rows, and columns, of patches.
+        positions: (patches, d), added to them.
+        first: tokens before the patches, each (1, d) or (n, d).
+        stack: its layers, each an ``EncoderLayerSpec``.
+        pooling: what the classifier reads: the first token, or the mean of the patches.
+        classifier: the output layer.
+    """
+
+    patches: LinearSpec
+    patch_size: int
+    channels: int
+    grid: int
+    positions: Weight
+    first: tuple[Weight, ...]
+    stack: StackSpec
+    pooling: Literal["class", "mean"]
+    classifier: LinearSpec
+
+
 def mapped(spec: Spec, change: Callable[[Any], Any]) -> Spec:
     """Return a description with every weight changed; other values stay.
 

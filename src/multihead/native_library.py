@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -76,7 +77,7 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
     if found is None or found.origin is None:
         return None, ()
     try:
-        library = ctypes.CDLL(found.origin)
+        library = _open(found.origin)
         library.processor_levels.restype = ctypes.c_char_p
         supported = library.processor_levels().decode().split()
     except (OSError, AttributeError):  # compiled for another machine, or linked to missing libraries
@@ -85,6 +86,18 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
     if supported and not levels:
         warnings.warn(OUTDATED, stacklevel=2)
     return library, levels
+
+
+def _open(path: str) -> ctypes.CDLL:
+    """Open the library, with the OpenMP library of PyTorch's installation where the system has none."""
+    try:
+        return ctypes.CDLL(path)
+    except OSError:
+        torch = find_spec("torch")  # imports nothing
+        for folder in (torch and torch.submodule_search_locations) or ():
+            for openmp in sorted(Path(folder, "lib").glob("libgomp*.so*")):
+                ctypes.CDLL(str(openmp))  # the loader finds it by name from now on
+        return ctypes.CDLL(path)
 
 
 def _is_complete(library: ctypes.CDLL, level: str) -> bool:

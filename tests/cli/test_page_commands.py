@@ -1,10 +1,18 @@
 """The commands ``multihead export --to page`` and ``multihead inspect --live``."""
 
+import base64
+import gzip
+import io
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Captured, fail, run
+from exported_runs import other_run
+from live_sequences import vocabulary
+from PIL import Image
 
 from multihead.cli import main
 from multihead.export import manifest
@@ -92,3 +100,31 @@ def test_impossible_arguments_are_refused_before_anything_is_computed(
 def test_options_of_a_page_are_refused_elsewhere(pieced: Path, tmp_path: Path, capfdbinary: Captured) -> None:
     error = fail(capfdbinary, "export", pieced, "--to", "sentencepiece", "-o", tmp_path / "x", "--exact")
     assert "--exact: it has no effect without --to page" in error
+
+
+def test_bert_and_vit_become_pages(tmp_path: Path, capfdbinary: Captured) -> None:
+    tokenizer = vocabulary()
+    widths = {"d_model": 12, "num_layers": 1, "num_heads": 3}
+    masked = {**widths, "vocab_size": tokenizer.vocab_size, "max_positions": 43}
+    bert = other_run(tmp_path / "bert", "bert", (tokenizer,), **masked).folder
+    pictures = {**widths, "picture_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23, "classes": 2}
+    vit = other_run(tmp_path / "vit", "vit", (), **pictures, class_names=("cat", "dog")).folder
+    texts, page = tmp_path / "texts.txt", tmp_path / "page.html"
+    texts.write_text("ein Hund\nzwei Katzen\n", encoding="utf-8")
+    _, output = run(capfdbinary, "export", bert, "--to", "page", "--calibrate", texts, "-o", page)
+    assert "its equations give the model's scores in float32" in output
+    assert facts_of(page)["examples"] == ["ein Hund", "zwei Katzen"]
+    run(capfdbinary, "inspect", bert, "ein [MASK]", "--live", "-o", page)
+    assert facts_of(page)["text"] == "ein [MASK]"
+    run(capfdbinary, "export", vit, "--to", "page", "-o", page)
+    assert facts_of(page)["classes"] == ["cat", "dog"]
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "red.png")
+    run(capfdbinary, "inspect", vit, tmp_path / "red.png", "--live", "-o", page)
+    picture = Image.open(io.BytesIO(base64.b64decode(facts_of(page)["picture"])))
+    assert (picture.size, picture.getpixel((0, 0))) == ((15, 15), (255, 0, 0))
+    assert "no such image" in fail(capfdbinary, "inspect", vit, "gone.png", "--live", "-o", page)
+
+
+def facts_of(page: Path) -> Any:
+    (found,) = re.findall(r'id="facts">([^<]*)<', page.read_text(encoding="utf-8"))
+    return json.loads(gzip.decompress(base64.b64decode(found)))

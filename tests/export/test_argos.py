@@ -22,7 +22,7 @@ sentencepiece = pytest.importorskip("sentencepiece", reason="the extra `export` 
 @pytest.fixture(scope="module", autouse=True)
 def fewer_sentences() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(comparison, "SENTENCES", 211)
+        patch.setattr(comparison, "SENTENCES", 17)
         yield
 
 
@@ -46,7 +46,7 @@ def test_the_package_translates_as_the_run(run: Any, package: Path, tmp_path: Pa
     assert (described["from_code"], described["to_code"], described["from_name"]) == ("de", "en", "German")
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
     runtime = ctranslate2.Translator(str(folder / "model"), intra_threads=1)
-    lines = [source for source, _ in sentences(211)]
+    lines = [source for source, _ in sentences(61)]
     pieces = [processor.encode(line, out_type=str) for line in lines]
     theirs = runtime.translate_batch(pieces, replace_unknowns=True, beam_size=1, max_decoding_length=17)
     texts = ["".join(one.hypotheses[0]).replace("▁", " ").strip() for one in theirs]
@@ -100,13 +100,13 @@ def test_an_altered_model_is_found_by_the_manifest(package: Path, tmp_path: Path
 def test_what_a_package_cannot_express_is_refused(run: Any, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"ends in \.argosmodel"):
         argos.export(run, tmp_path / "de_en.zip")
-    words = translator_run(tmp_path / "words", kind="words")
+    words = translator_run(tmp_path / "words", kind="words", steps=0)
     with pytest.raises(UserError):
         argos.export(words, tmp_path / "words.argosmodel")
     (tmp_path / "there.argosmodel").write_text("mine")
     with pytest.raises(UserError, match="such a file already"):
         argos.export(run, tmp_path / "there.argosmodel")
-    ssru = translator_run(tmp_path / "ssru", kind="unigram", decoder_cell="ssru")
+    ssru = translator_run(tmp_path / "ssru", kind="unigram", steps=0, decoder_cell="ssru")
     with pytest.raises(UserError, match="ssru"):
         argos.export(ssru, tmp_path / "ssru.argosmodel")
     assert not list(tmp_path.glob("[!t]*.argosmodel"))

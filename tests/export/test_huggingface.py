@@ -1,6 +1,7 @@
 """Runs exported to the transformers library, and used there."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,13 @@ transformers = pytest.importorskip("transformers", reason="the extra `export` is
 WIDTHS: dict[str, Any] = {"d_model": 12, "num_layers": 2, "num_heads": 3}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fewer_sentences() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verification, "SENTENCES", 17)
+        yield
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return translator_run(tmp_path_factory.mktemp("run") / "run", output_bias=True)
@@ -38,7 +46,7 @@ def exported(run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_marian_gives_the_same_tokens_by_the_library_s_own_means(run: Any, exported: Path) -> None:
-    lines = [source for source, _ in sentences(211)]
+    lines = [source for source, _ in sentences(61)]
     tokenizer = transformers.AutoTokenizer.from_pretrained(exported)
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(exported)
     assert type(model).__name__ == "MarianMTModel"
@@ -115,7 +123,7 @@ def test_other_models_are_verified_and_load_by_the_library_s_own_means(
 
 
 def test_every_reason_of_a_refusal_is_named(tmp_path: Path) -> None:
-    run = translator_run(tmp_path / "run", norm="pre", positions="learned", decoder_cell="ssru")
+    run = translator_run(tmp_path / "run", steps=0, norm="pre", positions="learned", decoder_cell="ssru")
     with pytest.raises(UserError) as error:
         huggingface.export(run, tmp_path / "hf")
     for reason in ('norm = "pre"', 'positions = "learned"', 'decoder_cell = "ssru"'):

@@ -30,8 +30,11 @@ def sentences(count: int) -> list[tuple[str, str]]:
     ]
 
 
-def translator_run(folder: Path, kind: str = "bpe", **model: Any) -> Run:
-    """Return the run of a Transformer that has seen some sentences; keys of [model] may be given."""
+def translator_run(folder: Path, kind: str = "bpe", steps: int = 60, **model: Any) -> Run:
+    """Return the run of a Transformer that has seen some sentences; keys of [model] may be given.
+
+    Without steps it has random weights, which is enough to be refused.
+    """
     pairs = sentences(200)
     tokenizer = train(
         [text for pair in pairs for text in pair],
@@ -46,7 +49,7 @@ def translator_run(folder: Path, kind: str = "bpe", **model: Any) -> Run:
     torch.manual_seed(3)
     made: Any = models.load(recipe.kind).Model(recipe.model)
     optimizer = torch.optim.Adam(made.parameters(), lr=5e-3)
-    for step in range(60):
+    for step in range(steps):
         some = pairs[step % 5 :: 5]
         texts = [tokenizer.encode_batch([pair[side] for pair in some]) for side in (0, 1)]
         ids = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id

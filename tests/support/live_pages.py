@@ -90,7 +90,7 @@ def in_node(made: PageParts, folder: Path, requests: Sequence[dict[str, Any]]) -
         "scripts": [
             str(path)
             for path in made.scripts
-            if path.name not in ("blocks.js", "worker.js", "text_worker.js")
+            if path.name != "blocks.js" and not path.name.endswith("worker.js")
         ],
         "requests": list(requests),
     }

@@ -5,9 +5,15 @@ const vm = require("vm");
 const folder = process.argv[2];
 const { facts, vocabularies, scripts, requests } = JSON.parse(fs.readFileSync(`${folder}/content.json`, "utf8"));
 const text = scripts.map((path) => fs.readFileSync(path, "utf8")).join("\n");
-const names = facts.kind === "language" ? "TextTokenizer, TextEngine, randomOf" : "Tokenizer, Engine, segments";
+const NAMES = {
+  language: "TextTokenizer, TextEngine, randomOf",
+  masked: "Tokenizer, SequenceEngine, MaskedText",
+  picture: "SequenceEngine, fittedPicture, patchesOf",
+};
+const names = NAMES[facts.kind] ?? "Tokenizer, Engine, segments";
 vm.runInThisContext(`${text}\nglobalThis.made = { sha256, ${names} };`);
 const { sha256, Tokenizer, Engine, segments, TextTokenizer, TextEngine, randomOf } = globalThis.made;
+const { SequenceEngine, MaskedText, fittedPicture, patchesOf } = globalThis.made;
 const bytes = (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`));
 
 async function texts() {
@@ -86,4 +92,33 @@ async function main() {
   process.stdout.write(JSON.stringify(answers));
 }
 
-(facts.kind === "language" ? texts : main)();
+async function sequences() {
+  const engine = await SequenceEngine.load(bytes("engine.wasm"), bytes("weights.bin"), facts);
+  const plain = ({ weights, ...found }) => ({ ...found, weights: Array.from(weights) });
+  const tokenizer = facts.kind === "masked" ? new Tokenizer(vocabularies.source) : null;
+  const made = tokenizer && new MaskedText(engine, tokenizer, facts);
+  const kinds = {
+    encode: ({ texts: given }) => given.map((one) => made.encode(one)),
+    fill: ({ ids, hidden }) => plain(made.fill(ids, hidden)),
+    shares({ ids }) {
+      engine.readText(ids);
+      return ids.map((_, i) => Array.from(engine.probabilities(i, facts.vocabulary)));
+    },
+    fit: ({ file, height, width }) =>
+      fittedPicture({ data: bytes(file), height, width }, facts.channels, facts.grid * facts.patch).map((one) => Array.from(one)),
+    classify({ planes }) {
+      const found = engine.readPicture(patchesOf(planes, facts.grid, facts.patch));
+      return { ...plain(found), shares: Array.from(engine.probabilities(0, facts.classes.length)) };
+    },
+    load: ({ cut }) =>
+      SequenceEngine.load(bytes("engine.wasm"), bytes("weights.bin").slice(0, cut), facts).then(
+        () => "loaded",
+        (error) => error.message,
+      ),
+  };
+  const answers = [];
+  for (const { kind, ...request } of requests) answers.push(await kinds[kind](request));
+  process.stdout.write(JSON.stringify(answers));
+}
+
+({ language: texts, masked: sequences, picture: sequences }[facts.kind] ?? main)();

@@ -39,7 +39,7 @@ def export(
     if folder is not None:
         made.write_folder(Path(folder))
         console.print(f"{folder}: an installable page; serve it by HTTPS from any web server")
-    if made.blocks.facts.get("kind") == "language":
+    if made.blocks.facts.get("kind"):
         console.print("its equations give the model's scores in float32")
     elif made.agreement is None:
         console.print(

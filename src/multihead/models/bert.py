@@ -15,7 +15,17 @@ from multihead.nn import (
     PreNorm,
     TokenEmbedding,
     TransformerEncoder,
+    description,
     masks,
+)
+from multihead.nn.description import (
+    EmbeddingSpec,
+    LinearSpec,
+    MaskedSpec,
+    PositionsSpec,
+    StackSpec,
+    UndescribedError,
+    describe,
 )
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.initialisation import initialise
@@ -147,6 +157,26 @@ class BERT(nn.Module):
             terms["next_loss"] = Term(1.0, loss, per="pairs")
             terms["next_accuracy"] = Term(0.0, correct, per="pairs")
         return terms
+
+    def describe(self) -> MaskedSpec:
+        """The description that exports read."""
+        encoder = self.encoder
+        embedding = describe(encoder.embedding, EmbeddingSpec)
+        norms = [description.norm(one) for one in (encoder.norm, self.transform_norm)]
+        if norms[0] is None or norms[1] is None or type(encoder) is not BERTEncoder:
+            raise UndescribedError("an encoder of another class, or without its norms")
+        return MaskedSpec(
+            embedding,
+            encoder.segments.weight,
+            describe(encoder.positions, PositionsSpec),
+            norms[0],
+            describe(encoder.stack, StackSpec),
+            description.linear(self.transform),
+            self.settings.activation,
+            norms[1],
+            LinearSpec(embedding.weight, self.output_bias),
+            (description.linear(encoder.pool), description.linear(self.follows)),
+        )
 
 
 Model = BERT

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from multihead.batch import PictureBatch
 from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
 from multihead.models._vision import VisionSettings
-from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder
+from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder, description
+from multihead.nn.description import PictureSpec, StackSpec, UndescribedError, describe
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
@@ -198,6 +199,31 @@ class VisionTransformer(nn.Module):
             x_BNd = torch.cat([token_B1d, x_BNd], dim=1)
         read_Bd: Tensor = self.pool(self.encoder(self.dropout(x_BNd)))
         return read_Bd
+
+    def describe(self) -> PictureSpec:
+        """The description that exports read."""
+        patches, positions, pool = self.patches, self.positions, self.pool
+        if type(patches) is not LinearPatches or type(positions) is not PatchPositions:
+            raise UndescribedError("the patches or their positions are not those of the paper")
+        if positions.rows != positions.columns:
+            raise UndescribedError("the pictures are not square")
+        if type(pool) is MeanPooling and pool.skip != self.before:
+            raise UndescribedError("the mean includes tokens that are no patches")
+        if type(pool) not in (ClassPooling, MeanPooling):
+            raise UndescribedError(f"{type(pool).__name__} is neither a class token nor a mean")
+        token = () if self.class_token is None else (self.class_token,)
+        registers = () if self.registers is None else (self.registers.weight_Rd,)
+        return PictureSpec(
+            description.linear(patches.project),
+            patches.size,
+            self.settings.channels,
+            positions.rows,
+            positions.weight,
+            (*token, *registers),
+            describe(self.encoder, StackSpec),
+            "class" if type(pool) is ClassPooling else "mean",
+            description.linear(self.classifier),
+        )
 
     def loss(self, batch: PictureBatch, step: int) -> Loss:
         """Cross-entropy per picture; negative log-likelihood and accuracy as metrics."""

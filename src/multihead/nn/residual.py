@@ -46,7 +46,7 @@ class PostNorm(nn.Module):
 
     def describe(self) -> ResidualSpec:
         """The description that engines and exports read."""
-        return _described("post", self.norm, self.dropout)
+        return described_residual("post", self.norm, self.dropout)
 
 
 class PreNorm(nn.Module):
@@ -74,7 +74,7 @@ class PreNorm(nn.Module):
 
     def describe(self) -> ResidualSpec:
         """The description that engines and exports read."""
-        return _described("pre", self.norm, self.dropout)
+        return described_residual("pre", self.norm, self.dropout)
 
 
 class PreRMSNorm(PreNorm):
@@ -87,7 +87,12 @@ class PreRMSNorm(PreNorm):
         raise UndescribedError("the norm is a root mean square norm")
 
 
-def _described(kind: Literal["post", "pre"], norm: nn.Module, dropout: nn.Module) -> ResidualSpec:
+def described_residual(kind: Literal["post", "pre"], norm: nn.Module, dropout: nn.Module) -> ResidualSpec:
+    """Return the description of a residual connection.
+
+    Raises:
+        UndescribedError: it has no layer norm, or a custom dropout.
+    """
     found = description.norm(norm)
     if found is None or type(dropout) is not Dropout:
         raise UndescribedError("a residual connection without a norm, or with a custom dropout")

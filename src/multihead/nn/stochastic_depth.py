@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from multihead.nn.residual import PreNorm, Sublayer
+from multihead.nn.description import ResidualSpec
+from multihead.nn.residual import PreNorm, Sublayer, described_residual
 
 
 class StochasticPreNorm(PreNorm):
@@ -27,6 +28,10 @@ class StochasticPreNorm(PreNorm):
         factor_B11 = (kept_B11 / (1 - self.drop_probability)).to(x_BNd.dtype)
         out: Tensor = x_BNd + self.dropout(sublayer(self.norm(x_BNd))) * factor_B11
         return out
+
+    def describe(self) -> ResidualSpec:
+        """The description that engines and exports read: the trained layer."""
+        return described_residual("pre", self.norm, self.dropout)
 
 
 def set_drop_probabilities(encoder: nn.Module, last: float) -> None:

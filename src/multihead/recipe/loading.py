@@ -87,14 +87,16 @@ def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings
 
 def _types(kind: object, layer: Layer) -> tuple[str, Mapping[str, type[Settings]]]:
     """Return the name of the model that is used, and the settings class of each section."""
-    place = layer.where("model", "kind")
+    # A place is looked for only in an error: that parses the recipe's text once a line.
     if not isinstance(kind, str):
-        raise UserError(f"model.kind = {spelled(kind)}, but it must be a string", place=place)
+        fact = f"model.kind = {spelled(kind)}, but it must be a string"
+        raise UserError(fact, place=layer.where("model", "kind"))
     try:
         kind = models.in_use(kind)
         return kind, section_types(kind)
     except UserError as error:
-        raise UserError(error.fact, place=error.place or place, remedy=error.remedy) from error
+        place = error.place or layer.where("model", "kind")
+        raise UserError(error.fact, place=place, remedy=error.remedy) from error
 
 
 def _section_of_another_task(section: str, kind: str, given: Mapping[str, tuple[Any, Layer]]) -> UserError:

@@ -1,16 +1,20 @@
 """A page that runs a model in the browser, as one file or as a folder that browsers can install."""
 
+import base64
 import hashlib
 import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from PIL import Image, ImageDraw
 
+from multihead.addresses import located
+from multihead.data.pictures.opening import Form, as_picture, fitted, open_picture
 from multihead.errors import UserError
 from multihead.export import manifest
 from multihead.export import page as exported
@@ -19,11 +23,13 @@ from multihead.inspect.live import Blocks, assemble
 from multihead.inspect.page import Page
 from multihead.inspect.page.shell import asset
 from multihead.run import Run
+from multihead.text.lines import read_lines
 from multihead.workflows.calibration import calibration_lines
 
 PARTS = Path(__file__).parent / "live_page_parts"
 TARGET = "page"
 ICONS = (192, 512)
+MOST_TEXTS = 200
 """Widths of the icons, which installing needs."""
 LINKS = """\
 <link rel="manifest" href="manifest.webmanifest">
@@ -107,11 +113,11 @@ def live_page(
     """Return the page of a run.
 
     Args:
-        run: a translator, or a language model.
+        run: a translator, a language model, a masked language model, or an image classifier.
         named: files of sentences for examples and verification; empty: the run's validation data, if it is
             here.
         exact: weights in float32 instead of int8.
-        text: that the page begins with; None: none.
+        text: that the page begins with, for an image classifier a picture file; None: none.
         folder: that the page will be written to; refused before anything is computed unless it is empty.
 
     Raises:
@@ -121,13 +127,18 @@ def live_page(
         refuse_used(folder)
     if run.task == "language":
         parts = exported.text_parts(run, exact=exact)
+    elif run.task == "masked":
+        parts = exported.masked_parts(run, _texts(run, named), exact=exact)
+    elif run.task == "pictures":
+        parts = exported.picture_parts(run, exact=exact)
     elif run.task == "translation":
         parts = exported.parts(run, _lines(run, named), exact=exact)
     else:
         fact = f'a page cannot express this model: its task is "{run.task}"'
-        remedy = "Pages run translators and language models; `multihead inspect` shows what others attend to."
+        remedy = "Pages run translators, language models, BERT and ViT; see `multihead inspect`."
         raise UserError(fact, place=str(run.folder), remedy=remedy)
-    facts = parts.facts if text is None else {**parts.facts, "text": text}
+    given = {} if text is None else {"picture": _png(run, text)} if run.task == "pictures" else {"text": text}
+    facts = {**parts.facts, **given}
     blocks = Blocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
     return LivePage(parts.facts["name"], blocks, parts.agreement)
 
@@ -139,6 +150,27 @@ def _lines(run: Run, named: Sequence[str]) -> Sequence[str]:
         return calibration_lines(run)
     except UserError:
         return []  # a run that was copied here without its data has a page without examples
+
+
+def _texts(run: Run, named: Sequence[str]) -> Sequence[str]:
+    """Return texts for examples, one a line."""
+    if named:
+        return calibration_lines(run, named)
+    data = run.recipe.data
+    try:
+        files = [located(data.dir, name) for name in data.valid_files or data.files]
+        return [line for file in files for line in islice(read_lines(file), MOST_TEXTS)]
+    except UserError:
+        return []
+
+
+def _png(run: Run, path: str) -> str:
+    """Return a picture as the model reads it, a PNG in base64."""
+    settings: Any = run.recipe.model
+    pixels = fitted(open_picture(path), Form(settings.picture_size, settings.channels))
+    file = io.BytesIO()
+    as_picture(pixels).save(file, "PNG", optimize=True)
+    return base64.b64encode(file.getvalue()).decode("ascii")
 
 
 def icon(width: int) -> bytes:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from multihead.engines.parts import keys_of_every_head
 from multihead.nn import masks
-from multihead.nn.description import AttentionSpec, CausalSpec, LinearSpec, NormSpec, ResidualSpec
+from multihead.nn.description import AttentionSpec, CausalSpec, LinearSpec, NormSpec, ResidualSpec, StackSpec
 from multihead.nn.feed_forward import ACTIVATIONS
 
 TOLERANCE = 1e-3
@@ -37,37 +37,41 @@ def logits(described: CausalSpec, ids_T: Tensor) -> Tensor:
     table = described.positions.encodings(T)
     if table is not None:
         x_Td = x_Td + table[:T]
-    allowed_TT = masks.causal(T).view(T, T)
-    for layer in described.stack.layers:
+    return linear(described.output, encoded(described.stack, x_Td, masks.causal(T).view(T, T)))
+
+
+def encoded(stack: StackSpec, x_Td: Tensor, allowed_TT: Tensor) -> Tensor:
+    """Return the output of a stack of encoder layers, (T, d)."""
+    for layer in stack.layers:
         attention, network = layer.self_attention, layer.feed_forward
         inputs_Td = _before(layer.around_attention, x_Td)
         x_Td = _after(layer.around_attention, x_Td + _attend(attention, inputs_Td, allowed_TT))
-        inner = ACTIVATIONS[network.activation](
-            _linear(network.w_1, _before(layer.around_feed_forward, x_Td))
-        )
-        x_Td = _after(layer.around_feed_forward, x_Td + _linear(network.w_2, inner))
-    return _linear(described.output, _norm(described.stack.norm, x_Td))
+        inner = ACTIVATIONS[network.activation](linear(network.w_1, _before(layer.around_feed_forward, x_Td)))
+        x_Td = _after(layer.around_feed_forward, x_Td + linear(network.w_2, inner))
+    return norm(stack.norm, x_Td)
 
 
 def _attend(spec: AttentionSpec, x_Td: Tensor, allowed_TT: Tensor) -> Tensor:
     keys, values = keys_of_every_head(spec)
-    q, k, v = (_linear(part, x_Td).view(len(x_Td), spec.heads, -1) for part in (spec.w_q, keys, values))
+    q, k, v = (linear(part, x_Td).view(len(x_Td), spec.heads, -1) for part in (spec.w_q, keys, values))
     scores_HTT = spec.scale * torch.einsum("qhd,khd->hqk", q, k)
     weights_HTT = scores_HTT.masked_fill(~allowed_TT, -torch.inf).softmax(-1)
-    return _linear(spec.w_o, torch.einsum("hqk,khd->qhd", weights_HTT, v).flatten(1))
+    return linear(spec.w_o, torch.einsum("hqk,khd->qhd", weights_HTT, v).flatten(1))
 
 
-def _linear(spec: LinearSpec, x: Tensor) -> Tensor:
+def linear(spec: LinearSpec, x: Tensor) -> Tensor:
+    """x W^T + b."""
     return F.linear(x, spec.weight, spec.bias)
 
 
-def _norm(spec: NormSpec | None, x: Tensor) -> Tensor:
+def norm(spec: NormSpec | None, x: Tensor) -> Tensor:
+    """The layer norm of x; x itself without a norm."""
     return x if spec is None else F.layer_norm(x, x.shape[-1:], spec.weight, spec.bias, spec.epsilon)
 
 
 def _before(spec: ResidualSpec, x: Tensor) -> Tensor:
-    return _norm(spec.norm, x) if spec.kind == "pre" else x
+    return norm(spec.norm, x) if spec.kind == "pre" else x
 
 
 def _after(spec: ResidualSpec, x: Tensor) -> Tensor:
-    return x if spec.kind == "pre" else _norm(spec.norm, x)
+    return x if spec.kind == "pre" else norm(spec.norm, x)

@@ -6,7 +6,7 @@ import torch
 
 from multihead.export.page.expressible import MOST_LAYERS
 from multihead.export.page.model_file import ModelFile
-from multihead.nn.description import CausalSpec
+from multihead.nn.description import CausalSpec, StackSpec
 
 MAGIC = 0x31746870
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
@@ -19,11 +19,16 @@ def not_expressible(described: CausalSpec) -> list[str]:
 
 
 def _faults(described: CausalSpec) -> Iterator[str]:
-    layers = described.stack.layers
     if described.output.weight is not described.embedding.weight:
         yield "the output layer is not tied to the embedding"
     if described.positions.kind not in ("learned", "none"):
         yield f'positions = "{described.positions.kind}", not "learned" or "none"'
+    yield from layer_faults(described.stack)
+
+
+def layer_faults(stack: StackSpec) -> Iterator[str]:
+    """Yield the properties of encoder layers that the page's engine cannot express."""
+    layers = stack.layers
     for layer in layers:
         attention = layer.self_attention
         if attention.score.kind != "dot":

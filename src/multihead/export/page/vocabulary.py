@@ -6,13 +6,32 @@ from typing import Any
 
 from tokenizers import Tokenizer as Library
 
-from multihead.text.pieces import BYTES, STRIP, complete_merges, normalizer, whitespace_pre_tokenizer
+from multihead.text.pieces import (
+    BYTES,
+    STRIP,
+    complete_merges,
+    normalizer,
+    script_pre_tokenizer,
+    whitespace_pre_tokenizer,
+)
 from multihead.text.tokenizer import Tokenizer
 
 KINDS = {"BPE": "bpe", "Unigram": "unigram"}
-"""Names in a ``tokenizer.json`` and in the page."""
+"""Names of a translator's vocabularies in a ``tokenizer.json`` and in the page."""
+NAMES = {**KINDS, "WordPiece": "wordpiece"}
 APOSTROPHE = "(?<="
 """The beginning of the pattern that replaces apostrophes between letters (``text.pieces``)."""
+
+
+def wordpiece_faults(tokenizer: Tokenizer) -> list[str]:
+    """Return what the page's script cannot segment as a WordPiece vocabulary does; empty if it can all."""
+    content, faults = tokenizer.content, []
+    usual = [_as_json(script_pre_tokenizer(digits), "pre_tokenizer") for digits in (False, True)]
+    if content["pre_tokenizer"] not in usual or content["model"]["continuing_subword_prefix"]:
+        faults.append("WordPiece with other rules than multihead's")
+    if _plain(_steps(content["normalizer"])) != _steps(_usual_normalizer(content)):
+        faults.append("a normaliser that multihead does not train")
+    return faults
 
 
 def not_expressible(tokenizer: Tokenizer) -> list[str]:
@@ -23,9 +42,7 @@ def not_expressible(tokenizer: Tokenizer) -> list[str]:
         return [f"a vocabulary of kind {kind}, not BPE or unigram"]
     if content["model"].get("byte_fallback") is not True or not all(map(_has(content), BYTES)):
         faults.append("a vocabulary without byte fallback")
-    lowercase, apostrophe = _normalisation(content)
-    usual = _as_json(normalizer(lowercase, apostrophe), "normalizer")
-    if _plain(_steps(content["normalizer"])) != _steps(usual):
+    if _plain(_steps(content["normalizer"])) != _steps(_usual_normalizer(content)):
         faults.append("a normaliser that multihead does not train")
     if kind == "BPE" and _plain(content["pre_tokenizer"]) != _as_json(
         whitespace_pre_tokenizer(), "pre_tokenizer"
@@ -43,20 +60,23 @@ def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
     content, pieces = tokenizer.content, _pieces(tokenizer.content)
     lowercase, apostrophe = _normalisation(content)
     found: dict[str, Any] = {
-        "kind": KINDS[content["model"]["type"]],
+        "kind": NAMES[content["model"]["type"]],
         "lowercase": lowercase,
         "apostrophe": apostrophe,
         "pieces": pieces,
         "unknown": tokenizer.unk_id,
-        "first_byte": pieces.index(BYTES[0]),
+        "first_byte": pieces.index(BYTES[0]) if BYTES[0] in pieces else -1000,
         "silent": sorted({tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}),
         "begin": tokenizer.bos_id,
         "end": tokenizer.eos_id,
         "padding": tokenizer.pad_id,
         "symbols": sorted(tokenizer.symbols.values()),
     }
+    if found["kind"] == "wordpiece":
+        found["most"] = content["model"]["max_input_chars_per_word"]
     if found["kind"] == "unigram":
         found["scores"] = [score for _, score in content["model"]["vocab"]]
+    if found["kind"] != "bpe":
         found["split_digits"] = r"\p{N}|" in json.dumps(content["pre_tokenizer"]).replace("\\\\", "\\")
         return found
     merges = [tuple(pair) for pair in content["model"]["merges"]]
@@ -65,6 +85,10 @@ def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
         numbers = content["model"]["vocab"]
         found["merges"] = [numbers[part] for pair in merges for part in pair]
     return found
+
+
+def _usual_normalizer(content: Mapping[str, Any]) -> Any:
+    return _as_json(normalizer(*_normalisation(content)), "normalizer")
 
 
 def _fixed(tokenizer: Tokenizer) -> set[str]:

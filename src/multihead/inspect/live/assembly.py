@@ -30,6 +30,8 @@ SCRIPTS = (
             "ribbon.js",
             "attention.js",
             "writing.js",
+            "filling.js",
+            "picture.js",
             "main.js",
         )
     ),

@@ -1,4 +1,5 @@
-// Text to token ids and back, as multihead's Python does it: byte-pair encoding or a unigram model, with byte fallback.
+// Text to token ids and back, as multihead's Python does it: byte-pair encoding or a unigram model, with byte fallback, or
+// WordPiece.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -41,9 +42,8 @@ class Tokenizer {
   }
 
   readScores() {
-    this.longest = Math.max(...this.pieces.map((piece) => piece.length));
-    const least = Math.min(...this.scores);
-    this.unknownScore = least - 10;
+    this.longest = this.pieces.reduce((most, piece) => Math.max(most, piece.length), 0);
+    if (this.scores) this.unknownScore = this.scores.reduce((a, b) => Math.min(a, b), Infinity) - 10;
     const digits = this.split_digits ? "\\p{N}" : "▁?\\p{N}+";
     this.parts = new RegExp(
       "▁?\\p{Script=Hangul}+|▁?[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}ー]+|" +
@@ -76,7 +76,8 @@ class Tokenizer {
     let ids = this.words.get(word);
     if (!ids) {
       if (this.words.size > 20000) this.words.clear();
-      ids = this.kind === "bpe" ? this.merge(word) : this.split(word).flatMap((part) => this.viterbi(part));
+      const segment = (part) => (this.kind === "unigram" ? this.viterbi(part) : this.longestPieces(part));
+      ids = this.kind === "bpe" ? this.merge(word) : this.split(word).flatMap(segment);
       this.words.set(word, ids);
     }
     return ids;
@@ -127,6 +128,21 @@ class Tokenizer {
     }
     if (end < word.length) parts.push(word.slice(end));
     return parts;
+  }
+
+  /** WordPiece: the longest piece at each place; a part with a place that none fits is unknown. */
+  longestPieces(part) {
+    const letters = Array.from(part);
+    const found = [];
+    for (let from = 0; from < letters.length && letters.length <= this.most; ) {
+      let to = Math.min(letters.length, from + this.longest);
+      while (to > from && !this.ids.has(letters.slice(from, to).join(""))) to--;
+      if (to === from) break;
+      found.push(this.ids.get(letters.slice(from, to).join("")));
+      from = to;
+      if (from === letters.length) return found;
+    }
+    return [this.unknown];
   }
 
   /** The most probable segmentation by a unigram model. */

@@ -45,7 +45,14 @@ function switchTheme() {
   paintMaps();
 }
 
-const paintMaps = () => (writes() ? paintWriting() : paintAttention());
+/** Pages of other models than translators: their panes, and what their workers tell them. */
+const KINDS = {
+  language: { panes: [writingPanes], start: startWriting, paint: paintWriting, received: WRITING },
+  masked: { panes: [fillingPanes, examples], start: startFilling, paint: paintFilling, received: FILLING },
+  picture: { panes: [picturePanes], start: startPicture, paint: paintPicture, received: PICTURE, below: [] },
+};
+const special = () => KINDS[view.facts?.kind] ?? null;
+const paintMaps = () => (special() ? special().paint() : paintAttention());
 
 function paintFooter() {
   const { facts, checked } = view;
@@ -53,8 +60,8 @@ function paintFooter() {
   const million = (facts.parameters / 1e6).toLocaleString(spoken, { maximumFractionDigits: 1 });
   const bits = facts.precision === "int8" ? "int8" : "float32";
   return footer.replaceChildren(
-    h("p", {}, t("facts", million, writes() ? facts.layers[0] : facts.layers.join(" + "), facts.heads, bits), " · ", t("offlineHint")),
-    checked ? h("p", { class: checked.same === checked.of ? "good" : "bad", id: "checked" }, t("checked", checked.same, checked.of)) : "",
+    h("p", {}, t("facts", million, special() ? facts.layers[0] : facts.layers.join(" + "), facts.heads, bits), " · ", t("offlineHint")),
+    checked ? h("p", { class: checked.same === checked.of ? "good" : "bad", id: "checked" }, t(special() ? "repeated" : "checked", checked.same, checked.of)) : "",
     h("p", {}, h("strong", {}, t("caution")), " ", t(facts.precision === "int8" ? "rounded" : "exact")),
   );
 }
@@ -71,13 +78,11 @@ function paintNotices() {
   notices.replaceChildren(text ? h("p", { class: "fault" }, text) : "");
 }
 
-const writes = () => view.facts?.kind === "language";
-
 function paintAll() {
   document.documentElement.lang = spoken;
   paintHeader();
-  if (writes()) {
-    paintWriting();
+  if (special()) {
+    special().paint();
   } else {
     paintHeads();
     paintExamples();
@@ -93,14 +98,14 @@ function paintAll() {
 const RECEIVED = {
   ready({ facts }) {
     view.facts = facts;
-    if (writes()) {
-      main.replaceChildren(writingPanes, alternatives, attention);
-      startWriting();
+    if (special()) {
+      main.replaceChildren(...special().panes, ...(special().below ?? [alternatives]), attention);
+      special().start();
     }
     paintAll();
     document.documentElement.dataset.ready = "true";
     if (facts.checks.length) setTimeout(() => worker.postMessage({ type: "check" }), 300);
-    if (writes()) return;
+    if (special()) return;
     if (facts.text && !source.value) source.value = facts.text;
     if (source.value) {
       grow();
@@ -163,5 +168,5 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => pain
 app.replaceChildren(header, notices, main, footer);
 paintAll();
 grow();
-startWorker((data) => (writes() && WRITING[data.type] ? WRITING : RECEIVED)[data.type](data));
+startWorker((data) => (special()?.received[data.type] ?? RECEIVED[data.type])(data));
 if (INSTALLABLE && "serviceWorker" in navigator) navigator.serviceWorker.register("service-worker.js");

@@ -67,7 +67,7 @@ function paintGrid(kind, maps) {
           "data-head": `${layer + 1}.${head}`,
           click: () => {
             view.heads[kind] = [layer, head];
-            paintAttention();
+            paintMaps();
           },
         },
         canvas,
