@@ -52,7 +52,7 @@ class Casing:
         Args:
             first: True if the text begins a sentence: a letter at its beginning becomes a capital.
         """
-        written = _WORD.sub(lambda word: self._forms.get(word[0].upper(), word[0].lower()), text)
+        written: str = _WORD.sub(lambda word: self._forms.get(word[0].upper(), word[0].lower()), text)
         return written[:1].upper() + written[1:] if first and _LETTER.match(written) else written
 
     @classmethod
@@ -75,7 +75,7 @@ class Casing:
             first.setdefault(words[0].upper(), Counter())[words[0]] += 1
             for word in words[1:]:
                 within.setdefault(word.upper(), Counter())[word] += 1
-        forms = {}
+        forms: dict[str, str] = {}
         for key, counts in sorted({**first, **within}.items(), key=lambda item: (-item[1].total(), item[0])):
             # The first of equal counts would be a matter of the corpus' order.
             usual = min(counts, key=lambda form: (-counts[form], form))
