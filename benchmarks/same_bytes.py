@@ -24,7 +24,7 @@ from typing import Annotated, Any
 import tyro
 
 from multihead import native
-from multihead.run import environment
+from multihead.run.environment import environment
 
 WORDS = [
     "rot",

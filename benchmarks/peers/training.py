@@ -41,7 +41,7 @@ from workload import BOS, EOS, PAD, RECURRENT_SIZES, SIZES, VOCAB, batches
 
 from multihead.data.batches import FREE
 from multihead.hardware import has_fast_bf16
-from multihead.run import environment
+from multihead.run.environment import environment
 
 HERE = Path(__file__).parent
 TASK = {

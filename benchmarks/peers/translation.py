@@ -29,7 +29,8 @@ from multihead.export import ctranslate2
 from multihead.export.ctranslate2 import POSITIONS
 from multihead.hardware import has_fast_bf16
 from multihead.nn.positions import sinusoids
-from multihead.run import Run, environment
+from multihead.run import Run
+from multihead.run.environment import environment
 from multihead.scores import bleu
 from multihead.text.corpus import read_lines
 from multihead.text.tokenizer import Tokenizer
