@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,11 @@ UNWANTED = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
 LINES = ["eins zwei drei", "sechs fünf vier", "zwei"]
 
 
-def run(*command: object, folder: Path | None = None, text: str = "", **variables: str) -> str:
+def run(
+    *command: object, folder: Path | None = None, text: str = "", variables: Mapping[str, str] | None = None
+) -> str:
     """Return the output of a command whose environment has these variables and no PYTHONPATH."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | dict(variables or {})
     ended = subprocess.run(
         [str(each) for each in command],
         cwd=folder,
@@ -75,10 +78,10 @@ def wheel(source: Path) -> Path:
     built.parent.mkdir(parents=True)
     shutil.copy(spec.origin, built)  # newer than its sources
     build = ("build", "--build-lib", "build/lib", "bdist_wheel", "--dist-dir", "built")
-    run(sys.executable, "setup.py", "-q", *build, folder=source, **NO_COMPILER)
+    run(sys.executable, "setup.py", "-q", *build, folder=source, variables=NO_COMPILER)
     (made,) = (source / "built").iterdir()
     repair = ("repair", "--exclude", "libgomp.so.1", "--wheel-dir", "wheels", made)
-    run(sys.executable, "-m", "auditwheel", *repair, folder=source, PATH=path)
+    run(sys.executable, "-m", "auditwheel", *repair, folder=source, variables={"PATH": path})
     (repaired,) = (source / "wheels").iterdir()
     return repaired
 
@@ -106,11 +109,11 @@ def test_an_installed_wheel_translates_natively_without_a_compiler(
     (packages / "others.pth").write_text("\n".join(site.getsitepackages()) + "\n")
     tools = {"PATH": str(environment / "bin"), "CC": "", "CXX": ""}
     code = "import multihead.native_library as n; print(n.__file__, n.level())"
-    file, level = run(python, "-P", "-c", code, **tools).split()
+    file, level = run(python, "-P", "-c", code, variables=tools).split()
     assert Path(file).is_relative_to(environment)
     assert level == native.LEVELS[0]
     command = (environment / "bin" / "multihead", "translate", trained, "--precision", "int8")
-    translated = run(*command, text="".join(line + "\n" for line in LINES), **tools)
+    translated = run(*command, text="".join(line + "\n" for line in LINES), variables=tools)
     translator = Translator.load(trained, precision="int8", device="cpu")
     assert translated.split("\n")[:-1] == [one.text.strip() for one in translator.translate(LINES)]
 
@@ -123,7 +126,7 @@ def test_an_sdist_without_a_compiler_gives_a_wheel_for_every_machine(source: Pat
     (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
     for name in (*PARTS, *(str(path.relative_to(source)) for path in source.glob("native/*"))):
         assert (unpacked / name).exists(), name
-    run(sys.executable, "setup.py", "-q", "bdist_wheel", folder=unpacked, **NO_COMPILER)
+    run(sys.executable, "setup.py", "-q", "bdist_wheel", folder=unpacked, variables=NO_COMPILER)
     (wheel,) = (unpacked / "dist").iterdir()
     assert wheel.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as made:

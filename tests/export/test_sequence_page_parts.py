@@ -73,7 +73,7 @@ def test_a_hidden_word_is_not_seen_and_a_long_text_is_cut(tmp_path: Path) -> Non
     one, long = tokenizer.encode("ein Hund läuft"), tokenizer.encode(" ".join(lines(9)))
     other = [one[0], tokenizer.encode("zwei")[0], *one[2:]]
     assert one != other
-    asked = ((one, [1]), (other, [1]), (one, []), (long, []))
+    asked: tuple[tuple[list[int], list[int]], ...] = ((one, [1]), (other, [1]), (one, []), (long, []))
     requests = [{"kind": "fill", "ids": ids, "hidden": places} for ids, places in asked]
     first, second, shown, cut = in_node(masked_page(model, tokenizer), tmp_path, requests)
     assert first == second
@@ -115,7 +115,8 @@ def test_a_picture_is_scaled_and_cropped_to_the_same_pixels_as_in_python(
     channels: int, tmp_path: Path
 ) -> None:
     made = picture_page(classifier(channels=channels))
-    chance, requests, expected = np.random.default_rng(1), [], []
+    chance, expected = np.random.default_rng(1), []
+    requests: list[dict[str, Any]] = []
     for number, (height, width) in enumerate(
         [(15, 15), (15, 41), (7, 5), (97, 61), (64, 64), (31, 200), (300, 47)]
     ):

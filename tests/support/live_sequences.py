@@ -2,10 +2,11 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 from live_pages import lines
+from torch import nn
 
 from multihead.export.page import PageParts, masked_parts, picture_parts
 from multihead.models import bert, vit
@@ -37,7 +38,10 @@ def classifier(registers: int = 0, **given: Any) -> vit.VisionTransformer:
     return _varied(vit.VisionTransformer(made, vit.published(made, registers)))
 
 
-def _varied(model: Any) -> Any:
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def _varied(model: Model) -> Model:
     """Enlarge the weights, so that heads and outputs differ."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -159,7 +159,7 @@ def _texts(run: Run, named: Sequence[str]) -> Sequence[str]:
     data = run.recipe.data
     try:
         files = [located(data.dir, name) for name in data.valid_files or data.files]
-        return [line for file in files for line in islice(read_lines(file), MOST_TEXTS)]
+        return [line for file in files for line in islice(read_lines(str(file)), MOST_TEXTS)]
     except UserError:
         return []
 
@@ -167,7 +167,7 @@ def _texts(run: Run, named: Sequence[str]) -> Sequence[str]:
 def _png(run: Run, path: str) -> str:
     """Return a picture as the model reads it, a PNG in base64."""
     settings: Any = run.recipe.model
-    pixels = fitted(open_picture(path), Form(settings.picture_size, settings.channels))
+    pixels = fitted(open_picture(Path(path)), Form(settings.picture_size, settings.channels))
     file = io.BytesIO()
     as_picture(pixels).save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode("ascii")
