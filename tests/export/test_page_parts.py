@@ -82,7 +82,8 @@ def test_the_page_writes_the_tokens_of_the_native_baseline(
         expected = reference.translate(sources, limits, beam, 0.6)
         same = sum(tuple(one[0]["ids"]) == tokens for one, tokens in zip(found, expected, strict=True))
         assert len(set(expected)) >= SENTENCES // 8
-        assert same == SENTENCES if beam == 1 else same >= SENTENCES - 1
+        # Rounding may decide a near tie of this hardly trained model in another way.
+        assert same >= SENTENCES - (beam > 1 or not exact)
 
 
 def recorded(

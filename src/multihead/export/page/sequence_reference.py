@@ -56,9 +56,9 @@ def model_logits(model: nn.Module, ids_N: Tensor) -> Tensor:
 def masked_logits(described: MaskedSpec, ids_N: Tensor) -> Tensor:
     """Return the logits of every token of a text, (N, V)."""
     N = len(ids_N)
-    segments = cast(Tensor, described.segments)
+    positions_Md: Any = described.positions.weight  # always learned
     x_Nd = F.embedding(ids_N, described.embedding.weight) * described.embedding.scale
-    x_Nd = x_Nd + segments[0] + described.positions.weight[:N]
+    x_Nd = x_Nd + described.segments[0] + positions_Md[:N]
     hidden_Nd = encoded(described.stack, norm(described.embedding_norm, x_Nd), torch.ones(N, N).bool())
     inner_Nd = ACTIVATIONS[described.activation](linear(described.transform, hidden_Nd))
     return linear(described.output, norm(described.transform_norm, inner_Nd))
