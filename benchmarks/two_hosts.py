@@ -28,6 +28,8 @@ from multihead.run.environment import environment
 RESULT = Path(__file__).parents[1] / "results" / "two-hosts.json"
 HOSTS = {"multihead-a": "10.77.13.1", "multihead-b": "10.77.13.2"}
 PORT = 29413
+RETURN_SECONDS = 25
+"""Until the killed host returns: torchrun takes up to 25 s to notice that it is gone."""
 CUT_SECONDS = 5
 SETTINGS = {
     "tokenizer.kind": "chars",
@@ -144,7 +146,7 @@ def killed(folder: Path, name: str, running: dict[str, subprocess.Popen[bytes]])
     """Kill the second host, and start it again."""
     wait_for(lambda: updates(folder, name) > 20)
     kill(running["multihead-b"])
-    time.sleep(2)
+    time.sleep(RETURN_SECONDS)
     running["multihead-b"] = started("multihead-b", folder, name)
 
 
