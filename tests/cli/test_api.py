@@ -161,8 +161,8 @@ def test_a_dalle_generates_and_completes_images(tmp_path: Path, words: Tokenizer
     assert again.codes == same.codes
     with pytest.raises(UserError, match='no setting "hue"'):
         artist.draw("large green circle", hue=3)
-    assert '["image","generated, cosine' in shown(artist.inspect("large green circle"))
-    assert '["image","given"]' in shown(artist.inspect("large green circle", tmp_path / "a.png"))
+    assert '["generated, cosine with the caption {}",' in shown(artist.inspect("large green circle"))
+    assert '["image",["given"]]' in shown(artist.inspect("large green circle", tmp_path / "a.png"))
 
 
 def test_runs_are_compared(trained: Path, corpus: tuple[Path, Path], tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_the_attention_of_bert_models_is_inspected(
     assert len(out.split("\n")[1:]) >= 4  # one row per word, including [CLS] and [SEP]
     run(capfdbinary, "inspect", tuned, "the cat is good " * 20, "-o", page, "--json", numbers)
     assert set(json.loads(numbers.read_text(encoding="utf-8"))["guesses"][0]["answers"]) == {"good", "bad"}
-    assert "the text after its first 30 of" in page.read_text(encoding="utf-8")
+    assert 'the text after its first {} of {} tokens, the limit of the model",30' in page.read_text("utf-8")
     long = "the " + "cat " * 40
     assert "the model takes at most 30" in fail(capfdbinary, "inspect", pretrained, long)
 
