@@ -217,6 +217,19 @@ def test_a_run_that_is_too_short_for_its_schedule_says_so(
     assert "caution: no validation before training ends (training.steps 3, validation.every 5)" in out
 
 
+def test_emulated_bf16_is_named(
+    training: list[str], tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("multihead.hardware.has_fast_bf16", lambda device: False)
+    short = ["--training.steps", "2", "--run", tmp_path / "run"]
+    out, _ = run(capfdbinary, *training, *short, "--training.precision", "bf16")
+    assert "caution: this processor emulates bf16" in out
+    out, _ = run(
+        capfdbinary, *training, *short[:2], "--run", tmp_path / "other", "--training.precision", "fp32"
+    )
+    assert "emulates" not in out
+
+
 def test_other_weights_to_begin_with_than_a_run_began_with_are_refused(
     training: list[str], trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:

@@ -46,6 +46,15 @@ def test_capitals_are_lacked_only_where_the_corpus_has_them() -> None:
     assert not Casing().lacks_capitals("ein hund steht da.")
 
 
+def test_a_corpus_in_capitals_is_left_as_it_is() -> None:
+    phonemes = Casing.learned(["HH AH0 L OW1 W", "IH0 NG TH DH", "DH AE1 TH IH0 ZH"] * 5)
+    assert not phonemes.has_only_capitals("HH AE1 TH AH0 L ER1")
+    written = Casing.learned([*SENTENCES, *["Der Hund schläft da."] * 90])
+    assert written.has_only_capitals("DER HUND SCHLÄFT")
+    assert Casing().has_only_capitals("DER HUND SCHLÄFT")  # a run of an earlier version
+    assert not Casing().has_only_capitals("USA, EU")
+
+
 @given(st.lists(st.text(max_size=23), max_size=11), st.text(max_size=23))
 def test_any_text_keeps_its_letters(sentences: list[str], text: str) -> None:
     written = Casing.learned(sentences).usual(text, first=True)
@@ -68,7 +77,8 @@ def test_a_stored_casing_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [
-    {"format": 2}, {"plain": 1.5}, {"forms": ["HUND"]}, {"forms": {"HUND": "Katze"}}, {"forms": {"HUND": 1}},
+    {"format": 2}, {"plain": 1.5}, {"capitals": -1}, {"forms": ["HUND"]},
+    {"forms": {"HUND": "Katze"}}, {"forms": {"HUND": 1}},
 ])  # fmt: skip
 def test_a_damaged_casing_is_refused_with_its_place(tmp_path: Path, change: dict[str, object]) -> None:
     content = {**json.loads(Casing.learned(SENTENCES).to_json()), **change}

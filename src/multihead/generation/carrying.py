@@ -22,9 +22,6 @@ from multihead.text.terms import Glossary, Match, Term
 KINDS = DEFAULT - {"tag"}
 """Placeholders of a sentence, whose tags are placed by alignment."""
 _TERMS = (TERM, TERM_TARGET, TERM_END)
-MIN_CAPITALS = 3
-"""Words of two letters and more that make a sentence in capitals; fewer may be abbreviations."""
-_LONG_WORD = regex.compile(r"\p{Lu}{2,}")
 _ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
 
@@ -146,16 +143,16 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, casing: C
     if known:
         protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS)
         text = protected.text
-        words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
-        capitals = in_capitals(words) and not protected.table.left
-        respelt = capitals or (casing.lacks_capitals(words) and not protected.table.left)
-        if matches and known.issuperset(_TERMS):
-            text = _with_terms(unit.text, protected.table, matches)
         table = protected.table
+        words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
+        if matches and known.issuperset(_TERMS):
+            text = _with_terms(unit.text, table, matches)
     else:
-        text, table = unit.text, Table((), tuple(find(unit.text, KINDS)))
-        capitals = in_capitals(text) and not table.left
-        respelt = capitals or (casing.lacks_capitals(text) and not table.left)
+        text = words = unit.text
+        table = Table((), tuple(find(text, KINDS)))
+    # What stays in the text as it is, such as an address, keeps its capitals.
+    capitals = not table.left and casing.has_only_capitals(words)
+    respelt = capitals or (not table.left and casing.lacks_capitals(words))
     if respelt:
         text = _respelt(text, casing) if known else casing.usual(text, first=True)
     return Line(
@@ -167,11 +164,6 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, casing: C
         capitals=capitals,
         casing=casing if respelt else None,
     )
-
-
-def in_capitals(text: str) -> bool:
-    """Return True for a text of several words that has capitals only, such as a headline."""
-    return text == text.upper() and len(_LONG_WORD.findall(text)) >= MIN_CAPITALS
 
 
 def _respelt(marked: str, casing: Casing) -> str:

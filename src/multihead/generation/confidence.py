@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from multihead import disk
-from multihead.errors import UserError
 from multihead.generation.translation import Translation
 from multihead.scores import sentence_chrf
+from multihead.stored import stored
 from multihead.text.tokenizer import Tokenizer
 
 NAME = "confidence.json"
@@ -82,14 +81,8 @@ class Calibration:
         Raises:
             UserError: the file is damaged.
         """
-        path = Path(folder) / NAME
-        try:
-            return cls._of(json.loads(disk.content(path)))
-        except FileNotFoundError:
-            return cls()
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            remedy = "Remove it, or make it again: multihead evaluate RUN --calibrate."
-            raise UserError(f"damaged ({error})", place=str(path), remedy=remedy) from None
+        remedy = "Remove it, or make it again: multihead evaluate RUN --calibrate."
+        return stored(Path(folder) / NAME, cls._of, remedy) or cls()
 
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> Self:

@@ -12,8 +12,7 @@ from typing import Any, Self
 
 import regex
 
-from multihead import disk
-from multihead.errors import UserError
+from multihead.stored import stored
 
 NAME = "casing.json"
 FORMAT = 1
@@ -24,6 +23,7 @@ RARE = 0.02
 LEAST_WORDS = 3
 """Words of a sentence that tell its way of writing; fewer may be names or abbreviations."""
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{N}]*")
+_LONG_WORD = regex.compile(r"\p{Lu}{2,}")
 _LETTER = regex.compile(r"\p{L}")
 
 
@@ -34,17 +34,24 @@ class Casing:
         forms: spellings by the word in capitals, such as {"HAUS": "Haus", "STRASSE": "Straße"}.
         plain: share of sentences without a capital letter in the training; 1 where nothing is known, or the
             script has no capitals.
+        capitals: share of sentences in capitals only; 0 where nothing is known.
     """
 
-    def __init__(self, forms: Mapping[str, str] | None = None, plain: float = 1.0) -> None:
-        self._forms, self.plain = forms or {}, plain
+    def __init__(
+        self, forms: Mapping[str, str] | None = None, plain: float = 1.0, capitals: float = 0.0
+    ) -> None:
+        self._forms, self.plain, self.capitals = forms or {}, plain, capitals
 
     def __len__(self) -> int:
         return len(self._forms)
 
     def lacks_capitals(self, text: str) -> bool:
         """Return True for a sentence without capitals where the training has hardly any such sentence."""
-        return self.plain < RARE and text == text.lower() and len(_WORD.findall(text)) >= LEAST_WORDS
+        return self.plain < RARE and _plain(text)
+
+    def has_only_capitals(self, text: str) -> bool:
+        """Return True for a sentence in capitals, such as a headline, where the training has hardly any."""
+        return self.capitals < RARE and _in_capitals(text)
 
     def usual(self, text: str, *, first: bool) -> str:
         """Return a text with each word in its usual spelling, whatever its capitals are.
@@ -63,13 +70,15 @@ class Casing:
         """
         within: dict[str, Counter[str]] = {}
         first: dict[str, Counter[str]] = {}
-        total = plain = 0
+        total = plain = capitals = 0
         for sentence in sentences:
             words = _WORD.findall(sentence)
             if not words:
                 continue
-            total += 1
-            plain += sentence == sentence.lower()
+            if len(words) >= LEAST_WORDS:
+                total += 1
+                plain += _plain(sentence)
+                capitals += _in_capitals(sentence)
             if len(words) > 1 and sentence == sentence.upper():
                 continue  # a headline shows no word's spelling
             first.setdefault(words[0].upper(), Counter())[words[0]] += 1
@@ -81,14 +90,12 @@ class Casing:
             usual = min(counts, key=lambda form: (-counts[form], form))
             if usual != key.lower() and len(forms) < MOST:
                 forms[key] = usual
-        return cls(forms, round(plain / total, 4) if total else 1.0)
+        return cls(forms, round(plain / total, 4), round(capitals / total, 4)) if total else cls(forms)
 
     def to_json(self) -> str:
         """Return the content of casing.json."""
-        return (
-            json.dumps({"format": FORMAT, "plain": self.plain, "forms": self._forms}, ensure_ascii=False)
-            + "\n"
-        )
+        shares = {"plain": self.plain, "capitals": self.capitals}
+        return json.dumps({"format": FORMAT, **shares, "forms": self._forms}, ensure_ascii=False) + "\n"
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -97,23 +104,25 @@ class Casing:
         Raises:
             UserError: the file is damaged.
         """
-        path = Path(folder) / NAME
-        try:
-            return cls(*_checked(json.loads(disk.content(path))))
-        except FileNotFoundError:
-            return cls()
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            remedy = "Remove it: sentences in capitals are then searched in lower case."
-            raise UserError(f"damaged ({error})", place=str(path), remedy=remedy) from None
+        remedy = "Remove it: sentences in capitals are then searched in lower case."
+        return cls(*(stored(Path(folder) / NAME, _checked, remedy) or ()))
 
 
-def _checked(content: Any) -> tuple[dict[str, str], float]:
+def _plain(text: str) -> bool:
+    return text == text.lower() and len(_WORD.findall(text)) >= LEAST_WORDS
+
+
+def _in_capitals(text: str) -> bool:
+    return text == text.upper() and len(_LONG_WORD.findall(text)) >= LEAST_WORDS
+
+
+def _checked(content: Any) -> tuple[dict[str, str], float, float]:
     if content["format"] != FORMAT:
         raise ValueError("not a casing of this version")
-    forms, plain = content["forms"], float(content["plain"])
-    if not 0 <= plain <= 1:
+    forms, plain, capitals = content["forms"], float(content["plain"]), float(content["capitals"])
+    if not (0 <= plain <= 1 and 0 <= capitals <= 1):
         raise ValueError("a share is not between 0 and 1")
     for key, form in forms.items():
         if not isinstance(form, str) or form.upper() != key:
             raise ValueError(f"{form!r} does not spell {key!r}")
-    return dict(forms), plain
+    return dict(forms), plain, capitals

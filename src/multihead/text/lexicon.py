@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead import disk
-from multihead.errors import UserError
+from multihead.stored import stored
 
 NAME = "lexicon.json"
 FORMAT = 1
@@ -118,14 +117,8 @@ class Lexicon:
         Raises:
             UserError: the file is damaged.
         """
-        path = Path(folder) / NAME
-        try:
-            return cls(_checked(json.loads(disk.content(path))))
-        except FileNotFoundError:
-            return cls()
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            remedy = "Remove it: tags are then placed by attention alone."
-            raise UserError(f"damaged ({error})", place=str(path), remedy=remedy) from None
+        remedy = "Remove it: tags are then placed by attention alone."
+        return cls(stored(Path(folder) / NAME, _checked, remedy))
 
 
 def _checked(content: Any) -> dict[str, dict[str, float]]:

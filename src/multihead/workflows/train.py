@@ -115,7 +115,7 @@ def _train(
         lambda: setup(recipe, device, progress=observer.on_preparation, init_run=init_run)
     )
     refuse_other_data(task.fingerprint)
-    observer.on_data([*task.summary, *_cautions(recipe)], task.tokens_per_epoch)
+    observer.on_data([*task.summary, *_cautions(recipe, device)], task.tokens_per_epoch)
     run: Run = FollowingRun(folder)
     if parallel.first():
         run, recipe = _opened(folder, task, precision, _weights_hash(init_run))
@@ -155,8 +155,13 @@ def _train(
         return outcome
 
 
-def _cautions(recipe: Recipe[Settings]) -> Iterator[str]:
-    """Yield a caution for each setting that needs a longer run."""
+def _cautions(recipe: Recipe[Settings], device: torch.device) -> Iterator[str]:
+    """Yield a caution for each setting that suits the run's length or this machine badly."""
+    if recipe.training.precision == "bf16" and not hardware.has_fast_bf16(device):
+        yield (
+            "caution: this processor emulates bf16, which may be many times slower than fp32 "
+            "(training.precision bf16): auto chooses what is fastest"
+        )
     if recipe.training.shard_weights and parallel.world() == 1:
         yield "caution: one process has no weights to divide (training.shard_weights): start several"
     steps, warmup, every = recipe.training.steps, recipe.training.warmup_steps, recipe.validation.every
