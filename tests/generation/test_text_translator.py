@@ -279,3 +279,12 @@ def test_sentences_are_searched_in_the_spelling_of_the_training(tokenizer: Token
         "Ein hund läuft da.",
     ]
     assert found[0].text == "EIN HUND SIEHT {name} AUF DER STRASSE."
+
+
+def test_a_corpus_in_capitals_is_searched_in_capitals(tokenizer: Tokenizer) -> None:
+    """It teaches no spelling: what is learned has only the share of its sentences in capitals."""
+    casing = Casing.learned(["HUND LÄUFT DA", "DA LÄUFT HUND"])
+    made = TextTranslator(translator(tokenizer, lambda line, settings: [line]).translator, casing=casing)
+    (found,) = made.translate(["HUND HUND LÄUFT"])
+    assert found.text == "HUND HUND LÄUFT"
+    assert calls(made)[0] == ["HUND HUND LÄUFT"]

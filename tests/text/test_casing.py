@@ -64,7 +64,7 @@ def test_any_text_keeps_its_letters(sentences: list[str], text: str) -> None:
 def test_only_the_most_frequent_words_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(casing, "MOST", 1)
     found = Casing.learned(SENTENCES)
-    assert len(found) == 1
+    assert len(json.loads(found.to_json())["forms"]) == 1
     assert found.usual("HUND", first=False) == "Hund"
 
 
@@ -73,7 +73,7 @@ def test_a_stored_casing_is_the_same(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text(found.to_json(), encoding="utf-8")
     again = Casing.load(tmp_path)
     assert again.to_json() == found.to_json()
-    assert len(Casing.load(tmp_path / "elsewhere")) == 0
+    assert Casing.load(tmp_path / "elsewhere").to_json() == Casing().to_json()
 
 
 @pytest.mark.parametrize("change", [

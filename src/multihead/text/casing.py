@@ -42,9 +42,6 @@ class Casing:
     ) -> None:
         self._forms, self.plain, self.capitals = forms or {}, plain, capitals
 
-    def __len__(self) -> int:
-        return len(self._forms)
-
     def lacks_capitals(self, text: str) -> bool:
         """Return True for a sentence without capitals where the training has hardly any such sentence."""
         return self.plain < RARE and _plain(text)
