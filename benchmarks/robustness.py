@@ -15,7 +15,7 @@ import json
 import random
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -45,8 +45,8 @@ class Options:
     """Set to translate."""
     work: Path = Path("runs/robustness")
     """Folder of the runs."""
-    more: tuple[str, ...] = field(default=())
-    """Further words for `multihead train`, such as --more --training.precision fp32."""
+    minutes: int = 0
+    """Duration of each training; 0: as many updates as the recipe says."""
 
 
 def lines(path: Path) -> list[str]:
@@ -73,11 +73,11 @@ def multihead(*words: str, text: str = "") -> str:
 
 def measured(options: Options, rate: float, seed: int) -> dict[str, float]:
     """Train with a rate and a seed; return BLEU by the way of writing."""
-    run = options.work / f"{options.recipe}-{rate:g}-{seed}"
+    run = options.work / f"{options.recipe}-{options.minutes}-{rate:g}-{seed}"
     multihead(
         *("train", options.recipe, "--data.dir", str(options.data), "--run", str(run)),
         *("--training.seed", str(seed), "--training.threads", "1", "--tokenizer.noise_rate", str(rate)),
-        *options.more,
+        *(("--minutes", str(options.minutes)) if options.minutes else ()),
     )
     references = lines(options.data / f"{options.part}.en.gz")
     found = {}
@@ -94,7 +94,8 @@ def main() -> None:
     results = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     for seed in options.seeds:
         for rate in options.rates:
-            name = f"{options.recipe} {options.part} noise {rate:g} seed {seed}"
+            length = f" in {options.minutes} minutes" if options.minutes else ""
+            name = f"{options.recipe}{length} {options.part} noise {rate:g} seed {seed}"
             if name not in results:
                 results[name] = measured(options, rate, seed)
                 results["environment"] = environment({})
