@@ -28,7 +28,15 @@ ENGINE = HERE / "engine.wasm"
 """The kernels in WebAssembly, compiled by ``make wasm``."""
 SCRIPTS = tuple(
     HERE / "scripts" / name
-    for name in ("checksum.js", "blocks.js", "tokenizer.js", "segments.js", "engine.js", "worker.js")
+    for name in (
+        "checksum.js",
+        "blocks.js",
+        "tokenizer.js",
+        "segments.js",
+        "instance.js",
+        "engine.js",
+        "worker.js",
+    )
 )
 """The script of the page's worker, in order."""
 CHECKED, LONGEST = 64, 60

@@ -20,7 +20,7 @@ from multihead.run import Run
 from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
-SCRIPTS = ("checksum.js", "blocks.js")
+SCRIPTS = ("checksum.js", "blocks.js", "instance.js")
 MASKED = tuple(
     HERE / "scripts" / name
     for name in (*SCRIPTS, "tokenizer.js", "sequence_engine.js", "masked_text.js", "masked_worker.js")

@@ -18,6 +18,7 @@ SCRIPTS = tuple(
         "blocks.js",
         "tokenizer.js",
         "text_tokenizer.js",
+        "instance.js",
         "text_engine.js",
         "text_worker.js",
     )

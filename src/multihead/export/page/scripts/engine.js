@@ -6,23 +6,15 @@ const NOT_FINITE = 2;
 class Engine {
   /** Throws an error whose message names the fault: "unsupported", "damaged". */
   static async load(code, weights, facts) {
-    let instance;
-    try {
-      ({ instance } = await WebAssembly.instantiate(code, {}));
-    } catch (error) {
-      throw new Error("unsupported", { cause: error });
-    }
-    return new Engine(instance.exports, weights, facts);
+    return new Engine(await instantiated(code), weights, facts);
   }
 
   constructor(calls, weights, facts) {
     this.calls = calls;
     this.facts = facts;
-    calls._initialize?.();
+    const at = placed(calls, weights);
     this.ids = { room: 0, at: 0 };
     this.score = calls.allocate(16);
-    const at = calls.allocate(weights.length);
-    this.bytes(at, weights.length).set(weights);
     const banned = this.put(facts.banned);
     if (calls.load_model(at, weights.length, banned, facts.banned.length, facts.end) !== 0)
       throw new Error("damaged");

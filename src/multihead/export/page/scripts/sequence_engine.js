@@ -3,21 +3,13 @@
 class SequenceEngine {
   /** Throws an error whose message names the fault: "unsupported", "damaged". */
   static async load(code, weights, facts) {
-    let instance;
-    try {
-      ({ instance } = await WebAssembly.instantiate(code, {}));
-    } catch (error) {
-      throw new Error("unsupported", { cause: error });
-    }
-    return new SequenceEngine(instance.exports, weights, facts);
+    return new SequenceEngine(await instantiated(code), weights, facts);
   }
 
   constructor(calls, weights, facts) {
     this.calls = calls;
     this.facts = facts;
-    calls._initialize?.();
-    const at = calls.allocate(weights.length);
-    new Uint8Array(calls.memory.buffer, at, weights.length).set(weights);
+    const at = placed(calls, weights);
     if (calls.load_sequence_model(at, weights.length) !== 0) throw new Error("damaged");
     const { kind, limit, channels, grid, patch } = facts;
     this.numbers = kind === "picture" ? channels * grid * grid * patch * patch : limit;

@@ -6,21 +6,13 @@ const WAYS = 8; // alternatives that are told of a token
 class TextEngine {
   /** Throws an error whose message names the fault: "unsupported", "damaged". */
   static async load(code, weights, facts) {
-    let instance;
-    try {
-      ({ instance } = await WebAssembly.instantiate(code, {}));
-    } catch (error) {
-      throw new Error("unsupported", { cause: error });
-    }
-    return new TextEngine(instance.exports, weights, facts);
+    return new TextEngine(await instantiated(code), weights, facts);
   }
 
   constructor(calls, weights, facts) {
     this.calls = calls;
     this.facts = facts;
-    calls._initialize?.();
-    const at = calls.allocate(weights.length);
-    new Uint8Array(calls.memory.buffer, at, weights.length).set(weights);
+    const at = placed(calls, weights);
     if (calls.load_text_model(at, weights.length) !== 0) throw new Error("damaged");
     this.room = facts.slides ? LONGEST_TEXT : facts.context;
     this.begin();
