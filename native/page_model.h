@@ -44,6 +44,20 @@ struct Reader {
         const float *gamma = floats(d), *beta = floats(d);
         return {gamma, beta, number<double>()};
     }
+    void norms(Norm* to, int count, int64_t d) {
+        for (int i = 0; i < count; i++) to[i] = norm(d), whole = whole && to[i].gamma;
+    }
+    // Layers of self-attention and a feed-forward network, of the widths of a header.
+    template <class Format, class Widths>
+    void encoder_layers(EncoderLayer* to, int count, const Widths& w) {
+        const int64_t keys = w.H * w.d_k, values = w.H * w.d_v;
+        for (int l = 0; l < count; l++) {
+            EncoderLayer& layer = to[l];
+            layer.qkv = linear<Format>(w.d, 2 * keys + values), layer.out = linear<Format>(values, w.d);
+            layer.first = linear<Format>(w.d, w.d_ff), layer.second = linear<Format>(w.d_ff, w.d);
+            layer.before = w.before, norms(layer.norms, 2, w.d);
+        }
+    }
 };
 
 // Memory that grows on request.
@@ -73,20 +87,12 @@ struct Model : Header {
     template <class Format>
     bool read(Reader& from) {
         const int64_t keys = H * d_k, values = H * d_v, wide = 2 * keys + values;
-        const auto norms = [&](Norm* to, int count) {
-            for (int i = 0; i < count; i++) to[i] = from.norm(d), from.whole = from.whole && to[i].gamma;
-        };
         const Linear output = from.linear<Format>(d, target_vocabulary);
         const Linear own = from.linear<Format>(d, target_vocabulary, false);
         const Linear other = from.linear<Format>(d, source_vocabulary, false);
         source_learned = from.floats((int64_t)source_positions * d);
         target_learned = from.floats((int64_t)target_positions * d);
-        for (int l = 0; l < encoder_layers; l++) {
-            EncoderLayer& layer = encoder[l];
-            layer.qkv = from.linear<Format>(d, wide), layer.out = from.linear<Format>(values, d);
-            layer.first = from.linear<Format>(d, d_ff), layer.second = from.linear<Format>(d_ff, d);
-            layer.before = before, norms(layer.norms, 2);
-        }
+        from.encoder_layers<Format>(encoder, encoder_layers, *this);
         encoder_norm = from.norm(d);
         for (int l = 0; l < decoder_layers; l++) {
             DecoderLayer& layer = layers[l];
@@ -94,7 +100,7 @@ struct Model : Header {
             layer.self_out = from.linear<Format>(values, d, !recurrent);
             layer.query = from.linear<Format>(d, keys), layer.source_out = from.linear<Format>(values, d);
             layer.first = from.linear<Format>(d, d_ff), layer.second = from.linear<Format>(d_ff, d);
-            layer.before = before, layer.recurrent = recurrent, norms(layer.norms, 3);
+            layer.before = before, layer.recurrent = recurrent, from.norms(layer.norms, 3, d);
             keys_values[l] = from.linear<Format>(d, keys + values);
         }
         decoder = {layers, decoder_layers, from.norm(d), output};

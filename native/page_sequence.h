@@ -24,7 +24,6 @@ struct SequenceModel : SequenceHeader {
 
     template <class Format>
     bool read(Reader& from) {
-        const int64_t keys = H * d_k, values = H * d_v;
         output = from.linear<Format>(d, outputs);
         places = from.floats((int64_t)positions * d);
         if (inputs) {
@@ -34,13 +33,7 @@ struct SequenceModel : SequenceHeader {
             embedding_norm = from.norm(d), transform = from.linear<Format>(d, d), transform_norm = from.norm(d);
             from.whole = from.whole && embedding_norm.gamma && transform_norm.gamma;
         }
-        for (int l = 0; l < layers; l++) {
-            EncoderLayer& layer = stack[l];
-            layer.qkv = from.linear<Format>(d, 2 * keys + values), layer.out = from.linear<Format>(values, d);
-            layer.first = from.linear<Format>(d, d_ff), layer.second = from.linear<Format>(d_ff, d);
-            layer.before = before;
-            for (Norm& one : layer.norms) one = from.norm(d), from.whole = from.whole && one.gamma;
-        }
+        from.encoder_layers<Format>(stack, layers, *this);
         norm = from.norm(d);
         if (!from.whole || !places) return false;
         if (!inputs) embedding = Model::rows<Format>(output, scale, table);

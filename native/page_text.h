@@ -30,16 +30,9 @@ struct TextModel : TextHeader {
 
     template <class Format>
     bool read(Reader& from) {
-        const int64_t keys = H * d_k, values = H * d_v;
         output = from.linear<Format>(d, vocabulary);
         learned = from.floats((int64_t)positions * d);
-        for (int l = 0; l < layers; l++) {
-            EncoderLayer& layer = stack[l];
-            layer.qkv = from.linear<Format>(d, 2 * keys + values), layer.out = from.linear<Format>(values, d);
-            layer.first = from.linear<Format>(d, d_ff), layer.second = from.linear<Format>(d_ff, d);
-            layer.before = before;
-            for (Norm& one : layer.norms) one = from.norm(d), from.whole = from.whole && one.gamma;
-        }
+        from.encoder_layers<Format>(stack, layers, *this);
         norm = from.norm(d);
         if (!from.whole || (positions && !learned)) return false;
         embedding = Model::rows<Format>(output, scale, table);
