@@ -58,7 +58,7 @@ function insideOf(part) {
 function sizeOf(part) {
   const shape = part.shape.map(counted).join(" × ");
   const parameters = part.shared
-    ? t`parameters shared with an earlier part`
+    ? t`shared parameters`
     : part.parameters
       ? t`${counted(part.parameters)} parameters`
       : t`no parameters`;
