@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from multihead import models
 from multihead.engines.choose import NATIVE, LatestStepper
 from multihead.engines.native import written
 from multihead.errors import UserError
@@ -21,7 +22,8 @@ def record_search(run: Run, latest: LatestStepper) -> None:
         latest: the stepper of its model.
     """
     model = latest.model
-    built_in = type(model).__module__.startswith("multihead.models.")
+    # Code from outside may make a model of a class from inside.
+    built_in = run.recipe.kind in models.built_in() and type(model).__module__.startswith("multihead.models.")
     if not (run.has_model and run.sealed and built_in) or SearchRecord.read(run.folder) is not None:
         return
     try:
