@@ -16,7 +16,7 @@ const flow = {
       h(
         "p",
         { class: "lead" },
-        t`The way of this input through the model, from top to bottom. Choose a part to step into it; › opens its attention, its embeddings or its predictions.`,
+        t`The path of this input through the model, from top to bottom. Choose a part to step into it; › opens its attention, its embeddings or its predictions.`,
       ),
       figure({
         name: "model",
