@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -58,7 +59,9 @@ def plainly(model: nn.Module) -> Iterator[nn.Module]:
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         stack.enter_context(torch.autocast(device.type, enabled=False))
-        stack.enter_context(torch.compiler.set_stance("force_eager"))
+        # Nothing is compiled before the compiler is imported, which takes seconds and `set_stance` would do.
+        if "torch._dynamo" in sys.modules:
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(evaluating(model))
         yield model
 

@@ -121,7 +121,13 @@ def compare(
     lines, references = lines[:sentences], references[:sentences]
     ours = Translator.load(run.folder, device="cpu", precision="fp32")
     own: SearchSettings = run.recipe.search
-    plain = {"n_best": 1, "min_length": 0, "no_repeat_ngram": 0, "replace_unknown": False}
+    plain = {
+        "n_best": 1,
+        "min_length": 0,
+        "no_repeat_ngram": 0,
+        "coverage_penalty": 0.0,
+        "replace_unknown": False,
+    }
     beam_size = own.beam_size if own.method == "beam" else 1
     searches = {
         "greedy": (1, 0.0, "exact"),

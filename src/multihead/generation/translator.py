@@ -16,6 +16,7 @@ from multihead.errors import UserError
 from multihead.generation.attended_words import word_weights
 from multihead.generation.batching import SourceLine
 from multihead.generation.carrying import Line
+from multihead.generation.coverage import ranked_by_coverage
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.recording import record_search
@@ -119,7 +120,11 @@ class Translator(LineTranslator):
         """Search by the chosen engine, or by an ensemble's steps; see ``LineTranslator``."""
         source, target = self.source_tokenizer, self.target_tokenizer
         steppers = [latest.stepper() for latest in self._steppers]
-        return search(
+        beta = settings.coverage_penalty if settings.method == "beam" else 0.0
+        wanted = settings.n_best
+        if beta:
+            settings = settings.model_copy(update={"n_best": max(wanted, settings.beam_size)})
+        found = search(
             steppers[0] if len(steppers) == 1 else Ensemble(steppers),
             collate_sources(batch, pad_id=source.pad_id, eos_id=source.eos_id).to(self.device),
             [[target.bos_id, *line.prefix] for line in batch],
@@ -129,6 +134,11 @@ class Translator(LineTranslator):
             numbers=numbers,
             phrases=[line.phrases for line in batch],
         )
+        if not beta:
+            return found
+        sources = [line.tokens for line in batch]
+        ranked = ranked_by_coverage(self.models[0], sources, found, beta, source=source, target=target)
+        return [some[:wanted] for some in ranked]
 
     def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
         """Return the words that unknown tokens attend to; see ``LineTranslator``."""

@@ -29,7 +29,7 @@ class Hypothesis:
 
 
 def length_penalty(length: N, alpha: float) -> N:
-    """``((5 + |Y|) / 6)^alpha`` (Wu et al. 2016, eq. 14; there is no coverage penalty here).
+    """``((5 + |Y|) / 6)^alpha`` (Wu et al. 2016, eq. 14; ``generation.coverage`` has the other term).
 
     ``length``, |Y|, counts every target symbol but the begin symbol: forced prefix, tokens, end symbol.
     """

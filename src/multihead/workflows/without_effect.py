@@ -12,7 +12,7 @@ from multihead.settings import DataSettings, Settings
 from multihead.text.corpus import has_fields
 
 OF_METHODS = {
-    "beam": ("beam_size", "stop"),
+    "beam": ("beam_size", "stop", "coverage_penalty"),
     "sample": ("temperature", "top_k", "top_p", "seed"),
 }
 """Keys of [search] that only one method uses."""

@@ -185,6 +185,10 @@ class SearchSettings(Settings):
     length_penalty: float = Field(0.6, ge=-10, le=10, allow_inf_nan=False)
     """Length penalty: alpha in ((5 + |Y|) / 6)^alpha (Wu et al. 2016, eq. 14; 0.6 as in Vaswani et al. 2017);
     0: none."""
+    coverage_penalty: float = Field(0.0, ge=0, le=10, allow_inf_nan=False)
+    """Coverage penalty: beta in beta sum_i log(min(sum_j p_ij, 1)) (Wu et al. 2016, eq. 14; theirs: 0.2),
+    which ranks outputs lower that leave parts of the source unattended; 0: none. Costs a second pass over
+    all hypotheses. Exports search without it."""
     stop: Literal["exact", "first"] = "first"
     """When beam search ends. exact: once no unfinished hypothesis can be among the n_best; first: once as
     many hypotheses have finished as the beam holds, as in most toolkits. Measured once, on test_2016_flickr
