@@ -1,5 +1,6 @@
 """model.json and model.safetensors: a model's kind and settings, and its weights."""
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -8,11 +9,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import init
-from torch.overrides import TorchFunctionMode
 
 from multihead import models
 from multihead.errors import UserError
+from multihead.nn.unfilled import Unfilled, only_shapes
 from multihead.recipe import Recipe
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
@@ -30,6 +30,7 @@ __all__ = [
     "description",
     "load",
     "load_module",
+    "modest",
     "origin",
     "read",
     "read_json",
@@ -107,9 +108,10 @@ def load(
             if name.startswith(prefix)
         }
         check_layers(settings, len(weights), description_file)
-        check_size(module, settings, weights, weights_file)
+        if not modest(settings):
+            check_size(module, settings, weights, weights_file)
         try:
-            with _Unfilled():
+            with Unfilled():
                 model: nn.Module = module.Model(settings)
         except (RuntimeError, MemoryError, TypeError, ValueError, OverflowError) as error:
             fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
@@ -131,6 +133,20 @@ def check_layers(settings: Settings, weights: int, place: Path) -> None:
         raise UserError(fact, place=str(place), remedy="Copy its folder again as a whole.")
 
 
+MODEST = 1 << 27
+"""Elements of the largest matrix that settings without further check can ask for."""
+
+
+def modest(settings: Settings) -> bool:
+    """Return True for settings of which no layer takes much memory, whatever the weights are.
+
+    :func:`check_size` knows exactly, but what it needs of PyTorch takes seconds to import.
+    """
+    numbers = sorted(abs(value) for _, value in settings if isinstance(value, int))
+    layers = max((n for key, n in settings if key.endswith("layers") and isinstance(n, int)), default=1)
+    return math.prod(numbers[-2:]) <= MODEST and math.prod(numbers[-2:]) * layers <= 16 * MODEST
+
+
 MAX_BUFFERS = 1 << 28
 """Elements of the tables that a model computes for itself, such as positions."""
 
@@ -142,30 +158,13 @@ def check_size(module: ModuleType, settings: Settings, weights: Mapping[str, Ten
         UserError: they differ; the model's own tables would be too large.
     """
     try:
-        with torch.device("meta"):
+        with only_shapes():
             model: nn.Module = module.Model(settings)
     except Exception:
         return  # a model from outside, or settings that are refused where it is made
     if sum(buffer.numel() for buffer in model.buffers()) > MAX_BUFFERS:
         raise UserError(f"its tables have more than {MAX_BUFFERS:,} numbers", place=str(place))
     check_names(model.state_dict(), weights, place)
-
-
-_FILLING = (Tensor.uniform_, Tensor.normal_, init.uniform_, init.normal_, init.kaiming_uniform_)
-
-
-class _Unfilled(TorchFunctionMode):
-    """Skips random initialisation, which takes longest, in a model whose weights are about to be loaded."""
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if function in _FILLING:
-            return args[0] if args else kwargs["tensor"]
-        if function is torch.linalg.qr:  # of an orthogonal matrix: some matrices of the same shapes
-            return args[0], args[0]
-        return function(*args, **kwargs)
 
 
 def check_names(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], place: Path) -> None:

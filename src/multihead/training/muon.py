@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn.modules import Linear
+from multihead.training.eager_optimizers import AdamW
 
 HIDDEN = "hidden"
 """Key of a parameter group: True if it holds hidden matrices, whose momentum is orthogonalised."""
@@ -32,7 +33,7 @@ parameters)."""
 Shape = tuple[int, int]
 
 
-class Muon(torch.optim.AdamW):
+class Muon(AdamW):
     """Muon for parameter groups with ``HIDDEN``, AdamW for the others.
 
     Args:
@@ -46,7 +47,7 @@ class Muon(torch.optim.AdamW):
         super().__init__(list(groups), **adam)
         self.dtype = dtype
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Update every parameter that has a gradient."""
         hidden = [group for group in self.param_groups if group[HIDDEN]]
         matrices = [p for group in hidden for p in group["params"] if p.grad is not None]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from multihead.errors import UserError
 from multihead.hardware import pick_dtype
 from multihead.settings import OptimisationSettings
+from multihead.training.eager_optimizers import Adam, AdamW
 from multihead.training.muon import HIDDEN, Muon, hidden_matrices
 
 RATE_FACTOR = "rate_factor"
@@ -54,7 +55,7 @@ def make_optimizer(model: nn.Module, settings: OptimisationSettings) -> torch.op
                 remedy="Use adam or adamw.",
             )
         return Muon(groups, pick_dtype(settings.precision, device), lr=0.0, **adam)
-    kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+    kind = AdamW if settings.optimizer == "adamw" else Adam
     return kind(groups, lr=0.0, **adam)
 
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import torch
+from torch import nn
 
 from multihead import models
+from multihead.nn.unfilled import only_shapes
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.workflows.suggest import OTHER_MODELS_RATE_FACTOR, model_settings
@@ -51,6 +52,6 @@ def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, ob
 def parameters(kind: str, settings: Settings, vocabulary: int) -> int:
     """Return the number of parameters of a model with these settings and a vocabulary of this size."""
     sizes = {"source_vocab": vocabulary, "target_vocab": vocabulary}
-    with torch.device("meta"):
-        model: torch.nn.Module = models.load(kind).Model(settings.model_copy(update=sizes))
+    with only_shapes():
+        model: nn.Module = models.load(kind).Model(settings.model_copy(update=sizes))
     return sum(parameter.numel() for parameter in model.parameters())

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
+from multihead.nn.unfilled import only_shapes
 from multihead.recipe import Recipe
 from multihead.run import Run, files, model_file, tensors
 from multihead.run.environment import environment, file_hashes
@@ -146,7 +146,7 @@ def _check_vocabularies(tokenizers: Sequence[Tokenizer], recipe: Recipe[Settings
 def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder: Folder) -> None:
     model_file.check_layers(recipe.model, len(ours), folder.path / CONFIG)
     try:
-        with torch.device("meta"):
+        with only_shapes():
             model = models.load(recipe.kind).Model(recipe.model)
     except MALFORMED as error:
         raise _malformed(folder, error) from error
