@@ -8,6 +8,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads yield the
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -15,8 +16,10 @@ import pytest
 import torch
 
 from multihead import native
+from multihead.text import numbers
 
 torch.set_num_threads(1)
+numbers.make = cache(numbers.make)  # two seconds a call
 
 hypothesis.settings.register_profile("multihead", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("multihead")

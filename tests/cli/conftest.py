@@ -40,6 +40,7 @@ def training(corpus: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
         "validation.samples": 2,
         "validation.max_pairs": 7,
         "validation.patience": 0,
+        "search.max_extra": 7,  # hardly trained, it would write on to the end
         "data.cache": tmp_path_factory.mktemp("cache"),
         "data.tests.held_out": json_list(source, target),
     }

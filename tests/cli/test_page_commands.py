@@ -30,6 +30,7 @@ def pieced(training: list[str], tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_a_run_becomes_one_file_and_an_installable_folder(
     pieced: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
+    """The folder is then altered, which is found."""
     page, folder = tmp_path / "page.html", tmp_path / "installable"
     _, output = run(capfdbinary, "export", pieced, "--to", "page", "-o", page, "--pwa", folder)
     assert "greedy translations equal the model's" in output
@@ -48,13 +49,6 @@ def test_a_run_becomes_one_file_and_an_installable_folder(
     about = json.loads((folder / "manifest.webmanifest").read_text(encoding="utf-8"))
     assert {icon["src"] for icon in about["icons"]} <= files
     assert about["start_url"] == "./"
-
-
-def test_an_installable_folder_that_was_altered_is_found(
-    pieced: Path, tmp_path: Path, capfdbinary: Captured
-) -> None:
-    folder = tmp_path / "installable"
-    run(capfdbinary, "export", pieced, "--to", "page", "--pwa", folder)
     (folder / "index.html").write_bytes((folder / "index.html").read_bytes()[:-100])
     assert "damaged" in manifest.faults(folder)["index.html"]
 

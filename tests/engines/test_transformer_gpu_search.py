@@ -70,7 +70,7 @@ def same(stepper: GraphTransformer, model: Transformer, source: Source, **asked:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     seed=st.integers(0, 2**31),
     sentences=st.sampled_from([1, 2, 7, 23]),
@@ -102,7 +102,7 @@ def test_it_finds_the_hypotheses_of_the_stepwise_search(
     torch.manual_seed(seed)
     model = model_of(device, **changed)
     stepper = fixed(model)
-    for _ in range(2):  # the second run is captured
+    for _ in range(1 if device == "cpu" else 2):  # the second run is captured
         same(
             stepper,
             model,

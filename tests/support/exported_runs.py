@@ -16,6 +16,7 @@ from multihead.run.environment import environment
 from multihead.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
+from multihead.training.eager_optimizers import Adam
 
 GERMAN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben"]
 ENGLISH = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -48,7 +49,7 @@ def translator_run(folder: Path, kind: str = "bpe", steps: int = 60, **model: An
     recipe = recipes.with_vocabularies(recipe, tokenizer.vocab_size, tokenizer.vocab_size)
     torch.manual_seed(3)
     made: Any = models.load(recipe.kind).Model(recipe.model)
-    optimizer = torch.optim.Adam(made.parameters(), lr=5e-3)
+    optimizer = Adam(made.parameters(), lr=5e-3)
     for step in range(steps):
         some = pairs[step % 5 :: 5]
         texts = [tokenizer.encode_batch([pair[side] for pair in some]) for side in (0, 1)]

@@ -6,11 +6,14 @@ that outputs "forty-two" has composed it from "forty" and "two" and has not memo
 
 import random
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from num2words import num2words
+from num2words import CONVERTER_CLASSES
 
 from multihead.errors import UserError
 
@@ -22,6 +25,7 @@ SAMPLES = (42, 142, 86, 1234, 4242, 12_345, 57_024, 342_091, 700_007, 999_999)
 
 TRAIN, VALID, TEST = 20_000, 500, 1000
 _DIGITS = (3, 4, 5, 6)
+LARGEST = 10**6
 
 Pair = tuple[str, str]
 
@@ -91,4 +95,14 @@ def _numbers(generator: random.Random) -> Iterator[int]:
 
 def _in_words(number: int, pair: str) -> Pair:
     source, target = pair.split("-")
-    return num2words(number, lang=source), num2words(number, lang=target)
+    return _converter(source).to_cardinal(number), _converter(target).to_cardinal(number)
+
+
+@cache
+def _converter(language: str) -> Any:
+    """The converter of num2words without its larger words, all of which it would compare with each number."""
+    converter = copy(CONVERTER_CLASSES[language])
+    converter.cards = type(converter.cards)(
+        (value, word) for value, word in converter.cards.items() if value <= LARGEST
+    )
+    return converter
