@@ -52,10 +52,10 @@ def main(pairs: int = 1_000_000, vocab_size: int = 8000) -> None:
 
 def write_corpus(folder: Path, pairs: int) -> None:
     """Write train.a and train.b: about 20 words a sentence, of a Zipf-like distribution."""
-    rng = np.random.default_rng(1)
+    rng, count = np.random.default_rng(1), min(WORDS, 10 * pairs)
     syllables = [first + second for first in "bdfghklmnprstvw" for second in ("a", "e", "i", "o", "u", "ei")]
-    words = ["".join(rng.choice(syllables, rng.integers(1, 5))) for _ in range(WORDS)]
-    odds = 1 / np.arange(10, WORDS + 10)
+    words = ["".join(rng.choice(syllables, rng.integers(1, 5))) for _ in range(count)]
+    odds = 1 / np.arange(10, count + 10)
     steps = np.cumsum(odds / odds.sum())
     for name in ("train.a", "train.b"):
         with (folder / name).open("w", encoding="utf-8") as file:

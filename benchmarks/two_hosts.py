@@ -3,8 +3,9 @@
     sudo python benchmarks/two_hosts.py
 
 Trains the same small model by one process, then by torchrun on two hosts of one process each, undisturbed,
-with the link cut, and with all processes of one host killed and started again. Every training must end with
-the weights of the first, byte for byte. Writes results/two-hosts.json. Needs the right to make network
+with the link cut, and with all processes of one host killed and started again. torchrun runs in the loop of
+docs/parallel.md, because it gives up where a whole host is lost. Every training must end with the weights of
+the first, byte for byte. Writes results/two-hosts.json. Needs the right to make network
 namespaces, and `ip`; the namespaces are removed at the end.
 """
 
@@ -28,8 +29,10 @@ from multihead.run.environment import environment
 RESULT = Path(__file__).parents[1] / "results" / "two-hosts.json"
 HOSTS = {"multihead-a": "10.77.13.1", "multihead-b": "10.77.13.2"}
 PORT = 29413
-RETURN_SECONDS = 25
-"""Until the killed host returns: torchrun takes up to 25 s to notice that it is gone."""
+RETURN_SECONDS = 5
+"""Until the killed host returns."""
+LOOP = 'for attempt in 1 2 3 4 5; do "$@" && exit 0; sleep 2; done; exit 1'
+"""Shell script that starts torchrun again after it gave up."""
 CUT_SECONDS = 5
 SETTINGS = {
     "tokenizer.kind": "chars",
@@ -92,7 +95,8 @@ def started(host: str, folder: Path, name: str) -> subprocess.Popen[bytes]:
     torchrun += ["--max-restarts", "3", "--rdzv-backend", "c10d", "--rdzv-conf", f"is_host={serves}"]
     torchrun += ["--rdzv-endpoint", f"{HOSTS['multihead-a']}:{PORT}"]
     torchrun += ["--rdzv-id", name, "--local-addr", HOSTS[host], "--no-python"]
-    command = ["ip", "netns", "exec", host, sys.executable, *torchrun, "--", sys.executable]
+    loop = ["ip", "netns", "exec", host, "sh", "-c", LOOP, "torchrun"]
+    command = [*loop, sys.executable, *torchrun, "--", sys.executable]
     variables = {"GLOO_SOCKET_IFNAME": link_of(host), "OMP_NUM_THREADS": "1", "CI": "1"}
     with (folder / f"{name}-{host}.log").open("ab") as log:
         return subprocess.Popen(
@@ -119,10 +123,15 @@ def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
         time.sleep(0.05)
 
 
+def descendants(process: int) -> list[int]:
+    """Return a process and all that it started, of whatever session."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True)
+    return [process, *(one for child in map(int, found.stdout.split()) for one in descendants(child))]
+
+
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a host's processes: torchrun, and the workers, which have sessions of their own."""
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
-    for pid in [*map(int, found.stdout.split()), process.pid]:
+    """Kill a host's processes: the loop, torchrun, and the workers."""
+    for pid in descendants(process.pid):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -91,7 +91,8 @@ def test_clean_reads_and_writes_tables(tmp_path: Path, capfdbinary: Captured) ->
 def test_clean_with_two_translators_is_resumed(
     corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dual_cross_entropy, "STEPS", 3)
+    small = {"model.d_model": 16, "model.num_layers": 1, "model.num_heads": 2, "search.max_extra": 3}
+    monkeypatch.setattr(dual_cross_entropy, "SETTINGS", {"training.steps": 3, **small})
     source, target = corpus
     command = ["clean", "--src", source, "--tgt", target, "-o", tmp_path / "out", "--model", tmp_path / "two"]
     run(capfdbinary, *command)

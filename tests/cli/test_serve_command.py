@@ -30,19 +30,25 @@ def translated_file(address: str, name: str, content: bytes) -> bytes:
     return found
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_the_server_runs_until_it_is_told_to_end(
-    trained: Path, capfdbinary: Captured, end: signal.Signals
-) -> None:
-    command = [sys.executable, "-m", "multihead", "serve", str(trained), "--port", "0", "--precision", "fp32"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-    ) as server:
-        assert server.stdout is not None
+def server(run: Path) -> "subprocess.Popen[bytes]":
+    """Start a server in a process of its own."""
+    command = [sys.executable, "-m", "multihead", "serve", str(run), "--port", "0", "--precision", "fp32"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+
+
+def address_of(server: "subprocess.Popen[bytes]", run: Path) -> str:
+    """Return the address that a server prints."""
+    assert server.stdout is not None
+    assert server.stdout.readline().decode().strip() == f"de to en: {run}"
+    address = server.stdout.readline().decode().strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
+    return address
+
+
+def test_the_server_runs_until_it_is_told_to_end(trained: Path, capfdbinary: Captured) -> None:
+    with server(trained) as serving:
         try:
-            assert server.stdout.readline().decode().strip() == f"de to en: {trained}"
-            address = server.stdout.readline().decode().strip()
-            assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
+            address = address_of(serving, trained)
             body = json.dumps({"q": "eins\nzwei drei", "source": "de", "target": "en"}).encode()
             with urllib.request.urlopen(f"{address}/translate", body, timeout=60) as answer:
                 results = json.load(answer)["translatedText"]
@@ -50,13 +56,22 @@ def test_the_server_runs_until_it_is_told_to_end(
             with urllib.request.urlopen(f"{address}/inspect?q=eins%20zwei", timeout=120) as answer:
                 assert "<!doctype html>" in answer.read().decode().lower()
         finally:
-            server.send_signal(end)
-        assert server.wait(60) == 0
+            serving.send_signal(signal.SIGINT)
+        assert serving.wait(60) == 0
     assert document.startswith(b"1\n00:00:01,000 --> 00:00:02,500\n")
     assert b"eins" not in document
     (trained.parent / "two.de").write_text("eins\nzwei drei\n", encoding="utf-8")
     out, _ = run(capfdbinary, "translate", trained, "-i", trained.parent / "two.de", "--precision", "fp32")
     assert f"{results}\n" == out
+
+
+def test_a_terminated_server_exits_with_0(trained: Path) -> None:
+    with server(trained) as serving:
+        try:
+            address_of(serving, trained)
+        finally:
+            serving.send_signal(signal.SIGTERM)
+        assert serving.wait(60) == 0
 
 
 def test_invalid_options_and_ports_in_use_are_user_errors(trained: Path, capfdbinary: Captured) -> None:

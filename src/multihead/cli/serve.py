@@ -105,6 +105,9 @@ def main(arguments: Sequence[str]) -> int:
         opened = [_directions(run, options, given, queue) for run in options.runs]
         directions = [direction for directions in opened for direction in directions]
         service = Service(directions, queue, seconds=options.deadline)
+        # From the first line printed to the last request; uvicorn raises its signal again when it has drained.
+        stack.enter_context(contextlib.suppress(KeyboardInterrupt))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         for one in service.directions:
             console.print(f"{one.source} to {one.target}: {one.name}")
         host, port = server_socket.getsockname()[:2]
@@ -129,10 +132,7 @@ def main(arguments: Sequence[str]) -> int:
             forwarded_allow_ips=options.proxy,
             h11_max_incomplete_event_size=serving.limits.body_bytes,
         )
-        # After a graceful shutdown uvicorn raises the signal again; that is the regular end.
-        signal.signal(signal.SIGTERM, lambda number, frame: None)
-        with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[server_socket])
+        uvicorn.Server(config).run(sockets=[server_socket])
     return 0
 
 

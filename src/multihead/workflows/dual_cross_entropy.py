@@ -23,8 +23,8 @@ from multihead.workflows.additions import train_part
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.synthesis import weights_hash
 
-STEPS = 1_500
-"""Updates of each translator."""
+SETTINGS: dict[str, object] = {"training.steps": 1_500, "validation.patience": 0}
+"""Of each translator, beside those that the corpus suggests."""
 SIDES = ("source", "target")
 SCORED = "scores.json"
 CHUNK = 2_048
@@ -61,8 +61,7 @@ def judged_by_translators(
             "source": (str(folder / f"train.{ways[0]}"),),
             "target": (str(folder / f"train.{ways[1]}"),),
         }
-        given = {"training.steps": STEPS, "validation.patience": 0}
-        if train_part(None, corpus, given, folder / name, display).status == "interrupted":
+        if train_part(None, corpus, SETTINGS, folder / name, display).status == "interrupted":
             raise KeyboardInterrupt(name)
         for kind, rows in (("true", own), ("false", nexts)):
             turned = rows if name == "forward" else [(target, source) for source, target in rows]
