@@ -1,5 +1,6 @@
 """Conditions of all tests: one thread, no network, no files outside temporary folders, repeatable."""
 
+import gc
 import os
 
 # Before torch and transformers are imported; child processes inherit it.
@@ -20,6 +21,9 @@ from multihead.text import numbers
 
 torch.set_num_threads(1)
 numbers.make = cache(numbers.make)  # two seconds a call
+gc.freeze()
+gc.set_threshold(50_000, 20, 50)
+gc.enable()
 
 hypothesis.settings.register_profile("multihead", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("multihead")

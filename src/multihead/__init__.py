@@ -11,6 +11,7 @@ The command line (``multihead --help``) offers the same and more. PyTorch is imp
 from typing import TYPE_CHECKING, Any
 
 from multihead.cores import wait_briefly
+from multihead.imports import uncollected
 
 if TYPE_CHECKING:
     from multihead.api import compare, evaluate, load, train
@@ -29,7 +30,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in ("compare", "evaluate", "load", "train"):
-        from multihead import api  # noqa: PLC0415 (importing torch takes a second)
+        with uncollected():
+            from multihead import api  # noqa: PLC0415 (importing torch takes a second)
 
         return getattr(api, name)
     if name == "__version__":

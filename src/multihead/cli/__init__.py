@@ -19,6 +19,7 @@ from pathlib import Path
 
 from multihead import plugins
 from multihead.errors import UserError
+from multihead.imports import uncollected
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
 """Exit codes: those of a shell for SIGINT and SIGPIPE, and that of an error the user can fix."""
@@ -181,7 +182,8 @@ def run_command(name: str, arguments: list[str]) -> int:
         UserError: it needs an extra that is not installed, or fails itself.
     """
     try:
-        command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
+        with uncollected():
+            command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
     except ModuleNotFoundError as error:
         if error.name not in OPTIONAL:
             raise

@@ -105,7 +105,7 @@ def main(arguments: Sequence[str]) -> int:
         opened = [_directions(run, options, given, queue) for run in options.runs]
         directions = [direction for directions in opened for direction in directions]
         service = Service(directions, queue, seconds=options.deadline)
-        # From the first line printed to the last request; uvicorn raises its signal again when it has drained.
+        # From the first line printed on; uvicorn raises its signal again when it has drained.
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         for one in service.directions:

@@ -130,8 +130,8 @@ class NativeTranslator(LineTranslator):
 
 def _plain(batch: Sequence[SourceLine], settings: SearchSettings) -> bool:
     """Return True for a search that the native kernels run as a whole."""
-    unusual = settings.min_length or settings.no_repeat_ngram or settings.method == "sample"
-    unusual = unusual or (settings.method == "beam" and settings.coverage_penalty)
+    unusual = bool(settings.min_length or settings.no_repeat_ngram) or settings.method == "sample"
+    unusual = unusual or (settings.method == "beam" and settings.coverage_penalty > 0)
     # Refused by the search in PyTorch, with the reason.
     unusual = unusual or (settings.method != "beam" and settings.n_best > 1)
     return not unusual and not any(line.prefix or line.phrases for line in batch)

@@ -47,7 +47,7 @@ class Muon(AdamW):
         super().__init__(list(groups), **adam)
         self.dtype = dtype
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Update every parameter that has a gradient."""
         hidden = [group for group in self.param_groups if group[HIDDEN]]
         matrices = [p for group in hidden for p in group["params"] if p.grad is not None]
