@@ -15,6 +15,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from multihead import plugins
@@ -148,10 +149,15 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _files() -> dict[str, Path]:
+    """Return the file of each command by name."""
+    return {file.stem: file for file in sorted(Path(__file__).parent.glob("[!_]*.py"))}
+
+
+@cache
 def commands() -> dict[str, str]:
     """Return the description of each command by name, without importing any."""
-    files = sorted(Path(__file__).parent.glob("[!_]*.py"))
-    return {file.stem: _first_line(file) for file in files}
+    return {name: _first_line(file) for name, file in _files().items()}
 
 
 def _first_line(file: Path) -> str:
@@ -168,8 +174,8 @@ def _dispatch(given: list[str]) -> int:
         print(f"multihead {_version()}")
         return 0
     name, *rest = given
-    if name not in commands():
-        near = difflib.get_close_matches(name, commands(), n=1)
+    if name not in _files():
+        near = difflib.get_close_matches(name, _files(), n=1)
         remedy = f'Did you mean "{near[0]}"?' if near else "`multihead --help` lists the commands."
         raise UserError(f'there is no command "{name}"', remedy=remedy)
     return run_command(name, rest)
