@@ -20,6 +20,7 @@ from multihead.run import Run
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
+from multihead.training.eager_optimizers import Adam
 
 NODE = shutil.which("node")
 WORDS = ["ein", "Hund", "läuft", "über", "die", "Wiese", "und", "zwei", "Katzen", "schlafen", "7", "grün"]
@@ -43,7 +44,7 @@ def reversing(tokenizer: Tokenizer, steps: int = 40, **given: object) -> Transfo
     size = tokenizer.vocab_size
     options = {"source_vocab": size, "target_vocab": size, **SMALL, **given}
     model = Transformer(Settings.model_validate(options))
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = Adam(model.parameters(), lr=5e-3)
     for step in range(steps):
         sources = [tokenizer.encode(text) for text in lines(43, seed=step)]
         source_BS = _padded([[*ids, tokenizer.eos_id] for ids in sources])
@@ -69,7 +70,7 @@ def run_of(model: Any, tokenizer: Tokenizer, **given: object) -> Run:
         "directions": [],
         "tokenizers": lambda: (tokenizer, tokenizer),
         "load_model": lambda: model,
-        "recipe": SimpleNamespace(search=SearchSettings(), data=data),
+        "recipe": SimpleNamespace(search=SearchSettings(max_extra=7), data=data),
     }
     return cast(Run, SimpleNamespace(**{**found, **given}))
 
