@@ -168,6 +168,22 @@ def complexity() -> str:
     return (ROOT / "results" / "complexity.md").read_text(encoding="utf-8").rstrip("\n")
 
 
+def any_corpus() -> str:
+    """Corpora trained with no settings: what was chosen, how long it took, and how good it is."""
+    head = "| corpus | pairs | chosen pieces | updates | minutes | lines right | words wrong | BLEU |"
+    rows = [head, "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |"]
+    for name, row in figures("any-corpus.json").items():
+        test, chosen = row["test"], row["recipe"]
+        pieces = f"{chosen['tokenizer.kind']}, {chosen['tokenizer.vocab_size']:,}"
+        facts = (
+            *(name.removesuffix(" seed 1"), f"{row['pairs']:,}", pieces, f"{row['updates']:,}"),
+            *(f"{row['minutes_in_all']:.0f}", f"{test['right_percent']:.1f} %", f"{test['wer']:.1f} %"),
+            f"{test['bleu']:.1f}",
+        )
+        rows.append(f"| {' | '.join(facts)} |")
+    return "\n".join(rows)
+
+
 # --- reliability --------------------------------------------------------------------------------------
 
 
@@ -269,6 +285,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "peers-conclusion": peers_conclusion,
     "peers": peers,
     "complexity": complexity,
+    "any-corpus": any_corpus,
     "torture": torture,
     "readme": readme,
 }
