@@ -110,11 +110,11 @@ class LoadedMaskFiller(ListsMethods, MaskFiller):
 class LoadedTextClassifier(ListsMethods, TextClassifier):
     """Text classifier, with inspection of its attention."""
 
-    def inspect(self, text: str, *, full: bool = False) -> Page:
-        """Return a page of the model's attention over a text, with the predicted classes.
+    def inspect(self, text: str | tuple[str, str], *, full: bool = False) -> Page:
+        """Return a page of the model's attention over a text or a pair of texts, with the predicted classes.
 
         Raises:
-            UserError: the text is empty.
+            UserError: a text is empty; one text for a model of pairs, or a pair for another.
         """
         return _text_page(self, inspect_classification(self, text), BIDIRECTIONAL, full)
 

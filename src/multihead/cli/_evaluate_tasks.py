@@ -1,4 +1,4 @@
-"""``multihead evaluate`` for models that do not translate: taggers, detectors, models of sets."""
+"""``multihead evaluate`` for models that do not translate, by task."""
 
 import json
 import math
@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from multihead.cli import _console
+from multihead.cli import _classify_texts, _console
+from multihead.cli._classify_texts import GENERATED
 from multihead.data.pictures.coco import read_coco
 from multihead.data.pictures.listing import listed
 from multihead.data.pictures.objects import generated_test_scenes
@@ -15,12 +16,11 @@ from multihead.errors import UserError
 from multihead.generation.detector import Detector
 from multihead.generation.odd_one_out import OddOneOut
 from multihead.generation.tagger import Tagger
+from multihead.generation.text_classifier import TextClassifier
 from multihead.run import Run
 
 Results = Mapping[str, Any]
 """Scores by name, ready for JSON."""
-GENERATED = "generated"
-"""Name of the generated test set."""
 
 
 def run(folder: str, files: tuple[str, ...], *, json_: bool, device: str) -> int:
@@ -113,7 +113,18 @@ def _odd_ones(folder: str, files: tuple[str, ...], device: str) -> dict[str, Res
     return found
 
 
+def _classification(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    classifier = TextClassifier.load(folder, device)
+    sets = _classify_texts.sets_of(Run.open(folder).recipe.data, files, tests=not files)
+    found: dict[str, Results] = {}
+    for name, one in _classify_texts.measured(folder, classifier, sets).items():
+        scores = {"accuracy": one.scores.accuracy, "f1": one.scores.f1}
+        found[name] = {"texts": one.scores.count, "empty": one.empty, **scores}
+    return found
+
+
 TASKS: Mapping[str, Callable[[str, tuple[str, ...], str], dict[str, Results]]] = {
+    "classification": _classification,
     "tagging": _tagging,
     "detection": _detection,
     "sets": _odd_ones,
