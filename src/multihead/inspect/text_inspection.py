@@ -1,5 +1,6 @@
 """Attention of GPT and BERT models over one text, with their predictions."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -11,9 +12,11 @@ from torch import Tensor, nn
 
 from multihead.attention_maps import AttentionRecord, Sentence, record_sequence, running_text, sentence
 from multihead.attention_maps.running_text import visible_spaces
+from multihead.data.question_windows import window_parts, windows
 from multihead.data.tagged import encode_words
 from multihead.data.text_batches import Parts, as_input
 from multihead.errors import UserError
+from multihead.generation.answerer import Answer, Answerer
 from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.tagger import Tagger
 from multihead.generation.text_classifier import TextClassifier
@@ -23,6 +26,7 @@ from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
 BEYOND_LIMIT = "the text after its first {} of {} tokens, the limit of the model"
+NO_ANSWER = "(none)"
 TOP_K = 8
 """Number of predictions that are reported."""
 
@@ -32,7 +36,7 @@ class Predictions:
     """Top-k predictions of a model.
 
     Attributes:
-        target: what is predicted: "next token", "class", "[MASK] 2".
+        target: what is predicted: "next token", "class", "answer", "[MASK] 2".
         probabilities: by prediction, in descending order.
     """
 
@@ -191,6 +195,41 @@ def inspect_tagging(tagger: Tagger, text: str) -> TextInspection:
         tagger.device,
         omitted if len(encoded.ids) > limit else (),
     )
+
+
+def inspect_answer(answerer: Answerer, question: str, text: str) -> TextInspection:
+    """Record the attention between a question and a text, and the answer in it.
+
+    Args:
+        answerer: the model.
+        question: the question.
+        text: truncated to the first window that the model reads.
+
+    Raises:
+        UserError: question or text has no words.
+    """
+    encoded = answerer.encoded(question, text, "question")
+    window = next(windows(encoded, 0, answerer.data), None)
+    if window is None:
+        raise UserError("the text has no words", place="text", remedy="Give a text.")
+    (answer,) = answerer.answer([(question, text)])
+    omitted = (phrase(BEYOND_LIMIT, window.end, len(encoded.text)),)
+    return _encoder_inspection(
+        answerer.model,
+        answerer.tokenizer,
+        f"{question}\n{text}",
+        window_parts(encoded, window),
+        (),
+        (Predictions("answer", {answer.text or NO_ANSWER: _probability(answer)}),),
+        answerer.device,
+        omitted if window.end < len(encoded.text) else (),
+    )
+
+
+def _probability(answer: Answer) -> float:
+    """Return the probability of the output, where the choice is between the best span and no answer."""
+    odds = answer.score if answer.text else -answer.score
+    return 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
 
 
 def _encoder_inspection(
