@@ -58,9 +58,7 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(("compare", "evaluate", "ComparedRuns"), "measuring"),
-    **dict.fromkeys(
-        ("LoadedAnswerer", "LoadedDetector", "LoadedOddOneOut", "LoadedTagger"), "loaded_sets"
-    ),
+    **dict.fromkeys(("LoadedAnswerer", "LoadedDetector", "LoadedOddOneOut", "LoadedTagger"), "loaded_sets"),
     "train": "training",
 }
 """Modules of names that are not in ``loaded``; all need PyTorch, and are imported on first use."""

@@ -1,4 +1,4 @@
-"""Loaded runs whose output is tags, a span or a set: taggers, models of answers, detectors, models of sets."""
+"""Loaded runs whose output is tags, spans or sets: taggers, models of answers, detectors, models of sets."""
 
 from collections.abc import Sequence
 from pathlib import Path

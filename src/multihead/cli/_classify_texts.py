@@ -61,7 +61,7 @@ def run(
 
 
 def sets_of(data: DataSettings, labelled: Sequence[str], *, tests: bool) -> dict[str, Iterator[Example]]:
-    """Return the examples of each set: files that are named, the recipe's test sets, and the generated one."""
+    """Return the examples of each set: named files, the recipe's test sets, and the generated one."""
     found = {}
     if tests:
         found = {name: examples(data, files) for name, files in data.tests.items()}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from multihead.batch import SpanBatch
 from multihead.data.text_batches import SPECIALS, Parts, as_input
 from multihead.settings.tasks.spans import DataSettings
-from multihead.text.tokenizer import Tokenizer
+from multihead.text.tokenizer import Piece, Tokenizer
 
 NONE = (-1, -1)
 """The answer of a window that has none."""
@@ -57,7 +57,7 @@ class Window(NamedTuple):
     end: int
 
     def inside(self, span: tuple[int, int] | None) -> tuple[int, int]:
-        """Return a span's first and last token from the window's beginning; ``NONE`` unless it is in it whole."""
+        """Return a span's first and last token, counted in the window; ``NONE`` unless both lie in it."""
         if span is None or span[0] < self.begin or span[1] >= self.end:
             return NONE
         return span[0] - self.begin, span[1] - self.begin
@@ -69,8 +69,22 @@ def encode_question(question: str, text: str, tokenizer: Tokenizer, max_question
     return Encoded(
         np.array(tokenizer.encode(question)[:max_question], np.int32),
         np.array([piece.id for piece in pieces], np.int32),
-        np.array([(piece.start, piece.end) for piece in pieces], np.int32).reshape(-1, 2),
+        np.array(_characters(pieces, text), np.int32).reshape(-1, 2),
     )
+
+
+def _characters(pieces: Sequence[Piece], text: str) -> list[tuple[int, int]]:
+    """Return the characters of each token; those that no token covers belong to the one before.
+
+    The tokenizers library gives a letter that normalisation composes the place of its first character alone.
+    """
+    found = []
+    for number, piece in enumerate(pieces, start=1):
+        end, following = piece.end, pieces[number].start if number < len(pieces) else len(text)
+        while piece.start < end < following and not text[end].isspace():
+            end += 1
+        found.append((piece.start, end))
+    return found
 
 
 def windows(encoded: Encoded, row: int, data: DataSettings) -> Iterator[Window]:
@@ -88,9 +102,7 @@ def window_parts(encoded: Encoded, window: Window) -> Parts:
     return encoded.question, encoded.text[window.begin : window.end]
 
 
-def span_batch(
-    parts: Sequence[Parts], answers: Sequence[tuple[int, int]], tokenizer: Tokenizer
-) -> SpanBatch:
+def span_batch(parts: Sequence[Parts], answers: Sequence[tuple[int, int]], tokenizer: Tokenizer) -> SpanBatch:
     """Collate windows with their answers: first and last token within the window, or ``NONE``."""
     read = as_input(parts, tokenizer)
     # [CLS] question [SEP] precede the text; [CLS] itself, 0, stands for no answer.

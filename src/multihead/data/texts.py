@@ -104,9 +104,7 @@ def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
     for name in names:
         path = located(data.dir, name)
         if isinstance(data, classification.DataSettings):
-            yield from read_labelled(
-                path, data.text_field, data.label_field, data.encoding, data.pair_field
-            )
+            yield from read_labelled(path, data.text_field, data.label_field, data.encoding, data.pair_field)
         else:
             yield from read_texts(path, data.text_field, data.encoding)
 
@@ -114,7 +112,7 @@ def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
 def encode_parts(
     chosen: Sequence[Example], tokenizer: Tokenizer, *, pairs: bool
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the tokens of each text, and of its second text. A text without a token has none, nor has its pair."""
+    """Yield the tokens of each text and of its second text; none of either if one has none."""
     firsts = tokenizer.encode_batch([one.text for one in chosen])
     if not pairs:
         yield from ((first, []) for first in firsts)

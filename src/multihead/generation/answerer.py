@@ -94,9 +94,7 @@ class Answerer:
         model, tokenizer = run.load_model(where), run.tokenizers()[0]
         return cls(model, tokenizer, recipe.data, unanswerable=unanswerable, device=where)
 
-    def answer(
-        self, questions: Sequence[tuple[str, str]], *, threshold: float | None = None
-    ) -> list[Answer]:
+    def answer(self, questions: Sequence[tuple[str, str]], *, threshold: float | None = None) -> list[Answer]:
         """Answer questions, each with its text, in order. A text without a token has no answer.
 
         Args:

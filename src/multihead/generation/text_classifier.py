@@ -105,7 +105,7 @@ class TextClassifier:
         )
 
     def classify(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> list[TextPrediction]:
-        """Predict the class of each text, or pair, in order. A text without a token, or its pair, gets no class.
+        """Predict the class of each text or pair, in order. A text without a token, or its pair, gets none.
 
         Args:
             texts: texts; pairs of texts if the model was trained on pairs.

@@ -1,7 +1,7 @@
 """BERT that answers questions by spans of a text (Devlin et al. 2019, sec. 4.2 and 4.3, figure 4c).
 
-The input is [CLS] question [SEP] text [SEP]. A start vector S and an end vector E give each token i of the text
-the probabilities e^(S T_i) / sum_j e^(S T_j) and likewise with E. A text without an answer has its span at [CLS].
+The input is [CLS] question [SEP] text [SEP]. A start vector S and an end vector E give each token i of the
+text the probabilities e^(S T_i) / sum_j e^(S T_j), and likewise with E. No answer is a span at [CLS].
 """
 
 from collections.abc import Mapping

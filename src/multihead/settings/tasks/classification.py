@@ -26,8 +26,8 @@ class DataSettings(Settings):
     valid_files: tuple[str, ...] = ()
     """Validation file(s). Default: hold out part of the texts."""
     generate: Literal["", "same_words"] = ""
-    """Pairs of texts that multihead generates, in place of files. same_words: has the second text the words of
-    the first, in another order?"""
+    """Pairs of texts that multihead generates, in place of files. same_words: has the second text the words
+    of the first, in another order?"""
     generated: PositiveInt = 50_000
     """Number of generated pairs."""
     generated_tests: PositiveInt = 10_000

@@ -18,7 +18,7 @@ SPECIALS = 3
 
 
 class DataSettings(Settings):
-    """Questions, and texts that contain the answers: TSV files with a header; quotes have no special meaning."""
+    """Questions, texts, and answers that are parts of them: TSV files with a header, without quoting."""
 
     dir: str = "."
     """Base folder of the file names below."""
@@ -49,8 +49,8 @@ class DataSettings(Settings):
     """Name of the answer column in the header: a part of the text, letter for letter; empty: the text has no
     answer (SQuAD 2.0)."""
     start_field: str = "start"
-    """Name of the column of the answers' offsets in characters, from 0. The header may lack it; training needs
-    the offset of an answer that occurs several times in its text."""
+    """Name of the column of the answers' offsets in characters, from 0. The header may lack it; training
+    needs the offset of an answer that occurs several times in its text."""
     encoding: str = "utf-8"
     """Text encoding of the files."""
     lowercase: bool = False

@@ -34,9 +34,7 @@ class Validator:
         chosen = set(self.rows.tolist())
         windows = [n for n, window in enumerate(prepared.valid.windows) if window.row in chosen]
         lengths = prepared.valid.lengths()
-        self.batches = batch_by_length(
-            np.array(windows), lengths, lengths, recipe.training.batch_tokens
-        )
+        self.batches = batch_by_length(np.array(windows), lengths, lengths, recipe.training.batch_tokens)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per window, exact match and F1; some questions as samples."""
