@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_windows_cover_a_text_and_hold_short_answers(
     assert found[0].begin == 0
     assert found[-1].end == len(encoded.text) == count
     assert all(window.row == 7 and window.end - window.begin <= room for window in found)
-    assert all(two.begin == one.begin + stride <= one.end for one, two in zip(found, found[1:], strict=False))
+    assert all(two.begin == one.begin + stride <= one.end for one, two in pairwise(found))
     span = (start, start + length - 1)
     inside = [window.inside(span) for window in found]
     for window, place in zip(found, inside, strict=True):
