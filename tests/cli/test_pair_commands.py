@@ -139,9 +139,7 @@ def test_the_wrong_kind_of_input_is_a_clear_error(
     loaded = multihead.load(trained, task="classification")
     with pytest.raises(UserError, match="text 2: one text, but the model reads pairs"):
         loaded.classify([("a", "b"), "c"])  # type: ignore[list-item]
-    single = TextClassifier(
-        loaded.model, loaded.tokenizer, loaded.names, max_length=16, device=loaded.device
-    )
+    single = TextClassifier(loaded.model, loaded.tokenizer, loaded.names, max_length=16, device=loaded.device)
     with pytest.raises(UserError, match="text 1: a pair of texts, but"):
         single.classify([("a", "b")])
     with pytest.raises(UserError, match="a text with a tab, but the model reads single texts"):
@@ -149,7 +147,10 @@ def test_the_wrong_kind_of_input_is_a_clear_error(
     for header, message in (("text\tlabel", 'no column "second"'), ("text\tsecond\tlabel", "2 columns")):
         lines.write_text(f"{header}\nAnna\tyes\n", encoding="utf-8")
         assert message in fail(capfdbinary, "classify", trained, "--labelled", lines)
-    for target, reason in (("huggingface", "no export of bert_classifier"), ("page", "cannot express this model")):
+    for target, reason in (
+        ("huggingface", "no export of bert_classifier"),
+        ("page", "cannot express this model"),
+    ):
         wanted = tmp_path / f"{target}.html"
         assert reason in fail(capfdbinary, "export", trained, "--to", target, "-o", wanted)
     with pytest.raises(UserError, match="up to 24 positions, but the model has 20"):

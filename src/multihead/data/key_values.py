@@ -1,4 +1,4 @@
-"""Generated questions: texts of keys with values; the question is a key, the answer its value."""
+"""Generated questions: texts of keys with values; the question is a key, the answer its entry."""
 
 from collections.abc import Iterator
 
@@ -9,8 +9,7 @@ from multihead.errors import UserError
 from multihead.settings.tasks.spans import DataSettings
 from multihead.text.questions import Question
 
-LARGEST = 1000
-"""Bound of the values."""
+VALUES = range(1000)
 UNANSWERABLE = 0.2
 """Share of the questions whose key is not in the text."""
 
@@ -27,15 +26,15 @@ def generated(data: DataSettings, count: int, seed: int) -> Iterator[Question]:
     chance = Uniform(seed)
     for number in range(count):
         missing, *keys = shuffled(WORDS, chance)[: 2 + chance.below(data.length)]
-        values = [str(int(value)) for value in chance.between(0, LARGEST, len(keys))]
-        pairs = [f"{key}: {value}" for key, value in zip(keys, values, strict=True)]
+        values = [str(int(value)) for value in chance.between(VALUES.start, VALUES.stop, len(keys))]
+        entries = [f"{key}: {value}" for key, value in zip(keys, values, strict=True)]
         place = f"question {number + 1}"
         if chance.number(0, 1) < UNANSWERABLE:
-            yield Question(missing, "; ".join(pairs), "", None, place)
+            yield Question(missing, "; ".join(entries), "", None, place)
             continue
         asked = chance.below(len(keys))
-        start = sum(len(pair) + 2 for pair in pairs[:asked]) + len(keys[asked]) + 2
-        yield Question(keys[asked], "; ".join(pairs), values[asked], start, place)
+        start = sum(len(entry) + 2 for entry in entries[:asked])
+        yield Question(keys[asked], "; ".join(entries), entries[asked], start, place)
 
 
 def test_questions(data: DataSettings) -> Iterator[Question]:

@@ -25,7 +25,7 @@ class Settings(bert.Settings):
     """Settings of a BERT for spans; sizes are those of the pretrained BERT."""
 
     unanswerable: bool = False
-    """Whether a text may lack the answer; set by the data."""
+    """True if texts may lack the answer; set by the data."""
 
 
 class BERTSpans(nn.Module):

@@ -30,12 +30,12 @@ class DataSettings(Settings):
     """Test sets for `multihead evaluate RUN`: name = ["file", ...]."""
     generate: Literal["", "key_values"] = ""
     """Questions that multihead generates, in place of files. key_values: texts such as "mu: 17; ka: 204"; the
-    question is a key, the answer its value; a fifth of the questions have none."""
+    question is a key, the answer its entry, "ka: 204"; a fifth of the questions have none."""
     generated: PositiveInt = 50_000
     """Number of generated questions."""
     generated_tests: PositiveInt = 10_000
     """Number of questions in the generated test set, whose seed is fixed."""
-    length: PositiveInt = 8
+    length: PositiveInt = 6
     """Largest number of keys in a generated text."""
     valid_fraction: float = Field(0.05, gt=0, lt=1)
     """Fraction of the texts held out for validation by default, with all their questions."""
