@@ -138,7 +138,7 @@ def test_the_wrong_kind_of_input_is_a_clear_error(
     assert "text: 1 text, but the model reads pairs" in fail(capfdbinary, "inspect", trained, "Anna")
     loaded = multihead.load(trained, task="classification")
     with pytest.raises(UserError, match="text 2: one text, but the model reads pairs"):
-        loaded.classify([("a", "b"), "c"])  # type: ignore[list-item]
+        loaded.classify([("a", "b"), "c"])
     single = TextClassifier(loaded.model, loaded.tokenizer, loaded.names, max_length=16, device=loaded.device)
     with pytest.raises(UserError, match="text 1: a pair of texts, but"):
         single.classify([("a", "b")])

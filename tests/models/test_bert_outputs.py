@@ -15,7 +15,7 @@ from multihead.models.bert_spans import best_spans, inside_text, span_loss
 from multihead.workflows.foreign import bert
 
 V, D, N = 41, 22, 13
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "vocab_size": V,
     "hidden_size": D,
     "num_hidden_layers": 3,
@@ -79,7 +79,7 @@ def test_the_loss_is_the_mean_of_two_cross_entropies_over_the_text_and_cls() -> 
     read = some_pairs()
     start, end = torch.randn(2, 3, N).requires_grad_().unbind(0)
     answers = torch.tensor([[7, 9], [0, 0], [3, 3]])
-    batch = SpanBatch(read, *answers.unbind(1), tokens=31)
+    batch = SpanBatch(read, answers[:, 0], answers[:, 1], tokens=31)
     expected = torch.zeros(())
     for logits, wanted in ((start, answers[:, 0]), (end, answers[:, 1])):
         # [CLS], and the text between the first [SEP] and the last.

@@ -11,7 +11,7 @@ from multihead.cli._confusion import as_json, show
 from multihead.data import same_words
 from multihead.data.texts import examples
 from multihead.errors import UserError
-from multihead.generation.text_classifier import TextClassifier, TextPrediction, TextScores
+from multihead.generation.text_classifier import Text, TextClassifier, TextPrediction, TextScores
 from multihead.run import Run
 from multihead.settings.tasks.classification import DataSettings
 from multihead.text.corpus import read_lines
@@ -53,7 +53,7 @@ def run(
     place = "text " if texts else f"{file or '-'}:"
     given = (classifier.read(line, f"{place}{number}") for number, line in enumerate(lines, start=1))
     while chunk := list(islice(given, CHUNK)):
-        predictions = classifier.classify(chunk)  # type: ignore[arg-type]  # all texts, or all pairs
+        predictions = classifier.classify(chunk)
         for text, prediction in zip(chunk, predictions, strict=True):
             print(_as_json(text, prediction) if json_ else _line(prediction, max(1, top)))
         sys.stdout.flush()
@@ -102,6 +102,6 @@ def _line(prediction: TextPrediction, top: int) -> str:
     return "\t".join(f"{name} {100 * p:.1f} %" for name, p in islice(prediction.probabilities.items(), top))
 
 
-def _as_json(text: str | tuple[str, str], prediction: TextPrediction) -> str:
+def _as_json(text: Text, prediction: TextPrediction) -> str:
     given = {"text": text} if isinstance(text, str) else dict(zip(("text", "second"), text, strict=True))
     return json.dumps({**given, "probabilities": prediction.probabilities}, ensure_ascii=False)

@@ -22,6 +22,8 @@ from multihead.text.tables import Example
 from multihead.text.tokenizer import Tokenizer
 
 BATCH_TOKENS = 4096
+Text = str | tuple[str, str]
+"""A text, or a pair of texts."""
 MAX_PLACES = 3
 """Number of skipped texts that are named."""
 
@@ -104,7 +106,7 @@ class TextClassifier:
             device=where,
         )
 
-    def classify(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> list[TextPrediction]:
+    def classify(self, texts: Sequence[Text]) -> list[TextPrediction]:
         """Predict the class of each text or pair, in order. A text without a token, or its pair, gets none.
 
         Args:
@@ -126,7 +128,7 @@ class TextClassifier:
                     predictions[i] = TextPrediction({self.names[k]: p_K[k] for k in order})
         return predictions
 
-    def read(self, line: str, place: str) -> str | tuple[str, str]:
+    def read(self, line: str, place: str) -> Text:
         """Return a line as this model reads it: a text, or two texts with a tab between them.
 
         Raises:
@@ -145,14 +147,14 @@ class TextClassifier:
             raise UserError(fact, place=place, remedy="Give two texts with a tab between them.")
         return texts[0], texts[1]
 
-    def encoded(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> list[Parts]:
+    def encoded(self, texts: Sequence[Text]) -> list[Parts]:
         """Return the tokens that the model reads of each text, or pair; raises as :meth:`classify` does."""
         chosen = [self._example(text, number) for number, text in enumerate(texts, start=1)]
         found = encode_parts(chosen, self.tokenizer, pairs=self.pairs)
         parts = ((np.array(one), np.array(two) if self.pairs else None) for one, two in found)
         return [truncated(each, self.max_length) for each in parts]
 
-    def _example(self, text: str | tuple[str, str], number: int) -> Example:
+    def _example(self, text: Text, number: int) -> Example:
         """Return a text or a pair as an example. Raises ``UserError``: the other kind."""
         place = f"text {number}"
         if isinstance(text, str):
@@ -183,8 +185,7 @@ class TextClassifier:
             if example.label not in known:
                 fact = f'unknown class "{example.label}"'
                 raise UserError(fact, place=example.place, remedy=f"Known: {', '.join(labels)}.")
-        pairs = [(example.text, example.second) for example in given]
-        predictions = self.classify(pairs if self.pairs else [text for text, _ in pairs])
+        predictions = self.classify([(one.text, one.second) if self.pairs else one.text for one in given])
         numbers = {name: number for number, name in enumerate(self.names)}
         both = list(zip(given, predictions, strict=True))
         scored = [(example, prediction) for example, prediction in both if prediction.name]

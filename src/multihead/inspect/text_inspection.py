@@ -19,7 +19,7 @@ from multihead.errors import UserError
 from multihead.generation.answerer import Answer, Answerer
 from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.tagger import Tagger
-from multihead.generation.text_classifier import TextClassifier
+from multihead.generation.text_classifier import Text, TextClassifier
 from multihead.generation.text_generator import REPLACEMENT_CHARACTER, TextGenerator
 from multihead.inspect.phrases import Phrase, phrase
 from multihead.text.masking import MASK, encode_masked, mask_id
@@ -138,7 +138,7 @@ def inspect_masked_text(filler: MaskFiller, text: str) -> TextInspection:
     )
 
 
-def inspect_classification(classifier: TextClassifier, text: str | tuple[str, str]) -> TextInspection:
+def inspect_classification(classifier: TextClassifier, text: Text) -> TextInspection:
     """Record the attention of a text classifier over a text or a pair, and the predicted classes.
 
     Args:
@@ -151,8 +151,8 @@ def inspect_classification(classifier: TextClassifier, text: str | tuple[str, st
     given = [text] if isinstance(text, str) else [*text]
     for each in given:
         _check(each)
-    (parts,) = classifier.encoded([text])  # type: ignore[list-item]
-    (found,) = classifier.classify([text])  # type: ignore[list-item]
+    (parts,) = classifier.encoded([text])
+    (found,) = classifier.classify([text])
     read = sum(len(ids) for ids in parts if ids is not None)
     total = sum(map(len, classifier.tokenizer.encode_batch(given)))
     return _encoder_inspection(

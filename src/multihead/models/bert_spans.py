@@ -52,7 +52,8 @@ class BERTSpans(nn.Module):
 
     def loss(self, batch: SpanBatch, step: int) -> Loss:
         """Mean of the cross-entropies of start and end; as a metric, how often both are the most probable."""
-        return span_loss(*self(batch.input), batch)
+        start_BN, end_BN = self(batch.input)
+        return span_loss(start_BN, end_BN, batch)
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the reusable weights of a pretrained model: the encoder, and S and E if it has them."""
