@@ -49,7 +49,7 @@ def with_their_weights(theirs: Any, module: Any, **more: object) -> Any:
 
 @torch.no_grad()
 def test_a_classifier_of_pairs_equals_hugging_faces() -> None:
-    theirs: Any = BertForSequenceClassification(BertConfig(**CONFIG, num_labels=3))
+    theirs: Any = BertForSequenceClassification(BertConfig(**{**CONFIG, "num_labels": 3}))
     ours = with_their_weights(theirs, bert_classifier, classes=3)
     ours.output.load_state_dict(theirs.classifier.state_dict())
     read = some_pairs()

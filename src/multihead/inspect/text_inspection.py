@@ -27,6 +27,7 @@ from multihead.text.tokenizer import Tokenizer
 
 BEYOND_LIMIT = "the text after its first {} of {} tokens, the limit of the model"
 NO_ANSWER = "(none)"
+SEPARATOR = " [SEP] "
 TOP_K = 8
 """Number of predictions that are reported."""
 
@@ -158,7 +159,7 @@ def inspect_classification(classifier: TextClassifier, text: Text) -> TextInspec
     return _encoder_inspection(
         classifier.model,
         classifier.tokenizer,
-        "\n".join(given),
+        SEPARATOR.join(given),
         parts,
         (),
         (Predictions("class", dict(islice(found.probabilities.items(), TOP_K))),),
@@ -217,7 +218,7 @@ def inspect_answer(answerer: Answerer, question: str, text: str) -> TextInspecti
     return _encoder_inspection(
         answerer.model,
         answerer.tokenizer,
-        f"{question}\n{text}",
+        f"{question}{SEPARATOR}{text}",
         window_parts(encoded, window),
         (),
         (Predictions("answer", {answer.text or NO_ANSWER: _probability(answer)}),),
