@@ -7,8 +7,8 @@
 Each line of a file is a text; without --question, a question and a text with a
 tab between them. The output has an answer on each line, a part of the text
 letter for letter, and an empty line where the text has none. A text may be of
-any length. Scores on questions with answers: `multihead evaluate RUN --src
-questions.tsv`.
+any length. The score of an answer is its log odds against no answer. To measure
+a run: `multihead evaluate RUN --src questions.tsv`.
 """
 
 import json
@@ -40,17 +40,18 @@ class Options:
     """Run folder."""
     text: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT")] = None
     """A text."""
-    question: Annotated[str | None, tyro.conf.arg(aliases=["-q"], metavar="Q", help_behavior_hint="")] = None
+    question: Annotated[
+        str | None, tyro.conf.arg(aliases=["-q"], metavar="QUESTION", help_behavior_hint="")
+    ] = None
     """The question, about every text. (default: each line begins with its own)"""
     input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"], metavar="IN")] = None
     """File of texts, one a line. (default: standard input)"""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"], metavar="OUT")] = None
     """Output file. (default: standard output)"""
-    threshold: Annotated[float | None, tyro.conf.arg(metavar="ODDS", help_behavior_hint="")] = None
-    """Log odds against no answer that an answer must exceed. (default: 0; none if the run was trained on
-    texts that all have an answer)"""
+    threshold: Annotated[float | None, tyro.conf.arg(metavar="LOG_ODDS", help_behavior_hint="")] = None
+    """Least score of an answer. (default: 0, or none if every text of the training has an answer)"""
     json: _options.Flag = False
-    """Write JSON, a line for each answer: its place in the text, in characters, and its log odds."""
+    """Write JSON, a line for each answer, with its place in characters, and its score."""
     device: _options.Device = "auto"
 
 
