@@ -22,7 +22,7 @@ from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 
 SAMPLES = 20
-MEASURED = ("tagging", "detection", "sets")
+MEASURED = ("tagging", "spans", "detection", "sets")
 """Tasks that `multihead evaluate` measures beside translation."""
 
 
@@ -82,7 +82,9 @@ def record_learning(run: Run, name: str, command: str) -> None:
     }
     if run.task in MEASURED:
         scores |= _evaluated(run)
-    elif getattr(run.recipe.data, "tests", None):
+    elif getattr(run.recipe.data, "tests", None) or (
+        run.task == "classification" and run.recipe.data.generate
+    ):
         scores |= _classified(run)
         if run.task == "pictures":
             for views in ("2", "10"):

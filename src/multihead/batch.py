@@ -257,6 +257,28 @@ class TaggedBatch(Tensors):
 
 
 @dataclass(frozen=True, slots=True)
+class SpanBatch(Tensors):
+    """Questions with texts, and where in the texts the answers are.
+
+    Attributes:
+        input: pairs of a question and a text.
+        starts_B: position of the answer's first token; 0, that of [CLS], where the text has no answer.
+        ends_B: position of its last token, likewise.
+        tokens: number of input tokens, without padding.
+    """
+
+    input: Input
+    starts_B: Tensor
+    ends_B: Tensor
+    tokens: int
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Denominators of the loss terms."""
+        return {"windows": len(self.starts_B)}
+
+
+@dataclass(frozen=True, slots=True)
 class CaptionBatch(Tensors):
     """Pictures with their captions.
 

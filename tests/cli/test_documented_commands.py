@@ -24,6 +24,8 @@ EACH_TASK = (
     "small-vit",
     "small-dalle",
     "small-bert-tags",
+    "small-bert-pairs",
+    "small-bert-spans",
     "small-detr",
     "odd-digit",
 )

@@ -10,6 +10,7 @@ BERT classifier :class:`LoadedTextClassifier`  ``classify(texts)``
 ViT             :class:`LoadedImageClassifier` ``classify(files)``
 DALL-E          :class:`LoadedImageGenerator`  ``draw(caption, count)``
 tagger          :class:`LoadedTagger`          ``tag(sentences)``
+spans           :class:`LoadedAnswerer`        ``answer(questions)``
 detector        :class:`LoadedDetector`        ``detect(files)``
 sets of images  :class:`LoadedOddOneOut`       ``odd(files)``
 =============== ============================== =========================
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
         LoadedTextGenerator,
         LoadedTranslator,
     )
-    from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
+    from multihead.api.loaded_sets import LoadedAnswerer, LoadedDetector, LoadedOddOneOut, LoadedTagger
     from multihead.api.measuring import ComparedRuns, compare, evaluate
     from multihead.api.training import train
 
 __all__ = [
     "ComparedRuns",
+    "LoadedAnswerer",
     "LoadedDetector",
     "LoadedImageClassifier",
     "LoadedImageGenerator",
@@ -56,7 +58,7 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(("compare", "evaluate", "ComparedRuns"), "measuring"),
-    **dict.fromkeys(("LoadedDetector", "LoadedOddOneOut", "LoadedTagger"), "loaded_sets"),
+    **dict.fromkeys(("LoadedAnswerer", "LoadedDetector", "LoadedOddOneOut", "LoadedTagger"), "loaded_sets"),
     "train": "training",
 }
 """Modules of names that are not in ``loaded``; all need PyTorch, and are imported on first use."""

@@ -9,7 +9,7 @@ from multihead.generation import Translator
 from multihead.generation.image_generator import Drawing, ImageGenerator
 from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.picture_classifier import PictureClassifier, PicturePrediction, Views
-from multihead.generation.text_classifier import TextClassifier
+from multihead.generation.text_classifier import Text, TextClassifier
 from multihead.generation.text_generator import TextGenerator
 from multihead.hardware import Precision
 from multihead.inspect.drawing_inspection import inspect_drawing
@@ -110,11 +110,11 @@ class LoadedMaskFiller(ListsMethods, MaskFiller):
 class LoadedTextClassifier(ListsMethods, TextClassifier):
     """Text classifier, with inspection of its attention."""
 
-    def inspect(self, text: str, *, full: bool = False) -> Page:
-        """Return a page of the model's attention over a text, with the predicted classes.
+    def inspect(self, text: Text, *, full: bool = False) -> Page:
+        """Return a page of the model's attention over a text or a pair of texts, with the predicted classes.
 
         Raises:
-            UserError: the text is empty.
+            UserError: a text is empty; one text for a model of pairs, or a pair for another.
         """
         return _text_page(self, inspect_classification(self, text), BIDIRECTIONAL, full)
 

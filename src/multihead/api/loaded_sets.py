@@ -1,15 +1,16 @@
-"""Loaded runs whose output is a set or a sequence of tags: taggers, detectors, models of sets."""
+"""Loaded runs whose output is tags, spans or sets: taggers, models of answers, detectors, models of sets."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from multihead.api.texts import ListsMethods
+from multihead.generation.answerer import Answerer
 from multihead.generation.detector import DetectedObject, Detector
 from multihead.generation.odd_one_out import OddOneOut
 from multihead.generation.tagger import Tagger
 from multihead.inspect.page import Page, PageOptions, explore_text, make_page
 from multihead.inspect.page.kinds import BIDIRECTIONAL
-from multihead.inspect.text_inspection import inspect_tagging
+from multihead.inspect.text_inspection import inspect_answer, inspect_tagging
 
 
 class LoadedTagger(ListsMethods, Tagger):
@@ -24,6 +25,20 @@ class LoadedTagger(ListsMethods, Tagger):
         explored = explore_text(
             inspect_tagging(self, text), self.model, self.tokenizer, BIDIRECTIONAL, PageOptions(full=full)
         )
+        return make_page(explored)
+
+
+class LoadedAnswerer(ListsMethods, Answerer):
+    """Model that answers questions by parts of a text, with inspection of its attention."""
+
+    def inspect(self, question: str, text: str, *, full: bool = False) -> Page:
+        """Return a page of the model's attention over a question and a text, with the answer.
+
+        Raises:
+            UserError: question or text has no words.
+        """
+        reading = inspect_answer(self, question, text)
+        explored = explore_text(reading, self.model, self.tokenizer, BIDIRECTIONAL, PageOptions(full=full))
         return make_page(explored)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         LoadedTextGenerator,
         LoadedTranslator,
     )
-    from multihead.api.loaded_sets import LoadedDetector, LoadedOddOneOut, LoadedTagger
+    from multihead.api.loaded_sets import LoadedAnswerer, LoadedDetector, LoadedOddOneOut, LoadedTagger
 
 _LOADED = {
     "translation": "LoadedTranslator",
@@ -29,6 +29,7 @@ _LOADED = {
     "pictures": "LoadedImageClassifier",
     "drawing": "LoadedImageGenerator",
     "tagging": "LoadedTagger",
+    "spans": "LoadedAnswerer",
     "detection": "LoadedDetector",
     "sets": "LoadedOddOneOut",
 }
@@ -83,6 +84,10 @@ def load(
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["tagging"]
 ) -> "LoadedTagger": ...
+@overload
+def load(
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["spans"]
+) -> "LoadedAnswerer": ...
 @overload
 def load(
     *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["detection"]

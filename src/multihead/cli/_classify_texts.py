@@ -2,21 +2,25 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from multihead.addresses import located
 from multihead.cli import _console
 from multihead.cli._confusion import as_json, show
+from multihead.data import same_words
+from multihead.data.texts import examples
 from multihead.errors import UserError
-from multihead.generation.text_classifier import TextClassifier, TextPrediction, TextScores
+from multihead.generation.text_classifier import Text, TextClassifier, TextPrediction, TextScores
 from multihead.run import Run
+from multihead.settings.tasks.classification import DataSettings
 from multihead.text.corpus import read_lines
-from multihead.text.tables import read_labelled
+from multihead.text.tables import Example
 
 CHUNK = 1024
 """Lines classified together."""
+GENERATED = "generated"
+"""Name of the generated test set."""
 
 
 def run(
@@ -31,7 +35,10 @@ def run(
     device: str,
 ) -> int:
     """Run the command; the arguments are those of ``multihead classify``."""
-    sets = _sets(folder, labelled, tests=tests)
+    sets = sets_of(Run.open(folder).recipe.data, labelled, tests=tests)
+    if tests and not sets:
+        remedy = "Give labelled files with --labelled."
+        raise UserError("the run's recipe has no test sets (data.tests)", place=folder, remedy=remedy)
     if bool(sets) + bool(texts) + bool(file) > 1:
         raise UserError(
             "texts, a file and test sets exclude each other", remedy="Give only one kind of input."
@@ -43,54 +50,58 @@ def run(
         _measure(folder, classifier, sets, json_=json_)
         return 0
     lines = iter(texts) if texts else read_lines(file or "-")
-    while chunk := list(islice(lines, CHUNK)):
-        for text, prediction in zip(chunk, classifier.classify(chunk), strict=True):
+    place = "text " if texts else f"{file or '-'}:"
+    given = (classifier.read(line, f"{place}{number}") for number, line in enumerate(lines, start=1))
+    while chunk := list(islice(given, CHUNK)):
+        predictions = classifier.classify(chunk)
+        for text, prediction in zip(chunk, predictions, strict=True):
             print(_as_json(text, prediction) if json_ else _line(prediction, max(1, top)))
         sys.stdout.flush()
     return 0
 
 
-def _sets(folder: str, labelled: Sequence[str], *, tests: bool) -> dict[str, list[Path]]:
-    sets = {}
+def sets_of(data: DataSettings, labelled: Sequence[str], *, tests: bool) -> dict[str, Iterator[Example]]:
+    """Return the examples of each set: named files, the recipe's test sets, and the generated one."""
+    found = {}
     if tests:
-        data = Run.open(folder).recipe.data
-        if not data.tests:
-            remedy = "Give labelled files with --labelled."
-            raise UserError("the run's recipe has no test sets (data.tests)", place=folder, remedy=remedy)
-        sets = {name: [located(data.dir, file) for file in files] for name, files in data.tests.items()}
+        found = {name: examples(data, files) for name, files in data.tests.items()}
+        if data.generate:
+            found[GENERATED] = same_words.test_pairs(data)
     if labelled:
-        sets[labelled[0]] = [Path(file) for file in labelled]
-    return sets
+        found[labelled[0]] = examples(data, [str(Path(file).absolute()) for file in labelled])
+    return found
 
 
-def _measure(folder: str, classifier: TextClassifier, sets: dict[str, list[Path]], *, json_: bool) -> None:
-    trained = Run.open(folder)
-    data, labels = trained.recipe.data, trained.environment["data"].get("labels", [])
-    found: dict[str, TextScores] = {}
-    for name, paths in sets.items():
-        examples = (
-            e for path in paths for e in read_labelled(path, data.text_field, data.label_field, data.encoding)
-        )
-        found[name] = classifier.measure(examples, labels)
+def measured(
+    folder: str, classifier: TextClassifier, sets: Mapping[str, Iterator[Example]]
+) -> dict[str, TextScores]:
+    """Return the scores on each set of examples."""
+    labels = Run.open(folder).environment["data"].get("labels", [])
+    return {name: classifier.measure(chosen, labels) for name, chosen in sets.items()}
+
+
+def _measure(
+    folder: str, classifier: TextClassifier, sets: Mapping[str, Iterator[Example]], *, json_: bool
+) -> None:
+    found = measured(folder, classifier, sets)
     if json_:
         results = {
-            name: {**as_json(measured.scores, classifier.names), "empty": measured.empty}
-            for name, measured in found.items()
+            name: {**as_json(one.scores, classifier.names), "empty": one.empty} for name, one in found.items()
         }
         print(json.dumps(results, indent=2, ensure_ascii=False))
         return
     console = _console.output()
-    for name, measured in found.items():
-        show(
-            f"{folder} on {name}: {measured.scores.count:,} texts", measured.scores, classifier.names, console
-        )
-        if measured.empty:
-            console.print(f"{measured.empty:,} empty texts skipped (first: {', '.join(measured.places)})")
+    for name, one in found.items():
+        kind = "pairs" if classifier.pairs else "texts"
+        show(f"{folder} on {name}: {one.scores.count:,} {kind}", one.scores, classifier.names, console)
+        if one.empty:
+            console.print(f"{one.empty:,} empty {kind} skipped (first: {', '.join(one.places)})")
 
 
 def _line(prediction: TextPrediction, top: int) -> str:
     return "\t".join(f"{name} {100 * p:.1f} %" for name, p in islice(prediction.probabilities.items(), top))
 
 
-def _as_json(text: str, prediction: TextPrediction) -> str:
-    return json.dumps({"text": text, "probabilities": prediction.probabilities}, ensure_ascii=False)
+def _as_json(text: Text, prediction: TextPrediction) -> str:
+    given = {"text": text} if isinstance(text, str) else dict(zip(("text", "second"), text, strict=True))
+    return json.dumps({**given, "probabilities": prediction.probabilities}, ensure_ascii=False)

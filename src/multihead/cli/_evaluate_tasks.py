@@ -1,4 +1,4 @@
-"""``multihead evaluate`` for models that do not translate: taggers, detectors, models of sets."""
+"""``multihead evaluate`` for models that do not translate, by task."""
 
 import json
 import math
@@ -6,21 +6,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from multihead.cli import _console
+from multihead.cli import _classify_texts, _console
+from multihead.cli._classify_texts import GENERATED
+from multihead.data import key_values
 from multihead.data.pictures.coco import read_coco
 from multihead.data.pictures.listing import listed
 from multihead.data.pictures.objects import generated_test_scenes
+from multihead.data.questions import questions_of
 from multihead.data.tagged import generated_test_sentences, sentences_of
 from multihead.errors import UserError
+from multihead.generation.answerer import Answerer
 from multihead.generation.detector import Detector
 from multihead.generation.odd_one_out import OddOneOut
 from multihead.generation.tagger import Tagger
+from multihead.generation.text_classifier import TextClassifier
 from multihead.run import Run
 
 Results = Mapping[str, Any]
 """Scores by name, ready for JSON."""
-GENERATED = "generated"
-"""Name of the generated test set."""
 
 
 def run(folder: str, files: tuple[str, ...], *, json_: bool, device: str) -> int:
@@ -77,6 +80,20 @@ def _tagging(folder: str, files: tuple[str, ...], device: str) -> dict[str, Resu
     return found
 
 
+def _spans(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    data = Run.open(folder).recipe.data
+    answerer = Answerer.load(folder, device)
+    sets = {name: questions_of(data, names) for name, names in _sets(data, files).items()}
+    if data.generate and not files:
+        sets[GENERATED] = key_values.test_questions(data)
+    found: dict[str, Results] = {}
+    for name, questions in sets.items():
+        scores = answerer.measure(questions)
+        counts = {"questions": scores.count, "answerable": scores.answerable}
+        found[name] = {**counts, "exact": scores.exact, "f1": scores.f1}
+    return found
+
+
 def _detection(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
     data = Run.open(folder).recipe.data
     detector = Detector.load(folder, device)
@@ -113,8 +130,20 @@ def _odd_ones(folder: str, files: tuple[str, ...], device: str) -> dict[str, Res
     return found
 
 
+def _classification(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    classifier = TextClassifier.load(folder, device)
+    sets = _classify_texts.sets_of(Run.open(folder).recipe.data, files, tests=not files)
+    found: dict[str, Results] = {}
+    for name, one in _classify_texts.measured(folder, classifier, sets).items():
+        scores = {"accuracy": one.scores.accuracy, "f1": one.scores.f1}
+        found[name] = {"texts": one.scores.count, "empty": one.empty, **scores}
+    return found
+
+
 TASKS: Mapping[str, Callable[[str, tuple[str, ...], str], dict[str, Results]]] = {
+    "classification": _classification,
     "tagging": _tagging,
+    "spans": _spans,
     "detection": _detection,
     "sets": _odd_ones,
 }

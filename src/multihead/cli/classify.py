@@ -3,6 +3,7 @@
     multihead classify runs/clothes shoe.png shirt.png
     multihead classify runs/reviews "정말 재미있는 영화"
     multihead classify runs/reviews -i reviews.txt
+    multihead classify runs/pairs -i pairs.tsv
     multihead classify runs/clothes --tests
     multihead classify runs/clothes --labelled photos/
     multihead classify runs/odd-one-out set/
@@ -10,7 +11,8 @@
 A folder stands for all images in it. Images are converted to the size and
 channels that the model was trained on. A model of sets gives each image's
 probability to be the odd one of all images given. A text file has one text per
-line; an empty line gives an empty line.
+line, or two texts with a tab between them if the run was trained on pairs; an
+empty line gives an empty line.
 """
 
 import json

@@ -7,12 +7,13 @@
     multihead evaluate runs/many --to fr
     multihead evaluate runs/shapes --json
 
-Also taggers, object detectors and models of sets: accuracy, F1, or COCO's
-average precision. --src names a CoNLL file, a folder in COCO's format (or its
-JSON file, with the folder of the images as --tgt), or labelled images. The
-default test sets are those of the run's recipe. Two runs are compared, with a
-test of significance (paired bootstrap). --ensemble evaluates all runs as one
-system, as `multihead translate` uses them.
+Also text classifiers, taggers, models of answers, object detectors and models
+of sets: accuracy, F1, exact match, or COCO's average precision. --src names a
+TSV or CoNLL file, a folder in COCO's format (or its JSON file, with the folder
+of the images as --tgt), or labelled images. The default test sets are those of
+the run's recipe. Two runs are compared, with a test of significance (paired
+bootstrap). --ensemble evaluates all runs as one system, as `multihead
+translate` uses them.
 """
 
 import json

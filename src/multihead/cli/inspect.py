@@ -45,7 +45,7 @@ class Options:
     run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
     """Run folder."""
     what: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT|IMAGE")] = None
-    """Input of the model: a sentence, a text, an image file or a caption."""
+    """Input of the model: a sentence, a text, two texts (a tab between them), an image file or a caption."""
     target: _options.Text = None
     """Use this translation, or this image for a caption, instead of the model's own output."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None

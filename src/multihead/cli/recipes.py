@@ -18,6 +18,7 @@ HEADINGS = {
     "gpt": "Text generation: GPT",
     "bert": "Text understanding: BERT",
     "bert_classifier": "Text understanding: BERT",
+    "bert_spans": "Text understanding: BERT",
     "bert_tagger": "An output for each word: taggers",
     "vit": "Image classification: ViT",
     "detr": "Object detection: DETR",

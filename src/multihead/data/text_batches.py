@@ -1,4 +1,4 @@
-"""Batches of single texts of similar length: the stream of training batches, and collation."""
+"""Batches of texts, or pairs of texts, of similar length: the stream of training batches, and collation."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -93,12 +93,36 @@ def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:
     )
 
 
+def truncated(parts: Parts, max_length: int) -> Parts:
+    """Return a text or a pair of texts that fits into ``max_length`` positions with its special tokens.
+
+    A pair loses tokens at the end of its longer text, one by one, and of the second where both are equally
+    long (the authors' ``_truncate_seq_pair``, github.com/google-research/bert, run_classifier.py).
+    """
+    first, second = parts
+    if second is None:
+        return first[: max_length - 2], None
+    most = max_length - SPECIALS
+    whole, half = len(first) + len(second) <= most, most // 2
+    if whole:
+        return parts
+    if len(first) <= half:
+        return first, second[: most - len(first)]
+    if len(second) <= half:
+        return first[: most - len(second)], second
+    return first[: most - half], second[:half]
+
+
 def labelled(store: TokenStore, rows: Indices, tokenizer: Tokenizer, max_length: int) -> LabelledBatch:
-    """Collate texts of a store with their classes; longer texts are truncated."""
-    most = max_length - 2
-    read = as_input([(store.source(i)[:most], None) for i in rows.tolist()], tokenizer)
-    labels = [int(store.target(i)[0]) for i in rows.tolist()]
-    return LabelledBatch(read, torch.tensor(labels), int(read.lengths_B.sum()))
+    """Collate texts of a store (``data.texts``) with their classes; longer texts are truncated."""
+    found = [store.target(i).tolist() for i in rows.tolist()]
+    texts: list[Parts] = []
+    for i, (_, *border) in zip(rows.tolist(), found, strict=True):
+        ids = store.source(i)
+        texts.append((ids[: border[0]], ids[border[0] :]) if border else (ids, None))
+    read = as_input([truncated(parts, max_length) for parts in texts], tokenizer)
+    labels = torch.tensor([label for label, *_ in found])
+    return LabelledBatch(read, labels, int(read.lengths_B.sum()))
 
 
 def evaluation_batches(lengths: Lengths, batch_tokens: int, most: int) -> list[Indices]:

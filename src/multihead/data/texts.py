@@ -1,4 +1,4 @@
-"""Preparation of single texts, with or without labels: stored once, then loaded from the cache."""
+"""Preparation of texts, with or without labels, and of labelled pairs: stored once, then cached."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 
 from multihead import randomness
 from multihead.addresses import located
+from multihead.data import same_words
 from multihead.data.build_cache import cached_build
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.store import StoreWriter, TokenStore
@@ -27,6 +28,8 @@ BLOCK = 2048
 """Texts encoded in one call."""
 MAX_SHOWN = 100
 """Validation texts kept as text."""
+LONGEST = 1 << 32
+"""Bound of a text's length in tokens."""
 PLACES = 3
 """Empty texts whose places are recorded."""
 
@@ -38,9 +41,10 @@ class PreparedTexts:
     """Texts, prepared for training.
 
     Attributes:
-        train: training texts; "source" holds the token ids, "target" the class, if any.
+        train: training texts; "source" holds the token ids, "target" the class, if any, and of a pair, whose
+            texts follow each other, the number of tokens of the first.
         valid: validation texts, likewise.
-        shown: the first validation texts, as text.
+        shown: the first validation texts, as text; a tab between those of a pair.
         tokenizer: the tokenizer.
         labels: the class labels, sorted; empty without labels.
         empty: number of texts without a token, which were dropped.
@@ -77,7 +81,9 @@ def prepare_texts(
         UserError: no files named, an unreadable file, no text left, a class that only validation has, or a
             cache that cannot be written.
     """
-    if not data.files:
+    if isinstance(data, classification.DataSettings) and data.generate:
+        data = data.model_copy(update={"files": (), "valid_files": ()})
+    elif not data.files:
         raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")
     if init_tokenizer is None and tokenizer.file:
         init_tokenizer = with_mask(Tokenizer.load(tokenizer.file))
@@ -94,13 +100,38 @@ def prepare_texts(
 
 
 def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
-    """Yield the texts of the files, with labels if the task has them."""
+    """Yield the texts of the files, with labels and second texts if the task has them."""
     for name in names:
         path = located(data.dir, name)
         if isinstance(data, classification.DataSettings):
-            yield from read_labelled(path, data.text_field, data.label_field, data.encoding)
+            yield from read_labelled(path, data.text_field, data.label_field, data.encoding, data.pair_field)
         else:
             yield from read_texts(path, data.text_field, data.encoding)
+
+
+def encode_parts(
+    chosen: Sequence[Example], tokenizer: Tokenizer, *, pairs: bool
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the tokens of each text and of its second text; none of either if one has none."""
+    firsts = tokenizer.encode_batch([one.text for one in chosen])
+    if not pairs:
+        yield from ((first, []) for first in firsts)
+        return
+    seconds = tokenizer.encode_batch([one.second for one in chosen])
+    for first, second in zip(firsts, seconds, strict=True):
+        yield (first, second) if first and second else ([], [])
+
+
+def _training(data: DataSettings) -> Iterator[Example]:
+    """Yield the examples of the training files, or the generated ones."""
+    if isinstance(data, classification.DataSettings) and data.generate:
+        return same_words.training_pairs(data)
+    return examples(data, data.files)
+
+
+def _joined(example: Example) -> str:
+    """Return the texts of an example as one, by which equal ones are found."""
+    return f"{example.text}\t{example.second}" if example.second else example.text
 
 
 def _cache_inputs(
@@ -110,7 +141,12 @@ def _cache_inputs(
     for name in (*data.files, *data.valid_files):
         next(examples(data, [name]), None)  # raises if it cannot be read
     reading = data.model_dump(mode="json", include={"text_field", "label_field", "encoding", "lowercase"})
-    return {
+    more: dict[str, Any] = {}
+    if isinstance(data, classification.DataSettings) and data.pairs:
+        more = {"pairs": data.model_dump(mode="json", include={"pair_field", "generate"})}
+        if data.generate:
+            more |= {"generated": [data.generated, data.length, data.seed]}
+    return more | {
         "version": VERSION,
         "files": [file_sha256(located(data.dir, name)) for name in data.files],
         "valid_files": [file_sha256(located(data.dir, name)) for name in data.valid_files],
@@ -132,11 +168,13 @@ def _build(
     """Write the stores and the tokenizer into a folder; return the JSON summary."""
     held_out = _held_out(data.valid_fraction, data.seed) if not data.valid_files else lambda _: False
     progress("reading", 0, None)
-    labelled = examples(data, data.files) if isinstance(data, classification.DataSettings) else ()
+    pairs = isinstance(data, classification.DataSettings) and data.pairs
+    labelled = _training(data) if isinstance(data, classification.DataSettings) else ()
     labels = tuple(sorted({example.label for example in labelled} - {""}))
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
-        texts = (e.text for e in examples(data, data.files) if e.text.strip() and not held_out(e.text))
+        chosen = (e for e in _training(data) if not held_out(_joined(e)))
+        texts = (text for e in chosen for text in (e.text, e.second) if text.strip())
         tokenizer = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
     tokenizer.save(folder / TOKENIZER)
     counted: Counter[str] = Counter()
@@ -147,9 +185,10 @@ def _build(
     def encoded(chosen: Iterable[Example], *, show: bool) -> Iterator[tuple[list[int], list[int]]]:
         chosen = iter(chosen)
         while block := list(islice(chosen, BLOCK)):
-            for example, ids in zip(block, tokenizer.encode_batch([e.text for e in block]), strict=True):
+            parts = encode_parts(block, tokenizer, pairs=pairs)
+            for example, (first, second) in zip(block, parts, strict=True):
                 counted["read"] += 1
-                if not ids:
+                if not first:
                     counted["empty"] += 1
                     places.append(example.place) if len(places) < PLACES else None
                     continue
@@ -158,18 +197,20 @@ def _build(
                     fact = f'unknown class "{example.label}"'
                     raise UserError(fact, place=example.place, remedy=remedy)
                 if show and len(shown) < MAX_SHOWN:
-                    shown.append(example.text)
-                yield ids, [numbers[example.label]] if example.label else []
+                    shown.append(_joined(example))
+                border = [len(first)] if pairs else []
+                yield [*first, *second], [numbers[example.label], *border] if example.label else []
             progress("encoding", counted["read"], None)
 
-    training = (e for e in examples(data, data.files) if not held_out(e.text))
-    sizes = {"train": _stored(folder / "train", encoded(training, show=False), tokenizer, len(labels))}
+    training = (e for e in _training(data) if not held_out(_joined(e)))
+    values = LONGEST if pairs else len(labels)
+    sizes = {"train": _stored(folder / "train", encoded(training, show=False), tokenizer, values)}
     valid = (
         examples(data, data.valid_files)
         if data.valid_files
-        else (e for e in examples(data, data.files) if held_out(e.text))
+        else (e for e in _training(data) if held_out(_joined(e)))
     )
-    sizes["valid"] = _stored(folder / "valid", encoded(valid, show=True), tokenizer, len(labels))
+    sizes["valid"] = _stored(folder / "valid", encoded(valid, show=True), tokenizer, values)
     for side, size in sizes.items():
         if not size:
             what = "training" if side == "train" else "validation"
@@ -186,10 +227,11 @@ def _held_out(fraction: float, seed: int) -> Callable[[str], bool]:
 
 
 def _stored(
-    folder: Path, rows: Iterator[tuple[list[int], list[int]]], tokenizer: Tokenizer, classes: int
+    folder: Path, rows: Iterator[tuple[list[int], list[int]]], tokenizer: Tokenizer, values: int
 ) -> int:
+    """Store encoded texts with classes below ``values``, and return their number."""
     count = 0
-    with StoreWriter(folder, (tokenizer.vocab_size, max(1, classes))) as writer:
+    with StoreWriter(folder, (tokenizer.vocab_size, max(1, values))) as writer:
         for ids, label in rows:
             writer.add(ids, label)
             count += 1

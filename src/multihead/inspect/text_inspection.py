@@ -1,5 +1,6 @@
 """Attention of GPT and BERT models over one text, with their predictions."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -11,18 +12,22 @@ from torch import Tensor, nn
 
 from multihead.attention_maps import AttentionRecord, Sentence, record_sequence, running_text, sentence
 from multihead.attention_maps.running_text import visible_spaces
+from multihead.data.question_windows import window_parts, windows
 from multihead.data.tagged import encode_words
-from multihead.data.text_batches import as_input
+from multihead.data.text_batches import Parts, as_input
 from multihead.errors import UserError
+from multihead.generation.answerer import Answer, Answerer
 from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.tagger import Tagger
-from multihead.generation.text_classifier import TextClassifier
+from multihead.generation.text_classifier import Text, TextClassifier
 from multihead.generation.text_generator import REPLACEMENT_CHARACTER, TextGenerator
 from multihead.inspect.phrases import Phrase, phrase
 from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
 BEYOND_LIMIT = "the text after its first {} of {} tokens, the limit of the model"
+NO_ANSWER = "(none)"
+SEPARATOR = " [SEP] "
 TOP_K = 8
 """Number of predictions that are reported."""
 
@@ -32,7 +37,7 @@ class Predictions:
     """Top-k predictions of a model.
 
     Attributes:
-        target: what is predicted: "next token", "class", "[MASK] 2".
+        target: what is predicted: "next token", "class", "answer", "[MASK] 2".
         probabilities: by prediction, in descending order.
     """
 
@@ -130,34 +135,36 @@ def inspect_masked_text(filler: MaskFiller, text: str) -> TextInspection:
     ]
     standalone = () if mask is None else (mask,)
     return _encoder_inspection(
-        filler.model, tokenizer, text, ids, standalone, tuple(predictions), filler.device
+        filler.model, tokenizer, text, (np.array(ids), None), standalone, tuple(predictions), filler.device
     )
 
 
-def inspect_classification(classifier: TextClassifier, text: str) -> TextInspection:
-    """Record the attention of a text classifier over a text, and the predicted classes.
+def inspect_classification(classifier: TextClassifier, text: Text) -> TextInspection:
+    """Record the attention of a text classifier over a text or a pair, and the predicted classes.
 
     Args:
         classifier: the model.
-        text: truncated to the model's length, as in classification.
+        text: a text, or a pair for a model of pairs; truncated to the model's length, as in classification.
 
     Raises:
-        UserError: the text is empty.
+        UserError: a text is empty; one text for a model of pairs, or a pair for another.
     """
-    _check(text)
-    tokenizer, limit = classifier.tokenizer, classifier.max_length - 2
-    ids = tokenizer.encode(text)
-    omitted = (phrase(BEYOND_LIMIT, limit, len(ids)),)
-    classes = Predictions("class", dict(islice(classifier.classify([text])[0].probabilities.items(), TOP_K)))
+    given = [text] if isinstance(text, str) else [*text]
+    for each in given:
+        _check(each)
+    (parts,) = classifier.encoded([text])
+    (found,) = classifier.classify([text])
+    read = sum(len(ids) for ids in parts if ids is not None)
+    total = sum(map(len, classifier.tokenizer.encode_batch(given)))
     return _encoder_inspection(
         classifier.model,
-        tokenizer,
-        text,
-        ids[:limit],
+        classifier.tokenizer,
+        SEPARATOR.join(given),
+        parts,
         (),
-        (classes,),
+        (Predictions("class", dict(islice(found.probabilities.items(), TOP_K))),),
         classifier.device,
-        omitted if len(ids) > limit else (),
+        (phrase(BEYOND_LIMIT, read, total),) if total > read else (),
     )
 
 
@@ -183,7 +190,7 @@ def inspect_tagging(tagger: Tagger, text: str) -> TextInspection:
         tagger.model,
         tagger.tokenizer,
         text,
-        encoded.ids[:limit].tolist(),
+        (encoded.ids[:limit], None),
         (),
         (Predictions("tags", {shown: 1.0}),),
         tagger.device,
@@ -191,26 +198,64 @@ def inspect_tagging(tagger: Tagger, text: str) -> TextInspection:
     )
 
 
+def inspect_answer(answerer: Answerer, question: str, text: str) -> TextInspection:
+    """Record the attention between a question and a text, and the answer in it.
+
+    Args:
+        answerer: the model.
+        question: the question.
+        text: truncated to the first window that the model reads.
+
+    Raises:
+        UserError: question or text has no words.
+    """
+    encoded = answerer.encoded(question, text, "question")
+    window = next(windows(encoded, 0, answerer.data), None)
+    if window is None:
+        raise UserError("the text has no words", place="text", remedy="Give a text.")
+    (answer,) = answerer.answer([(question, text)])
+    omitted = (phrase(BEYOND_LIMIT, window.end, len(encoded.text)),)
+    return _encoder_inspection(
+        answerer.model,
+        answerer.tokenizer,
+        f"{question}{SEPARATOR}{text}",
+        window_parts(encoded, window),
+        (),
+        (Predictions("answer", {answer.text or NO_ANSWER: _probability(answer)}),),
+        answerer.device,
+        omitted if window.end < len(encoded.text) else (),
+    )
+
+
+def _probability(answer: Answer) -> float:
+    """Return the probability of the output, where the choice is between the best span and no answer."""
+    odds = answer.score if answer.text else -answer.score
+    return 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
+
+
 def _encoder_inspection(
     model: nn.Module,
     tokenizer: Tokenizer,
     text: str,
-    ids: list[int],
+    parts: Parts,
     standalone: tuple[int, ...],
     predictions: tuple[Predictions, ...],
     device: torch.device,
     omitted: tuple[Phrase, ...] = (),
 ) -> TextInspection:
-    """Record an encoder's attention over tokens between [CLS] and [SEP]."""
-    if not ids:
+    """Record an encoder's attention over one text or two, with their special symbols."""
+    first, second = parts
+    if not len(first) or (second is not None and not len(second)):
         raise UserError("the text has no words", place="text", remedy="Give a text.")
-    batch = as_input([(np.array(ids), None)], tokenizer).to(device)
+    batch = as_input([parts], tokenizer).to(device)
+    read = batch.ids_BN[0, : int(batch.lengths_B[0])].tolist()
+    ids = [*first.tolist(), *(() if second is None else second.tolist())]
 
     def run(model: Any) -> object:
         return model(batch)
 
-    records = record_sequence(model, run, len(ids) + 2, keep_inputs=True)
-    tokens = sentence(tokenizer, [tokenizer.bos_id, *ids, tokenizer.eos_id], standalone)
+    records = record_sequence(model, run, len(read), keep_inputs=True)
+    tokens = sentence(tokenizer, read, standalone)
     embedding = model.get_submodule("encoder.embedding")
     return TextInspection(text, tokens, tuple(records), predictions, embedding, tuple(ids), run, omitted)
 

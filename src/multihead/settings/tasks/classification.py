@@ -17,7 +17,7 @@ WORK = "text classification"
 
 
 class DataSettings(Settings):
-    """Labelled texts: TSV files with a header; quotes have no special meaning."""
+    """Labelled texts or pairs of texts: TSV files with a header; quotes have no special meaning."""
 
     dir: str = "."
     """Base folder of the file names below."""
@@ -25,14 +25,26 @@ class DataSettings(Settings):
     """Training file(s), plain or compressed."""
     valid_files: tuple[str, ...] = ()
     """Validation file(s). Default: hold out part of the texts."""
+    generate: Literal["", "same_words"] = ""
+    """Pairs of texts that multihead generates, in place of files. same_words: has the second text the words
+    of the first, in another order?"""
+    generated: PositiveInt = 50_000
+    """Number of generated pairs."""
+    generated_tests: PositiveInt = 10_000
+    """Number of pairs in the generated test set, whose seed is fixed."""
+    length: PositiveInt = 6
+    """Length of the generated texts in words."""
     tests: dict[str, tuple[str, ...]] = Field({})
     """Test sets for `multihead classify RUN --tests`: name = ["file", ...]."""
     valid_fraction: float = Field(0.05, gt=0, lt=1)
     """Fraction of the texts held out for validation by default; equal texts stay together."""
     seed: int = 1
-    """Seeds the choice of validation data, independently of training.seed."""
+    """Seeds the choice of validation data and the generated pairs, independently of training.seed."""
     text_field: str = "text"
     """Name of the text column in the header."""
+    pair_field: str = ""
+    """Name of the column of second texts, for pairs of texts (Devlin et al. 2019, sec. 4.1); empty: single
+    texts."""
     label_field: str = "label"
     """Name of the label column in the header."""
     class_names: tuple[str, ...] = ()
@@ -42,9 +54,15 @@ class DataSettings(Settings):
     lowercase: bool = False
     """Lower-case all text, in training and in use."""
     max_length: int = Field(128, ge=8)
-    """Maximum input length in tokens, special tokens included; longer texts are truncated."""
+    """Maximum input length in tokens, special tokens included; longer texts are truncated, of a pair the
+    longer text first."""
     cache: str = ""
     """Folder of prepared data; default: the user's cache folder."""
+
+    @property
+    def pairs(self) -> bool:
+        """True if the model reads pairs of texts."""
+        return bool(self.pair_field or self.generate)
 
     _class_names = field_validator("class_names")(distinct)
 

@@ -1,4 +1,4 @@
-"""Training data of text classification, from tables of texts and labels."""
+"""Training data of text classification, from tables of texts, or pairs of texts, and labels."""
 
 import torch
 
@@ -11,7 +11,7 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.classification.validation import Validator
-from multihead.workflows.tasks.masked.data import named_files, sizes, summary
+from multihead.workflows.tasks.masked.data import check_length, named_files, sizes, summary
 
 
 def setup(
@@ -34,6 +34,7 @@ def setup(
         recipe,
         {"vocab_size": texts.tokenizer.vocab_size, "classes": len(texts.labels), "class_names": names},
     )
+    check_length(recipe)
     max_length = recipe.data.max_length
     used = lengths(texts.train, max_length)
 
@@ -45,7 +46,7 @@ def setup(
         data={"texts": len(texts.train), "empty": texts.empty, "labels": list(texts.labels)},
         summary=[*summary(texts, max_length), f"classes: {', '.join(names)}"],
         sizes={**sizes(texts), "classes": ", ".join(names)},
-        tokens_per_epoch=int(used.sum()) + 2 * len(used),
+        tokens_per_epoch=int(used.sum()) + (3 if recipe.data.pairs else 2) * len(used),
         stream=lambda position: TextsStream(
             used,
             lambda rows, epoch: labelled(texts.train, rows, texts.tokenizer, max_length),

@@ -9,7 +9,8 @@ from multihead.workflows.text_inspection import inspection
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
-    """See ``workflows.tasks.inspect``. The input is a text."""
+    """See ``workflows.tasks.inspect``. The input is a text, or two with a tab between them."""
     classifier = TextClassifier.load(run.folder, request.device)
-    reading = inspect_classification(classifier, request.input_alone("a classifier"))
+    text = classifier.read(request.input_alone("a classifier"), "text")
+    reading = inspect_classification(classifier, text)
     return inspection(reading, classifier.model, classifier.tokenizer, BIDIRECTIONAL, request)

@@ -8,8 +8,9 @@ import torch
 from multihead.addresses import located
 from multihead.data.masking import MaskedBatches
 from multihead.data.store import TokenStore
-from multihead.data.text_batches import TextsStream, lengths
+from multihead.data.text_batches import MULTIPLE, TextsStream, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
+from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
@@ -62,6 +63,16 @@ def setup(
         # The masks depend on data.seed alone, so that runs with different training seeds are comparable.
         validate=Validator(texts, gaps(texts.valid, recipe.data.seed), recipe, device),
     )
+
+
+def check_length(recipe: Recipe[Settings]) -> None:
+    """Refuse inputs that are longer, with padding, than the model's positions."""
+    longest = -(-recipe.data.max_length // MULTIPLE) * MULTIPLE
+    limit = getattr(recipe.model, "max_positions", longest)
+    if longest > limit:
+        fact = f"inputs have up to {longest} positions, but the model has {limit}"
+        remedy = f"Set data.max_length to at most {limit // MULTIPLE * MULTIPLE}."
+        raise UserError(fact, place="model.max_positions", remedy=remedy)
 
 
 def named_files(data: DataSettings | Labelled) -> list[Path]:

@@ -5,13 +5,14 @@ from pathlib import Path
 import torch
 
 from multihead.data.tagged import PreparedTags, prepare_tags
-from multihead.data.text_batches import MULTIPLE, TextsStream
+from multihead.data.text_batches import TextsStream
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.tasks import TaskSetup
+from multihead.workflows.tasks.masked.data import check_length
 from multihead.workflows.tasks.tagging.validation import Validator
 
 
@@ -35,7 +36,7 @@ def setup(
             "class_names": prepared.names,
         },
     )
-    _check_length(recipe)
+    check_length(recipe)
     lengths = prepared.train.lengths(data.max_length)
     names = ", ".join(prepared.names)
     return TaskSetup(
@@ -61,16 +62,6 @@ def setup(
         ),
         validate=Validator(prepared, recipe, device),
     )
-
-
-def _check_length(recipe: Recipe[Settings]) -> None:
-    """Refuse inputs that are longer, with padding, than the model's positions."""
-    longest = -(-recipe.data.max_length // MULTIPLE) * MULTIPLE
-    limit = getattr(recipe.model, "max_positions", longest)
-    if longest > limit:
-        fact = f"inputs have up to {longest} positions, but the model has {limit}"
-        remedy = f"Set data.max_length to at most {limit // MULTIPLE * MULTIPLE}."
-        raise UserError(fact, place="model.max_positions", remedy=remedy)
 
 
 def summary(prepared: PreparedTags, max_length: int) -> list[str]:

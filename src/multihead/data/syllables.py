@@ -1,0 +1,15 @@
+"""Made-up words of one syllable, of which generated texts consist."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from multihead.data.pictures.random_numbers import Uniform
+
+WORDS = tuple(consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou")
+"""70 words, such as "ba" and "zu"."""
+
+
+def shuffled(words: Sequence[str], chance: Uniform) -> list[str]:
+    """Return the words in random order."""
+    return [words[place] for place in np.argsort(chance.between(0, 1, len(words)), kind="stable")]

@@ -1,0 +1,113 @@
+"""BERT that answers questions by spans of a text (Devlin et al. 2019, sec. 4.2 and 4.3, figure 4c).
+
+The input is [CLS] question [SEP] text [SEP]. A start vector S and an end vector E give each token i of the
+text the probabilities e^(S T_i) / sum_j e^(S T_j), and likewise with E. No answer is a span at [CLS].
+"""
+
+from collections.abc import Mapping
+
+import torch
+from pydantic import PositiveInt
+from torch import Tensor, nn
+
+from multihead.batch import Input, SpanBatch
+from multihead.models import bert
+from multihead.nn import Loss
+from multihead.nn.initialisation import initialise
+from multihead.nn.losses import Term
+
+TASK = "spans"
+CLS = 0
+"""Position of [CLS]."""
+
+
+class Settings(bert.Settings):
+    """Settings of a BERT for spans; sizes are those of the pretrained BERT."""
+
+    unanswerable: bool = False
+    """True if texts may lack the answer; set by the data."""
+
+
+class BERTSpans(nn.Module):
+    """Maps questions with texts to logits of where the answer starts and ends."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.encoder = bert.BERTEncoder(settings)
+        self.encoder.pool = nn.Identity()  # type: ignore[assignment]  # no output reads the pooled [CLS]
+        self.output = nn.Linear(settings.d_model, 2, bias=False)
+        """Rows S and E. A bias would change no probability."""
+        initialise(self.output, "normal")
+
+    @property
+    def limit(self) -> int:
+        """Maximum length of the input, special tokens included."""
+        return self.settings.max_positions
+
+    def forward(self, read: Input) -> tuple[Tensor, Tensor]:
+        """Logits of the start and of the end at each position, (B, N) each."""
+        start_BN, end_BN = self.output(self.encoder(read)).unbind(-1)
+        return start_BN, end_BN
+
+    def loss(self, batch: SpanBatch, step: int) -> Loss:
+        """Mean of the cross-entropies of start and end; as a metric, how often both are the most probable."""
+        start_BN, end_BN = self(batch.input)
+        return span_loss(start_BN, end_BN, batch)
+
+    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the reusable weights of a pretrained model: the encoder, and S and E if it has them."""
+        own = self.state_dict()
+        return {
+            name: weight
+            for name, weight in trained.items()
+            if name in own and own[name].shape == weight.shape
+        }
+
+
+def inside_text(read: Input) -> Tensor:
+    """True at the tokens of the text, without its [SEP], (B, N)."""
+    columns_N = torch.arange(read.ids_BN.shape[1], device=read.ids_BN.device)
+    return (read.segments_BN == 1) & (columns_N < read.lengths_B[:, None] - 1)
+
+
+def candidates(logits_BN: Tensor, read: Input) -> Tensor:
+    """Logits in float32, -inf except at [CLS] and at the tokens of the text, (B, N)."""
+    allowed_BN = inside_text(read)
+    allowed_BN[:, CLS] = True
+    return logits_BN.float().masked_fill(~allowed_BN, -torch.inf)
+
+
+def span_loss(start_BN: Tensor, end_BN: Tensor, batch: SpanBatch) -> Loss:
+    """The loss of logits: cross-entropies over [CLS] and the tokens of the text."""
+    total, right = torch.zeros((), device=start_BN.device), []
+    for logits_BN, answers_B in ((start_BN, batch.starts_B), (end_BN, batch.ends_B)):
+        allowed_BN = candidates(logits_BN, batch.input)
+        total = total + nn.functional.cross_entropy(allowed_BN, answers_B, reduction="sum")
+        right.append(allowed_BN.detach().argmax(1) == answers_B)
+    return {
+        "loss": Term(1.0, total / 2, per="windows"),
+        "accuracy": Term(0.0, (right[0] & right[1]).sum(), per="windows"),
+    }
+
+
+def best_spans(
+    start_BN: Tensor, end_BN: Tensor, read: Input, max_answer: PositiveInt
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the best span i <= j of at most ``max_answer`` tokens of each text, by S T_i + E T_j.
+
+    Returns:
+        Its score less that of no answer, S C + E C (sec. 4.3), which is its log odds against no answer, (B,);
+        -inf for a text without tokens. Its first and its last position, (B,).
+    """
+    start_BN, end_BN = start_BN.float(), end_BN.float()
+    inside_BN, (B, N) = inside_text(read), start_BN.shape
+    band_NN = torch.ones(N, N, dtype=torch.bool, device=start_BN.device).triu().tril(max_answer - 1)
+    allowed_BNN = band_NN & inside_BN[:, :, None] & inside_BN[:, None, :]
+    scores_BNN = (start_BN[:, :, None] + end_BN[:, None, :]).masked_fill(~allowed_BNN, -torch.inf)
+    best_B, where_B = scores_BNN.view(B, -1).max(1)
+    odds_B = best_B - (start_BN[:, CLS] + end_BN[:, CLS])
+    return odds_B, where_B // N, where_B % N
+
+
+Model = BERTSpans
