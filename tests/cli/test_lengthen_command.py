@@ -9,13 +9,13 @@ from command_line import Captured, fail, run
 from torch.testing import assert_close
 
 from multihead import recipe as recipes
-from multihead.batch import Input
 from multihead.data.hashes import file_sha256
 from multihead.models import bert, bert_classifier, gpt
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.text import lossless, masking
+from multihead.text_batch import Input
 
 OLD = 17
 SIZES: dict[str, Any] = {"d_model": 12, "num_layers": 2, "num_heads": 3}

@@ -11,7 +11,6 @@ from watching import Silent
 
 import multihead
 from multihead import recipe as recipes
-from multihead.batch import Input
 from multihead.data.tagged import generated, generated_test_sentences, prepare_tags
 from multihead.errors import UserError
 from multihead.generation.tagger import Tagger
@@ -19,6 +18,7 @@ from multihead.models import bert_tagger
 from multihead.run import Run
 from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.settings.tasks.tagging import DataSettings
+from multihead.text_batch import Input
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 

@@ -9,11 +9,11 @@ from torch.testing import assert_close
 from transformers import BertConfig, BertForPreTraining
 
 from multihead import recipe as recipes
-from multihead.batch import Input, MaskedBatch
 from multihead.models.bert import BERT, Settings
 from multihead.models.bert_classifier import BERTClassifier
 from multihead.models.bert_classifier import Settings as ClassifierSettings
 from multihead.settings.tasks.classification import TrainingSettings
+from multihead.text_batch import Input, MaskedBatch
 from multihead.training import optimizers
 from multihead.workflows.foreign import bert
 

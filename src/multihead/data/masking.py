@@ -5,12 +5,12 @@ import torch
 from numpy.typing import NDArray
 
 from multihead import randomness
-from multihead.batch import MaskedBatch
 from multihead.data.plan import Indices
 from multihead.data.store import TokenStore
 from multihead.data.text_batches import Parts, as_input
 from multihead.text.masking import mask_id
 from multihead.text.tokenizer import Tokenizer
+from multihead.text_batch import MaskedBatch
 
 REPLACED, RANDOM = 0.8, 0.1
 """Fractions of the selected tokens that become [MASK] and a random token; the rest stay unchanged."""

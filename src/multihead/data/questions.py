@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from multihead import randomness
-from multihead.batch import SpanBatch
 from multihead.data import key_values
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.plan import Indices, Lengths
@@ -29,6 +28,7 @@ from multihead.settings.tasks.spans import DataSettings
 from multihead.text.masking import learn, with_mask
 from multihead.text.questions import Question, answer_start, read_questions
 from multihead.text.tokenizer import Tokenizer
+from multihead.text_batch import SpanBatch
 
 VERSION = 1
 """Increases when the same questions are prepared differently."""

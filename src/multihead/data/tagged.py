@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 
 from multihead import randomness
-from multihead.batch import TaggedBatch
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.plan import Indices, Lengths
@@ -23,6 +22,7 @@ from multihead.settings.tasks.tagging import DataSettings
 from multihead.text.conll import TaggedSentence, read_conll
 from multihead.text.masking import learn, with_mask
 from multihead.text.tokenizer import Tokenizer
+from multihead.text_batch import TaggedBatch
 
 VERSION = 1
 """Increases when the same sentences are prepared differently."""

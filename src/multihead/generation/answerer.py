@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from multihead import hardware
 from multihead.attention_maps.calls import evaluating
-from multihead.batch import Input
 from multihead.data.plan import batch_by_length
 from multihead.data.question_windows import Encoded, Window, encode_question, window_parts, windows
 from multihead.data.text_batches import as_input
@@ -23,6 +22,7 @@ from multihead.scores.answers import AnswerScores, answer_scores
 from multihead.settings.tasks.spans import DataSettings
 from multihead.text.questions import Question, shortened
 from multihead.text.tokenizer import Tokenizer
+from multihead.text_batch import Input
 
 BATCH_TOKENS = 4096
 

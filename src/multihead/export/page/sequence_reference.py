@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from multihead.batch import Input
 from multihead.export.page.text_reference import TOLERANCE, encoded, linear, norm
 from multihead.nn.description import MaskedSpec, PictureSpec
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.patches import patches_of
+from multihead.text_batch import Input
 
 
 def example_text(described: MaskedSpec, vocabulary: int) -> Tensor:

@@ -8,12 +8,12 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from multihead.batch import Input
 from multihead.errors import UserError
 from multihead.export import comparison
 from multihead.recipe import Recipe
 from multihead.run import Run, tensors
 from multihead.settings import Settings
+from multihead.text_batch import Input
 from multihead.workflows import foreign
 from multihead.workflows.foreign._folder import Folder
 
