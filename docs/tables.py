@@ -176,7 +176,7 @@ def any_corpus() -> str:
         test, chosen = row["test"], row["recipe"]
         pieces = f"{chosen['tokenizer.kind']}, {chosen['tokenizer.vocab_size']:,}"
         facts = (
-            *(name.removesuffix(" seed 1"), f"{row['pairs']:,}", pieces, f"{row['updates']:,}"),
+            *(name.replace(" seed 1", "").replace(" min", " minutes"), f"{row['pairs']:,}", pieces, f"{row['updates']:,}"),
             *(f"{row['minutes_in_all']:.0f}", f"{test['right_percent']:.1f} %", f"{test['wer']:.1f} %"),
             f"{test['bleu']:.1f}",
         )
