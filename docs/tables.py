@@ -170,13 +170,14 @@ def complexity() -> str:
 
 def any_corpus() -> str:
     """Corpora trained with no settings: what was chosen, how long it took, and how good it is."""
-    head = "| corpus | pairs | chosen pieces | updates | minutes | lines right | words wrong | BLEU |"
+    head = "| corpus | pairs | chosen pieces | updates | minutes | lines right | WER | BLEU |"
     rows = [head, "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |"]
     for name, row in figures("any-corpus.json").items():
         test, chosen = row["test"], row["recipe"]
         pieces = f"{chosen['tokenizer.kind']}, {chosen['tokenizer.vocab_size']:,}"
+        shown = name.replace(" seed 1", "").replace(" min", " minutes")
         facts = (
-            *(name.replace(" seed 1", "").replace(" min", " minutes"), f"{row['pairs']:,}", pieces, f"{row['updates']:,}"),
+            *(shown, f"{row['pairs']:,}", pieces, f"{row['updates']:,}"),
             *(f"{row['minutes_in_all']:.0f}", f"{test['right_percent']:.1f} %", f"{test['wer']:.1f} %"),
             f"{test['bleu']:.1f}",
         )

@@ -15,6 +15,7 @@ from multihead.text.languages import primary
 from multihead.text.particles import agree
 from multihead.text.placeholder_patterns import DEFAULT, Span, find
 from multihead.text.placeholders import Entry, Table, protect, restore
+from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Match, Term
@@ -24,6 +25,20 @@ KINDS = DEFAULT - {"tag"}
 _TERMS = (TERM, TERM_TARGET, TERM_END)
 _ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
+
+
+class Words(NamedTuple):
+    """Spelling of the words in which sentences are searched.
+
+    Attributes:
+        casing: their capitals.
+        spelling: what words with typing errors stand for.
+        recased: False if capitals stay as they are.
+    """
+
+    casing: Casing = Casing()
+    spelling: Spelling = Spelling()
+    recased: bool = True
 
 
 class Carried(NamedTuple):
@@ -58,7 +73,8 @@ class Line:
         matches: terms of the glossary in the sentence.
         symbols: True if ``text`` is marked text.
         capitals: True if the sentence is in capitals, and so is its translation.
-        casing: spelling of the words in which a sentence in capitals, or without any, is searched.
+        read: words with typing errors that are searched as others, as (written, read).
+        words: spelling in which the sentence is searched, if not its own.
         bare: True if the translation of a text without a full stop, such as a heading, gets none either.
     """
 
@@ -68,7 +84,8 @@ class Line:
     matches: tuple[Match, ...] = ()
     symbols: bool = False
     capitals: bool = False
-    casing: Casing | None = None
+    read: tuple[tuple[str, str], ...] = ()
+    words: Words | None = None
     bare: bool = False
 
     @property
@@ -119,7 +136,7 @@ class Line:
             parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
             done = span.end
         text = "".join([*parts, symbols.escape(self.unit.text[done:])])
-        text = _respelt(text, self.casing) if self.casing else text
+        text = _respelt(text, self.words)[0] if self.words else text
         return replace(self, text=text, table=Table(tuple(entries), self.table.left))
 
     def checked(self, text: str, glossary: Glossary | None) -> Carried:
@@ -130,14 +147,14 @@ class Line:
         return Carried(text, report.lost, (), tuple(missing))
 
 
-def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, casing: Casing) -> Line:
+def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, spelt: Words) -> Line:
     """Return a sentence as it is searched.
 
     Args:
         unit: the sentence.
         known: symbols that the model was trained with; none: placeholders and terms stay as they are.
         glossary: terms to find.
-        casing: of the training's sources.
+        spelt: spelling of the training's sources.
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
@@ -150,11 +167,16 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, casing: C
     else:
         text = words = unit.text
         table = Table((), tuple(find(text, KINDS)))
-    # What stays in the text as it is, such as an address, keeps its capitals.
-    capitals = not table.left and casing.has_only_capitals(words)
-    respelt = capitals or (not table.left and casing.lacks_capitals(words))
-    if respelt:
-        text = _respelt(text, casing) if known else casing.usual(text, first=True)
+    # What stays in the text as it is, such as an address, keeps its letters, and so does a term.
+    own = spelt if not table.left else Words()
+    capitals = own.casing.has_only_capitals(words)
+    if not (capitals or own.casing.lacks_capitals(words)):
+        own = own._replace(casing=Casing(), recased=False)
+    if matches:
+        own = own._replace(spelling=Spelling())
+    marked, read = _respelt(text if known else symbols.escape(text), own)
+    if read or own.recased:
+        text = marked if known else symbols.unescape(marked)
     return Line(
         unit,
         text,
@@ -162,21 +184,31 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, casing: C
         matches,
         symbols=bool(known),
         capitals=capitals,
-        casing=casing if respelt else None,
+        read=read,
+        words=own if read or own.recased else None,
     )
 
 
-def _respelt(marked: str, casing: Casing) -> str:
-    """Return marked text in the usual spelling, but for symbols and the translations of terms."""
+def _respelt(marked: str, words: Words) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return marked text in another spelling, and what was read as other words.
+
+    Symbols and the translations of terms stay as they are.
+    """
     done: list[str] = []
+    read: tuple[tuple[str, str], ...] = ()
     kept = False
     for part, is_symbol in symbols.split(marked):
         if is_symbol:
             kept = part == TERM_TARGET
             done.append(part)
+        elif kept:
+            done.append(symbols.escape(part))
         else:
-            done.append(symbols.escape(part if kept else casing.usual(part, first=not done)))
-    return "".join(done)
+            text = words.casing.usual(part, first=not done) if words.recased else part
+            text, found = words.spelling.corrected(text, first=not done)
+            done.append(symbols.escape(text))
+            read += found
+    return "".join(done), read
 
 
 def _mapped(marked: str, change: Callable[[str], str]) -> str:

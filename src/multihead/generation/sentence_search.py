@@ -234,6 +234,7 @@ class SentenceSearch:
             return SentenceTranslation(line.unit.text, line.unit.text, searched=False)
         carried = found.carried
         notes = [found.note] if found.note else []
+        notes += [f'"{written}" was read as "{read}"' for written, read in line.read]
         confidence = self._calibration(found.score)
         (ids,) = self.translator.source_tokenizer.encode_batch([line.text])
         if self._calibration.unfamiliar(len(ids), len(line.text)):

@@ -9,7 +9,7 @@ from typing import Self
 from multihead import run
 from multihead.documents.markup import Markup
 from multihead.errors import UserError
-from multihead.generation.carrying import line
+from multihead.generation.carrying import Words, line
 from multihead.generation.confidence import Calibration
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.sentence_search import SentenceSearch
@@ -23,6 +23,7 @@ from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 from multihead.text.casing import Casing
 from multihead.text.lexicon import Lexicon
+from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS
 from multihead.text.terms import Glossary
 
@@ -42,7 +43,8 @@ class TextTranslator:
             placeholders stay in the text, and a sentence whose output lacks one is translated around it.
         calibration: of the confidence.
         lexicon: words that translate each other, which tell where tags go.
-        casing: usual spelling of source words, for sentences in capitals only or without any.
+        casing: capitals of source words, for sentences in capitals only or without any.
+        spelling: source words, as which typing errors are read.
     """
 
     def __init__(
@@ -55,12 +57,14 @@ class TextTranslator:
         calibration: Calibration | None = None,
         lexicon: Lexicon | None = None,
         casing: Casing | None = None,
+        spelling: Spelling | None = None,
     ) -> None:
         self.translator = translator
         self.source_language, self.target_language = source_language, target_language
         self.known = frozenset(known)
         self.calibration = calibration or Calibration()
         self.lexicon, self.casing = lexicon or Lexicon(), casing or Casing()
+        self.spelling = spelling or Spelling()
 
     @classmethod
     def of_runs(cls, translator: LineTranslator, *folders: str | Path) -> Self:
@@ -88,6 +92,7 @@ class TextTranslator:
             calibration=calibration,
             lexicon=Lexicon.load(folders[0]),
             casing=Casing.load(folders[0]),
+            spelling=Spelling.load(folders[0]),
         )
 
     def toward(self, *arguments: object, **named: object) -> Self:
@@ -154,7 +159,7 @@ class TextTranslator:
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
         lines = [
-            replace(line(unit, self._carried, glossary, self.casing), bare=bare)
+            replace(line(unit, self._carried, glossary, Words(self.casing, self.spelling)), bare=bare)
             for layout in layouts
             for unit in layout.units
         ]

@@ -1,4 +1,4 @@
-"""Further files of a translator, made at the end of training: confidence, lexicon and casing."""
+"""Further files of a translator, made at the end of training: confidence, lexicon, casing and spelling."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +12,8 @@ from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
+from multihead.text.spelling import NAME as SPELLING
+from multihead.text.spelling import Spelling
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.tasks.translation.validation import Validator
 
@@ -24,11 +26,11 @@ MOST_CELLS = 2_500_000
 
 
 MOST_SENTENCES = 100_000
-"""Sentences that a casing is learned from."""
+"""Sentences that casing and spelling are learned from."""
 
 
 def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
-    """Return lexicon.json and casing.json by name, learned from samples of the training pairs.
+    """Return lexicon.json, casing.json and spelling.json by name, learned from samples of the training pairs.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
@@ -38,12 +40,16 @@ def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[s
         for store, source, target in parts
         for row in sample(store, MOST_CELLS // len(parts))
     )
-    sources = (
+    sources = [
         source.decode(store.source(row))
         for store, source, _ in parts
         for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_SENTENCES)
-    )
-    return {LEXICON: Lexicon.learned(sampled).to_json(), CASING: Casing.learned(sources).to_json()}
+    ]
+    return {
+        LEXICON: Lexicon.learned(sampled).to_json(),
+        CASING: Casing.learned(sources).to_json(),
+        SPELLING: Spelling.learned(sources).to_json(),
+    }
 
 
 def calibration_files(

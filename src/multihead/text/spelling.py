@@ -1,0 +1,161 @@
+"""Typing errors: a word that the training never had is read as its most frequent neighbour.
+
+A neighbour is one letter fewer, one more, or two letters swapped away, by far the most frequent errors
+(Damerau 1964). The words of a translator's training are stored in its run folder as spelling.json.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import regex
+
+from multihead.stored import stored
+
+NAME = "spelling.json"
+FORMAT = 1
+MOST = 50_000
+"""Words that are kept, the most frequent."""
+LEAST = 2
+"""Occurrences of a word that an error is corrected to."""
+RISK = 0.01
+"""Share of right words that may be taken for errors; where it would be more, nothing is corrected."""
+LETTERS = 100
+"""More letters than this are no alphabet, in which one letter more or less is an error."""
+TRIED = 2_000
+"""Rare words that the risk is measured with, at most."""
+CAPITALS = 0.2
+"""Share of capitals within sentences below which a capital marks a name, which is never corrected."""
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+
+
+class Corrected(NamedTuple):
+    """A text without typing errors.
+
+    Attributes:
+        text: the text.
+        words: what was read as something else, as (written, read).
+    """
+
+    text: str
+    words: tuple[tuple[str, str], ...]
+
+
+class Spelling:
+    """The words of a language, and what a word with a typing error stands for.
+
+    Args:
+        counts: occurrences by word, as it is written within sentences.
+        names: True if a capital within a sentence marks a name.
+    """
+
+    def __init__(self, counts: Mapping[str, int] | None = None, *, names: bool = True) -> None:
+        self.counts, self.names = counts or {}, names
+        self._known: dict[str, tuple[int, str]] = {}  # by lower case: occurrences, most frequent form
+        for word, count in self.counts.items():
+            total, form = self._known.get(word.lower(), (0, word))
+            usual = form if self.counts[form] >= count else word
+            self._known[word.lower()] = total + count, usual
+        self._letters = sorted({letter for word in self._known for letter in word})
+
+    def corrected(self, text: str, *, first: bool) -> Corrected:
+        """Return a text whose unknown words are read as their most frequent neighbours.
+
+        Args:
+            first: True if the text begins a sentence, whose first word may have a capital in any case.
+        """
+        if not self.counts:
+            return Corrected(text, ())
+        parts, words, end = [], [], 0
+        for number, found in enumerate(_WORD.finditer(text)):
+            begins = first and number == 0
+            read = self._read(found[0], begins=begins)
+            if read is not None:
+                parts += [text[end : found.start()], read]
+                words.append((found[0], read))
+                end = found.end()
+        return Corrected("".join([*parts, text[end:]]), tuple(words))
+
+    def _read(self, word: str, *, begins: bool) -> str | None:
+        """Return what a word is read as; None: as it is."""
+        lower = word.lower()
+        if len(word) < 2 or lower in self._known or word.isupper():
+            return None
+        capital = word[0].isupper()
+        if capital and not begins and self.names:
+            return None
+        form = self._nearest(lower)
+        return form if form is None or not (capital and begins) else form[:1].upper() + form[1:]
+
+    def _nearest(self, lower: str) -> str | None:
+        found = [self._known[one] for one in _neighbours(lower, self._letters) if one in self._known]
+        # Of equal counts the first in the alphabet, whatever the order of the neighbours.
+        best = min(found, key=lambda one: (-one[0], one[1]), default=(0, ""))
+        return best[1] if best[0] >= LEAST else None
+
+    @classmethod
+    def learned(cls, sentences: Iterable[str]) -> Self:
+        """Return the spelling of a corpus; an empty one where correcting would do harm.
+
+        The risk is that of a new word that is right: words that occur once are taken as if they had not.
+        """
+        within: Counter[str] = Counter()
+        first: Counter[str] = Counter()
+        capitals = 0
+        for sentence in sentences:
+            words = _WORD.findall(sentence)
+            first.update(words[:1])
+            within.update(words[1:])
+            capitals += sum(word[0].isupper() for word in words[1:])
+        # The first word of a sentence shows no spelling of its own, but that the word exists.
+        counts = within + Counter({word: n for word, n in first.items() if word.lower() not in within})
+        total = counts.total()
+        kept = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST])
+        made = cls(kept, names=capitals < CAPITALS * within.total())
+        if not total or len(made._letters) > LETTERS:
+            return cls()
+        rare = sorted(word for word, (count, _) in made._known.items() if count == 1)
+        tried = rare[:: 1 + len(rare) // TRIED]
+        wrong = sum(made._nearest(word) is not None for word in tried)
+        unseen = len(rare) + sum(n for _, n in counts.items()) - sum(kept.values())
+        risk = unseen / total * wrong / max(1, len(tried))
+        return made if risk <= RISK else cls()
+
+    def to_json(self) -> str:
+        """Return the content of spelling.json."""
+        content = {"format": FORMAT, "names": self.names, "words": self.counts}
+        return json.dumps(content, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Return the spelling of a run; an empty one for a run without.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        remedy = "Remove it: typing errors are then searched as they are."
+        words, names = stored(Path(folder) / NAME, _checked, remedy) or ({}, True)
+        return cls(words, names=names)
+
+
+def _neighbours(word: str, letters: Iterable[str]) -> Iterator[str]:
+    for place in range(len(word)):
+        yield word[:place] + word[place + 1 :]
+        yield word[:place] + word[place + 1 : place + 2] + word[place] + word[place + 2 :]
+    for place in range(len(word) + 1):
+        for letter in letters:
+            yield word[:place] + letter + word[place:]
+
+
+def _checked(content: Any) -> tuple[dict[str, int], bool]:
+    if content["format"] != FORMAT:
+        raise ValueError("not a spelling of this version")
+    words, names = content["words"], content["names"]
+    if not isinstance(names, bool) or len(words) > MOST:
+        raise ValueError("not a spelling")
+    for word, count in words.items():
+        if not _WORD.fullmatch(word) or not isinstance(count, int) or count < 1:
+            raise ValueError(f"{word!r} is no word with a count")
+    return dict(words), names
