@@ -31,7 +31,7 @@ def copied(trained: Path, tmp_path: Path) -> Path:
 def table(out: str) -> dict[str, str]:
     """Return the state of each file."""
     rows = [line.rstrip().rsplit("  ", 1) for line in out.split("\n") if line]
-    return {file: state.strip() for files, state in rows for file in files.strip().split(", ")}
+    return {file.strip(): state.strip() for file, state in rows}
 
 
 def verify(capture: Captured, *arguments: object) -> tuple[int, dict[str, str], str]:

@@ -79,11 +79,8 @@ def _verify_export(folder: Path) -> int:
 
 def _print(rows: Sequence[Row]) -> None:
     table = Table.grid(padding=(0, 2))
-    for row in rows:
-        if row.state != UNCOVERED:
-            table.add_row(escape_unprintable(row.file), row.state)
-    if uncovered := [row.file for row in rows if row.state == UNCOVERED]:
-        table.add_row(escape_unprintable(", ".join(uncovered)), UNCOVERED)
+    for row in sorted(rows, key=lambda row: row.state == UNCOVERED):
+        table.add_row(escape_unprintable(row.file), row.state)
     _console.output().print(table)
     messages = _console.messages()
     for row in rows:
