@@ -29,6 +29,8 @@ ENGLISH = ["A dog runs over the grass.", "The child plays and the woman runs."] 
         ("Der HNUD läuft.", "Der HNUD läuft."),  # an abbreviation
         ("Der Elefant läuft.", "Der Elefant läuft."),  # too far from everything
         ("u die", "u die"),
+        ("Hnud3 hnud_a hnud's Hnud-Wiese a@hnud hnud.de", "Hnud3 hnud_a hnud's Hnud-Wiese a@hnud hnud.de"),
+        ("Der Hnud.", "Der Hund."),
         ("", ""),
     ],
 )

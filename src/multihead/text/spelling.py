@@ -29,6 +29,8 @@ TRIED = 2_000
 CAPITALS = 0.2
 """Share of capitals within sentences below which a capital marks a name, which is never corrected."""
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_ALONE = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’@/\\&#.-])\p{L}[\p{L}\p{M}]*+(?![\p{N}_'’@/\\&#]|[.-]\p{L})")
+"""A word that is no part of a name such as mp3, of a compound with hyphens or of a contraction."""
 
 
 class Corrected(NamedTuple):
@@ -69,8 +71,9 @@ class Spelling:
         if not self.counts:
             return Corrected(text, ())
         parts, words, end = [], [], 0
-        for number, found in enumerate(_WORD.finditer(text)):
-            begins = first and number == 0
+        start = opening.start() if (opening := _WORD.search(text)) else 0
+        for found in _ALONE.finditer(text):
+            begins = first and found.start() == start
             read = self._read(found[0], begins=begins)
             if read is not None:
                 parts += [text[end : found.start()], read]
