@@ -27,6 +27,8 @@ BAD_INPUT, LOST = 2, 1
 """Exit codes of a process whose peer reported an error to the user, and of one whose peer is gone."""
 GRACE = 2.0
 """Seconds in which a peer that ended may have reported why."""
+FAREWELL = 30.0
+"""Seconds in which the other processes may still read what process 0 wrote last."""
 
 Json = Any
 
@@ -84,9 +86,12 @@ def begin() -> Iterator[None]:
         yield
         return
     _join()
+    patience = 0.0
     try:
         yield
+        patience = FAREWELL
     except UserError as error:
+        patience = GRACE
         if _announce(str(error)):
             raise
         raise SystemExit(BAD_INPUT) from error
@@ -95,6 +100,7 @@ def begin() -> Iterator[None]:
             raise
         _end_with_peer(error)
     finally:
+        _part(patience)
         with suppress(RuntimeError):  # left to the interpreter's end, its threads would abort the process
             dist.destroy_process_group()
         _group.__init__()  # type: ignore[misc]
@@ -326,6 +332,16 @@ def _announce(text: str) -> bool:
                 store.set(FAILED, text)
         return not earlier
     return True
+
+
+def _part(seconds: float) -> None:
+    """Say goodbye; process 0 stays until all have left, since the store that they read may be its own."""
+    with suppress(RuntimeError):
+        _store().set(f"left/{rank()}", "yes")
+        until, pause = time.monotonic() + seconds, 0.001
+        others = [f"left/{number}" for number in range(1, world())] if first() else []
+        while not all(_store().check([name]) for name in others) and time.monotonic() < until:
+            time.sleep(pause := min(2 * pause, 0.05))
 
 
 def _is_lost(error: RuntimeError) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 from multihead import parallel
 from multihead.errors import UserError
@@ -19,3 +20,11 @@ def one_is_refused() -> None:
     if parallel.rank() == 1:
         raise UserError("the corpus is missing", place="train.de")
     parallel.from_first(lambda: parallel.agree([1.0]))
+
+
+def one_is_late() -> int:
+    """Process 1 reads what process 0 wrote last when process 0 has nothing left to do."""
+    if parallel.rank() == 1:
+        time.sleep(1)
+    found: int = parallel.from_first(lambda: 7)
+    return found

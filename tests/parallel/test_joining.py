@@ -27,6 +27,11 @@ def test_a_mistake_found_by_one_process_is_printed_once() -> None:
     assert ranks.errors == ["", "train.de: the corpus is missing\n"]
 
 
+def test_the_first_process_stays_until_the_last_word_is_read() -> None:
+    ranks = Ranks(MODULE, "one_is_late", 2)
+    assert ranks.results() == [7, 7], ranks.errors
+
+
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The variables of process 0 of 3, whose peers never come."""
