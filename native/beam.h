@@ -16,6 +16,7 @@ struct Search {
     double alpha;
     int64_t bans;
     const int64_t* banned;
+    int64_t ngram, min_length;  // no n-gram twice, the begin symbol included; no end symbol before; 0: allowed
 
     float penalty(int64_t length) const { return powf((5.0f + (float)length) / 6.0f, (float)alpha); }
 };
@@ -114,12 +115,31 @@ static void inherit(int64_t K, const Choice* best, float* bias, int64_t room, in
 // Steps made, hypotheses stored, whether finished sentences should be dropped, whether scores were not finite.
 enum Report { MADE, ENDS, DUE, BROKEN };
 
+// The tokens that must not follow row r in this step, `banned` first. `work` has room for twice the steps made.
+static int64_t forbidden(const Search& search, const Hypotheses& live, int64_t r, int64_t rows, int64_t step,
+                         int64_t* list, int64_t* work) {
+    int64_t count = search.bans;
+    memcpy(list, search.banned, count * sizeof(int64_t));
+    if (step < search.min_length) list[count++] = search.eos;
+    if (!search.ngram || step + 1 < search.ngram) return count;
+    int64_t row = r % rows;
+    for (int64_t t = step; t >= 0; t--) {
+        const int64_t at = (t * live.places + live.place[r / rows]) * search.K + row;
+        work[t] = live.tokens[at], row = live.parents[at];
+    }
+    const int64_t known = search.ngram - 1, *last = work + step + 1 - known;
+    for (int64_t i = !known; i + known <= step; i++)  // the begin symbol never follows
+        if (!memcmp(work + i, last, known * sizeof(int64_t))) list[count++] = work[i + known];
+    return count;
+}
+
 // Compute the logits of all rows, block by block, and their top-k and normalisers. Return whether they are finite.
 template <class Format>
-static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, int threads, const Linear& output,
-                       const Screen<Format>& screen) {
+static bool look_ahead(const Search& search, const Hypotheses& live, int64_t rows, int64_t step, int threads,
+                       const Linear& output, const Screen<Format>& screen) {
+    const int64_t R = live.N * rows;
+    const bool constrained = search.ngram || step < search.min_length;
     const int64_t V = search.vocabulary, C = search.K < V ? search.K : V, d = output.in;
-    const Asked asked{V, search.eos, search.bans, search.banned};
     bool finite = true;
     for (int64_t m = 0; m < R && finite; m += TOGETHER) {
         const int64_t n = R - m < TOGETHER ? R - m : TOGETHER;
@@ -131,9 +151,15 @@ static bool look_ahead(const Search& search, const Hypotheses& live, int64_t R, 
             linear_shared<Format>(x, output, live.logits, n, threads);
 #pragma omp parallel num_threads(threads) reduction(&& : finite)
         {
-            const Scratch work(2 * V);
+            const Scratch work(2 * V), lists(constrained ? 2 * (2 * step + search.bans + 4) : 0);
+            int64_t* list = (int64_t*)(float*)lists;
 #pragma omp for schedule(static)
             for (int64_t r = 0; r < n; r++) {
+                Asked asked{V, search.eos, search.bans, search.banned};
+                if (constrained) {
+                    asked.bans = forbidden(search, live, m + r, rows, step, list, list + step + search.bans + 2);
+                    asked.banned = list;
+                }
                 const Largest best{live.values + (m + r) * C, live.columns + (m + r) * C, C, 0};
                 const Surveyed found = survey(live.logits + r * V, asked, screen, x + r * d, work, best);
                 live.normaliser[m + r] = found.normaliser, live.end[m + r] = found.end;
@@ -167,7 +193,7 @@ static void search_cells(const Decoder& decoder, const LayerShape& shape,
         }
         decode_cells<Format>(live.x, decoder, s, own, source, step ? live.bias : nullptr, room, lengths, nullptr,
                              threads);
-        report[BROKEN] = !look_ahead(search, live, live.N * rows, threads, decoder.output, screen);
+        report[BROKEN] = !look_ahead(search, live, rows, step, threads, decoder.output, screen);
         if (report[BROKEN]) return;
         int64_t done = 0, at_limit = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : done, at_limit)

@@ -101,6 +101,8 @@ INLINE Surveyed survey(float* row, const Asked& asked, const Screen<Format>& scr
     };
     for (int64_t k = 0; k < count; k++) best.offer(corrected(chosen[k]), chosen[k]);
     best.fill();
-    const float end = row[asked.eos] >= floor ? row[asked.eos] : corrected(asked.eos);
+    // -inf: banned for now
+    const bool known = row[asked.eos] >= floor || row[asked.eos] == -INFINITY;
+    const float end = known ? row[asked.eos] : corrected(asked.eos);
     return {highest + logf(mass), end};
 }

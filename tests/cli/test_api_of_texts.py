@@ -6,6 +6,7 @@ import pytest
 
 import multihead
 from multihead.errors import UserError
+from multihead.text.lexicon import Lexicon
 
 
 def test_one_text_gives_one_text(trained: Path) -> None:
@@ -26,6 +27,19 @@ def test_texts_are_translated_with_a_glossary(trained: Path, tmp_path: Path) -> 
     assert "two" in found.text.split()
     assert not found.missing
     assert 0 <= found.confidence <= 1
+
+
+def test_the_files_of_a_run_are_read_once(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+
+    def noted(folder: object) -> Lexicon:
+        read.append(folder)
+        return Lexicon()
+
+    monkeypatch.setattr(Lexicon, "load", noted)
+    loaded = multihead.load(trained, task="translation")
+    assert loaded.translate("eins zwei") == loaded.translate("eins zwei")
+    assert len(read) == 1
 
 
 def test_unknown_settings_are_refused(trained: Path) -> None:

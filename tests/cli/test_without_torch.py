@@ -89,6 +89,21 @@ def test_hypotheses_are_those_of_the_engine_with_pytorch(trained: Path, precisio
     assert alone.translate(LINES, settings) == full.translate(LINES, settings)
 
 
+@pytest.mark.parametrize(("method", "beam"), [("greedy", 1), ("beam", 3)])
+def test_constraints_need_no_pytorch(trained: Path, method: str, beam: int) -> None:
+    alone, full = NativeTranslator.load(trained, "fp32"), Translator.load(trained, precision="fp32")
+    changed = {"no_repeat_ngram": 1, "min_length": 4, "method": method, "beam_size": beam, "max_length": 7}
+    settings = alone.settings.model_copy(update=changed)
+    assert alone.translate(LINES, settings) == full.translate(LINES, settings)
+    assert not alone._full
+
+
+def test_a_lost_number_is_translated_around_without_pytorch(trained: Path, python: Any) -> None:
+    ended = python(COMMAND, "translate", str(trained), text="eins 4711 zwei\n")
+    assert ended.returncode == 0, ended.stderr
+    assert "4711" in ended.stdout
+
+
 def test_python_loads_the_native_engine_alone(trained: Path, python: Any) -> None:
     code = (
         RUN + "import multihead; print(multihead.load(sys.argv[1], engine='native').translate(sys.argv[2]))"

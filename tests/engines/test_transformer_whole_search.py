@@ -15,7 +15,7 @@ from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
-from multihead.search.constraints import Banned, no_repeated_ngram
+from multihead.search.constraints import Banned, NoRepeatedNgram, at_least
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import BeamRequest, Limits
@@ -115,6 +115,27 @@ def test_in_every_format_and_with_threads(dtype: torch.dtype, threads: int) -> N
     assert outputs_of(found) == outputs_of(expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8])
+@pytest.mark.parametrize(("ngram", "least"), [(0, 7), (1, 0), (2, 0), (3, 5), (4, 1), (70, 0)])
+@pytest.mark.parametrize("size", [1, 5])
+def test_constraints_on_what_is_written(dtype: torch.dtype, ngram: int, least: int, size: int) -> None:
+    model, asked = prepared(dtype), sources(7, 11)
+    given: dict[str, Any] = {
+        "eos_id": END,
+        "beam_size": size,
+        "n_best": size,
+        "limits": Limits(max_extra=23, min_length=least),
+        "constraints": [Banned([PAD, BEGIN]), *([NoRepeatedNgram(ngram)] if ngram else [])],
+    }
+    begun = [[BEGIN]] * 7
+    found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
+    assert outputs_of(found) == outputs_of(expected)
+    free = {"limits": Limits(max_extra=23), "constraints": given["constraints"][:1]}
+    plain = beam(model, asked, begun, **{**given, **free})
+    short = any(len(one.tokens) < least for some in plain for one in some)
+    assert (outputs_of(found) == outputs_of(plain)) == (ngram in (0, 70) and not short)
+
+
 def test_a_sentence_does_not_depend_on_the_rest_of_its_batch() -> None:
     model, asked = prepared(), sources(29, 13)
     together = beam(model, asked, [[BEGIN]] * 29, eos_id=END, n_best=2)
@@ -176,9 +197,9 @@ def test_other_requests_are_left_to_the_steps(monkeypatch: pytest.MonkeyPatch) -
     beam(model, asked, begun, eos_id=END)
     assert len(searched) == 1
     beam(model, asked, [[BEGIN, 7], [BEGIN]], eos_id=END)
-    beam(model, asked, begun, eos_id=END, constraints=[no_repeated_ngram(2)])
+    beam(model, asked, begun, eos_id=END, constraints=[NoRepeatedNgram(2), NoRepeatedNgram(3)])
+    beam(model, asked, begun, eos_id=END, constraints=[at_least(3, END)])
     beam(model, asked, begun, eos_id=END, constraints=[Banned([END])], limits=Limits(max_length=5))
-    beam(model, asked, begun, eos_id=END, limits=Limits(min_length=3))
     beam(model, asked, begun, eos_id=END, observer=lambda branches: None)
     assert len(searched) == 1
     wide = beam(model, asked, begun, eos_id=END, beam_size=65)

@@ -10,7 +10,7 @@ from torch import Tensor
 from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.search.beam import beam
-from multihead.search.constraints import Banned, no_repeated_ngram
+from multihead.search.constraints import Banned, NoRepeatedNgram
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import Limits
@@ -57,7 +57,7 @@ def test_length_ngram_and_prefix_constraints_agree_with_brute_force(seed: int) -
         alpha=1.0,
         n_best=5,
         limits=Limits(max_length=4, min_length=3),
-        constraints=[Banned([PAD, BOS]), no_repeated_ngram(2)],
+        constraints=[Banned([PAD, BOS]), NoRepeatedNgram(2)],
     )
     for number, prefix, hypotheses in zip((2, 3, 5), prefixes, found, strict=True):
         best = brute_force(table, number, prefix, longest=4, shortest=3, alpha=1.0, allowed=(A, B), ngram=2)

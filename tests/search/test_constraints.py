@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from torch import Tensor
 
-from multihead.search.constraints import Banned, at_least, forbid_, no_repeated_ngram
+from multihead.search.constraints import Banned, NoRepeatedNgram, at_least, forbid_
 
 V = 5
 histories = st.lists(st.lists(st.integers(0, V - 1), max_size=13), min_size=1, max_size=7)
@@ -29,7 +29,7 @@ def test_a_token_is_forbidden_exactly_where_it_would_repeat_an_ngram(rows: list[
 
     expected = [{token for token in range(V) if repeats([*row, token])} for row in rows]
     # The begin symbol (id V) is part of the history, and is itself an n-gram of one token.
-    found = [tokens - {V} for tokens in forbidden(rows, no_repeated_ngram(n))]
+    found = [tokens - {V} for tokens in forbidden(rows, NoRepeatedNgram(n))]
     assert found == expected
 
 
@@ -41,7 +41,7 @@ def test_the_end_is_forbidden_up_to_the_minimum_length(rows: list[list[int]], le
 
 
 def test_constraints_combine() -> None:
-    assert forbidden([[0, 1, 0], [4]], Banned([2, 5]), no_repeated_ngram(2), at_least(2, 3)) == [
+    assert forbidden([[0, 1, 0], [4]], Banned([2, 5]), NoRepeatedNgram(2), at_least(2, 3)) == [
         {1, 2, 5},
         {2, 3, 5},
     ]

@@ -45,6 +45,7 @@ class TextMethods(LineTranslator):
     """Translation of texts and lines, by a translator that was loaded from run folders."""
 
     folders: tuple[str, ...] = ()
+    _read: TextTranslator | None = None
 
     @overload
     def translate(self, lines: str, settings: SearchSettings | None = None, **given: Any) -> str: ...
@@ -115,11 +116,14 @@ class TextMethods(LineTranslator):
         if isinstance(glossary, str | Path):
             glossary = Glossary.load(glossary)
         chosen = self._chosen(settings, given)
-        translator = directed._texts()
+        translator = self._texts().around(directed)
         return translator.translate(texts, chosen, sentences=sentences, glossary=glossary)
 
     def _texts(self) -> TextTranslator:
-        return TextTranslator.of_runs(self, *self.folders) if self.folders else TextTranslator(self)
+        """Return what translates texts; its files are read once."""
+        if self._read is None:
+            self._read = TextTranslator.of_runs(self, *self.folders) if self.folders else TextTranslator(self)
+        return self._read
 
     def _chosen(self, settings: SearchSettings | None, given: dict[str, Any]) -> SearchSettings:
         chosen = changed(settings or self.settings, given)

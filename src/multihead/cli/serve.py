@@ -12,6 +12,7 @@ Ctrl-C or SIGTERM stops the server after it has answered pending requests.
 """
 
 import contextlib
+import gc
 import importlib
 import ipaddress
 import signal
@@ -105,6 +106,7 @@ def main(arguments: Sequence[str]) -> int:
         opened = [_directions(run, options, given, queue) for run in options.runs]
         directions = [direction for directions in opened for direction in directions]
         service = Service(directions, queue, seconds=options.deadline)
+        gc.freeze()  # no collection during a request looks at what was loaded
         # From the first line printed on; uvicorn raises its signal again when it has drained.
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -206,8 +208,7 @@ def _directions(folder: str, options: Options, given: Mapping[str, str], queue: 
     next(iter(ways.values())).translate(["a"], settings)
     found = []
     for (source, target), one in ways.items():
-        texts = TextTranslator.of_runs(one, folder)
-        texts.translator = QueuedTranslator(one, queue, folder)
+        texts = languages.around(QueuedTranslator(one, queue, folder))
         found.append(Direction(folder, source, target, texts, settings))
     return found
 

@@ -84,6 +84,19 @@ class LineTranslator(ABC):
         """Return the source tokens of a batch; ``plain``: without prefixes."""
         return settings.batch_tokens
 
+    @property
+    def forces(self) -> bool:
+        """True if it can search for translations that contain given phrases."""
+        return True
+
+    def prepare(self, settings: SearchSettings, *, forced: bool) -> None:  # noqa: B027
+        """Load what such searches need and is not loaded yet; a server calls this outside its queue.
+
+        Args:
+            settings: of the searches.
+            forced: whether parts of the translations are given.
+        """
+
     def inference(self) -> AbstractContextManager[object]:
         """Return the context of all searches of a call."""
         return nullcontext()

@@ -1,11 +1,12 @@
 """Translation by the native kernels alone: NumPy and the native library, without PyTorch.
 
-What the kernels do not search as a whole (sampling, forced prefixes, required phrases, n-gram constraints),
-and what needs the model's attention, is done by ``generation.translator``, which is imported for it.
+What the kernels do not search as a whole (sampling, forced prefixes, required phrases), and what needs the
+model's attention, is done by ``generation.translator``, which is imported for it.
 """
 
 import copy
 import importlib
+import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,7 +53,8 @@ class NativeTranslator(LineTranslator):
         )
         self.record, self._precision = record, precision
         self._model = NativeModel(record.model(), _format(precision))
-        self._full: list[Any] = []  # shared by copies
+        self._full: list[Any] = []  # shared by copies, as is the lock
+        self._loading = threading.Lock()
 
     @classmethod
     def load(cls, folder: str | Path, precision: str = "auto") -> Self:
@@ -72,15 +74,27 @@ class NativeTranslator(LineTranslator):
 
     def with_models(self) -> Any:
         """Return the ``Translator`` of the same run, which is loaded the first time."""
-        if not self._full:
-            if find_spec("torch") is None:
-                raise UserError("this needs PyTorch, which is not installed", remedy="pip install torch")
-            translator: Any = importlib.import_module("multihead.generation.translator").Translator
-            self._full.append(translator.load(self.record.folder, device="cpu", precision=self._precision))
+        with self._loading:
+            if not self._full:
+                if not self.forces:
+                    raise UserError("this needs PyTorch, which is not installed", remedy="pip install torch")
+                translator: Any = importlib.import_module("multihead.generation.translator").Translator
+                full = translator.load(self.record.folder, device="cpu", precision=self._precision)
+                self._full.append(full)
         full = copy.copy(self._full[0])
         full.source_tokenizer, full.target_tokenizer = self.source_tokenizer, self.target_tokenizer
         full.asked = self.asked
         return full
+
+    @property
+    def forces(self) -> bool:
+        """True where PyTorch is installed."""
+        return find_spec("torch") is not None
+
+    def prepare(self, settings: SearchSettings, *, forced: bool) -> None:
+        """Load the models if the kernels do not run such a search as a whole; see ``LineTranslator``."""
+        if (forced or not _plain((), settings)) and self.forces:
+            self.with_models()
 
     def hypotheses(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
@@ -91,7 +105,8 @@ class NativeTranslator(LineTranslator):
         source, target = self.source_tokenizer, self.target_tokenizer
         ids_BS, lengths_B = padded(batch, pad_id=source.pad_id, eos_id=source.eos_id)
         capacity = None if self.limit is None else self.limit - 1
-        longest_B = Limits(settings.max_extra, settings.max_length, capacity=capacity).longest(lengths_B)
+        limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
+        longest_B = limits.longest(lengths_B)
         beam = settings.method == "beam"
         if beam:
             check_n_best(settings.n_best, settings.beam_size)
@@ -103,6 +118,8 @@ class NativeTranslator(LineTranslator):
             settings.length_penalty,
             settings.n_best if beam else 1,
             settings.stop if beam else "first",
+            settings.no_repeat_ngram,
+            settings.min_length,
         )
         found = self._model.beam(ids_BS, lengths_B, longest_B, request)
         return self._by_steps(batch, settings, numbers) if found is None else found
@@ -130,7 +147,7 @@ class NativeTranslator(LineTranslator):
 
 def _plain(batch: Sequence[SourceLine], settings: SearchSettings) -> bool:
     """Return True for a search that the native kernels run as a whole."""
-    unusual = bool(settings.min_length or settings.no_repeat_ngram) or settings.method == "sample"
+    unusual = settings.method == "sample"
     unusual = unusual or (settings.method == "beam" and settings.coverage_penalty > 0)
     # Refused by the search in PyTorch, with the reason.
     unusual = unusual or (settings.method != "beam" and settings.n_best > 1)

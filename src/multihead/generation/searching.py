@@ -10,7 +10,7 @@ from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, padded
 from multihead.search.beam import beam
-from multihead.search.constraints import Banned, Constraint, no_repeated_ngram
+from multihead.search.constraints import Banned, Constraint, NoRepeatedNgram
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
@@ -53,7 +53,7 @@ def search(
     limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
     constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
     if settings.no_repeat_ngram:
-        constraints.append(no_repeated_ngram(settings.no_repeat_ngram))
+        constraints.append(NoRepeatedNgram(settings.no_repeat_ngram))
     if any(phrases):
         return phrase_beam(
             model,

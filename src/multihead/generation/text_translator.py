@@ -97,11 +97,14 @@ class TextTranslator:
 
     def toward(self, *arguments: object, **named: object) -> Self:
         """Return this for one direction of a multilingual translator, see ``Translator.toward``."""
+        return self.around(self.translator.toward(*arguments, **named))  # type: ignore[arg-type]
+
+    def around(self, translator: LineTranslator) -> Self:
+        """Return this around the same translator with another direction, whose languages become its own."""
         directed = copy.copy(self)
-        directed.translator = self.translator.toward(*arguments, **named)  # type: ignore[arg-type]
-        assert directed.translator.asked is not None
-        asked = directed.translator.asked
-        directed.source_language, directed.target_language = asked.source, asked.target
+        directed.translator = translator
+        if (asked := translator.asked) is not None:
+            directed.source_language, directed.target_language = asked.source, asked.target
         return directed
 
     def translate(

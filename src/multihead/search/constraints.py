@@ -46,10 +46,15 @@ def at_least(length: int, eos_id: int) -> Constraint:
     return forbid
 
 
-def no_repeated_ngram(size: int) -> Constraint:
-    """Return a constraint that forbids repeated n-grams (Paulus et al. 2017, sec. 2.5, n = 3)."""
+class NoRepeatedNgram:
+    """Forbid repeated n-grams (Paulus et al. 2017, sec. 2.5, n = 3)."""
 
-    def forbid(history_RT: Tensor) -> Forbidden:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __call__(self, history_RT: Tensor) -> Forbidden:
+        """See ``Constraint``."""
+        size = self.size
         columns = history_RT.shape[1]
         if columns < size:
             nothing = history_RT.new_empty(0)
@@ -61,8 +66,6 @@ def no_repeated_ngram(size: int) -> Constraint:
         repeats_RW = (windows_RWN[..., :-1] == beginning_R1N).all(2) & (windows_RWN[..., -1] >= 0)
         rows_X, windows_X = repeats_RW.nonzero(as_tuple=True)
         return rows_X, windows_RWN[rows_X, windows_X, -1]
-
-    return forbid
 
 
 def forbid_(logits_RV: Tensor, history_RT: Tensor, constraints: Iterable[Constraint]) -> None:

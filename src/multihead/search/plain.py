@@ -74,7 +74,7 @@ DEFAULT = Limits()
 
 @dataclass(frozen=True, slots=True)
 class BeamRequest:
-    """A plain beam search: one begin symbol, no constraints except banned tokens. Arguments as of ``beam``.
+    """A plain beam search: one begin symbol, and the constraints below. Arguments as of ``beam``.
 
     Attributes:
         first: the begin symbol.
@@ -84,6 +84,8 @@ class BeamRequest:
         alpha: exponent of the length penalty.
         n_best: hypotheses to return.
         stop: "exact" or "first".
+        no_repeat_ngram: no sequence of so many tokens occurs twice, the begin symbol included; 0: allowed.
+        min_length: tokens before which the end symbol is forbidden.
     """
 
     first: int
@@ -93,6 +95,13 @@ class BeamRequest:
     alpha: float
     n_best: int
     stop: Literal["exact", "first"]
+    no_repeat_ngram: int = 0
+    min_length: int = 0
+
+    @property
+    def constrained(self) -> bool:
+        """True if what may follow depends on what is written."""
+        return bool(self.no_repeat_ngram or self.min_length)
 
 
 def check_n_best(n_best: int, beam_size: int) -> None:

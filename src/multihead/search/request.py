@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, cast
 from torch import Tensor
 
 from multihead.batch import Source
-from multihead.search.constraints import Banned, Constraint
+from multihead.search.constraints import Banned, Constraint, NoRepeatedNgram
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
 from multihead.search.plain import DEFAULT, BeamRequest, Limits, StoppedError, check_wanted, stop_when
@@ -56,18 +56,21 @@ def search_as_a_whole(
 ) -> list[list[Hypothesis]] | None:
     """Run a search by the stepper's own ``beam`` if it has one and the request is plain; else return None.
 
-    Arguments as of ``beam``. A plain request has no forced prefixes, no minimum length, no observer, and no
-    constraints except banned tokens.
+    Arguments as of ``beam``. A plain request has no forced prefixes, no observer, and no constraints
+    except banned tokens, n-grams that must not be repeated, and a minimum length.
     """
     offered = cast(Any, getattr(stepper, "beam", None))
     firsts = {tuple(prefix) for prefix in prefixes}
-    if offered is None or observer is not None or limits.min_length or len(firsts) != 1:
+    if offered is None or observer is not None or len(firsts) != 1:
         return None
     (first,) = firsts
     # A subclass of Banned may forbid more than it lists.
     bans = [constraint.tokens for constraint in constraints if type(constraint) is Banned]
+    ngrams = [constraint.size for constraint in constraints if type(constraint) is NoRepeatedNgram]
     banned = tuple(sorted({token for tokens in bans for token in tokens}))
-    if len(first) != 1 or len(bans) != len(constraints) or eos_id in banned:
+    known = len(bans) + len(ngrams) == len(constraints) and len(ngrams) <= 1
+    if len(first) != 1 or not known or eos_id in banned:
         return None
-    request = BeamRequest(first[0], eos_id, banned, beam_size, alpha, n_best, stop)
+    constrained = (*ngrams, 0)[0], limits.min_length
+    request = BeamRequest(first[0], eos_id, banned, beam_size, alpha, n_best, stop, *constrained)
     return cast(Searcher, stepper).beam(source, limits.longest(source.lengths_B), request)

@@ -27,7 +27,7 @@ NOTHING: Forced = ("", ())
 
 OnBatch = Callable[[int, float], object]
 
-BATCH_SECONDS = 0.15
+BATCH_SECONDS = 0.25
 """Duration that the cost of a batch is adjusted to."""
 FIRST_COST, LEAST_COST, MOST_COST = 4_000.0, 300.0, 10_000_000.0
 """Cost of the first batch, and its bounds; in characters times beam size, see ``_cost``."""

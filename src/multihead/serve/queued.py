@@ -135,6 +135,12 @@ class QueuedTranslator(LineTranslator):
                 phrases=phrases,
             )
         plain = self._plain()
+        asked = settings or self.settings
+        forced = None
+        if prefixes is not None or phrases is not None:
+            none: Sequence[Phrase] = ()
+            forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
+        plain.prepare(asked, forced=forced is not None)  # here, where no other request waits for it
 
         def translated(
             some: Sequence[str], chosen: SearchSettings, forced: Sequence[Forced] | None
@@ -142,15 +148,10 @@ class QueuedTranslator(LineTranslator):
             begun, contained = zip(*forced, strict=True) if forced else (None, None)
             return plain.translate(some, chosen, prefixes=begun, first_number=first_number, phrases=contained)
 
-        forced = None
-        if prefixes is not None or phrases is not None:
-            none: Sequence[Phrase] = ()
-            forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
-
         work = Work(
             translated,
             lines,
-            settings or self.settings,
+            asked,
             self.ticket.client,
             forced,
             self.ticket.deadline,

@@ -71,6 +71,8 @@ class GraphTransformer:
         Raises:
             UserError: the model's scores are not finite.
         """
+        if request.constrained:
+            return None
         steps = int(longest_B.max()) + 1
         slots = _rounded(steps, STRIDE) * request.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
         most = max(1, self._numbers // 2 // (slots * numbers_per_slot(self.stack)))

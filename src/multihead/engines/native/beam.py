@@ -77,7 +77,8 @@ def beam(
     banned = np.array(request.banned, np.int64)
     stop_at_first = request.stop == "first"
     sizes_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
-    search = (*sizes_and_end, native.bits(request.alpha), len(banned), native.address(banned))
+    constraints = request.no_repeat_ngram, request.min_length
+    search = (*sizes_and_end, native.bits(request.alpha), len(banned), native.address(banned), *constraints)
     ended: list[_End] = []
     step = 0
     while True:
