@@ -4,10 +4,8 @@ The launcher (torchrun, ``multihead train --processes``, Slurm, Ray) sets RANK, 
 MASTER_PORT. Facts travel as JSON through torch's key-value store, tensors through ``torch.distributed``.
 """
 
-import datetime
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -15,41 +13,23 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from multihead.errors import UserError
-
-JOIN_SECONDS = "MULTIHEAD_JOIN_SECONDS"
-"""Environment variable: seconds to wait for all processes at the start (default 300)."""
-FAILED = "multihead has failed"
-"""Key of the store: set by the first process that ends with a ``UserError``."""
-BAD_INPUT, LOST = 2, 1
-"""Exit codes of a process whose peer reported an error to the user, and of one whose peer is gone."""
-GRACE = 2.0
-"""Seconds in which a peer that ended may have reported why."""
-FAREWELL = 30.0
-"""Seconds in which the other processes may still read what process 0 wrote last."""
+from multihead.rendezvous import (
+    BAD_INPUT,
+    FAREWELL,
+    GRACE,
+    announce,
+    end_with_peer,
+    group,
+    is_lost,
+    join,
+    part,
+    store,
+    wait,
+)
 
 Json = Any
-
-
-class LostPeerError(UserError):
-    """Another process has ended without a word; starting again resumes from the last saved state."""
-
-    code = LOST
-
-
-class _Group:
-    """The processes of this training, as long as it is joined."""
-
-    def __init__(self) -> None:
-        self.rank, self.world = 0, 1
-        self.root: Store | None = None
-        self.store: Store | None = None
-        self.turns = 0
-
-
-_group = _Group()
 
 
 def launched() -> bool:
@@ -59,12 +39,12 @@ def launched() -> bool:
 
 def world() -> int:
     """Return the number of processes that train together; 1 outside :func:`begin`."""
-    return _group.world
+    return group.world
 
 
 def rank() -> int:
     """Return this process's number, from 0."""
-    return _group.rank
+    return group.rank
 
 
 def first() -> bool:
@@ -82,28 +62,28 @@ def begin() -> Iterator[None]:
         UserError: a process never comes; a port is in use; the launcher's variables are not valid.
         LostPeerError: another process ended without reporting an error.
     """
-    if not launched() or _group.store is not None:
+    if not launched() or group.store is not None:
         yield
         return
-    _join()
+    join()
     patience = 0.0
     try:
         yield
         patience = FAREWELL
     except UserError as error:
         patience = GRACE
-        if _announce(str(error)):
+        if announce(str(error)):
             raise
         raise SystemExit(BAD_INPUT) from error
     except RuntimeError as error:
-        if not _is_lost(error):
+        if not is_lost(error):
             raise
-        _end_with_peer(error)
+        end_with_peer(error)
     finally:
-        _part(patience)
+        part(patience)
         with suppress(RuntimeError):  # left to the interpreter's end, its threads would abort the process
             dist.destroy_process_group()
-        _group.__init__()  # type: ignore[misc]
+        group.__init__()  # type: ignore[misc]
 
 
 def agree(numbers: list[float]) -> list[list[float]]:
@@ -128,13 +108,13 @@ def from_rank(source: int, work: Callable[[], Json]) -> Json:
     """Run ``work`` in process ``source`` and return its result in all; see :func:`from_first`."""
     if world() == 1:
         return work()
-    _group.turns += 1
-    key = f"from/{_group.turns}"
+    group.turns += 1
+    key = f"from/{group.turns}"
     if rank() == source:
-        _store().set(key, json.dumps(found := work()))
+        store().set(key, json.dumps(found := work()))
         return found
-    _wait(key)
-    return json.loads(_store().get(key))
+    wait(key)
+    return json.loads(store().get(key))
 
 
 def in_turn(work: Callable[[], Any]) -> Any:
@@ -144,18 +124,18 @@ def in_turn(work: Callable[[], Any]) -> Any:
     """
     if world() == 1:
         return work()
-    _group.turns += 1
-    name = f"turn/{_group.turns}"
+    group.turns += 1
+    name = f"turn/{group.turns}"
     local = int(os.environ.get("LOCAL_RANK", rank()))
     turn = 0 if first() else 1 if local == 0 else 2
     leaders = [int(row[0]) for row in agree([float(local == 0 or first())])]
     if turn >= 1:
-        _wait(f"{name}/0")
+        wait(f"{name}/0")
     if turn == 2:
         for leader in (number for number, leads in enumerate(leaders) if leads):
-            _wait(f"{name}/{leader}")
+            wait(f"{name}/{leader}")
     result = work()
-    _store().set(f"{name}/{rank()}", "done")
+    store().set(f"{name}/{rank()}", "done")
     return result
 
 
@@ -212,153 +192,16 @@ def compare(facts: Mapping[str, Json], remedy: str) -> None:
     """
     if world() == 1:
         return
-    _group.turns += 1
-    key = f"facts/{_group.turns}"
-    _store().set(f"{key}/{rank()}", json.dumps(facts))
+    group.turns += 1
+    key = f"facts/{group.turns}"
+    store().set(f"{key}/{rank()}", json.dumps(facts))
     found = []
     for number in range(world()):
-        _wait(f"{key}/{number}")
-        found.append(json.loads(_store().get(f"{key}/{number}")))
+        wait(f"{key}/{number}")
+        found.append(json.loads(store().get(f"{key}/{number}")))
     for number, other in enumerate(found):
         for name in {**found[0], **other}:
             here, there = other.get(name), found[0].get(name)
             if here != there:
                 fact = f"process {number} differs from process 0 in {name} ({here}, in process 0 {there})"
                 raise UserError(fact, remedy=remedy)
-
-
-# --- joining ------------------------------------------------------------------------------------------
-
-
-def _join() -> None:
-    number, count = _variable("RANK", 0), _variable("WORLD_SIZE", 1)
-    if number >= count:
-        raise UserError(f"RANK is {number}, but WORLD_SIZE is {count}", remedy="Ranks count from 0.")
-    seconds = float(os.environ.get(JOIN_SECONDS, "300"))
-    host, port = os.environ.get("MASTER_ADDR", ""), _variable("MASTER_PORT", 1)
-    if not host:
-        raise UserError("MASTER_ADDR is not set", remedy="Start the processes with torchrun.")
-    # torchrun's own store outlives a restart, and would hand out the addresses of the processes before it.
-    start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-    root = _connect(host, port, serve=number == 0 and not agent, seconds=seconds)
-    if agent and root.check([FAILED]):
-        raise SystemExit(BAD_INPUT)  # torchrun starts again after an error that the user has to correct
-    _group.root, _group.store = root, PrefixStore(f"multihead/{start}", root)
-    _group.rank, _group.world = number, count
-    try:
-        _check_in(seconds)
-        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
-        dist.init_process_group(
-            backend, store=PrefixStore("group", _group.store), rank=number, world_size=count
-        )
-        agree([0.0])  # one that ends while another still connects would abort it
-    except BaseException:
-        _group.__init__()  # type: ignore[misc]
-        raise
-    if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", number)) % torch.cuda.device_count())
-
-
-def _variable(name: str, least: int) -> int:
-    value = os.environ.get(name, "")
-    if not value.isdecimal() or int(value) < least:
-        raise UserError(
-            f"{name} is {value!r}", remedy="Start the processes with torchrun, or set it as torchrun does."
-        )
-    return int(value)
-
-
-def _connect(host: str, port: int, *, serve: bool, seconds: float) -> Store:
-    try:
-        return TCPStore(
-            host, port, is_master=serve, wait_for_workers=False, timeout=datetime.timedelta(seconds=seconds)
-        )
-    except RuntimeError as error:
-        place, text = f"{host}:{port}", str(error)
-        if serve and "EADDRINUSE" in text:
-            raise UserError(
-                f"port {port} is in use",
-                place=place,
-                remedy="Name another: torchrun --master-port, or MASTER_PORT.",
-            ) from None
-        reason = text.split("\n")[0].partition(" Error: ")[2] or text.split("\n")[0]
-        raise UserError(
-            f"process 0 does not answer within {seconds:g} s ({reason[:90]})",
-            place=place,
-            remedy="Check that it runs, and that its port can be reached.",
-        ) from None
-
-
-def _check_in(seconds: float) -> None:
-    """Wait for all processes. Raises ``UserError`` that names those that do not come."""
-    _store().set(f"here/{rank()}", "yes")
-    until, pause = time.monotonic() + seconds, 0.001
-    while missing := [number for number in range(world()) if not _store().check([f"here/{number}"])]:
-        if time.monotonic() > until:
-            names = ", ".join(map(str, missing))
-            one = len(missing) == 1
-            who = f"process {names} of {world()} has" if one else f"processes {names} of {world()} have"
-            fact = f"{who} not come within {seconds:g} s"
-            raise UserError(
-                fact, remedy=f"Start all {world()} processes with the same MASTER_ADDR and MASTER_PORT."
-            )
-        time.sleep(pause := min(2 * pause, 0.2))
-
-
-# --- waiting and failing ------------------------------------------------------------------------------
-
-
-def _store() -> Store:
-    assert _group.store is not None
-    return _group.store
-
-
-def _wait(key: str) -> None:
-    """Wait for a key, without a limit: the preparation of a large corpus takes hours."""
-    pause = 0.001
-    while not _store().check([key]):
-        if _store().check([FAILED]):
-            raise SystemExit(BAD_INPUT)
-        time.sleep(pause := min(1.5 * pause, 0.2))
-
-
-def _announce(text: str) -> bool:
-    """Return True for the first process that announces an error."""
-    with suppress(RuntimeError):
-        earlier = _store().add(f"{FAILED}/count", 1) > 1
-        for store in (_group.root, _group.store):
-            if store is not None:
-                store.set(FAILED, text)
-        return not earlier
-    return True
-
-
-def _part(seconds: float) -> None:
-    """Say goodbye; process 0 stays until all have left, since the store that they read may be its own."""
-    with suppress(RuntimeError):
-        _store().set(f"left/{rank()}", "yes")
-        until, pause = time.monotonic() + seconds, 0.001
-        others = [f"left/{number}" for number in range(1, world())] if first() else []
-        while not all(_store().check([name]) for name in others) and time.monotonic() < until:
-            time.sleep(pause := min(2 * pause, 0.05))
-
-
-def _is_lost(error: RuntimeError) -> bool:
-    """Return True for the errors of torch.distributed about a connection."""
-    signs = ("gloo", "NCCL", "Connection", "connection", "Broken pipe", "recvValue", "TCPStore")
-    return isinstance(error, dist.DistError) or any(sign in str(error) for sign in signs)
-
-
-def _end_with_peer(error: RuntimeError) -> None:
-    """End because a peer has ended: quietly if it reported an error to the user."""
-    until = time.monotonic() + GRACE
-    with suppress(RuntimeError):
-        while time.monotonic() < until:
-            if _store().check([FAILED]):
-                raise SystemExit(BAD_INPUT) from error
-            time.sleep(0.05)
-    raise LostPeerError(
-        f"process {rank()} of {world()} has lost another one ({str(error).splitlines()[0][:90]})",
-        remedy="The same command resumes from the last saved state.",
-    ) from error

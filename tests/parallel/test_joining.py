@@ -7,7 +7,7 @@ import failing_ranks
 import pytest
 from ranks import Ranks, free_port
 
-from multihead import parallel
+from multihead import parallel, rendezvous
 from multihead.cli import main
 from multihead.errors import UserError
 
@@ -38,7 +38,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     given = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv(parallel.JOIN_SECONDS, "0.3")
+    monkeypatch.setenv(rendezvous.JOIN_SECONDS, "0.3")
     return monkeypatch
 
 
@@ -97,7 +97,7 @@ def test_the_command_of_a_survivor_may_be_started_again(
     """Exit code 2, of an error that the user has to correct, would end the training for good."""
 
     def lose(_: object) -> int:
-        raise parallel.LostPeerError("process 0 of 2 has lost another one")
+        raise rendezvous.LostPeerError("process 0 of 2 has lost another one")
 
     monkeypatch.setattr("multihead.cli._dispatch", lose)
     assert main(["train"]) == 1
