@@ -1,7 +1,8 @@
 # make quickstart   trains a translator in a few minutes (the first time it installs what it needs)
 # make test         linter, type check, tests
 # make bench        benchmarks, one after the other
-# make torture      injects every fault into trainings and run folders (half an hour), and records what was lost
+# make torture      runs the long tests, injects every fault into trainings and run folders (half an hour), and records
+#                   what was lost
 # make bench-peers RUN=runs/de-en SRC=test.de TGT=test.en   the same beside other toolkits, on the same weights
 # make bench-peers-training   training beside other toolkits, each in an environment of its own
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
@@ -48,6 +49,7 @@ bench: $(INSTALLED)
 	done; test -z "$$failed" || { echo "not measured:$$failed" >&2; exit 1; }
 
 torture: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto -m long
 	$(BIN)/python benchmarks/torture.py
 	$(BIN)/python docs/tables.py
 

@@ -18,6 +18,7 @@ def run(folder: Path, rounds: int, *more: str) -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, FILE, *command], cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_a_round_against_hugging_face(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     done = run(tmp_path, 1, "--sizes", "tiny", "rnn-tiny")
@@ -47,6 +48,7 @@ def test_a_round_against_hugging_face(tmp_path: Path) -> None:
     assert "has another settings" in other.stderr
 
 
+@pytest.mark.long
 def test_an_interrupted_measurement_resumes_with_the_missing_rounds(tmp_path: Path) -> None:
     ours = ("--sizes", "tiny", "--only", NAMES[0])
     assert run(tmp_path, 2, *ours).returncode == 0

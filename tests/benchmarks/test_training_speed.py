@@ -19,6 +19,7 @@ training_speed: Any = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(training_speed)
 
 
+@pytest.mark.long
 def test_every_variant_is_measured_against_the_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,7 @@ from multihead.generation.native_translator import NativeTranslator
 from multihead.native_library import Precision
 from multihead.nn.positions import sinusoids
 from multihead.run.search_record import NAME, SearchRecord
+from multihead.search.phrase import Phrase
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 
@@ -98,7 +99,22 @@ def test_constraints_need_no_pytorch(trained: Path, method: str, beam: int) -> N
     assert not alone._full
 
 
-def test_a_lost_number_is_translated_around_without_pytorch(trained: Path, python: Any) -> None:
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
+def test_phrases_need_no_pytorch(trained: Path, precision: Precision) -> None:
+    alone, full = NativeTranslator.load(trained, precision), Translator.load(trained, precision=precision)
+    words = alone.target_tokenizer.encode_batch(["one", "two two", "six"])
+    phrases = [[Phrase((tuple(words[number % 3]),))] for number in range(4)] + [[], [Phrase(((9, 7),))]]
+    changed = {"method": "beam", "beam_size": 3, "n_best": 3, "min_length": 2, "max_length": 7}
+    settings = alone.settings.model_copy(update=changed)
+    found = alone.translate(LINES, settings, phrases=phrases)
+    for one, expected in zip(found, full.translate(LINES, settings, phrases=phrases), strict=True):
+        assert [output.tokens for output in one.hypotheses] == [o.tokens for o in expected.hypotheses]
+        for output, other in zip(one.hypotheses, expected.hypotheses, strict=True):
+            assert output.log_probability == pytest.approx(other.log_probability, rel=1e-5)
+    assert not alone._full
+
+
+def test_a_lost_number_is_put_back_without_pytorch(trained: Path, python: Any) -> None:
     ended = python(COMMAND, "translate", str(trained), text="eins 4711 zwei\n")
     assert ended.returncode == 0, ended.stderr
     assert "4711" in ended.stdout

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tables import BOS, EOS, PAD, A, B, Table, brute_force, near, sources
 
-from multihead.search import phrases
+from multihead.search import phrase_search
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.hypotheses import Hypothesis
@@ -16,7 +16,7 @@ BANNED = [Banned([PAD, BOS])]
 
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(phrases, "MAX_BEAM", 999)
+    monkeypatch.setattr(phrase_search, "MAX_BEAM", 999)
 
 
 def search(

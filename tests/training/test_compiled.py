@@ -67,6 +67,7 @@ def two_threads() -> Iterator[None]:
 
 @needs_compiler
 @pytest.mark.usefixtures("two_threads")
+@pytest.mark.long
 def test_a_resumed_compiled_run_ends_as_an_uninterrupted_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

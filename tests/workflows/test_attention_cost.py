@@ -29,6 +29,7 @@ def test_operations_are_attention_where_one_window_covers_the_text(kind: str) ->
     torch.testing.assert_close(cost.KINDS[kind](47)(q, k, v), attention(q, k, v), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.long
 def test_a_window_needs_less_memory_than_the_square() -> None:
     small, large = (cost._in_a_process(kind, 2048) for kind in ("window", "full (matmul, softmax)"))
     assert 5 * small["bytes"] < large["bytes"], (small, large)

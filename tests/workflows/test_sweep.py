@@ -68,6 +68,7 @@ def make(corpus: Path, tmp_path: Path) -> Make:
     return sweep
 
 
+@pytest.mark.long
 def test_a_failed_member_does_not_stop_others_and_only_it_runs_again(make: Make, tmp_path: Path) -> None:
     sweep = make(
         """

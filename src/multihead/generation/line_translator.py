@@ -84,17 +84,13 @@ class LineTranslator(ABC):
         """Return the source tokens of a batch; ``plain``: without prefixes."""
         return settings.batch_tokens
 
-    @property
-    def forces(self) -> bool:
-        """True if it can search for translations that contain given phrases."""
-        return True
-
-    def prepare(self, settings: SearchSettings, *, forced: bool) -> None:  # noqa: B027
+    def prepare(self, settings: SearchSettings, *, begun: bool, phrases: bool) -> None:  # noqa: B027
         """Load what such searches need and is not loaded yet; a server calls this outside its queue.
 
         Args:
             settings: of the searches.
-            forced: whether parts of the translations are given.
+            begun: whether translations have a forced prefix.
+            phrases: whether they must contain given phrases.
         """
 
     def inference(self) -> AbstractContextManager[object]:

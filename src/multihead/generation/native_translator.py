@@ -1,7 +1,7 @@
 """Translation by the native kernels alone: NumPy and the native library, without PyTorch.
 
-What the kernels do not search as a whole (sampling, forced prefixes, required phrases), and what needs the
-model's attention, is done by ``generation.translator``, which is imported for it.
+What the kernels do not search (random samples, forced prefixes), and what needs the model's attention, is
+done by ``generation.translator``, which is imported for it.
 """
 
 import copy
@@ -12,17 +12,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from multihead import native_library
 from multihead.engines.native.model import NativeModel
+from multihead.engines.native.steps import NativeSteps
 from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, padded
 from multihead.generation.carrying import Line
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.tag_alignment import Weights
-from multihead.native_library import Format
+from multihead.native_library import Array, Format
 from multihead.run.search_record import SearchRecord
 from multihead.search.outputs import Hypothesis
+from multihead.search.phrase_search import search_phrases
 from multihead.search.plain import BeamRequest, Limits, check_n_best
 from multihead.settings import SearchSettings
 from multihead.text.lexicon import Lexicon
@@ -76,7 +80,7 @@ class NativeTranslator(LineTranslator):
         """Return the ``Translator`` of the same run, which is loaded the first time."""
         with self._loading:
             if not self._full:
-                if not self.forces:
+                if find_spec("torch") is None:
                     raise UserError("this needs PyTorch, which is not installed", remedy="pip install torch")
                 translator: Any = importlib.import_module("multihead.generation.translator").Translator
                 full = translator.load(self.record.folder, device="cpu", precision=self._precision)
@@ -86,27 +90,44 @@ class NativeTranslator(LineTranslator):
         full.asked = self.asked
         return full
 
-    @property
-    def forces(self) -> bool:
-        """True where PyTorch is installed."""
-        return find_spec("torch") is not None
-
-    def prepare(self, settings: SearchSettings, *, forced: bool) -> None:
-        """Load the models if the kernels do not run such a search as a whole; see ``LineTranslator``."""
-        if (forced or not _plain((), settings)) and self.forces:
+    def prepare(self, settings: SearchSettings, *, begun: bool, phrases: bool) -> None:
+        """Load the models if the kernels do not run such a search; see ``LineTranslator``."""
+        native = _stepped(settings) if phrases else _plain(settings)
+        if (begun or not native) and find_spec("torch") is not None:
             self.with_models()
 
     def hypotheses(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        """Search by the native kernels as a whole, or by PyTorch; see ``LineTranslator``."""
-        if not _plain(batch, settings):
-            return self._by_steps(batch, settings, numbers)
+        """Search by the native kernels, or by PyTorch; see ``LineTranslator``."""
+        forced = any(line.prefix for line in batch)
+        phrases = any(line.phrases for line in batch)
+        if forced or not (_stepped(settings) if phrases else _plain(settings)):
+            return self._by_pytorch(batch, settings, numbers)
         source, target = self.source_tokenizer, self.target_tokenizer
         ids_BS, lengths_B = padded(batch, pad_id=source.pad_id, eos_id=source.eos_id)
         capacity = None if self.limit is None else self.limit - 1
         limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
         longest_B = limits.longest(lengths_B)
+        if phrases:
+            banned = [target.pad_id, target.bos_id]
+
+            def forbid(scores_RV: Array, _: object) -> None:
+                scores_RV[:, banned] = -np.inf
+
+            return search_phrases(
+                NativeSteps(self._model, ids_BS, lengths_B).scores,
+                forbid,
+                [[target.bos_id]] * len(batch),
+                [line.phrases for line in batch],
+                longest_B.tolist(),
+                eos_id=target.eos_id,
+                beam_size=settings.beam_size,
+                alpha=settings.length_penalty,
+                n_best=settings.n_best,
+                limits=limits,
+                reserved=target.symbols.values(),
+            )
         beam = settings.method == "beam"
         if beam:
             check_n_best(settings.n_best, settings.beam_size)
@@ -122,9 +143,9 @@ class NativeTranslator(LineTranslator):
             settings.min_length,
         )
         found = self._model.beam(ids_BS, lengths_B, longest_B, request)
-        return self._by_steps(batch, settings, numbers) if found is None else found
+        return self._by_pytorch(batch, settings, numbers) if found is None else found
 
-    def _by_steps(
+    def _by_pytorch(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         full = self.with_models()
@@ -145,13 +166,18 @@ class NativeTranslator(LineTranslator):
         return found
 
 
-def _plain(batch: Sequence[SourceLine], settings: SearchSettings) -> bool:
-    """Return True for a search that the native kernels run as a whole."""
+def _stepped(settings: SearchSettings) -> bool:
+    """Return True for a search for phrases that the native kernels run step by step."""
+    return not settings.no_repeat_ngram
+
+
+def _plain(settings: SearchSettings) -> bool:
+    """Return True for a search without phrases that the native kernels run as a whole."""
     unusual = settings.method == "sample"
     unusual = unusual or (settings.method == "beam" and settings.coverage_penalty > 0)
     # Refused by the search in PyTorch, with the reason.
     unusual = unusual or (settings.method != "beam" and settings.n_best > 1)
-    return not unusual and not any(line.prefix or line.phrases for line in batch)
+    return not unusual
 
 
 def _format(precision: str) -> Format:

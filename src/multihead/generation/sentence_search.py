@@ -184,8 +184,6 @@ class SentenceSearch:
 
     def _forced(self, lines: Sequence[Line]) -> list[_Found | None]:
         """Search for outputs that contain all that is required; None where that cannot be asked for."""
-        if not self.translator.forces:
-            return [None] * len(lines)
         tokenizer = self.translator.target_tokenizer
         phrases = [required(line, tokenizer) for line in lines]
         chosen = [number for number, own in enumerate(phrases) if own]

@@ -140,7 +140,8 @@ class QueuedTranslator(LineTranslator):
         if prefixes is not None or phrases is not None:
             none: Sequence[Phrase] = ()
             forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
-        plain.prepare(asked, forced=forced is not None)  # here, where no other request waits for it
+        # Here, where no other request waits for it.
+        plain.prepare(asked, begun=any(prefixes or ()), phrases=any(phrases or ()))
 
         def translated(
             some: Sequence[str], chosen: SearchSettings, forced: Sequence[Forced] | None

@@ -1,0 +1,78 @@
+"""Single steps of a native model against the model itself, on random trees of hypotheses."""
+
+import numpy as np
+import pytest
+import torch
+from laying_out import lay_out
+
+from multihead import native
+from multihead.batch import Source
+from multihead.engines.native.steps import NativeSteps
+from multihead.engines.transformer import LaidOutTransformer
+from multihead.errors import UserError
+from multihead.models.transformer import Settings, Transformer
+
+pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
+
+BEGIN, VOCABULARY, SENTENCES = 2, 31, 5
+VARIANTS: dict[str, dict[str, object]] = {
+    "as published": {},
+    "learned positions": {"positions": "learned", "max_positions": 11},
+    "no positions": {"positions": "none", "norm": "pre"},
+    "a zero first input": {"first_input": "zero"},
+    "a recurrent decoder": {"decoder_cell": "ssru", "norm": "pre", "output_bias": True},
+}
+
+
+def laid_out(**settings: object) -> tuple[Transformer, LaidOutTransformer]:
+    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
+    given = {**sizes, "num_heads": 2, "num_layers": 2, **settings}
+    made = Transformer(Settings.model_validate(given)).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    found = lay_out(made, torch.float32)
+    assert isinstance(found, LaidOutTransformer)
+    return made, found
+
+
+def source() -> Source:
+    return Source(torch.randint(4, VOCABULARY, (SENTENCES, 11)), torch.tensor([11, 7, 5, 3, 2]))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_scores_are_the_models(variant: str) -> None:
+    made, prepared = laid_out(**VARIANTS[variant])
+    asked = source()
+    assert prepared._native is not None
+    steps = NativeSteps(prepared._native, asked.ids_BS.numpy(), asked.lengths_B.numpy())
+    chance = np.random.default_rng(7)
+    with torch.inference_mode():
+        state, rows, tokens, parents = made.start(asked, [[BEGIN]] * SENTENCES), 1, [BEGIN] * SENTENCES, None
+        for step in range(11):
+            if parents is not None:
+                state = state.select(torch.tensor(parents))
+            logits, state = made.step(torch.tensor(tokens), state)
+            found = steps.scores(tokens, parents)
+            np.testing.assert_allclose(found, logits.log_softmax(1).numpy(), rtol=1e-4, atol=1e-4)
+            wider = 1 + step % 4
+            own = chance.integers(0, rows, (SENTENCES, wider)) + rows * np.arange(SENTENCES)[:, None]
+            rows, parents = wider, own.ravel().tolist()
+            tokens = chance.integers(4, VOCABULARY, SENTENCES * wider).tolist()
+    if variant == "learned positions":
+        with pytest.raises(ValueError, match="position 12 is beyond the 11 learned positions"):
+            steps.scores(tokens, parents)
+
+
+def test_scores_that_are_not_finite_are_reported() -> None:
+    made, _ = laid_out(output_bias=True)
+    with torch.no_grad():
+        assert made.output_bias is not None
+        made.output_bias[7] = torch.nan
+    broken = lay_out(made, torch.float32)
+    assert isinstance(broken, LaidOutTransformer)
+    asked = source()
+    assert broken._native is not None
+    steps = NativeSteps(broken._native, asked.ids_BS.numpy(), asked.lengths_B.numpy())
+    with pytest.raises(UserError, match=r"search, step 1: .*not finite"):
+        steps.scores([BEGIN] * SENTENCES, None)
