@@ -7,13 +7,11 @@ search.json). Both are run in turns, and the median of each is printed.
 """
 
 import json
-import os
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import tyro
@@ -52,21 +50,23 @@ def main(
     print(json.dumps({"environment": environment({}), "settings": settings, "measured": measured}, indent=2))
 
 
+MEASURED = """
+import json, resource, subprocess, sys, time
+command, line = json.loads(sys.argv[1]), sys.argv[2]
+began = time.perf_counter()
+subprocess.run(command, input=line, stdout=subprocess.DEVNULL, check=True, text=True)
+print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+"""Run by a small process: to a command the system counts the memory of the process that started it."""
+
+
 def _first_line(run: Path, line: str, precision: str) -> tuple[float, float]:
     """Return seconds until the translation is written, and the most resident memory in MiB."""
     command = [sys.executable, "-m", "multihead", "translate", str(run), "--precision", precision]
-    started = time.perf_counter()
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{line}\n")
-        process.stdin.close()
-        process.stdout.read()
-        seconds = time.perf_counter() - started
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return seconds, used.ru_maxrss / 1024
+    measured = [sys.executable, "-S", "-c", MEASURED, json.dumps(command), f"{line}\n"]
+    printed = subprocess.run(measured, check=True, capture_output=True, text=True).stdout
+    seconds, size = map(float, printed.split())
+    return seconds, size
 
 
 if __name__ == "__main__":

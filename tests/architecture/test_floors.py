@@ -67,6 +67,8 @@ LOOKERS = {
     "api/__init__.py",
     "api/loading.py",
     "training/several.py",  # optional: FSDP2, which takes as long to import as everything else
+    "documents/__init__.py",  # only where a document is read: the readers of all formats
+    "workflows/translation_memory.py",
     "addresses.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with

@@ -4,7 +4,8 @@ import random
 import pytest
 
 from multihead.errors import UserError
-from multihead.generation.confidence import NAME, Calibration, calibration_error, fit
+from multihead.generation.calibration import calibration_error, fit
+from multihead.generation.confidence import NAME, Calibration
 from multihead.generation.loops import loops, repeats
 
 

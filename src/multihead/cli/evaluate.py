@@ -33,7 +33,8 @@ from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_optio
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.generation.confidence import NAME, fit, piece_rates
+from multihead.generation.calibration import fit, piece_rates
+from multihead.generation.confidence import NAME
 from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.settings import tasks

@@ -14,25 +14,13 @@ Whatever is not translated stays byte for byte as it was.
 b'Guten Tag.\\r\\n\\r\\n  See you soon!\\r\\n'
 """
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
 from multihead.documents.document import Document
-from multihead.documents.docx import WordDocument
-from multihead.documents.html import Page, page_text
-from multihead.documents.json_messages import JsonMessages
-from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
 from multihead.documents.markup import Markup, Tag, carried, faults, repaired
-from multihead.documents.odt import OpenDocument
-from multihead.documents.plain_text import PlainText
-from multihead.documents.po import Catalogue, catalogue_text
-from multihead.documents.properties import Properties, properties_text
-from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.segment import Plural, Segment, Translation
-from multihead.documents.srt import SubRip
-from multihead.documents.tmx import Tmx
-from multihead.documents.vtt import WebVtt
-from multihead.documents.xliff import Xliff
 from multihead.errors import UserError
 
 __all__ = [
@@ -75,14 +63,6 @@ KINDS = {
 }
 """Format of each file extension."""
 
-_TEXTS: dict[str, Callable[[Path, Text], Document]] = {
-    "text": PlainText,
-    "srt": SubRip,
-    "vtt": WebVtt,
-    "markdown": Markdown,
-    "json": JsonMessages,
-}
-
 
 def kind_of(path: Path | str) -> str:
     """Return the format of a file by its extension.
@@ -119,19 +99,8 @@ def open_document(
     """
     path = Path(path)
     kind = kind_of(path)
-    if kind == "docx":
-        return WordDocument(path)
-    if kind == "odt":
-        return OpenDocument(path)
-    data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
-    if kind == "po":
-        return Catalogue(path, catalogue_text(data, path, encoding))
-    if kind == "properties":
-        return Properties(path, properties_text(data, path, encoding))
-    if kind == "html":
-        return Page(path, page_text(data, path, encoding))
-    if kind == "xliff":
-        return Xliff(path, data, target_language)
-    if kind == "tmx":
-        return Tmx(path, data, source_language, target_language)
-    return _TEXTS[kind](path, decoded(data, path, encoding))
+    # Most commands read no documents, and the readers take a tenth of a second to import.
+    opened: Callable[..., Document] = importlib.import_module("multihead.documents.opening").opened
+    return opened(
+        path, kind, source_language=source_language, target_language=target_language, encoding=encoding
+    )

@@ -13,7 +13,8 @@ from multihead.data.pairs import read_pairs
 from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.generation.confidence import Calibration, calibration_error, raw_scores
+from multihead.generation.calibration import calibration_error, raw_scores
+from multihead.generation.confidence import Calibration
 from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.scores import (

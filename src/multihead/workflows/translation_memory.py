@@ -1,10 +1,10 @@
 """Translation memory: exact matches of segments, from a TMX, XLIFF or PO file."""
 
+import importlib
 from pathlib import Path
 from typing import NamedTuple
 
 from multihead.documents.markup import Markup, Tag, faults
-from multihead.documents.parallel import read_pairs
 
 Shape = tuple[str, ...]
 """Text and tags of a segment; a tag by its kind and the number of its id in order."""
@@ -37,6 +37,8 @@ class Memory:
     """
 
     def __init__(self, path: Path | str, source: str | None, target: str | None) -> None:
+        # Translation without a memory does without the readers, which take a tenth of a second to import.
+        read_pairs = importlib.import_module("multihead.documents.parallel").read_pairs
         self._pairs = {_shape(pair.source): pair for pair in read_pairs(path, source or None, target or None)}
 
     def __len__(self) -> int:

@@ -6,7 +6,8 @@ from torch import nn
 
 from multihead.data.batches import Pairs
 from multihead.data.word_pairs import sample
-from multihead.generation.confidence import NAME, fit, piece_rates, raw_scores
+from multihead.generation.calibration import fit, piece_rates, raw_scores
+from multihead.generation.confidence import NAME
 from multihead.settings import SearchSettings
 from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing

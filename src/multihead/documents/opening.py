@@ -1,0 +1,54 @@
+"""Opening of a document of any format; it imports all readers."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from multihead.documents.document import Document
+from multihead.documents.docx import WordDocument
+from multihead.documents.html import Page, page_text
+from multihead.documents.json_messages import JsonMessages
+from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
+from multihead.documents.odt import OpenDocument
+from multihead.documents.plain_text import PlainText
+from multihead.documents.po import Catalogue, catalogue_text
+from multihead.documents.properties import Properties, properties_text
+from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
+from multihead.documents.srt import SubRip
+from multihead.documents.tmx import Tmx
+from multihead.documents.vtt import WebVtt
+from multihead.documents.xliff import Xliff
+
+_TEXTS: dict[str, Callable[[Path, Text], Document]] = {
+    "text": PlainText,
+    "srt": SubRip,
+    "vtt": WebVtt,
+    "markdown": Markdown,
+    "json": JsonMessages,
+}
+
+
+def opened(
+    path: Path,
+    kind: str,
+    *,
+    source_language: str | None,
+    target_language: str | None,
+    encoding: str | None,
+) -> Document:
+    """Read a document of a kind; arguments as of ``documents.open_document``."""
+    if kind == "docx":
+        return WordDocument(path)
+    if kind == "odt":
+        return OpenDocument(path)
+    data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
+    if kind == "po":
+        return Catalogue(path, catalogue_text(data, path, encoding))
+    if kind == "properties":
+        return Properties(path, properties_text(data, path, encoding))
+    if kind == "html":
+        return Page(path, page_text(data, path, encoding))
+    if kind == "xliff":
+        return Xliff(path, data, target_language)
+    if kind == "tmx":
+        return Tmx(path, data, source_language, target_language)
+    return _TEXTS[kind](path, decoded(data, path, encoding))
