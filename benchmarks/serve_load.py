@@ -133,7 +133,8 @@ def measured(given: argparse.Namespace, lines: Sequence[str], file: Path) -> dic
                 other.stdin.write("again\n")
                 other.stdin.flush()
                 speeds.append(float(other.stdout.readline()))
-                rounds.append([loaded(address, lines, named, clients) for clients in given.clients])
+                sent = [*lines] * given.repeat
+                rounds.append([loaded(address, sent, named, clients) for clients in given.clients])
             after = memory(server.pid)
         finally:
             server.terminate()
@@ -149,7 +150,7 @@ def measured(given: argparse.Namespace, lines: Sequence[str], file: Path) -> dic
     return {
         "offline_sentences_per_second": round(statistics.median(speeds), 1),
         "served": served,
-        "requests": (given.rounds * len(given.clients) + 1) * len(lines),
+        "requests": (given.rounds * len(given.clients) * given.repeat + 1) * len(lines),
         "memory_mb": [round(before, 1), round(after, 1)],
     }
 
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--src", required=True, nargs="+", help="source sentences, one a line")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
     parser.add_argument("--rounds", type=int, default=5, help="offline and served in turn")
+    parser.add_argument("--repeat", type=int, default=1, help="how often a round sends all sentences")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--cores", type=int, nargs=2, default=[0, 1], help="of the server, of the clients")
     parser.add_argument("--out", type=Path)
