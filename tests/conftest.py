@@ -9,7 +9,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads yield the
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -17,10 +16,8 @@ import pytest
 import torch
 
 from multihead import native
-from multihead.text import numbers
 
 torch.set_num_threads(1)
-numbers.make = cache(numbers.make)  # two seconds a call
 gc.freeze()
 gc.set_threshold(50_000, 20, 50)
 gc.enable()

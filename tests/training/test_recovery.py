@@ -143,17 +143,21 @@ def test_parts_are_all_rows_in_order_and_their_gradients_add_up_to_the_batch_s()
 
 
 class Hungry(Transformer):
-    """Takes 8 MB of memory for each row of a batch."""
+    """Takes 8 MB of memory for each row of a batch, or another number of bytes."""
+
+    row_bytes = 8 << 20
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
         if self.training:
-            torch.empty(len(batch.target_lengths_B) << 21).fill_(1.0)
+            torch.empty(len(batch.target_lengths_B) * self.row_bytes // 4).fill_(1.0)
         return super().loss(batch, step)
 
 
-def hungry() -> Hungry:
+def hungry(row_bytes: int = Hungry.row_bytes) -> Hungry:
     torch.manual_seed(5)
-    return Hungry(small_transformer(dropout=0.0).settings)
+    model = Hungry(small_transformer(dropout=0.0).settings)
+    model.row_bytes = row_bytes
+    return model
 
 
 def in_little_memory(megabytes: int, work: Callable[[], None]) -> int:
@@ -199,7 +203,7 @@ def test_a_batch_that_memory_cannot_hold_is_split_with_the_same_effective_batch(
 def test_a_single_row_that_memory_cannot_hold_ends_the_training_with_advice(tmp_path: Path) -> None:
     def work() -> None:
         with pytest.raises(UserError) as caught:
-            fit(training_in(tmp_path / "run", hungry()))
+            fit(training_in(tmp_path / "run", hungry(2 << 30)))  # more than earlier tests have left free
         assert "there is not enough memory for one example" in str(caught.value)
         assert "training.batch_tokens" in str(caught.value)
 
