@@ -114,6 +114,17 @@ def test_phrases_need_no_pytorch(trained: Path, precision: Precision) -> None:
     assert not alone._full
 
 
+@pytest.mark.parametrize("phrases", [None, [[Phrase(((9,),))]] * 6])
+def test_outputs_are_ranked_by_coverage_whatever_is_searched(trained: Path, phrases: Any) -> None:
+    alone, full = NativeTranslator.load(trained, "fp32"), Translator.load(trained, precision="fp32")
+    changed = {"method": "beam", "beam_size": 4, "n_best": 4, "max_length": 7, "coverage_penalty": 2.0}
+    settings = alone.settings.model_copy(update=changed)
+    found = alone.translate(LINES, settings, phrases=phrases)
+    assert found == full.translate(LINES, settings, phrases=phrases)
+    plain = settings.model_copy(update={"coverage_penalty": 0.0})
+    assert found != full.translate(LINES, plain, phrases=phrases)
+
+
 def test_a_lost_number_is_put_back_without_pytorch(trained: Path, python: Any) -> None:
     ended = python(COMMAND, "translate", str(trained), text="eins 4711 zwei\n")
     assert ended.returncode == 0, ended.stderr

@@ -175,7 +175,7 @@ def test_the_time_of_earlier_starts_counts(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """What an undisturbed training within a time limit leaves."""
+    """The content of the run folder of an undisturbed training within a time limit."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     fit(limited(folder, Clock(), 1.5, save_minutes=1e-9))
     return contents(folder)

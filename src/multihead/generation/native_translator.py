@@ -168,16 +168,21 @@ class NativeTranslator(LineTranslator):
 
 def _stepped(settings: SearchSettings) -> bool:
     """Return True for a search for phrases that the native kernels run step by step."""
-    return not settings.no_repeat_ngram
+    return not (settings.no_repeat_ngram or _by_coverage(settings))
 
 
 def _plain(settings: SearchSettings) -> bool:
     """Return True for a search without phrases that the native kernels run as a whole."""
     unusual = settings.method == "sample"
-    unusual = unusual or (settings.method == "beam" and settings.coverage_penalty > 0)
+    unusual = unusual or _by_coverage(settings)
     # Refused by the search in PyTorch, with the reason.
     unusual = unusual or (settings.method != "beam" and settings.n_best > 1)
     return not unusual
+
+
+def _by_coverage(settings: SearchSettings) -> bool:
+    """Return True if the outputs are ranked by the attention that covers the source."""
+    return settings.method == "beam" and settings.coverage_penalty > 0
 
 
 def _format(precision: str) -> Format:
