@@ -4,19 +4,26 @@
     python docs/course/build.py 05 --small      one chapter, its experiment only to see that it runs
 
 A chapter is a Markdown file in jupytext's format: a page to read, and a notebook that Jupyter opens. Every
-chapter runs in a process of its own. Writes NN-name.ipynb and NN-name.html; nothing is fetched.
+chapter runs in a process of its own, as many at a time as there are cores, each on an equal share of them.
+Writes NN-name.ipynb and NN-name.html; nothing is fetched.
 """
 
 import argparse
 import os
 import sys
+import tempfile
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import jupytext
 import nbformat
 from nbclient import NotebookClient
 from pages import index, page
+from traitlets.config import Config
+
+from multihead.cores import usable_cores
 
 HERE = Path(__file__).parent
 LANGUAGES = ("en", "ko")
@@ -32,14 +39,37 @@ def run(path: Path, folder: Path) -> float:
     notebook = jupytext.read(path)
     notebook.cells = [cell for cell in notebook.cells if cell.source.strip()]
     began = time.monotonic()
-    NotebookClient(
-        notebook, timeout=3600, kernel_name="python3", resources={"metadata": {"path": HERE}}
-    ).execute()
+    resources = {"metadata": {"path": HERE}}
+    with tempfile.TemporaryDirectory() as sockets:
+        NotebookClient(
+            notebook, timeout=3600, kernel_name="python3", resources=resources, config=_private(sockets)
+        ).execute()
     spent = time.monotonic() - began
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, folder / f"{path.stem}.ipynb")
     (folder / f"{path.stem}.html").write_text(page(notebook, path), encoding="utf-8", newline="\n")
     return spent
+
+
+def _private(folder: str) -> Config:
+    """Return how to talk to a kernel: by files, because the kernel warns that TCP is open to other users."""
+    if os.name == "nt":  # Windows has nothing else
+        return Config()
+    return Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
+
+
+def run_all(paths: Sequence[Path], out: Path, jobs: int) -> None:
+    """Run chapters, several at a time, and print what each took; the first that fails ends it."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // jobs)))
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = {pool.submit(run, path, out / path.parent.name): path for path in paths}
+        try:
+            for done in as_completed(waiting):
+                path = waiting[done]
+                print(f"{path.parent.name} {path.stem}: {done.result():.0f} s", flush=True)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def main() -> None:
@@ -48,19 +78,19 @@ def main() -> None:
     parser.add_argument("chapter", nargs="?", default="", help="05, for example; default: all")
     parser.add_argument("--language", choices=LANGUAGES, help="default: both")
     parser.add_argument("--small", action="store_true", help="experiments of a few updates")
+    parser.add_argument("--jobs", type=int, help="chapters at a time; default: as many as there are cores")
     parser.add_argument("--out", type=Path, default=Path("build/course"))
     given = parser.parse_args()
     os.environ["MULTIHEAD_COURSE"] = "small" if given.small else ""
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     languages = [given.language] if given.language else LANGUAGES
-    for language in languages:
-        for path in chapters(language, given.chapter):
-            spent = run(path, given.out / language)
-            print(f"{language} {path.stem}: {spent:.0f} s", flush=True)
+    wanted = [path for language in languages for path in chapters(language, given.chapter)]
+    if not wanted:
+        sys.exit(f"no chapter begins with {given.chapter!r}; there are 01 to {chapters('en')[-1].name[:2]}")
+    run_all(wanted, given.out, given.jobs or min(usable_cores(), len(wanted)))
     for language in LANGUAGES:
-        found = chapters(language)
         (given.out / language).mkdir(parents=True, exist_ok=True)
-        text = index(found, language)
+        text = index(chapters(language), language)
         (given.out / language / "index.html").write_text(text, encoding="utf-8", newline="\n")
     print(f"open {given.out / languages[0] / 'index.html'}")
 
