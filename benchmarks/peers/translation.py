@@ -2,6 +2,7 @@
 
     python benchmarks/peers/translation.py RUN --src test.en.gz --tgt test.de.gz [--rounds 3] [--beams 1 5]
     python benchmarks/peers/translation.py RUN --src ... --tgt ... --device cuda --out OUT.json    on a GPU
+    python benchmarks/peers/translation.py STUDENT --src ... --tgt ... --beams 1    beside Firefox's engine
 
 Run it alone: two benchmarks on one machine slow each other many times over. `make bench-peers` installs the
 peers; one that is missing is left out and named. Each works in a process of its own, at its best setting.
@@ -15,6 +16,7 @@ import os
 import shutil
 import statistics
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +29,7 @@ from safetensors.torch import save_file
 from multihead.errors import UserError
 from multihead.export import ctranslate2
 from multihead.export.ctranslate2 import POSITIONS
+from multihead.export.firefox import exporting as firefox
 from multihead.hardware import has_fast_bf16
 from multihead.nn.positions import sinusoids
 from multihead.run import Run
@@ -39,6 +42,8 @@ HERE = Path(__file__).parent
 WORK = HERE / ".work"
 ALONE = 100
 """Sentences that are translated one by one for the latency."""
+CALIBRATION = 50
+"""Sentences on which the int8 products of Firefox's engine are calibrated."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,11 @@ class Contestant:
     settings: dict[str, object]
 
 
-OURS, CT2, HUGGING_FACE = (
+OURS, CT2, HUGGING_FACE, FIREFOX = (
     ("ours.py", "multihead"),
     ("ctranslate2_peer.py", "ctranslate2"),
     ("huggingface_peer.py", "transformers"),
+    ("fxtranslate_peer.py", "fxtranslate"),
 )
 CONTESTANTS = (
     Contestant("multihead", *OURS, {"precision": "auto", "batch": 4096, "native": True}),
@@ -65,6 +71,7 @@ CONTESTANTS = (
     Contestant("CTranslate2 float32", *CT2, {"precision": "float32", "batch": 32}),
     Contestant("Hugging Face float32", *HUGGING_FACE, {"precision": "float32", "batch": 64}),
     Contestant("Hugging Face bf16", *HUGGING_FACE, {"precision": "bf16", "batch": 64}),
+    Contestant("Firefox int8", *FIREFOX, {"precision": "int8"}),
 )
 GPU_CONTESTANTS = (
     Contestant("multihead", *OURS, {"precision": "auto", "batch": 65_536, "native": False}),
@@ -93,11 +100,13 @@ def main() -> None:
     count = given.sentences or None
     sources, references = (list(read_lines(name))[:count] for name in (given.src, given.tgt))
     source, target = run.tokenizers()
-    converted = _prepare(run, target)
+    refused = _prepare(run, target, sources[:CALIBRATION])
     ids = source.encode_batch(sources)
     everybody = CONTESTANTS if given.device == "cpu" else GPU_CONTESTANTS
     wanted = [who for who in everybody if who.name not in given.skip]
-    wanted = [who for who in wanted if converted or who.package != "ctranslate2"]
+    wanted = [who for who in wanted if who.package not in refused]
+    if given.beams != [1]:  # Firefox's engine searches greedily
+        wanted = [who for who in wanted if who.package != "fxtranslate"]
     if not has_fast_bf16(torch.device(given.device)):  # PyTorch's way around it takes forty times as long
         wanted = [who for who in wanted if who.settings["precision"] != "bf16"]
     present = [who for who in wanted if find_spec(who.package)]
@@ -120,7 +129,7 @@ def main() -> None:
                 row = rows[one.name]
                 answer = one.ask(_request(ids, beam))
                 row["seconds"].append(answer["seconds"])
-                row["bleu"] = bleu(target.decode_batch(answer["ids"]), references).value
+                row["bleu"] = bleu(_texts(answer["ids"], target), references).value
                 alone = one.ask(_request(ids[:ALONE], beam, alone=True))["seconds"]
                 row["latency_ms"].append(1000 * alone / min(ALONE, len(ids)))
         measured[f"beam {beam}"] = _told(rows, len(ids), f"beam {beam}")
@@ -138,8 +147,13 @@ def _request(ids: list[list[int]], beam: int, *, alone: bool = False) -> dict[st
     return {"ids": ids, "beam": beam, "alone": alone}
 
 
-def _prepare(run: Run, target: Tokenizer) -> bool:
-    """Lay out the same weights for everybody, in a folder that git ignores; False: not for CTranslate2."""
+def _texts(outputs: list[Any], target: Tokenizer) -> list[str]:
+    """Return what a contestant wrote as text: ids, unless its engine gives texts."""
+    return outputs if isinstance(outputs[0], str) else target.decode_batch(outputs)
+
+
+def _prepare(run: Run, target: Tokenizer, lines: list[str]) -> set[str]:
+    """Lay out the same weights for everybody, in a folder that git ignores; return who cannot take them."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     (WORK / "run").symlink_to(run.folder.resolve())
@@ -148,18 +162,25 @@ def _prepare(run: Run, target: Tokenizer) -> bool:
     controls = {"pad": target.pad_id, "bos": target.bos_id, "eos": target.eos_id}
     (WORK / "controls.json").write_text(json.dumps(controls), encoding="utf-8")
     settings: Any = run.recipe.model
-    interleaved = settings.positions == "sinusoidal"
-    save_file(
-        {"table": sinusoids(POSITIONS, settings.d_model, interleaved=interleaved)},
-        WORK / "positions.safetensors",
-    )
-    try:
-        for precision in ("int8", "float32"):
-            ctranslate2.export(run, WORK / f"ctranslate2-{precision}", precision)  # type: ignore[arg-type]
-    except UserError as error:
-        print(f"CTranslate2 is left out: {error}", file=sys.stderr)
-        return False
-    return True
+    if settings.first_input != "zero":  # Hugging Face's Marian begins with a token
+        interleaved = settings.positions == "sinusoidal"
+        table = sinusoids(POSITIONS, settings.d_model, interleaved=interleaved)
+        save_file({"table": table}, WORK / "positions.safetensors")
+    refused = set() if settings.first_input != "zero" else {"transformers"}
+    exports: dict[str, Callable[[], object]] = {
+        "ctranslate2": lambda: [
+            ctranslate2.export(run, WORK / f"ctranslate2-{precision}", precision)
+            for precision in ("int8", "float32")
+        ],
+        "fxtranslate": lambda: firefox.export(run, WORK / "firefox", lines),
+    }
+    for package, export in exports.items():
+        try:
+            export()
+        except UserError as error:
+            print(f"{package} is left out: {error}", file=sys.stderr)
+            refused.add(package)
+    return refused
 
 
 def _told(rows: dict[str, dict[str, Any]], sentences: int, title: str) -> dict[str, Any]:

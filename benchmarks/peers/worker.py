@@ -13,9 +13,11 @@ from pathlib import Path
 Ids = list[list[int]]
 Translate = Callable[[Ids, int], Ids]
 """(source ids without end symbol, beam size) -> target ids without begin and end symbol, in that order."""
+Texts = Callable[[Ids, int], list[str]]
+"""The same of an engine that gives texts."""
 
 
-def serve(load: Callable[[Path, dict[str, object]], Translate]) -> None:
+def serve(load: Callable[[Path, dict[str, object]], Translate | Texts]) -> None:
     """Load, say so, and answer requests until the input ends.
 
     The command line is FOLDER and the settings as JSON; a request ``{"beam": 5, "ids": [], "alone": false}``.
