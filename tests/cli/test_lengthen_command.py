@@ -8,9 +8,9 @@ import torch
 from command_line import Captured, fail, run
 from torch.testing import assert_close
 
+from multihead import models
 from multihead import recipe as recipes
 from multihead.data.hashes import file_sha256
-from multihead.models import bert, bert_classifier, gpt
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.settings.tasks.masked import TokenizerSettings
@@ -32,10 +32,11 @@ def made(folder: Path, kind: str, **changed: Any) -> Path:
     given = {**SIZES, "vocab_size": tokenizer.vocab_size, length: OLD, **changed}
     overrides = {f"model.{key}": value for key, value in given.items()}
     data = {} if kind == "gpt" else {"data.max_length": OLD}
+    if kind == "bert_spans":
+        data |= {"data.max_question": 4, "data.stride": 5}
     recipe = recipes.from_toml("", overrides={"name": "old", "model.kind": kind, **overrides, **data})
-    module: Any = {"gpt": gpt, "bert": bert, "bert_classifier": bert_classifier}[kind]
     torch.manual_seed(3)
-    model = module.Model(recipe.model)
+    model = models.load(kind).Model(recipe.model)
     for weight in model.parameters():
         weight.data.mul_(2)
     with Run.create(folder, recipe, [tokenizer], environment({})) as written:
@@ -48,7 +49,7 @@ def texts(n: int) -> Input:
     return Input(ids, torch.zeros_like(ids), torch.tensor([n, n - 4]))
 
 
-@pytest.mark.parametrize("kind", ["bert", "bert_classifier"])
+@pytest.mark.parametrize("kind", ["bert", "bert_classifier", "bert_spans", "bert_tagger"])
 def test_an_encoder_computes_the_same_within_its_window(
     kind: str, tmp_path: Path, capfdbinary: Captured
 ) -> None:

@@ -100,14 +100,16 @@ def best_spans(
         Its score less that of no answer, S C + E C (sec. 4.3), which is its log odds against no answer, (B,);
         -inf for a text without tokens. Its first and its last position, (B,).
     """
+    outside_BN = ~inside_text(read)
     start_BN, end_BN = start_BN.float(), end_BN.float()
-    inside_BN, (B, N) = inside_text(read), start_BN.shape
-    band_NN = torch.ones(N, N, dtype=torch.bool, device=start_BN.device).triu().tril(max_answer - 1)
-    allowed_BNN = band_NN & inside_BN[:, :, None] & inside_BN[:, None, :]
-    scores_BNN = (start_BN[:, :, None] + end_BN[:, None, :]).masked_fill(~allowed_BNN, -torch.inf)
-    best_B, where_B = scores_BNN.view(B, -1).max(1)
+    most = min(max_answer, start_BN.shape[1])
+    ends_BN = nn.functional.pad(end_BN.masked_fill(outside_BN, -torch.inf), (0, most - 1), value=-torch.inf)
+    # K ends for each start: time and memory grow with N, not with N^2.
+    scores_BNK = start_BN.masked_fill(outside_BN, -torch.inf)[:, :, None] + ends_BN.unfold(1, most, 1)
+    best_B, where_B = scores_BNK.flatten(1).max(1)
     odds_B = best_B - (start_BN[:, CLS] + end_BN[:, CLS])
-    return odds_B, where_B // N, where_B % N
+    first_B = where_B // most
+    return odds_B, first_B, first_B + where_B % most
 
 
 Model = BERTSpans

@@ -15,13 +15,10 @@ from multihead.run.environment import environment, file_hashes
 from multihead.run.names import WEIGHTS
 from multihead.settings import Settings
 
-LENGTH = {"bert": "max_positions", "bert_classifier": "max_positions", "gpt": "context"}
+BERTS = ("bert", "bert_classifier", "bert_spans", "bert_tagger")
+LENGTH = {**dict.fromkeys(BERTS, "max_positions"), "gpt": "context"}
 """The setting of each model that can be lengthened."""
-TABLE = {
-    "bert": "encoder.positions.weight",
-    "bert_classifier": "encoder.positions.weight",
-    "gpt": "positions.weight",
-}
+TABLE = {**dict.fromkeys(BERTS, "encoder.positions.weight"), "gpt": "positions.weight"}
 """The weight with a row for each position."""
 GLOBAL = "_global"
 
