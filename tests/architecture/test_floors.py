@@ -59,6 +59,7 @@ LOOKERS = {
     "workflows/importing.py",  # and what reads somebody else's
     "cli/_ray.py",  # optional: the engine of a cluster
     "run/__init__.py",  # optional: PyTorch, which a translation by the native kernels does without
+    "attention_maps/__init__.py",
     "generation/__init__.py",
     "generation/loading.py",
     "generation/native_translator.py",

@@ -43,7 +43,7 @@ class Reverser(Translator):
     """
 
     def __init__(self) -> None:
-        self.directions = self.asked = None
+        self.directions = self.asked = self.limit = None
         self.models = ()
         self.source_tokenizer = self.target_tokenizer = Letters()  # type: ignore[assignment]
         self.settings = SearchSettings(method="beam", beam_size=2)

@@ -1,12 +1,20 @@
-"""Recorded attention weights, and the alignments computed from them. Drawing them is left to ``inspect``."""
+"""Recorded attention weights, and the alignments computed from them. Drawing them is left to ``inspect``.
+
+``record`` and its like are imported on first use, because they run a model and need PyTorch.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from multihead.attention_maps.alignment import Alignment, Choice, align
-from multihead.attention_maps.calls import Kind
-from multihead.attention_maps.record import AttentionRecord, record, record_cross, record_sequence
+from multihead.attention_maps.records import AttentionRecord, Kind
 from multihead.attention_maps.rollout import rollout
 from multihead.attention_maps.running_text import running_text
 from multihead.attention_maps.self_alignment import align_self
 from multihead.attention_maps.tokens import Sentence, Token, sentence
+
+if TYPE_CHECKING:
+    from multihead.attention_maps.recording import record, record_cross, record_sequence
 
 __all__ = [
     "Alignment",
@@ -24,3 +32,9 @@ __all__ = [
     "running_text",
     "sentence",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("record", "record_cross", "record_sequence"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.recording"), name)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.attention_maps.record import AttentionRecord
+from multihead.attention_maps.records import AttentionRecord
 from multihead.attention_maps.tokens import Sentence, Token
 from multihead.errors import UserError
 

@@ -8,17 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from threading import get_ident
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from multihead.attention_maps.records import Kind
 from multihead.batch import PairBatch, Source
-
-Kind = Literal["encoder self", "decoder self", "cross", "self"]
-"""Type of attention: encoder self-attention, decoder self-attention or cross-attention of an encoder-decoder;
-"self" in a model with a single sequence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.attention_maps.record import AttentionRecord
+from multihead.attention_maps.records import AttentionRecord
 
 MIN_SHARE = 0.5
 """Smallest share of a head's weight for which a pattern is named."""

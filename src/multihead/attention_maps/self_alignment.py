@@ -14,7 +14,7 @@ from multihead.attention_maps.alignment import (
     merge_words,
 )
 from multihead.attention_maps.patterns import sharpest_head
-from multihead.attention_maps.record import AttentionRecord
+from multihead.attention_maps.records import AttentionRecord
 from multihead.attention_maps.tokens import Sentence
 from multihead.errors import UserError
 

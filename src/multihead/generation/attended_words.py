@@ -1,13 +1,12 @@
-"""Attention of the words of a translation on those of its sentence, recorded with the model."""
+"""Attention of the words of a translation on those of its sentence."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from torch import nn
 
-from multihead.attention_maps import Choice, align, record, sentence
-from multihead.data.batches import collate
+from multihead.attention_maps import Choice, align, sentence
+from multihead.attention_maps.records import Attended
 from multihead.documents.splice import Span
 from multihead.generation.carrying import Line
 from multihead.generation.tag_alignment import Weights
@@ -30,7 +29,7 @@ class _Tokenizers(Protocol):
 
 
 def word_weights(
-    model: nn.Module, translator: _Tokenizers, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
+    attended: Attended, translator: _Tokenizers, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
 ) -> list[Weights | None]:
     """Return the attention of the words of each translation on those of its source.
 
@@ -42,9 +41,7 @@ def word_weights(
     targets = target.encode_batch(marked)
     if any(translator.too_long(*pair) for pair in zip(sources, targets, strict=True)):
         return [None] * len(lines)
-    ids = (target.pad_id, target.bos_id, target.eos_id)
-    batch = collate(sources, targets, pad_id=ids[0], bos_id=ids[1], eos_id=ids[2])
-    records = [one for one in record(model, batch) if one.kind == "cross"]
+    records = attended(sources, targets)
     if not records:
         return [None] * len(lines)
     found: list[Weights | None] = []

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
-from multihead.attention_maps import Choice, align, record, sentence
-from multihead.data.batches import collate
+from multihead.attention_maps import Choice, align, sentence
+from multihead.attention_maps.records import Attended
 from multihead.errors import UserError
 from multihead.search.outputs import Hypothesis, best
 from multihead.text.tokenizer import Tokenizer
@@ -26,7 +25,7 @@ ROWS = 256
 
 
 def ranked_by_coverage(
-    model: nn.Module,
+    attended: Attended,
     sources: Sequence[Sequence[int]],
     found: Sequence[Sequence[Hypothesis]],
     beta: float,
@@ -37,7 +36,7 @@ def ranked_by_coverage(
     """Return the hypotheses of each sentence with the coverage penalty in their scores, best first.
 
     Args:
-        model: a model with attention over the source.
+        attended: gives the model's attention over the source.
         sources: tokens of the sentences, without the end symbol.
         found: their hypotheses.
         beta: weight of the penalty.
@@ -51,7 +50,7 @@ def ranked_by_coverage(
     scored = []
     for begin in range(0, len(rows), ROWS):
         some = rows[begin : begin + ROWS]
-        penalties = _penalties(model, some, source, target)
+        penalties = _penalties(attended, some, source, target)
         scored += [replace(h, score=h.score + beta * p) for (_, h), p in zip(some, penalties, strict=True)]
     remaining = iter(scored)
     return [best([next(remaining) for _ in own], len(own), distinct=False) for own in found]
@@ -68,12 +67,10 @@ def coverage(attention_TS: NDArray[np.floating]) -> float:
 
 
 def _penalties(
-    model: nn.Module, rows: Sequence[tuple[Sequence[int], Hypothesis]], source: Tokenizer, target: Tokenizer
+    attended: Attended, rows: Sequence[tuple[Sequence[int], Hypothesis]], source: Tokenizer, target: Tokenizer
 ) -> list[float]:
-    ids = (target.pad_id, target.bos_id, target.eos_id)
     sources, targets = [list(one) for one, _ in rows], [list(h.tokens) for _, h in rows]
-    batch = collate(sources, targets, pad_id=ids[0], bos_id=ids[1], eos_id=ids[2])
-    records = [one for one in record(model, batch) if one.kind == "cross"]
+    records = attended(sources, targets)
     if not records:
         raise UserError(
             "the model has no attention over the source, of which the coverage penalty is made",

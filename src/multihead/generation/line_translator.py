@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
+from multihead.attention_maps.records import AttentionRecord
 from multihead.errors import UserError
+from multihead.generation.attended_words import word_weights
 from multihead.generation.batching import SourceLine, batch_by_length
 from multihead.generation.carrying import Line
+from multihead.generation.coverage import ranked_by_coverage
 from multihead.generation.directions import Asked, Directions
 from multihead.generation.tag_alignment import Weights
 from multihead.generation.translation import Output, Translation
+from multihead.generation.unknown import replacement_words
 from multihead.progress import OnCount
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase import Phrase
@@ -59,10 +63,10 @@ class LineTranslator(ABC):
         """
 
     @abstractmethod
-    def hypotheses(
+    def searched(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        """Return the outputs for each line, best first.
+        """Return the outputs for each line, best first by their log-probability and length.
 
         Args:
             batch: the lines, longest first.
@@ -71,14 +75,38 @@ class LineTranslator(ABC):
         """
 
     @abstractmethod
+    def attended(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[AttentionRecord]:
+        """Return each layer's attention over the source, of the first model; see ``Attended``."""
+
+    def hypotheses(
+        self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
+    ) -> list[list[Hypothesis]]:
+        """Return the outputs for each line as ``searched`` does, ranked by coverage too if asked to."""
+        beta = settings.coverage_penalty if settings.method == "beam" else 0.0
+        if not beta:
+            return self.searched(batch, settings, numbers)
+        wider = settings.model_copy(update={"n_best": max(settings.n_best, settings.beam_size)})
+        ranked = ranked_by_coverage(
+            self.attended,
+            [line.tokens for line in batch],
+            self.searched(batch, wider, numbers),
+            beta,
+            source=self.source_tokenizer,
+            target=self.target_tokenizer,
+        )
+        return [some[: settings.n_best] for some in ranked]
+
     def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
         """Return, for each (line, output tokens), a word of the line for each unknown token."""
+        return replacement_words(self.attended, pairs, self.source_tokenizer, self.target_tokenizer)
 
-    @abstractmethod
     def word_weights(
         self, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
     ) -> list[Weights | None]:
         """Return the attention of each translation's words on those of its source; None: there is none."""
+        return word_weights(self.attended, self, lines, texts, lexicon)
 
     def batch_tokens(self, settings: SearchSettings, *, plain: bool) -> int:
         """Return the source tokens of a batch; ``plain``: without prefixes."""

@@ -1,7 +1,7 @@
 """Translation by the native kernels alone: NumPy and the native library, without PyTorch.
 
-What the kernels do not search (random samples, forced prefixes), and what needs the model's attention, is
-done by ``generation.translator``, which is imported for it.
+What the kernels do not search (random samples, forced prefixes, very wide beams) is done by
+``generation.translator``, which is imported for it.
 """
 
 import copy
@@ -15,21 +15,20 @@ from typing import Any, Self
 import numpy as np
 
 from multihead import native_library
+from multihead.attention_maps.records import AttentionRecord
 from multihead.engines.native.model import NativeModel
+from multihead.engines.native.source_attention import SourceAttention
 from multihead.engines.native.steps import NativeSteps
 from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, padded
-from multihead.generation.carrying import Line
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import LineTranslator
-from multihead.generation.tag_alignment import Weights
 from multihead.native_library import Array, Format
 from multihead.run.search_record import SearchRecord
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase_search import search_phrases
 from multihead.search.plain import BeamRequest, Limits, check_n_best
 from multihead.settings import SearchSettings
-from multihead.text.lexicon import Lexicon
 
 FORMATS: dict[str, Format] = {"fp32": "float32", "bf16": "bfloat16", "int8": "int8"}
 """Formats of matrix products by precision; "auto" is bf16 where the processor multiplies it."""
@@ -57,7 +56,8 @@ class NativeTranslator(LineTranslator):
         )
         self.record, self._precision = record, precision
         self._model = NativeModel(record.model(), _format(precision))
-        self._full: list[Any] = []  # shared by copies, as is the lock
+        self._full: list[Any] = []  # shared by copies, as are the two below
+        self._attention: list[SourceAttention] = []
         self._loading = threading.Lock()
 
     @classmethod
@@ -96,7 +96,7 @@ class NativeTranslator(LineTranslator):
         if (begun or not native) and find_spec("torch") is not None:
             self.with_models()
 
-    def hypotheses(
+    def searched(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """Search by the native kernels, or by PyTorch; see ``LineTranslator``."""
@@ -150,39 +150,49 @@ class NativeTranslator(LineTranslator):
     ) -> list[list[Hypothesis]]:
         full = self.with_models()
         with full.inference():
-            found: list[list[Hypothesis]] = full.hypotheses(batch, settings, numbers)
+            found: list[list[Hypothesis]] = full.searched(batch, settings, numbers)
         return found
 
-    def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
-        """Return the words that unknown tokens attend to; see ``LineTranslator``."""
-        found: list[list[str]] = self.with_models().replacements(pairs)
-        return found
+    def attended(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[AttentionRecord]:
+        """Compute the model's attention over the source in NumPy; see ``LineTranslator``."""
+        with self._loading:
+            if not self._attention:
+                self._attention.append(SourceAttention(self.record.model(), self._model))
+        source, target = self.source_tokenizer, self.target_tokenizer
+        lines = [SourceLine("", list(ids), (), index) for index, ids in enumerate(sources)]
+        ids_BS, lengths_B = padded(lines, pad_id=source.pad_id, eos_id=source.eos_id)
+        return records(self._attention[0](ids_BS, lengths_B, [[target.bos_id, *ids] for ids in targets]))
 
-    def word_weights(
-        self, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
-    ) -> list[Weights | None]:
-        """Return the model's attention; see ``LineTranslator``."""
-        found: list[Weights | None] = self.with_models().word_weights(lines, texts, lexicon)
-        return found
+
+def records(weights: Sequence[Sequence[Array]]) -> list[AttentionRecord]:
+    """Return a record for each layer.
+
+    Args:
+        weights: of each sentence, the weights of each layer, (H, T, S).
+    """
+    queries_B, keys_B = (np.array([own[0].shape[axis] for own in weights]) for axis in (1, 2))
+    found = []
+    for layer, of_layer in enumerate(zip(*weights, strict=True)):
+        shape = len(of_layer), len(of_layer[0]), queries_B.max(), keys_B.max()
+        weights_BHTS = np.zeros(shape, np.float32)
+        for row, own in zip(weights_BHTS, of_layer, strict=True):
+            row[:, : own.shape[1], : own.shape[2]] = own
+        name = f"decoder.layers.{layer}.cross_attention.score"
+        found.append(AttentionRecord(name, "cross", layer + 1, weights_BHTS, None, queries_B, keys_B))
+    return found
 
 
 def _stepped(settings: SearchSettings) -> bool:
     """Return True for a search for phrases that the native kernels run step by step."""
-    return not (settings.no_repeat_ngram or _by_coverage(settings))
+    return not settings.no_repeat_ngram
 
 
 def _plain(settings: SearchSettings) -> bool:
     """Return True for a search without phrases that the native kernels run as a whole."""
-    unusual = settings.method == "sample"
-    unusual = unusual or _by_coverage(settings)
-    # Refused by the search in PyTorch, with the reason.
-    unusual = unusual or (settings.method != "beam" and settings.n_best > 1)
-    return not unusual
-
-
-def _by_coverage(settings: SearchSettings) -> bool:
-    """Return True if the outputs are ranked by the attention that covers the source."""
-    return settings.method == "beam" and settings.coverage_penalty > 0
+    # Several outputs of a greedy search are refused by the search in PyTorch, with the reason.
+    return settings.method == "beam" or (settings.method == "greedy" and settings.n_best == 1)
 
 
 def _format(precision: str) -> Format:

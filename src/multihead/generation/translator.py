@@ -10,28 +10,25 @@ import torch
 from torch import nn
 
 from multihead import hardware
+from multihead.attention_maps import record
 from multihead.attention_maps.calls import evaluating
+from multihead.attention_maps.records import AttentionRecord
+from multihead.data.batches import collate
 from multihead.engines.choose import LatestStepper
 from multihead.errors import UserError
-from multihead.generation.attended_words import word_weights
 from multihead.generation.batching import SourceLine
-from multihead.generation.carrying import Line
-from multihead.generation.coverage import ranked_by_coverage
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.recording import record_search
 from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import collate_sources, search
-from multihead.generation.tag_alignment import Weights
 from multihead.generation.translation import PairScore
-from multihead.generation.unknown import replacement_words
 from multihead.hardware import Precision
 from multihead.progress import OnCount
 from multihead.run.folder import Run
 from multihead.search.ensemble import Ensemble
 from multihead.search.outputs import Hypothesis
 from multihead.settings import SearchSettings
-from multihead.text.lexicon import Lexicon
 from multihead.text.tokenizer import Tokenizer
 
 GPU_BATCH_FACTOR = 8
@@ -114,17 +111,13 @@ class Translator(LineTranslator):
         """Return this translator."""
         return self
 
-    def hypotheses(
+    def searched(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """Search by the chosen engine, or by an ensemble's steps; see ``LineTranslator``."""
         source, target = self.source_tokenizer, self.target_tokenizer
         steppers = [latest.stepper() for latest in self._steppers]
-        beta = settings.coverage_penalty if settings.method == "beam" else 0.0
-        wanted = settings.n_best
-        if beta:
-            settings = settings.model_copy(update={"n_best": max(wanted, settings.beam_size)})
-        found = search(
+        return search(
             steppers[0] if len(steppers) == 1 else Ensemble(steppers),
             collate_sources(batch, pad_id=source.pad_id, eos_id=source.eos_id).to(self.device),
             [[target.bos_id, *line.prefix] for line in batch],
@@ -134,23 +127,16 @@ class Translator(LineTranslator):
             numbers=numbers,
             phrases=[line.phrases for line in batch],
         )
-        if not beta:
-            return found
-        sources = [line.tokens for line in batch]
-        ranked = ranked_by_coverage(self.models[0], sources, found, beta, source=source, target=target)
-        return [some[:wanted] for some in ranked]
 
-    def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
-        """Return the words that unknown tokens attend to; see ``LineTranslator``."""
-        return replacement_words(self.models[0], pairs, self.source_tokenizer, self.target_tokenizer)
-
-    def word_weights(
-        self, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
-    ) -> list[Weights | None]:
-        """Return the first model's attention; see ``LineTranslator``."""
+    def attended(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[AttentionRecord]:
+        """Record the first model's attention over the source, teacher-forced; see ``LineTranslator``."""
         if not self.models:
-            return [None] * len(lines)
-        return word_weights(self.models[0], self, lines, texts, lexicon)
+            return []
+        target = self.target_tokenizer
+        batch = collate(sources, targets, pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
+        return [one for one in record(self.models[0], batch) if one.kind == "cross"]
 
     def batch_tokens(self, settings: SearchSettings, *, plain: bool) -> int:
         """Return the source tokens of a batch: more where one call on a GPU runs the whole beam search."""

@@ -6,15 +6,13 @@ over the outputs that have unknown tokens.
 
 from collections.abc import Sequence
 
-from torch import nn
-
-from multihead.attention_maps import Sentence, align, record, sentence
-from multihead.data.batches import collate
+from multihead.attention_maps import Sentence, align, sentence
+from multihead.attention_maps.records import Attended
 from multihead.text.tokenizer import Tokenizer
 
 
 def replacement_words(
-    model: nn.Module,
+    attended: Attended,
     pairs: Sequence[tuple[str, Sequence[int]]],
     source: Tokenizer,
     target: Tokenizer,
@@ -22,7 +20,7 @@ def replacement_words(
     """Return, for each pair, the source word that each unknown token attends to most.
 
     Args:
-        model: a model with attention over the source; without it, no words are returned.
+        attended: gives the model's attention over the source; if it has none, no words are returned.
         pairs: (source line, output tokens).
         source: source tokenizer.
         target: target tokenizer.
@@ -31,8 +29,7 @@ def replacement_words(
         return []
     sources = [source.encode(line) for line, _ in pairs]
     targets = [list(tokens) for _, tokens in pairs]
-    batch = collate(sources, targets, pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
-    cross = [recorded for recorded in record(model, batch) if recorded.kind == "cross"]
+    cross = attended(sources, targets)
     if not cross:
         return [[] for _ in pairs]
     replacements = []
@@ -41,9 +38,9 @@ def replacement_words(
         written = sentence(target, [*tokens, target.eos_id])
         positions = align(cross, read, written, index=index).matrix_TS.argmax(axis=1)
         words = _words(line, source, read)
-        attended = [words[position] for position in positions]
+        chosen = [words[position] for position in positions]
         replacements.append(
-            [word for token, word in zip(tokens, attended, strict=True) if token == target.unk_id]
+            [word for token, word in zip(tokens, chosen, strict=True) if token == target.unk_id]
         )
     return replacements
 

@@ -7,17 +7,15 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitingTimeoutError
 from typing import Any, Self
 
+from multihead.attention_maps.records import AttentionRecord
 from multihead.generation.batching import SourceLine
-from multihead.generation.carrying import Line
 from multihead.generation.line_translator import LineTranslator
-from multihead.generation.tag_alignment import Weights
 from multihead.generation.translation import Translation
 from multihead.progress import OnCount
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase import Phrase
 from multihead.serve.fair_queue import DeadlineError, FairQueue, Forced, Work
 from multihead.settings import SearchSettings
-from multihead.text.lexicon import Lexicon
 
 
 class Ticket:
@@ -88,21 +86,17 @@ class QueuedTranslator(LineTranslator):
         """Return the ``Translator`` of the same run; its searches do not go through the queue."""
         return self._plain().with_models()
 
-    def hypotheses(
+    def searched(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """Search without the queue; see ``LineTranslator``."""
-        return self._plain().hypotheses(batch, settings, numbers)
+        return self._plain().searched(batch, settings, numbers)
 
-    def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
-        """Return words for unknown tokens; see ``LineTranslator``."""
-        return self._plain().replacements(pairs)
-
-    def word_weights(
-        self, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
-    ) -> list[Weights | None]:
+    def attended(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[AttentionRecord]:
         """Return the model's attention; see ``LineTranslator``."""
-        return self._plain().word_weights(lines, texts, lexicon)
+        return self._plain().attended(sources, targets)
 
     def translate(
         self,

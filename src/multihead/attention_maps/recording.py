@@ -6,7 +6,6 @@ the weights that ``forward`` used, whichever kernel computed them.
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,50 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from multihead.attention_maps import calls
-from multihead.attention_maps.calls import Call, Kind
+from multihead.attention_maps.calls import Call
+from multihead.attention_maps.records import AttentionRecord, Kind
 from multihead.batch import PairBatch
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionRecord:
-    """Attention weights of one module for a batch. Axes as in ``multihead.batch``.
-
-    As a query, target position i predicts output token i (``target_out``); as a key, it is the token read
-    there (``target_in``).
-
-    Attributes:
-        module: path in the model, "decoder.layers.0.cross_attention.score".
-        kind: encoder self-, decoder self- or cross-attention, or "self".
-        layer: counted from 1 among the modules of this kind, in the order they ran.
-        weights_BHQK: rows sum to 1 over the allowed keys; trimmed to the longest sentence.
-        allowed_BHQK: True = the query may attend to the key; None: every query may attend to every key.
-        query_lengths_B: lengths without padding, including special symbols.
-        key_lengths_B: lengths without padding, including special symbols.
-        q_BHQd: the queries, if kept.
-        k_BHKd: the keys, if kept.
-        v_BHKd: the values, if kept.
-    """
-
-    module: str
-    kind: Kind
-    layer: int
-    weights_BHQK: NDArray[np.float32]
-    allowed_BHQK: NDArray[np.bool_] | None
-    query_lengths_B: NDArray[np.int64]
-    key_lengths_B: NDArray[np.int64]
-    q_BHQd: NDArray[np.float32] | None = None
-    k_BHKd: NDArray[np.float32] | None = None
-    v_BHKd: NDArray[np.float32] | None = None
-
-    @property
-    def num_heads(self) -> int:
-        """Number of heads, H."""
-        return int(self.weights_BHQK.shape[1])
-
-    def sentence(self, index: int) -> NDArray[np.float32]:
-        """Return the weights of one sentence without padding, (H, Q, K)."""
-        queries, keys = self.query_lengths_B[index], self.key_lengths_B[index]
-        return self.weights_BHQK[index, :, :queries, :keys]
 
 
 def record(model: nn.Module, batch: PairBatch, *, keep_inputs: bool = False) -> list[AttentionRecord]:
