@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from laying_out import noisy_transformer
 
 from multihead import native
 from multihead.attention_maps import record
@@ -12,12 +13,12 @@ from multihead.engines.native.model import NativeModel
 from multihead.engines.native.source_attention import SourceAttention
 from multihead.engines.native.tensors import in_arrays
 from multihead.generation.native_translator import records
-from multihead.models.transformer import Settings, Transformer
+from multihead.models.transformer import Transformer
 from multihead.nn.description import describe
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 
-PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
+PAD, BEGIN, END = 0, 2, 3
 SOURCES = [[5, 17, 4, 30, 11, 7, 23], [9], [4, 4, 8, 29, 13]]
 TARGETS = [[6, 11, 5], [7, 7, 9, 10, 19, 21, 30], []]
 VARIANTS: dict[str, dict[str, object]] = {
@@ -32,14 +33,8 @@ VARIANTS: dict[str, dict[str, object]] = {
 
 
 def made(**settings: object) -> tuple[Transformer, SourceAttention]:
-    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
     torch.manual_seed(11)
-    model = Transformer(
-        Settings.model_validate({**sizes, "num_heads": 2, "num_layers": 3, **settings})
-    ).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
+    model = noisy_transformer(0.3, num_layers=3, **settings)
     spec = in_arrays(describe(model, EncoderDecoderSpec))
     assert isinstance(spec, EncoderDecoderSpec)
     return model, SourceAttention(spec, NativeModel(spec, "float32"))

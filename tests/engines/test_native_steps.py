@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from laying_out import lay_out
+from laying_out import lay_out, noisy_transformer
 
 from multihead import native
 from multihead.batch import Source
 from multihead.engines.native.steps import NativeSteps
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
-from multihead.models.transformer import Settings, Transformer
+from multihead.models.transformer import Transformer
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 
@@ -25,12 +25,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 
 
 def laid_out(**settings: object) -> tuple[Transformer, LaidOutTransformer]:
-    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
-    given = {**sizes, "num_heads": 2, "num_layers": 2, **settings}
-    made = Transformer(Settings.model_validate(given)).eval()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
+    made = noisy_transformer(0.1, **settings)
     found = lay_out(made, torch.float32)
     assert isinstance(found, LaidOutTransformer)
     return made, found

@@ -6,14 +6,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from laying_out import lay_out
+from laying_out import lay_out, noisy_transformer
 
 from multihead.batch import Source
 from multihead.engines.choose import LatestStepper
 from multihead.engines.cuda import graphs as search
 from multihead.engines.cuda.graphs import GraphTransformer
 from multihead.errors import UserError
-from multihead.models.transformer import Settings, Transformer
+from multihead.models.transformer import Transformer
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.hypotheses import Hypothesis
@@ -31,13 +31,7 @@ class OneByOne:
 
 
 def model_of(device: str, **given: object) -> Transformer:
-    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 24, "d_ff": 37}
-    every = {**sizes, "num_heads": 3, "num_layers": 2, **given}
-    made = Transformer(Settings.model_validate(every)).eval()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
-    return made.to(device)
+    return noisy_transformer(0.2, **{"d_model": 24, "num_heads": 3, **given}).to(device)
 
 
 def fixed(model: Transformer) -> GraphTransformer:

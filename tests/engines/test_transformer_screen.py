@@ -4,13 +4,13 @@ from typing import Any, cast
 
 import pytest
 import torch
-from laying_out import lay_out
+from laying_out import lay_out, noisy_transformer
 
 from multihead import native
 from multihead.batch import Source
 from multihead.engines.native import screen
 from multihead.errors import UserError
-from multihead.models.transformer import Settings, Transformer
+from multihead.models.transformer import Transformer
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
@@ -29,13 +29,7 @@ def _everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def model(**given: object) -> Transformer:
-    sizes = {"source_vocab": 31, "target_vocab": VOCABULARY, "d_model": 38, "d_ff": 37, "tied": "decoder"}
-    every = {**sizes, "num_heads": 2, "num_layers": 2, **given}
-    made = Transformer(Settings.model_validate(every)).eval()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
-    return made
+    return noisy_transformer(0.2, **{"target_vocab": VOCABULARY, "d_model": 38, "tied": "decoder", **given})
 
 
 def found(

@@ -2,14 +2,14 @@
 
 import pytest
 import torch
-from laying_out import lay_out, walk
+from laying_out import lay_out, noisy_transformer, walk
 from torch.testing import assert_close
 
 from multihead import native
 from multihead.batch import Source
 from multihead.engines.choose import LatestStepper
 from multihead.errors import UserError
-from multihead.models.transformer import Settings, Transformer
+from multihead.models.transformer import Transformer
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
 from multihead.search.request import Limits
@@ -33,13 +33,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 
 
 def model(**settings: object) -> Transformer:
-    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
-    given = {**sizes, "num_heads": 2, "num_layers": 2, **settings}
-    made = Transformer(Settings.model_validate(given)).eval()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return made
+    return noisy_transformer(0.1, **settings)
 
 
 def source() -> Source:

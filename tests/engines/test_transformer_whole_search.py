@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from laying_out import lay_out
+from laying_out import lay_out, noisy_transformer
 from torch import Tensor
 
 from multihead.batch import Source
@@ -33,13 +33,7 @@ class OneByOne:
 
 
 def prepared(dtype: torch.dtype = torch.float32, **given: object) -> LaidOutTransformer:
-    sizes = {"source_vocab": VOCABULARY, "target_vocab": VOCABULARY, "d_model": 22, "d_ff": 37}
-    every = {**sizes, "num_heads": 2, "num_layers": 2, **given}
-    made = Transformer(Settings.model_validate(every)).eval()
-    with torch.no_grad():
-        for parameter in made.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
-    found = lay_out(made, dtype)
+    found = lay_out(noisy_transformer(0.2, **given), dtype)
     assert isinstance(found, LaidOutTransformer)
     return found
 

@@ -1,4 +1,4 @@
-"""Models laid out for search by an engine, without the proof: so that tests compare what it would refuse."""
+"""Small models, and their layout by an engine without its proof: tests compare what it would refuse."""
 
 from typing import Any
 
@@ -7,8 +7,19 @@ from torch import Tensor, nn
 
 from multihead.batch import Source
 from multihead.engines.choose import ENGINES
+from multihead.models.transformer import Settings, Transformer
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.search.stepper import Stepper
+
+
+def noisy_transformer(noise: float, **settings: object) -> Transformer:
+    """Return a small Transformer with noise on every weight, norms and biases included."""
+    sizes = {"source_vocab": 31, "target_vocab": 31, "d_model": 22, "d_ff": 37, "num_heads": 2}
+    made = Transformer(Settings.model_validate({**sizes, "num_layers": 2, **settings})).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * noise)
+    return made
 
 
 def lay_out(model: nn.Module, dtype: torch.dtype, device: str = "cpu", *, only: str = "") -> Any:

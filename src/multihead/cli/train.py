@@ -244,8 +244,8 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
     why = progress.stopped or progress.ending
     reason = f" ({why})" if why and not why.startswith(BOUND) else ""
     nothing = "nothing left to do: " if start == progress.step else ""
-    spent = format_duration(progress.seconds)
+    steps = f"{progress.step:,} step{'' if progress.step == 1 else 's'}"
     return (
-        f"{nothing}finished after {progress.step:,} steps{reason}, {spent} of training\n"
+        f"{nothing}finished after {steps}{reason}, {format_duration(progress.seconds)} of training\n"
         f"{outcome.weights} weights: {format_metrics(outcome.metrics or {})}"
     )
