@@ -93,6 +93,8 @@ def test_the_command_writes_three_files(tmp_path: Path, capfdbinary: Captured) -
     [
         (["lists"], "no generated corpus 'lists'"),
         ([], "no corpus was given"),
+        (["shapes", "--lengths", "3-9"], "--lengths is for listops"),
+        (["shapes", "--count", "0"], "--count 0. Give a number from 1 to 99,999."),
         (["listops", "--lengths", "9"], "--lengths 9. Give the shortest and the longest"),
         (["listops", "--lengths", "9-3"], "--lengths 9-3"),
         (["listops", "--count", "3"], "--count 3. Give at least 50."),

@@ -3,6 +3,7 @@
     multihead data list
     multihead data get multi30k
     multihead data make listops --lengths 500-2000 --count 100000
+    multihead data make shapes --count 20
     multihead data cache
     multihead data cache --clear --older-than 30
 
@@ -11,7 +12,6 @@ cache holds prepared data. Data in use by a training is never cleared; cleared
 data is prepared again when it is needed.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,16 +25,13 @@ from rich.table import Table
 
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
-from multihead.data import listops
+from multihead.cli._making import Asked, make
 from multihead.data.cache import Entry, clear, entries
 from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
 from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.run import files
 
-FEWEST = 50
-"""Expressions: three files need some each."""
 OF_MAKE = ("lengths", "count", "seed")
 WITHOUT_EFFECT = {
     "list": ("name", "to", "source", "clear", "older_than", "cache", *OF_MAKE),
@@ -51,7 +48,8 @@ class Options:
     action: Annotated[Literal["list", "get", "make", "cache"], tyro.conf.Positional]
     """Action."""
     name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
-    """Corpus to get, or to make: listops, nested operations on digits."""
+    """Corpus to get, or to make: listops, nested operations on digits; shapes, scenes of shapes with their
+    boxes in COCO's format."""
     to: _options.Folder = None
     """Folder for the corpus. (default: data/NAME, as the built-in recipes expect)"""
     source: Annotated[_options.Folder, tyro.conf.arg(name="from")] = None
@@ -61,9 +59,9 @@ class Options:
     older_than: Annotated[int | None, tyro.conf.arg(metavar="DAYS", help_behavior_hint="")] = None
     """Clear only data that was not used for this number of days."""
     lengths: Annotated[str | None, tyro.conf.arg(metavar="MIN-MAX", help_behavior_hint="")] = None
-    """Lengths of the expressions to make, in tokens. (default: 100-400; Long Range Arena: 500-2000)"""
+    """Lengths of listops' expressions, in tokens. (default: 100-400; Long Range Arena: 500-2000)"""
     count: _options.Number = None
-    """Number of expressions to make. (default: 20000)"""
+    """Number of expressions or scenes to make. (default: 20000, 100)"""
     seed: _options.Number = None
     """Random seed of what is made. (default: 1)"""
     cache: _options.Folder = None
@@ -85,7 +83,9 @@ def main(arguments: Sequence[str]) -> int:
     if options.clear or options.older_than is not None:
         raise UserError("only the cache can be cleared", remedy="Usage: multihead data cache --clear")
     if options.action == "make":
-        return _make(options, console)
+        seed = 1 if options.seed is None else options.seed
+        make(Asked(options.name, options.to, options.lengths, options.count, seed), console)
+        return 0
     if options.name is None:
         raise UserError(
             "no corpus was given", place="multihead data get", remedy=f"Choose one of {', '.join(CORPORA)}."
@@ -98,28 +98,6 @@ def main(arguments: Sequence[str]) -> int:
     console.print(f"{corpus.name}: {_files(len(corpus.files))} in {folder}, checksums correct")
     if corpus.next_command:
         console.print(f"next: {corpus.next_command}", soft_wrap=True)
-    return 0
-
-
-def _make(options: Options, console: Console) -> int:
-    if options.name != "listops":
-        fact = "no corpus was given" if options.name is None else f"no generated corpus {options.name!r}"
-        raise UserError(fact, place="multihead data make", remedy="Choose listops.")
-    match = re.fullmatch(r"(\d{1,6})-(\d{1,6})", options.lengths or "100-400")
-    if match is None or int(match[1]) > int(match[2]):
-        raise UserError(f"--lengths {options.lengths}", remedy="Give the shortest and the longest: 500-2000.")
-    count = 20_000 if options.count is None else options.count
-    if count < FEWEST:
-        raise UserError(f"--count {count}", remedy=f"Give at least {FEWEST}.")
-    folder = Path(options.to or "data/listops")
-    examples = [
-        *listops.make(count, int(match[1]), int(match[2]), 1 if options.seed is None else options.seed)
-    ]
-    files.make_folder(folder)
-    for name, text in listops.files(examples).items():
-        files.write_text(folder / name, text)
-    longest, mean = max(len(one.tokens) for one in examples), sum(len(one.tokens) for one in examples) / count
-    console.print(f"{count:,} expressions of {mean:.0f} tokens on average, at most {longest}, in {folder}")
     return 0
 
 
