@@ -3,11 +3,15 @@
 import errno
 import os
 import stat
+import zlib
 from hashlib import file_digest
 from pathlib import Path
 
 MAX_BYTES = 1 << 24
 """Size limit of a file that is read whole. Recipes, model descriptions and the like are far smaller."""
+
+
+CHUNK = 1 << 20
 
 
 def cache_root(named: str) -> Path:
@@ -50,6 +54,16 @@ def sha256(path: Path) -> str:
     regular_size(path)
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def crc32(path: Path) -> int:
+    """Return the CRC-32 of a file, read in chunks. Raises ``OSError`` as ``sha256`` does."""
+    regular_size(path)
+    found = 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            found = zlib.crc32(chunk, found)
+    return found
 
 
 def sync(path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from multihead.disk import MAX_BYTES
 from multihead.errors import UserError
 from multihead.text.lines import read_lines
 from multihead.workflows import translating_parts
@@ -237,3 +238,23 @@ def test_a_part_that_does_not_exist_is_refused(text: str) -> None:
 
 def test_the_last_part_exists() -> None:
     assert parse_part("4/4") == (4, 4)
+
+
+def test_blocks_of_very_long_lines_are_kept_and_joined(source: Path) -> None:
+    made: list[int] = []
+
+    def long(lines: list[str], first: int) -> list[str]:
+        made.append(first)
+        return ["x" * (MAX_BYTES // BLOCK + 11) for _ in lines]
+
+    parts = Parts(source.with_name("out"), source, "utf-8", FACTS, block=BLOCK)
+    assert parts.translate(0, long)
+    assert parts.done(0)
+    assert parts.translate(0, long)
+    assert made == [0]
+    assert parts.file(0).stat().st_size > MAX_BYTES
+    for number in range(1, len(parts.blocks)):
+        parts.translate(number, numbered)
+    content = b"".join(parts.join())
+    assert content.startswith(b"x" * (MAX_BYTES // BLOCK + 11) + b"\nx")
+    assert len(content) > MAX_BYTES

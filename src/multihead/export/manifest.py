@@ -1,6 +1,5 @@
 """export.json: the target of an export, the results of its verification, and its files' checksums."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,5 +70,4 @@ def refuse_damaged(folder: Path) -> None:
 
 
 def _entry(path: Path) -> dict[str, Any]:
-    content = disk.content(path)
-    return {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    return {"size": disk.regular_size(path), "sha256": disk.sha256(path)}

@@ -14,6 +14,8 @@ from multihead.run import files
 
 BLOCK = 1024
 """Lines of a block."""
+MOST = 1 << 28
+"""Bytes of a stored block; a larger one is translated again."""
 SETTINGS = "settings.json"
 
 Translate = Callable[[Sequence[str], int], Sequence[str]]
@@ -70,7 +72,7 @@ class Blocks:
         path = self.folder / f"{number:06d}.json"
         key = hashlib.sha256("\n".join(lines).encode()).hexdigest()
         try:
-            stored = json.loads(disk.content(path))
+            stored = json.loads(disk.content(path, MOST))
             if stored["lines"] == key and len(stored["outputs"]) == len(lines):
                 return list(map(str, stored["outputs"]))
         except (OSError, ValueError, KeyError, TypeError):

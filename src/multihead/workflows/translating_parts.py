@@ -107,7 +107,7 @@ class Parts:
             return False
         try:
             known = json.loads(disk.content(summary))
-            if zlib.crc32(disk.content(path)) == known["crc32"]:
+            if disk.crc32(path) == known["crc32"]:
                 return True
             fault = "cut or altered"
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -156,7 +156,7 @@ class Parts:
         return done
 
     def join(self) -> Iterator[bytes]:
-        """Yield the translation, block by block.
+        """Yield the translation, chunk by chunk.
 
         Raises:
             UserError: blocks are missing or damaged; some are named.
@@ -167,7 +167,8 @@ class Parts:
             fact = f"{len(missing):,} of {len(self.blocks):,} blocks are missing ({named})"
             raise UserError(fact, place=str(self.folder), remedy="Run the parts that are not complete again.")
         for number in range(len(self.blocks)):
-            yield disk.content(self.file(number))
+            with self.file(number).open("rb") as file:
+                yield from iter(lambda file=file: file.read(disk.CHUNK), b"")  # type: ignore[misc]
 
 
 @contextmanager
