@@ -33,7 +33,7 @@ import tyro
 from multihead.cli import _console, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.export import argos, comparison, ctranslate2, firefox, onnx, sentencepiece
+from multihead.export import argos, comparison, ctranslate2, firefox, manifest, onnx, sentencepiece
 from multihead.run import Run
 from multihead.workflows import huggingface
 from multihead.workflows.calibration import calibration_lines
@@ -133,12 +133,16 @@ def _megabytes(folder: Path) -> float:
 def _firefox(run: Run, folder: Path, calibrate: Sequence[str]) -> None:
     report = firefox.export(run, folder, calibration_lines(run, calibrate))
     console = _console.messages()
-    for file in sorted(folder.iterdir()):
-        console.print(f"{folder}/{file.name}: {file.stat().st_size / 1e6:.2f} MB")
+    sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
+    large = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items() if size >= 1e5)
+    console.print(
+        f"{folder}: {large}, and {len([size for size in sizes.values() if size < 1e5])} small files"
+    )
     console.print(
         f"float32 gives the model's tokens for {report.float_agreement:.1%} of {report.sentences} sentences, "
         f"int8 those of float32 for {report.int8_agreement:.1%}"
     )
     if report.saturated:
-        names = ", ".join(f"{name} ({report.limits[name]})" for name in sorted(report.saturated))
-        console.print(f"matrices limited against saturation: {names}")
+        limits = [report.limits[name] for name in report.saturated]
+        told = f"{len(limits)} of {len(report.limits)} matrices are limited to {min(limits)} to {max(limits)}"
+        console.print(f"{told} of 127, so that sums do not saturate; {manifest.NAME} names them")
