@@ -96,6 +96,8 @@ def main(arguments: Sequence[str]) -> int:
         remedy = f"Use one of {', '.join(TARGETS)}."
         raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
+    if options.to != "sentencepiece":
+        _console.messages().print("writing, then comparing with the run; a large model takes minutes ...")
     if options.to != "firefox":
         refuse_options(options, ("calibrate",), "without --to firefox")
     if options.to == "firefox":

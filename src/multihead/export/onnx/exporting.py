@@ -32,6 +32,8 @@ POSITIONS = DEFAULT_LIMIT + 256
 """Rows of the table of positional encodings if the model has no limit."""
 LENGTHS, STEPS = (13, 7), 5
 """The example of :func:`verify`: two sentences, the second padded, and steps."""
+SENTENCES = 200
+"""Sentences translated by both runtimes: ONNX Runtime takes them one by one, step by step."""
 TOLERANCE = 1e-3
 """Largest difference in a log-probability; float32 rounding accounts for about 1e-5."""
 
@@ -68,7 +70,7 @@ def export(run: Run, folder: Path) -> comparison.Comparison:
         for file in run.folder.glob("tokenizer*.json"):
             shutil.copyfile(file, partial / file.name)
         foreign = _script(run, described, partial, longest)
-        found = comparison.compare(run, foreign, "float32")
+        found = comparison.compare(run, foreign, "float32", sentences=SENTENCES)
         if found.faults:
             raise UserError("; ".join(found.faults), place=place)
         found.write(partial)
