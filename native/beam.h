@@ -17,6 +17,7 @@ struct Search {
     int64_t bans;
     const int64_t* banned;
     int64_t ngram, min_length;  // no n-gram twice, the begin symbol included; no end symbol before; 0: allowed
+    int64_t reach;              // earlier positions that a position sees; negative: all
 
     float penalty(int64_t length) const { return powf((5.0f + (float)length) / 6.0f, (float)alpha); }
 };
@@ -26,7 +27,7 @@ struct Search {
 struct Hypotheses {
     int64_t N, places;
     float* sums;                     // (N, K), log-probabilities; -inf: unused
-    float* bias;                     // (N, K, room), 0 if a slot is visible, else -inf; null for K = 1
+    float* bias;                     // (N, K, room), 0 if a slot is visible, else -inf; null: all are
     float* scores;                   // (N, n_best), of the best ended hypotheses, descending
     int64_t* ended;                  // (N), number of ended hypotheses
     uint8_t* done;                   // (N), whether the sentence is finished
@@ -112,6 +113,12 @@ static void inherit(int64_t K, const Choice* best, float* bias, int64_t room, in
     for (int64_t k = 0; k < K; k++) memcpy(bias + k * room, work + k * slots, slots * sizeof(float));
 }
 
+// Hide all slots that a hypothesis sees but the last `reach`: with its next token, these are its window.
+static void forget(float* bias, int64_t slots, int64_t reach) {
+    for (int64_t i = slots - 1; i >= 0; i--)
+        if (bias[i] == 0.0f && reach-- <= 0) bias[i] = -INFINITY;
+}
+
 // Steps made, hypotheses stored, whether finished sentences should be dropped, whether scores were not finite.
 enum Report { MADE, ENDS, DUE, BROKEN };
 
@@ -172,7 +179,7 @@ static bool look_ahead(const Search& search, const Hypotheses& live, int64_t row
 
 // Take at most `most` steps, starting at `step`, until enough sentences are finished to drop them.
 template <class Format>
-static void search_cells(const Decoder& decoder, const LayerShape& shape,
+static void search_windows(const Decoder& decoder, const LayerShape& shape,
                          const Cached<typename Format::Element>& self, const Cached<typename Format::Element>& source,
                          const int64_t* lengths, const float* embedding, const float* positions,
                          const Screen<Format>& screen, const Search& search, const Hypotheses& live, int64_t step,
@@ -210,6 +217,8 @@ static void search_cells(const Decoder& decoder, const LayerShape& shape,
                     inherit(K, best, live.bias + n * K * room, room, own.slots, work);
                 else
                     for (int64_t k = 0; k < K; k++) live.bias[(n * K + k) * room] = 0.0f;
+                for (int64_t k = 0; k < K && search.reach >= 0; k++)
+                    forget(live.bias + (n * K + k) * room, own.slots, search.reach);
             }
         }
         report[DUE] = at_limit || 8 * done >= live.N;

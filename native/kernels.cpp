@@ -34,8 +34,8 @@ const Kernel KERNELS[] = {
     NUMBERS(attention), NUMBERS(attention_backward), NUMBERS(byte_linear), NUMBERS(byte_weight_gradient),
     NUMBERS(cross_entropy), NUMBERS(sampled_cross_entropy), NUMBERS(lookup), NUMBERS(lookup_backward),
     NUMBERS(dropout), NUMBERS(relu), NUMBERS(relu_backward), NUMBERS(residual), NUMBERS(residual_backward),
-    MATRICES(decode_cells), MATRICES(encoder_layer), MATRICES(keep_source), MATRICES(linear_shared),
-    MATRICES(search_cells),
+    MATRICES(decode_cells), MATRICES(encode_cells), MATRICES(keep_source), MATRICES(linear_shared),
+    MATRICES(search_windows),
 };
 }  // namespace
 

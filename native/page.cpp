@@ -51,7 +51,7 @@ void read(const int32_t* ids) {
     for (int64_t i = 0; i < S * d; i++)
         x[i] = model.source[ids[i / d] * d + i % d] + (positions ? positions[i] : 0.0f);
     attention_record = source_weights.of(model.encoder_layers * layer_weights);
-    for (int64_t l = 0; l < model.encoder_layers; l++) encoder_layer<Format>(x, model.encoder[l], s, &S, 1);
+    for (int64_t l = 0; l < model.encoder_layers; l++) encode_cells<Format>(x, model.encoder[l], s, &S, 1);
     attention_record = nullptr;
     if (model.encoder_norm.gamma) layer_norm(S, x, d, model.encoder_norm, x);
     for (int64_t l = 0; l < model.decoder_layers; l++)
@@ -72,7 +72,7 @@ struct BeamSearch {
 
     void begin(int64_t K, int64_t n_best, double alpha, int64_t most, bool first, int64_t begin) {
         const int64_t V = model.target_vocabulary, top = K < V ? K : V;
-        search = {K, n_best, V, eos, first, alpha, ban_count, bans.data};
+        search = {K, n_best, V, eos, first, alpha, ban_count, bans.data, 0, 0, -1};
         longest = most, step = slots = place = ended = ends = done = 0;
         room = padded16(K * (2 * STEPS + 1));
         sums.of(K), scores.of(n_best), x.of(K * model.d + W), logits.of(K * V);
@@ -142,7 +142,7 @@ struct BeamSearch {
         int64_t report[4];
         const float* positions = model.encodings(model.target_learned, step + STEPS);
         const int64_t left = model.positions == LEARNED ? model.target_positions - step : STEPS;
-        search_cells<Format>(model.decoder, model.shape(1), Memory32<Format>::of(memory, room, slots),
+        search_windows<Format>(model.decoder, model.shape(1), Memory32<Format>::of(memory, room, slots),
                              source_cache<Format>(), &S, model.target, positions, Screen<Format>{}, search, live, step,
                              left < STEPS ? left : STEPS, report, 1);
         if (report[BROKEN] || left <= 0) return NOT_FINITE;

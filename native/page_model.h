@@ -55,7 +55,7 @@ struct Reader {
             EncoderLayer& layer = to[l];
             layer.qkv = linear<Format>(w.d, 2 * keys + values), layer.out = linear<Format>(values, w.d);
             layer.first = linear<Format>(w.d, w.d_ff), layer.second = linear<Format>(w.d_ff, w.d);
-            layer.before = w.before, norms(layer.norms, 2, w.d);
+            layer.before = w.before, layer.reach = -1, norms(layer.norms, 2, w.d);
         }
     }
 };

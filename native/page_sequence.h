@@ -45,7 +45,7 @@ struct SequenceModel : SequenceHeader {
     void encode() {
         const LayerShape s{1, N, H, d, d_k, d_v, d_ff};
         const int64_t wide = H * (2 * d_k + d_v), P = padded16(N);
-        const Memory<Format> memory(N, s, wide, P * d_k + N * (P + padded16(d_v) + 1));
+        const Memory<Format> memory(N, s, wide, P * d_k + attention_work(s, -1));
         float *turned = memory.work, *work = turned + P * d_k;
         memset(turned, 0, P * d_k * sizeof(float));
         attention_record = weights.of(layers * H * N * N);

@@ -72,6 +72,9 @@ INLINE void feed_forward(const Stream& stream, int which, const Linear& first, c
 #ifdef RECORDS_ATTENTION
 // Where the next weights go (page.cpp), row by row; null: they are not recorded.
 static float* attention_record = nullptr;
+constexpr bool WINDOWS = false;  // a page has no models with windows, and its engine is small
+#else
+constexpr bool WINDOWS = true;
 #endif
 
 // softmax(Q K^T + bias) V of one head, K queries over n slots. The strides are `room` for keys and values_m for values,
@@ -113,14 +116,47 @@ INLINE void look(int64_t K, const float* q, int64_t q_m, const T* keys, int64_t 
 
 // --- the encoder -------------------------------------------------------------------------------------
 
+// reach: positions on either side that a position sees (Vaswani et al. 2017, sec. 4, "restricted"); negative: all.
 struct EncoderLayer {
     Linear qkv, out, first, second;  // the scale of the scores is folded into W^Q
-    int64_t before;
+    int64_t before, reach;
     Norm norms[2];
 };
 
+constexpr int64_t NEIGHBOURS = 32;  // queries at a time that share the keys of their windows
+
+// Floats of work for self-attention over K positions: scores, mixed values, masses, and the bias of a window.
+INLINE int64_t attention_work(const LayerShape& s, int64_t reach) {
+    const int64_t D = padded16(s.d_v), P = padded16(s.K);
+    if (reach < 0) return s.K * (P + D + 1);
+    const int64_t all = padded16(NEIGHBOURS + 2 * reach) + 16;
+    return NEIGHBOURS * (2 * (P < all ? P : all) + D + 1);
+}
+
+// Attention of a head's K queries over the keys of their windows; arguments as of `look`, for n real keys.
+INLINE void look_around(int64_t K, int64_t reach, const float* q, int64_t q_m, const float* keys, int64_t room,
+                        const float* values, int64_t values_m, int64_t n, int64_t d_k, int64_t d_v, float* work,
+                        float* out, int64_t out_m) {
+    for (int64_t first = 0; first < K; first += NEIGHBOURS) {
+        const int64_t last = first + NEIGHBOURS < K ? first + NEIGHBOURS : K, rows = last - first;
+        const int64_t begin = larger(0, first - reach) / 16 * 16, end = last + reach < n ? last + reach : n;
+        const int64_t seen = end - begin;
+        for (int64_t k = first; k < last && seen <= 0; k++) memset(out + k * out_m, 0, d_v * sizeof(float));
+        if (seen <= 0) continue;  // padding far from the sentence
+        float* bias = work;
+        for (int64_t k = first; k < last; k++)
+            for (int64_t i = begin; i < end; i++) {
+                const int64_t apart = i < k ? k - i : i - k;
+                // Padding may find no key in its window; nothing reads what it finds elsewhere.
+                bias[(k - first) * seen + i - begin] = apart <= reach || k >= n ? 0.0f : -INFINITY;
+            }
+        look(rows, q + first * q_m, q_m, keys + begin, room, values + begin * values_m, values_m, seen, d_k, d_v, bias,
+             seen, work + rows * seen, out + first * out_m, out_m);
+    }
+}
+
 // The first sublayer of sentences begin to end: each attends to its own first lengths[n] positions. `turned` holds
-// padded16(K) d_k zeros or finite numbers, `work` K (padded16(K) + padded16(d_v) + 1).
+// padded16(K) d_k zeros or finite numbers, `work` attention_work(s, layer.reach).
 template <class Format>
 INLINE void attend_within(const Stream& stream, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
                           int64_t begin, int64_t end, const Memory<Format>& memory, float* turned, float* work) {
@@ -132,8 +168,13 @@ INLINE void attend_within(const Stream& stream, const EncoderLayer& layer, const
             const float* own = qkv + keys + h * s.d_k;
             for (int64_t k = 0; k < lengths[n]; k++)
                 for (int64_t j = 0; j < s.d_k; j++) turned[j * P + k] = own[k * wide + j];
-            look(K, qkv + h * s.d_k, wide, turned, P, qkv + 2 * keys + h * s.d_v, wide, lengths[n], s.d_k, s.d_v,
-                 nullptr, 0, work, memory.heads + (n - begin) * K * values + h * s.d_v, values);
+            const float *query = qkv + h * s.d_k, *value = qkv + 2 * keys + h * s.d_v;
+            float* out = memory.heads + (n - begin) * K * values + h * s.d_v;
+            if (!WINDOWS || layer.reach < 0)
+                look(K, query, wide, turned, P, value, wide, lengths[n], s.d_k, s.d_v, nullptr, 0, work, out, values);
+            else
+                look_around(K, layer.reach, query, wide, turned, P, value, wide, lengths[n], s.d_k, s.d_v, work, out,
+                            values);
         }
     }
     linear<Format>(stream.M, memory.heads, values, layer.out, memory.y, s.d, memory.rows);
@@ -142,12 +183,12 @@ INLINE void attend_within(const Stream& stream, const EncoderLayer& layer, const
 
 // Overwrites x (N, K, d) by the layer's output; sentence n attends to its first lengths[n] positions.
 template <class Format>
-static void encoder_layer(float* x, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
+static void encode_cells(float* x, const EncoderLayer& layer, const LayerShape& s, const int64_t* lengths,
                           int threads) {
     const int64_t K = s.K, wide = s.H * (2 * s.d_k + s.d_v), P = padded16(K), block = together(K);
 #pragma omp parallel num_threads(threads)
     {
-        const Memory<Format> memory(block * K, s, wide, P * s.d_k + K * (P + padded16(s.d_v) + 1));
+        const Memory<Format> memory(block * K, s, wide, P * s.d_k + attention_work(s, layer.reach));
         float *turned = memory.work, *work = turned + P * s.d_k;
         memset(turned, 0, P * s.d_k * sizeof(float));  // stale memory may hold subnormal numbers, which are slow
 #pragma omp for schedule(dynamic)

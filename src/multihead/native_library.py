@@ -48,11 +48,11 @@ SIGNATURES = {
     "additive": "np",
     "additive_backward": "npppp",
     "linear_shared": "pnpi",
-    "encoder_layer": "pnnp",
+    "encode_cells": "pnnp",
     "keep_source": "pinnn",
     "refill": "piiippi",
     "decode_cells": "pnnnnpipp",
-    "search_cells": "nnnnpppnnniip",
+    "search_windows": "nnnnpppnnniip",
     "log_normaliser": "ppii",
     "top": "pppiii",
 }

@@ -285,7 +285,7 @@ def accepted(variant: str) -> Choice:
     "variant",
     ["as published", "two key/value heads", "one key/value head", "wide values", "pre-norm",
      "scores that are not scaled", "no biases of queries and keys", "another epsilon", "a zero first input",
-     "an SSRU decoder", "an SSRU decoder with pre-norm", "a student"],
+     "an SSRU decoder", "an SSRU decoder with pre-norm", "a student", "a window"],
 )  # fmt: skip
 def test_the_native_engine_accepts_all_that_it_can_compute(variant: str) -> None:
     assert accepted(variant).engine == "native kernels"
@@ -327,7 +327,6 @@ def test_the_laid_out_layers_take_what_the_native_kernels_decline(variant: str) 
         ("another activation", "activation"),
         ("another norm", "Rms is not a layer norm"),
         ("rotary positions", "positions are rotary"),
-        ("a window", "a window of 3"),
         ("linear biases", "the score function is linear biases, not a dot product"),
         ("relative positions", "RelativePositions does not describe itself"),
         ("query-key norm", "QueryKeyNorm does not describe itself"),

@@ -28,6 +28,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "no positions": {"positions": "none"},
     "a zero first input": {"first_input": "zero", "tied": "all", "output_bias": True},
     "shared keys": {"num_heads": 4, "d_model": 24, "num_kv_heads": 2},
+    "a window": {"window": 5},
     "a recurrent decoder": {"decoder_cell": "ssru", "norm": "pre"},
 }
 

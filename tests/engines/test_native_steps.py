@@ -20,6 +20,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "learned positions": {"positions": "learned", "max_positions": 11},
     "no positions": {"positions": "none", "norm": "pre"},
     "a zero first input": {"first_input": "zero"},
+    "a window": {"window": 5},
     "a recurrent decoder": {"decoder_cell": "ssru", "norm": "pre", "output_bias": True},
 }
 

@@ -122,7 +122,7 @@ def test_lower_precision_stays_close(dtype: torch.dtype, most: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"window": 3}, {"score": "additive"}, {"norm": "batch"}, {"norm": "none"}]
+    "settings", [{"score": "additive"}, {"norm": "batch"}, {"norm": "none"}, {"positions": "alibi"}]
 )
 def test_a_model_with_other_parts_uses_its_own_steps(settings: dict[str, object]) -> None:
     made = model(**settings)

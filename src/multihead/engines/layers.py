@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from multihead.engines.accepting import declines_attention
+from multihead.engines.accepting import declines_attention, declines_window
 from multihead.engines.attention import Attention, Keys
 from multihead.engines.parts import ConstantLinear, constant_norm
 from multihead.engines.recurrent import LaidOutSSRU
@@ -43,7 +43,7 @@ def declines(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:
     """
     if dtype == torch.int8:
         return "int8 products need the native kernels"
-    return declines_attention(spec)
+    return declines_window(spec) or declines_attention(spec)
 
 
 def declines_on_gpu(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:

@@ -71,13 +71,14 @@ def beam(
         ValueError: an output exceeds the learned positions.
     """
     K = request.beam_size
-    live = _Live(request, longest_N, embedding_Vd.shape[1], decoder.output.outputs)
+    every_slot = request.beam_size == 1 and decoder.reach < 0
+    live = _Live(request, longest_N, embedding_Vd.shape[1], decoder.output.outputs, every_slot)
     if first is not None:
         live.tokens[0] = first
     banned = np.array(request.banned, np.int64)
     stop_at_first = request.stop == "first"
     sizes_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
-    constraints = request.no_repeat_ngram, request.min_length
+    constraints = request.no_repeat_ngram, request.min_length, decoder.reach
     search = (*sizes_and_end, native.bits(request.alpha), len(banned), native.address(banned), *constraints)
     ended: list[_End] = []
     step = 0
@@ -122,13 +123,18 @@ class _End(NamedTuple):
 
 
 class _Live:
-    """The live hypotheses of N sentences, in the layout of ``native/beam.h``."""
+    """The live hypotheses of N sentences, in the layout of ``native/beam.h``.
 
-    def __init__(self, request: BeamRequest, longest_N: Array, width: int, vocabulary: int) -> None:
+    ``every_slot``: each hypothesis sees all slots, so that no record of them is needed.
+    """
+
+    def __init__(
+        self, request: BeamRequest, longest_N: Array, width: int, vocabulary: int, every_slot: bool
+    ) -> None:
         N, K = len(longest_N), request.beam_size
         self.sums = np.full((N, K), -np.inf, np.float32)
         self.sums[:, 0] = 0.0
-        self.bias = None if K == 1 else np.empty((N, K, 0), np.float32)
+        self.bias = None if every_slot else np.empty((N, K, 0), np.float32)
         self.scores = np.full((N, request.n_best), -np.inf, np.float32)
         self.count = np.zeros(N, np.int64)
         self.done = np.zeros(N, np.uint8)

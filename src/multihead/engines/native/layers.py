@@ -22,6 +22,7 @@ from multihead.description import (
     StackSpec,
 )
 from multihead.engines.accepting import declines_attention
+from multihead.engines.native import windows
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.packed_linear import PackedLinear
 from multihead.engines.native.parts import keys_of_every_head
@@ -37,7 +38,7 @@ def declines(spec: EncoderDecoderSpec) -> str | None:
     """Return why the native kernels cannot compute a model; None: they can."""
     if not native.level():
         return "there are no native kernels here"
-    if (reason := declines_attention(spec)) is not None:
+    if (reason := declines_attention(spec) or windows.declines(spec)) is not None:
         return reason
     for layer in spec.layers:
         if layer.feed_forward.activation != "relu":
@@ -80,7 +81,9 @@ class _Layer:
         description = (
             *(number for matrix in matrices for number in (matrix.description if matrix else ABSENT)),
             layer.residuals[0].kind == "pre",
-            *([] if isinstance(layer, EncoderLayerSpec) else [isinstance(layer, RecurrentDecoderLayerSpec)]),
+            _reach(layer)
+            if isinstance(layer, EncoderLayerSpec)
+            else isinstance(layer, RecurrentDecoderLayerSpec),
             *(number for norm in norms for number in norm.description),
         )
         self.description: tuple[int, ...] = description
@@ -119,7 +122,7 @@ class NativeEncoderLayer:
         assert x_NSd.flags.c_contiguous
         assert S > 0
         native.call(
-            "encoder_layer",
+            "encode_cells",
             self._format,
             x_NSd,
             self._description,
@@ -142,6 +145,8 @@ class NativeDecoder:
         self._format: Format = number_format
         layers = stack.layers
         self._layers = [_decoder_layer(layer, number_format) for layer in layers]
+        self.reach = _reach(layers[0])
+        """Positions before its own that a position sees; negative: all."""
         sources = [keys_of_every_head(layer.cross_attention) for layer in layers]
         self._w_kv = [PackedLinear.of(number_format, *keys_values) for keys_values in sources]
         self.output = PackedLinear(output.weight, output.bias, number_format)
@@ -209,7 +214,7 @@ class NativeDecoder:
         """
         screen = self._screen if Screen.pays(self.output.outputs, k, self._format) else None
         native.call(
-            "search_cells",
+            "search_windows",
             self._format,
             self._description,
             (cache.sentences, 1, *self._widths),
@@ -234,6 +239,8 @@ class NativeDecoder:
         N, K, _ = x_NKd.shape
         (cache,) = caches
         cache.slots += K
+        if 0 <= self.reach < cache.slots:
+            bias_NKS = windows.within(bias_NKS, (N, K, cache.slots), self.reach)
         assert x_NKd.flags.c_contiguous
         assert bias_NKS is None or (bias_NKS.flags.c_contiguous and bias_NKS.shape == (N, K, cache.slots))
         cache.reserve(cache.slots)
@@ -250,6 +257,12 @@ class NativeDecoder:
             cache.lengths_N,
             logits_RV,
         )
+
+
+def _reach(layer: AnyLayerSpec) -> int:
+    if isinstance(layer, RecurrentDecoderLayerSpec):
+        return windows.ALL
+    return windows.reach(layer.self_attention.score.window)
 
 
 def _self_attention(spec: AttentionSpec, number_format: Format) -> list[PackedLinear]:

@@ -17,6 +17,7 @@ from multihead.description import (
     ResidualSpec,
     SSRUSpec,
 )
+from multihead.engines.native import windows
 from multihead.engines.native.model import NativeModel, add_positions
 from multihead.engines.native.parts import keys_of_every_head, layer_norm
 from multihead.native_library import Array
@@ -99,7 +100,10 @@ def _attended(spec: AttentionSpec, x_Td: Array, memory_Sd: Array, *, causal: boo
     k_HSd, v_HSd = (_heads(_linear(memory_Sd, part), spec.heads) for part in (key, value))
     scores_HTS = q_HTd @ k_HSd.swapaxes(1, 2) * np.float32(spec.scale)
     if causal:
-        scores_HTS += np.triu(np.full(scores_HTS.shape[1:], -np.inf, np.float32), 1)
+        apart_TS = np.arange(len(x_Td))[:, None] - np.arange(len(memory_Sd))
+        before = windows.reach(spec.score.window)
+        hidden_TS = (apart_TS < 0) | ((before >= 0) & (apart_TS > before))
+        scores_HTS[:, hidden_TS] = -np.inf
     weights_HTS = np.exp(scores_HTS - scores_HTS.max(axis=-1, keepdims=True))
     weights_HTS /= weights_HTS.sum(axis=-1, keepdims=True)
     mixed_Td = (weights_HTS @ v_HSd).swapaxes(0, 1).reshape(len(x_Td), -1)

@@ -126,6 +126,9 @@ def _attention(spec: AttentionSpec, d: int) -> None:
             raise ValueError("a width below 1")
     if spec.heads % spec.kv_heads:
         raise ValueError(f"{spec.heads} heads in {spec.kv_heads} groups")
+    if spec.score.window is not None:
+        for number in (spec.score.window.before, spec.score.window.after, spec.score.window.dilation):
+            _number(number, int)
     _linear(spec.w_q, d, spec.heads * spec.d_k)
     _linear(spec.w_k, d, spec.kv_heads * spec.d_k)
     _linear(spec.w_v, d, spec.kv_heads * spec.d_v)
