@@ -1,12 +1,14 @@
 """Held-out pairs, sentence hashes, and evenly spaced samples of a corpus."""
 
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multihead.data import plan, selection, spool
 from multihead.data.hashes import are_in, count_in, first_occurrences, sentence_hash
 from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, held_out, select
 from multihead.data.vocabularies import evenly_spaced
@@ -28,16 +30,16 @@ def test_no_sentence_of_either_side_is_shared_with_training(
     rng = random.Random(seed)
     pairs = [(f"s{rng.randrange(sources)}", f"t{rng.randrange(targets)}") for _ in range(count)]
     try:
-        selection = select(pairs, DataSettings(seed=seed), hold_out=True)
+        found = select(pairs, DataSettings(seed=seed), hold_out=True)
     except UserError:
         return  # too alike: see the next tests for when that may happen
-    train, valid = chosen(pairs, selection, TRAIN), chosen(pairs, selection, VALID)
+    train, valid = chosen(pairs, found, TRAIN), chosen(pairs, found, VALID)
     for side in (0, 1):
         assert not {pair[side] for pair in train} & {pair[side] for pair in valid}
     unique = len(set(pairs))
     assert len(train) == len(set(train))
     assert len(valid) == min(50, unique // 2)
-    assert len(train) + len(valid) + selection.shared == unique == selection.report.kept
+    assert len(train) + len(valid) + found.shared == unique == found.report.kept
 
 
 @pytest.mark.parametrize(
@@ -69,10 +71,10 @@ def test_pairs_that_share_a_sentence_are_preferably_kept_for_training() -> None:
 
 def test_training_pairs_that_share_a_sentence_with_held_out_ones_are_dropped_and_counted() -> None:
     pairs = [(f"s{i // 2}", f"t{i}") for i in range(200)]
-    selection = select(pairs, DataSettings(seed=3), hold_out=True)
-    assert selection.count(VALID) == 50
-    assert 0 < selection.shared <= 50
-    assert selection.count(TRAIN) == 150 - selection.shared
+    found = select(pairs, DataSettings(seed=3), hold_out=True)
+    assert found.count(VALID) == 50
+    assert 0 < found.shared <= 50
+    assert found.count(TRAIN) == 150 - found.shared
 
 
 def test_held_out_pairs_depend_on_the_seed_alone() -> None:
@@ -102,6 +104,36 @@ def test_counts_by_brute_force(known: list[int], asked: list[int]) -> None:
 
 def test_the_hash_of_a_sentence_is_the_same_everywhere() -> None:
     assert sentence_hash("Zweiundvierzig 한국어 🙂") == 10117519040515583288  # b2sum -l 64, read backwards
+
+
+@given(st.integers(1, 400), st.integers(1, 300), st.sampled_from([7, 101, 1 << 17]), st.integers(0, 99))
+def test_what_max_pairs_keeps_does_not_depend_on_chunks(count: int, most: int, chunk: int, seed: int) -> None:
+    roles = np.random.default_rng(seed).integers(0, 3, count).astype(np.uint8)
+    train = np.flatnonzero(roles == TRAIN)
+    kept = np.linspace(0, len(train) - 1, min(most, len(train))).round().astype(np.intp)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selection, "CHUNK", chunk)
+        assert list(selection._surplus(roles, most)) == np.delete(train, kept).tolist()
+
+
+@pytest.mark.parametrize("most", [0, 1013])
+def test_selection_takes_at_most_two_bytes_a_pair(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    for module in (selection, spool, plan):
+        monkeypatch.setattr(module, "CHUNK", 1 << 6)  # so that there are as many buckets from the start
+    data = DataSettings(valid_fraction=1e-9, max_pairs=most)
+
+    def peak(count: int) -> int:
+        pairs = ((f"s{number}", f"t{number}") for number in range(count))
+        tracemalloc.start()
+        try:
+            select(pairs, data, hold_out=True)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1 << 12)  # caches
+    fewer, more = peak(1 << 13), peak(1 << 15)
+    assert (more - fewer) / ((1 << 15) - (1 << 13)) <= 2
 
 
 @given(st.integers(0, 300), st.integers(1, 400))

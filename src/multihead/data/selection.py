@@ -89,7 +89,7 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
     if data.max_pairs:
         for index in _surplus(roles, data.max_pairs):
             roles[index] = DROPPED
-            report.drop("not wanted", int(index) + 1)
+            report.drop("not wanted", index + 1)
     return Selection(roles, report, shared)
 
 
@@ -115,11 +115,21 @@ def _assign(roles: NDArray[np.uint8], start: int, split: NDArray[np.uint8]) -> i
     return start
 
 
-def _surplus(roles: NDArray[np.uint8], most: int) -> NDArray[np.intp]:
-    """Return the training pairs beyond the maximum; those kept are evenly spaced over the corpus."""
-    train = np.flatnonzero(roles == TRAIN)
-    stay = np.linspace(0, len(train) - 1, min(most, len(train))).round().astype(np.intp)
-    return np.delete(train, stay)
+def _surplus(roles: NDArray[np.uint8], most: int) -> Iterator[int]:
+    """Yield the training pairs beyond the maximum; those kept are evenly spaced over the corpus."""
+    total = Selection(roles, CleaningReport(), 0).count(TRAIN)
+    if total <= most:
+        return
+    step = (total - 1) / max(1, most - 1)
+    done = 0
+    for start in range(0, len(roles), CHUNK):
+        places = np.flatnonzero(roles[start : start + CHUNK] == TRAIN)
+        near = np.arange(int(done // step), min(most, int((done + len(places)) // step) + 2))
+        stay = (near * step).round().astype(np.intp) - done
+        stays = np.zeros(len(places), dtype=np.bool_)
+        stays[stay[(stay >= 0) & (stay < len(places))]] = True
+        yield from (places[~stays] + start).tolist()
+        done += len(places)
 
 
 def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
