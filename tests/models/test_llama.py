@@ -1,4 +1,4 @@
-"""Llama against Hugging Face's with copied weights, cached against whole, and its variants."""
+"""Llama and Mixtral against Hugging Face's with copied weights, cached against whole, and their variants."""
 
 from typing import Any
 
@@ -7,11 +7,20 @@ import torch
 from hugging_face import as_ours
 from pydantic import ValidationError
 from torch.testing import assert_close
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    MixtralConfig,
+    MixtralForCausalLM,
+)
 
 from multihead.batch import Source, TextBatch
+from multihead.models import mixtral as experts
 from multihead.models.llama import Llama, Settings
-from multihead.workflows.foreign import llama, mistral
+from multihead.nn.mixture_of_experts import MixtureOfExperts, balances
+from multihead.workflows.foreign import llama, mistral, mixtral
 
 V, CONTEXT, B, N = 37, 13, 3, 11
 SIZES: dict[str, Any] = {
@@ -34,12 +43,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "learned": {"positions": "learned"},
     "no positions": {"positions": "none"},
     "query-key norm": {"query_key_norm": True},
+    "experts": {"experts": 5, "experts_per_token": 2},
+    "one of two plain experts": {"experts": 2, "experts_per_token": 1, "activation": "gelu", "bias": True},
+}
+CONVERTERS: dict[str, Any] = {
+    "llama": (llama, LlamaConfig, LlamaForCausalLM),
+    "mistral": (mistral, MistralConfig, MistralForCausalLM),
+    "mixtral": (mixtral, MixtralConfig, MixtralForCausalLM),
 }
 EVERY = pytest.mark.parametrize("variant", VARIANTS)
 
 
+def of(settings: dict[str, Any]) -> Llama:
+    if "experts" in settings:
+        return experts.Mixtral(experts.Settings.model_validate(settings))
+    return Llama(Settings.model_validate(settings))
+
+
 def made(variant: str) -> Llama:
-    model = Llama(Settings.model_validate({**SIZES, **VARIANTS[variant]})).eval()
+    model = of({**SIZES, **VARIANTS[variant]}).eval()
     torch.manual_seed(2)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
@@ -47,8 +69,7 @@ def made(variant: str) -> Llama:
 
 
 def theirs_of(kind: str, **changed: Any) -> Any:
-    config: Any = LlamaConfig if kind == "llama" else MistralConfig
-    model: Any = LlamaForCausalLM if kind == "llama" else MistralForCausalLM
+    _, config, model = CONVERTERS[kind]
     sizes = {
         "vocab_size": V,
         "hidden_size": 24,
@@ -59,6 +80,8 @@ def theirs_of(kind: str, **changed: Any) -> Any:
         "max_position_embeddings": 19,
     }
     theirs = model(config(**{**sizes, **changed}))
+    if kind == "mixtral":
+        theirs.set_experts_implementation("eager")  # the others need widths that are multiples of 8
     theirs.eval()
     for parameter in theirs.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
@@ -74,12 +97,14 @@ def theirs_of(kind: str, **changed: Any) -> Any:
         ("llama", {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}, "head_dim": 10}),
         ("mistral", {"sliding_window": None}),
         ("mistral", {"sliding_window": 5}),
+        ("mixtral", {"num_local_experts": 5}),
+        ("mixtral", {"num_local_experts": 3, "num_experts_per_tok": 1, "sliding_window": 7}),
     ],
 )
 def test_the_logits_equal_hugging_faces(kind: str, changed: dict[str, Any]) -> None:
     theirs = theirs_of(kind, **changed)
-    settings, weights = as_ours(llama if kind == "llama" else mistral, theirs)
-    ours = Llama(Settings.model_validate(settings)).eval()
+    settings, weights = as_ours(CONVERTERS[kind][0], theirs)
+    ours = of(settings).eval()
     ours.load_state_dict(weights)
     ids = torch.randint(0, V, (B, N))
     expected = theirs(ids).logits
@@ -102,7 +127,8 @@ def test_steps_equal_the_whole_text(variant: str) -> None:
 @EVERY
 def test_every_weight_learns(variant: str) -> None:
     model, ids = made(variant).train(), torch.randint(0, V, (B, N + 1))
-    model.loss(TextBatch(ids), 1)["loss"].sum.backward()  # type: ignore[no-untyped-call]
+    found = model.loss(TextBatch(ids), 1)
+    sum(term.sum for term in found.values() if term.weight).backward()  # type: ignore[union-attr]
     still = [n for n, w in model.named_parameters() if w.grad is None or not w.grad.abs().max() > 0]
     # Without positions, the keys' bias shifts all scores of a query equally.
     assert [name for name in still if "w_k.bias" not in name] == []
@@ -123,8 +149,19 @@ def test_a_text_may_exceed_the_context(variant: str) -> None:
         ({"num_kv_heads": 4}, "num_heads 6 is not a multiple of num_kv_heads 4"),
         ({"d_k": 7}, "the width of a head, d_k, is odd"),
         ({"query_key_norm": True, "positions": "alibi"}, 'query_key_norm excludes positions = "alibi"'),
+        ({"experts": 3, "experts_per_token": 4}, "experts_per_token 4 exceeds experts 3"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(changes: dict[str, Any], fact: str) -> None:
     with pytest.raises(ValidationError, match=fact):
-        Settings.model_validate({**SIZES, **changes})
+        of({**SIZES, **changes})
+
+
+def test_the_balance_loss_is_added_for_each_token() -> None:
+    model, ids = made("experts").train(), torch.randint(0, V, (B, N + 1))
+    found = model.loss(TextBatch(ids), 1)
+    mixtures = [part for part in model.modules() if isinstance(part, MixtureOfExperts)]
+    assert len(mixtures) == 2
+    assert_close(found["balance"].sum, balances(model) * B * N)
+    assert (found["balance"].weight, found["balance"].per) == (0.01, "tokens")
+    assert found.keys() == {"loss", "accuracy", "balance"}

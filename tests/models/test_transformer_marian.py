@@ -90,8 +90,8 @@ def copy_layer(ours: EncoderLayer | DecoderLayer, theirs: nn.Module) -> None:
         norms |= {"around_attention": "self_attn_layer_norm"}
     for around, norm in norms.items():
         copy(ours.get_submodule(f"{around}.norm"), theirs.get_submodule(norm), writes=True)
-    copy(ours.feed_forward.w_1, theirs.get_submodule("fc1"), reads=True)
-    copy(ours.feed_forward.w_2, theirs.get_submodule("fc2"), writes=True)
+    copy(ours.get_submodule("feed_forward.w_1"), theirs.get_submodule("fc1"), reads=True)
+    copy(ours.get_submodule("feed_forward.w_2"), theirs.get_submodule("fc2"), writes=True)
 
 
 def ours_from(theirs: Any, norm: str) -> Transformer:

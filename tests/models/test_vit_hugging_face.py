@@ -80,8 +80,8 @@ def _parts(layer: EncoderLayer) -> dict[str, nn.Module]:
         "attention.k_proj": attention.w_k,
         "attention.v_proj": attention.w_v,
         "attention.o_proj": attention.w_o,
-        "mlp.fc1": feed_forward.w_1,
-        "mlp.fc2": feed_forward.w_2,
+        "mlp.fc1": feed_forward.get_submodule("w_1"),
+        "mlp.fc2": feed_forward.get_submodule("w_2"),
         "layernorm_before": layer.around_attention.get_submodule("norm"),
         "layernorm_after": layer.around_feed_forward.get_submodule("norm"),
     }

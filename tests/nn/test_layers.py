@@ -63,9 +63,9 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> N
     copy(ours.w_o, theirs.out_proj)
 
 
-def copy_feed_forward(ours: FeedForward, theirs: nn.Module) -> None:
-    copy(ours.w_1, theirs.get_submodule("linear1"))
-    copy(ours.w_2, theirs.get_submodule("linear2"))
+def copy_feed_forward(ours: nn.Module, theirs: nn.Module) -> None:
+    copy(ours.get_submodule("w_1"), theirs.get_submodule("linear1"))
+    copy(ours.get_submodule("w_2"), theirs.get_submodule("linear2"))
 
 
 def pytorch_encoder(ours: TransformerEncoder, residual: Residual, activation: str) -> nn.TransformerEncoder:

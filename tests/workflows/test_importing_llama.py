@@ -1,4 +1,4 @@
-"""Import of Llama and Mistral from random transformers models: equal logits, and errors."""
+"""Import of Llama and Mixtral from random transformers models: equal logits, and errors."""
 
 import json
 from pathlib import Path
@@ -9,23 +9,25 @@ import torch
 from command_line import Captured, fail, run
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch.testing import assert_close
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, MixtralConfig, MixtralForCausalLM
 
 from multihead.run import Run
 
 NAMES = ["<|begin_of_text|>", "<|end_of_text|>", *(f"w{n}" for n in range(30))]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> tuple[Path, Any]:
-    path = tmp_path / "llama"
+@pytest.fixture(params=["llama"])
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, Any]:
+    kind: str = request.param
+    path = tmp_path / kind
     path.mkdir()
     library = Tokenizer(models.WordLevel({name: n for n, name in enumerate(NAMES)}, unk_token=NAMES[1]))
     library.pre_tokenizer = pre_tokenizers.Whitespace()
     library.add_special_tokens(NAMES[:2])
     library.save(str(path / "tokenizer.json"))
-    config: Any = LlamaConfig
-    theirs: Any = LlamaForCausalLM(
+    config: Any = LlamaConfig if kind == "llama" else MixtralConfig
+    model: Any = LlamaForCausalLM if kind == "llama" else MixtralForCausalLM
+    theirs: Any = model(
         config(
             vocab_size=32,
             hidden_size=24,
@@ -34,8 +36,11 @@ def folder(tmp_path: Path) -> tuple[Path, Any]:
             num_key_value_heads=2,
             intermediate_size=29,
             max_position_embeddings=17,
+            **({"num_local_experts": 3, "num_experts_per_tok": 2} if kind == "mixtral" else {}),
         )
     )
+    if kind == "mixtral":
+        theirs.set_experts_implementation("eager")
     for parameter in theirs.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     theirs.eval().save_pretrained(path)
@@ -43,7 +48,8 @@ def folder(tmp_path: Path) -> tuple[Path, Any]:
 
 
 @torch.no_grad()
-def test_an_imported_llama_has_equal_logits_and_generates(
+@pytest.mark.parametrize("folder", ["llama", "mixtral"], indirect=True)
+def test_an_imported_model_has_equal_logits_and_generates(
     folder: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     path, theirs = folder

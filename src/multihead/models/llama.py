@@ -98,11 +98,13 @@ class Settings(settings.Settings):
 class Llama(GPT):
     """Maps token ids to logits of the next token; training and search are GPT's."""
 
+    settings: Settings  # type: ignore[assignment]
+
     def __init__(self, settings: Settings) -> None:
         # Not GPT's own: every part is another one.
         nn.Module.__init__(self)
         s = settings
-        self.settings = s  # type: ignore[assignment]
+        self.settings = s
         self.stack = CausalStack(
             s.num_layers,
             s.d_model,
@@ -115,7 +117,7 @@ class Llama(GPT):
                 rotary=HalfRotaryPositions(s.head_width, s.rotary_base) if s.positions == "rotary" else None,
                 bias=s.bias,
             ),
-            feed_forward=lambda: _feed_forward(s),
+            feed_forward=self.network,
             residual=PreRMSNorm if s.norm == "rms" else PreNorm,
             dropout=s.dropout,
         )
@@ -126,6 +128,12 @@ class Llama(GPT):
         learned = s.positions == "learned"
         self.positions = LearnedPositions(s.context, s.d_model) if learned else NoPositions()
         self.dropout = Dropout(s.dropout)
+
+    def network(self) -> nn.Module:
+        """The feed-forward network of a layer."""
+        s = self.settings
+        kind = GatedFeedForward if s.activation in GATES else FeedForward
+        return kind(s.d_model, s.d_ff, activation=s.activation, bias=s.bias)
 
     @property
     def output(self) -> TokenEmbedding:
@@ -163,12 +171,6 @@ def _score(s: Settings) -> nn.Module:
     if s.positions == "relative":
         return RelativePositions(s.head_width, dropout=s.attention_dropout)
     return (QueryKeyNorm if s.query_key_norm else DotProductAttention)(dropout=s.attention_dropout)
-
-
-def _feed_forward(s: Settings) -> FeedForward:
-    if s.activation in GATES:
-        return GatedFeedForward(s.d_model, s.d_ff, activation=s.activation, bias=s.bias)
-    return FeedForward(s.d_model, s.d_ff, activation=s.activation, bias=s.bias)
 
 
 Model = Llama

@@ -20,7 +20,6 @@ from multihead.nn.description import (
     StackSpec,
     describe,
 )
-from multihead.nn.feed_forward import FeedForward
 from multihead.nn.modules import LayerNorm
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.residual import PostNorm, ResidualKind
@@ -33,7 +32,7 @@ class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each inside a residual connection (figure 1, left)."""
 
     def __init__(
-        self, self_attention: MultiHeadAttention, feed_forward: FeedForward, residual: Residual
+        self, self_attention: MultiHeadAttention, feed_forward: nn.Module, residual: Residual
     ) -> None:
         super().__init__()
         self.self_attention = self_attention
@@ -83,7 +82,7 @@ class DecoderLayer(nn.Module):
         self,
         self_attention: MultiHeadAttention,
         cross_attention: MultiHeadAttention,
-        feed_forward: FeedForward,
+        feed_forward: nn.Module,
         residual: Residual,
     ) -> None:
         super().__init__()
@@ -176,7 +175,7 @@ class TransformerEncoder(nn.Module):
         d_model: int,
         *,
         attention: Callable[[], MultiHeadAttention],
-        feed_forward: Callable[[], FeedForward],
+        feed_forward: Callable[[], nn.Module],
         residual: ResidualKind = PostNorm,
         dropout: float = 0.0,
     ) -> None:
@@ -214,7 +213,7 @@ class TransformerDecoder(nn.Module):
         *,
         attention: Callable[[], nn.Module],
         cross_attention: Callable[[], nn.Module] | None = None,
-        feed_forward: Callable[[], FeedForward],
+        feed_forward: Callable[[], nn.Module],
         residual: ResidualKind = PostNorm,
         dropout: float = 0.0,
         layer: Callable[..., DecoderLayer] = DecoderLayer,

@@ -60,14 +60,16 @@ def _base(folder: Folder) -> object:
     return parameters.get("rope_theta", folder.config.get("rope_theta", BASE))
 
 
-def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
-    """Return our weights by name."""
+def weights(
+    theirs: Mapping[str, Tensor], folder: Folder, parts: Mapping[str, str] = PARTS
+) -> dict[str, Tensor]:
+    """Return our weights by name; ``parts`` are those of each layer."""
     given = without("model.", theirs)
     ours = {"embedding.weight": given["embed_tokens.weight"], "stack.norm.weight": given["norm.weight"]}
     if not folder.config.get("tie_word_embeddings", False):
         ours["head.weight"] = given[HEAD]
     for i in layers(given, "layers."):
-        for our, their in PARTS.items():
+        for our, their in parts.items():
             ours[f"stack.layers.{i}.{our}.weight"] = given[f"layers.{i}.{their}.weight"]
     return ours
 
