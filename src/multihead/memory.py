@@ -1,8 +1,10 @@
 """Memory of the C library: kept between products, or returned to the system."""
 
+import contextlib
 import ctypes
 import os
 import sys
+from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h of the GNU C library
 
@@ -35,3 +37,18 @@ def return_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)
+
+
+def free_memory() -> int:
+    """Return the bytes of memory that new data can take; 0: unknown.
+
+    On Linux, memory of caches that the system would give up counts as free, and a container's limit is kept.
+    """
+    found = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                found.append(1024 * int(line.split()[1]))
+    with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(found, default=0)

@@ -1,6 +1,7 @@
 """Loading of recipes by name, from files and with command-line overrides."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,20 @@ def test_another_model_starts_from_its_own_defaults(tmp_path: Path, monkeypatch:
     written(tmp_path, '[model]\nkind = "transformer"\nd_model = 31\n', "a.toml")
     recipe = load(written(tmp_path, 'extends = "a.toml"\n[model]\nkind = "small"\n', "b.toml"))
     assert recipe.model == Small(width=13)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [("llama", "mixtral", True), ("mixtral", "llama", True), ("gpt", "llama", False)],
+)
+def test_a_model_whose_settings_extend_anothers_takes_them_over(
+    tmp_path: Path, before: str, after: str, kept: bool
+) -> None:
+    own = "experts = 4\n" if before == "mixtral" else ""
+    path = written(tmp_path, f'[model]\nkind = "{before}"\nd_model = 24\nnum_heads = 4\n{own}')
+    found: Any = load(path, {"model.kind": after, "model.num_heads": 2})
+    assert (found.kind, found.model.num_heads) == (after, 2)
+    assert found.model.d_model == (24 if kept else 4096)
 
 
 def test_vocabulary_sizes_are_filled_in() -> None:

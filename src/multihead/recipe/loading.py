@@ -138,7 +138,8 @@ def _no_section(key: str) -> UserError:
 def _merge(origins: Sequence[Layer]) -> Merged:
     """Merge layers: later values override earlier ones; tables merge by entry, but an empty table clears.
 
-    A layer that names another model discards all earlier model settings.
+    A layer that names another model discards all earlier model settings; but where the settings of one of the
+    two extend the other's, as Mixtral's extend Llama's, those that both have mean the same, and are kept.
     """
     merged: Merged = {name: {} for name in SECTION_NAMES}
     kind: object = None
@@ -149,7 +150,8 @@ def _merge(origins: Sequence[Layer]) -> Merged:
             if section == "model" and "kind" in values:
                 values = {**values, "kind": layer.kind()}
                 if kind not in (None, values["kind"]):
-                    merged["model"].clear()
+                    kept = _common(kind, values["kind"])
+                    merged["model"] = {key: found for key, found in merged["model"].items() if key in kept}
                 kind = values["kind"]
             for key, value in values.items():
                 before, _ = merged[section].get(key, (None, layer))
@@ -157,6 +159,15 @@ def _merge(origins: Sequence[Layer]) -> Merged:
                     value = {**before, **value}
                 merged[section][key] = (value, layer)
     return merged
+
+
+def _common(earlier: object, later: object) -> set[str]:
+    """Return the model settings that one kind takes over from another."""
+    try:
+        old, new = (models.load(models.in_use(str(kind))).Settings for kind in (earlier, later))
+    except UserError:
+        return set()  # reported where the model is made
+    return set(new.model_fields) if issubclass(new, old) or issubclass(old, new) else set()
 
 
 def _unknown_section(name: str, layer: Layer) -> UserError:

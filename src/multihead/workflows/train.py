@@ -26,6 +26,7 @@ from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
 from multihead.training.ending import BOUND
 from multihead.training.shards import refuse_settings, refuse_too_many
+from multihead.workflows import model_size
 from multihead.workflows.growing import grown
 from multihead.workflows.mirror import Mirror
 from multihead.workflows.same_start import (
@@ -186,8 +187,9 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
     """Return the recipe's model, initialised from the seed or from another run.
 
     Raises:
-        UserError: the other run's weights have other shapes.
+        UserError: the model does not fit into memory, or the other run's weights have other shapes.
     """
+    model_size.check(recipe, device)
     with randomness.at(recipe.training.seed, "initialise"):
         model: nn.Module = models.load(recipe.kind).Model(recipe.model)
     if init_run:
