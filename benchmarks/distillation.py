@@ -3,9 +3,10 @@
     python benchmarks/distillation.py --corpus multi30k --teachers runs/1 runs/2 runs/3 runs/4 --seeds 1 2 3
     python benchmarks/distillation.py --corpus ko-en --teachers runs/1 --students micro --steps 400 --seeds 1
 
-For each seed: the student of the teachers, the same model trained on the references, and the student with
-self-attention in the place of the SSRU. Every run is kept and resumed. The table gives means and ranges over
-the seeds, and the time of a sentence alone, greedily, on one thread, interleaved with the teacher's.
+For each seed: the student of the teachers, the one that learns from their translations and the references,
+the same model trained on the references alone, and the student with self-attention in place of the SSRU.
+Every run is kept and resumed. The table gives means and ranges over the seeds, by beam search and greedily,
+and the time of a sentence alone, greedily, on one thread, interleaved with the teacher's.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from multihead.workflows.distilling import STUDENTS
 from multihead.workflows.evaluate import TestSet, evaluate, test_sets
 
 RECIPES = {"multi30k": "multi30k-de-en", "ko-en": "ko-en"}
+KINDS = ("distilled", "distilled and references", "distilled, self-attention", "references")
 SENTENCES, ROUNDS = 100, 3
 
 
@@ -46,6 +48,7 @@ def main() -> None:
     parser.add_argument("--corpus", choices=RECIPES, default="multi30k")
     parser.add_argument("--teachers", nargs="+", required=True, type=Path)
     parser.add_argument("--students", nargs="+", default=["micro", "tiny"], choices=STUDENTS)
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--steps", type=int, default=0, help="updates of each student (0: the recipe's)")
     parser.add_argument("--folder", type=Path, default=Path("runs/distillation"))
@@ -57,7 +60,7 @@ def main() -> None:
     if options.baseline:
         systems.append(System("baseline", (options.baseline,)))
     for student in options.students:
-        for kind in ("distilled", "distilled, self-attention", "references"):
+        for kind in options.kinds:
             runs = tuple(trained(options, student, kind, seed) for seed in options.seeds)
             systems.append(System(f"{student}, {kind}", runs))
     report = list(measured(systems, tests))
@@ -69,7 +72,8 @@ def main() -> None:
 
 def trained(options: argparse.Namespace, student: str, kind: str, seed: int) -> Path:
     """Train a student unless it has been trained, and return its run folder."""
-    folder: Path = options.folder / options.corpus / f"{student}-{kind.replace(', ', '-')}-{seed}"
+    name = f"{student}-{kind.replace(',', '').replace(' ', '-')}-{seed}"
+    folder: Path = options.folder / options.corpus / name
     given = ["--training.seed", str(seed), "--training.threads", "1"]
     given += ["--training.steps", str(options.steps)] if options.steps else []
     if kind == "references":
@@ -80,9 +84,10 @@ def trained(options: argparse.Namespace, student: str, kind: str, seed: int) -> 
             given += [f"--{name}", *(str(base / file) for file in files)]
         command = ["train", f"student-{student}", "--run", str(folder), *given]
     else:
-        cell = ["--model.decoder_cell", "attention"] if "attention" in kind else []
+        more = ["--model.decoder_cell", "attention"] if "attention" in kind else []
+        more += ["--keep-original"] if "references" in kind else []
         teachers = list(map(str, options.teachers))
-        command = ["distill", *teachers, "--student", student, "-o", str(folder), *cell, *given]
+        command = ["distill", *teachers, "--student", student, "-o", str(folder), *more, *given]
     subprocess.run([sys.executable, "-m", "multihead", *command], check=True, stdout=sys.stderr)
     return folder
 
@@ -92,19 +97,17 @@ def measured(systems: Sequence[System], tests: Sequence[TestSet]) -> Iterator[di
     for test in tests:
         for system in systems:
             groups = [system.runs] if system.name == "teacher" else [(run,) for run in system.runs]
-            scores = []
+            scores: dict[str, list[float]] = {"beam": [], "greedy": []}
             for runs in groups:
                 translator = Translator.load(*runs)
-                scores.append(evaluate(translator, test, translator.settings).bleu.value)
-            spread = [round(min(scores), 2), round(max(scores), 2)]
-            mean = round(statistics.mean(scores), 2)
-            yield {
-                "test": test.name,
-                "system": system.name,
-                "bleu": mean,
-                "range": spread,
-                "seeds": len(scores),
-            }
+                for method, found in scores.items():
+                    search = translator.settings.model_copy(update={"method": method})
+                    found.append(evaluate(translator, test, search).bleu.value)
+            row: dict[str, object] = {"test": test.name, "system": system.name, "seeds": len(groups)}
+            for method, found in scores.items():
+                row[method] = round(statistics.mean(found), 2)
+                row[f"{method} range"] = [round(min(found), 2), round(max(found), 2)]
+            yield row
 
 
 def times(systems: Sequence[System], sentences: Sequence[str]) -> dict[str, float]:
@@ -116,7 +119,7 @@ def times(systems: Sequence[System], sentences: Sequence[str]) -> dict[str, floa
     best = dict.fromkeys(loaded, float("inf"))
     for _ in range(ROUNDS):
         for name, translator in loaded.items():
-            search = recipes.load("multi30k-de-en", {"search.beam_size": 1}).search
+            search = recipes.load("multi30k-de-en", {"search.method": "greedy"}).search
             translator.translate(sentences[:2], search)
             began = time.perf_counter()
             for sentence in sentences:
