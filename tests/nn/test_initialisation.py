@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from multihead.models.transformer import Settings, Transformer
 from multihead.nn import TokenEmbedding
 from multihead.nn.initialisation import METHODS, initialise
 
@@ -70,3 +71,28 @@ def test_logits_are_the_products_with_every_embedding() -> None:
     embedding = TokenEmbedding(11, 5)
     x = torch.randn(2, 3, 5)
     torch.testing.assert_close(embedding.logits(x), x @ embedding.weight.T)
+
+
+@pytest.mark.parametrize("cell", ["attention", "ssru"])
+def test_outputs_of_sublayers_are_shrunk_and_nothing_else(cell: str) -> None:
+    sizes = {
+        "source_vocab": 31,
+        "target_vocab": 31,
+        "d_model": 22,
+        "d_ff": 37,
+        "num_heads": 2,
+        "num_layers": 3,
+    }
+
+    def made(gain: float) -> dict[str, torch.Tensor]:
+        torch.manual_seed(7)
+        settings = Settings.model_validate({**sizes, "decoder_cell": cell, "output_gain": gain})
+        return dict(Transformer(settings).named_parameters())
+
+    before, after = made(1.0), made(0.25)
+    shrunk = {name for name in before if not torch.equal(before[name], after[name])}
+    # 3 encoder layers of 2 sublayers, 3 decoder layers of 3.
+    assert len(shrunk) == 3 * 2 + 3 * 3
+    for name in shrunk:
+        assert torch.equal(0.25 * before[name], after[name])
+        assert before[name].shape[0] == 22

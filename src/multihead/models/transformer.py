@@ -39,7 +39,7 @@ from multihead.nn.description import (
     describe,
 )
 from multihead.nn.gated_feed_forward import GATES, GatedFeedForward
-from multihead.nn.initialisation import initialise
+from multihead.nn.initialisation import initialise, shrink_outputs
 from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.positions import NoPositions
 from multihead.nn.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions
@@ -140,6 +140,9 @@ class Settings(Vocabularies):
     """Initialisation of matrices: uniform or normal by Glorot and Bengio 2010 (xavier, xavier_normal), normal
     or uniform by LeCun et al. 1998 (lecun, lecun_uniform), normal by He et al. 2015 (kaiming), or
     N(0, 0.02^2)."""
+    output_gain: float = Field(1.0, gt=0, le=1)
+    """Factor of the initial matrices that end sublayers (W^O, W_2, an SSRU's W). With a small one, layers
+    begin near the identity: deep post-norm stacks learn sooner (Liu et al. 2020; Wang et al. 2022)."""
 
     @property
     def head_width(self) -> int:
@@ -225,6 +228,7 @@ class Transformer(nn.Module):
         )
         set_epsilon(self, s.norm_epsilon)
         initialise(self, s.initialisation)
+        shrink_outputs(self, s.output_gain)
         self.source_embedding, self.target_embedding, self.output = embeddings(s, s.d_model)
         self.output_bias = nn.Parameter(torch.zeros(s.target_vocab)) if s.output_bias else None
         self.source_positions, self.target_positions = _positions(s), _positions(s)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 METHODS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -29,3 +30,19 @@ def initialise(module: nn.Module, method: str) -> None:
             METHODS[method](part.weight)
             if part.bias is not None:
                 nn.init.zeros_(part.bias)
+
+
+OUTPUTS = ("w_o.weight", "w_2.weight", "cell.w.weight")
+"""Ends of the names of matrices whose output joins the residual stream."""
+
+
+def shrink_outputs(module: nn.Module, gain: float) -> None:
+    """Multiply the matrices that end the sublayers of a Transformer by a factor.
+
+    In a post-norm stack every layer norm divides the residual stream by the size of its sum with a sublayer's
+    output, so gradients vanish over the layers unless these outputs begin small (Liu et al. 2020, sec. 4).
+    """
+    with torch.no_grad():
+        for name, weight in module.named_parameters():
+            if name.endswith(OUTPUTS):
+                weight.mul_(gain)
