@@ -39,8 +39,8 @@ OUTPUTS = ("w_o.weight", "w_2.weight", "cell.w.weight")
 def shrink_outputs(module: nn.Module, gain: float) -> None:
     """Multiply the matrices that end the sublayers of a Transformer by a factor.
 
-    In a post-norm stack every layer norm divides the residual stream by the size of its sum with a sublayer's
-    output, so gradients vanish over the layers unless these outputs begin small (Liu et al. 2020, sec. 4).
+    A post-norm layer depends heavily on its sublayers, so that in a deep stack every update shifts the output
+    much, unless their outputs begin small (Liu et al. 2020, sec. 4; Wang et al. 2022, sec. 3).
     """
     with torch.no_grad():
         for name, weight in module.named_parameters():
