@@ -3,12 +3,14 @@
 import io
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from multihead.errors import UserError
 from multihead.settings import DataSettings
+from multihead.text import corpus
 from multihead.text.alignment import first_suspicious_line
 from multihead.text.corpus import read_pairs
 from multihead.text.lines import file_kind
@@ -65,6 +67,38 @@ def test_the_line_at_which_files_lose_alignment_is_found(tmp_path: Path, lost: i
     del target[53 : 53 + lost]
     line = first_suspicious_line(target, source) if swapped else first_suspicious_line(source, target)
     assert line == 54
+
+
+@pytest.mark.parametrize(
+    ("compared", "lost", "found"), [(1000, 1, 54), (61, 1, 54), (61, 13, 54), (5, 40, 6), (41, 1, 42)]
+)
+def test_it_is_looked_for_among_the_first_lines_and_else_behind_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compared: int, lost: int, found: int
+) -> None:
+    source = [5 + 31 * (number * 17 % 7) for number in range(101)]
+    target = [length + number % 3 for number, length in enumerate(source)]
+    del target[53 : 53 + lost]
+    write(tmp_path, "a.de", "".join("x" * length + "\n" for length in source))
+    write(tmp_path, "a.en", "".join("y" * length + "\n" for length in target))
+    monkeypatch.setattr(corpus, "COMPARED", compared)
+    for names in (("a.de", "a.en"), ("a.en", "a.de")):
+        with pytest.raises(UserError) as error:
+            pairs(tmp_path, *names)
+        assert f"around line {found}," in str(error.value.remedy)
+
+
+def test_reading_takes_no_memory_for_the_lines_read(tmp_path: Path) -> None:
+    write(tmp_path, "a.de", "eins zwei\n" * 40_009)
+    write(tmp_path, "a.en", "one two\n" * 40_009)
+    data = DataSettings.model_validate({"dir": str(tmp_path)})
+    found = read_pairs(data, ["a.de"], ["a.en"])
+    next(found)
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in found) == 40_008
+        assert tracemalloc.get_traced_memory()[1] < 40_009
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_file_that_ends_early_is_suspected_at_its_end() -> None:

@@ -5,10 +5,9 @@
 
 import json
 import re
-from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Literal
 
 from multihead.addresses import located
@@ -57,6 +56,10 @@ UNSUPPORTED = {
     ".zip": "Archives are not supported: unpack it, and name its files.",
 }
 """Remedies for file types that are not read, by extension."""
+
+
+COMPARED = 1 << 20
+"""Lines from the beginning that are searched for the place where two files part."""
 
 
 def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> None:
@@ -134,22 +137,34 @@ def file_format(data: DataSettings, name: str) -> Format:
 
 def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
     """Yield the pairs of two line-aligned files."""
-    lengths = array("I"), array("I")
+    sides = source, target
+    counts = [0, 0]
     for left, right in zip_longest(read_lines(source, encoding), read_lines(target, encoding)):
-        if left is not None:
-            lengths[0].append(len(left))
-        if right is not None:
-            lengths[1].append(len(right))
+        counts[0] += left is not None
+        counts[1] += right is not None
         if left is not None and right is not None:
             yield left, right
-    for place, counted in zip((source, target), lengths, strict=True):
-        if not counted:
+    for place, count in zip(sides, counts, strict=True):
+        if not count:
             raise _empty(place)
-    if len(lengths[0]) != len(lengths[1]):
-        line = first_suspicious_line(*lengths)
-        fact = f"{len(lengths[0])} lines, but {target} has {len(lengths[1])}"
-        remedy = f"If the files belong together, check around line {line}, where the lengths stop agreeing."
-        raise UserError(fact, place=source, remedy=remedy)
+    if counts[0] != counts[1]:
+        fact = f"{counts[0]} lines, but {target} has {counts[1]}"
+        raise UserError(fact, place=source, remedy=_where_they_part(sides, encoding, counts))
+
+
+def _where_they_part(sides: tuple[str, str], encoding: str, counts: Sequence[int]) -> str:
+    """Read two files of unequally many lines again, and return where to look for the difference."""
+    if STDIN in sides:
+        return "Both sides need the same number of lines."
+    fewest, most = min(counts), max(counts)
+    compared = min(fewest, COMPARED)
+    longer = compared + min(most - fewest, COMPARED)
+    lengths = [
+        [len(line) for line in islice(read_lines(place, encoding), compared if count == fewest else longer)]
+        for place, count in zip(sides, counts, strict=True)
+    ]
+    line = first_suspicious_line(*lengths)
+    return f"If the files belong together, check around line {line}, where the lengths stop agreeing."
 
 
 def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
