@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import sys
+import threading
 import tracemalloc
 from pathlib import Path
 
@@ -85,6 +87,16 @@ def test_it_is_looked_for_among_the_first_lines_and_else_behind_them(
         with pytest.raises(UserError) as error:
             pairs(tmp_path, *names)
         assert f"around line {found}," in str(error.value.remedy)
+
+
+def test_a_pipe_is_not_read_again_to_find_where_files_part(tmp_path: Path) -> None:
+    write(tmp_path, "a.de", "eins\nzwei\n")
+    os.mkfifo(tmp_path / "a.en")
+    writer = threading.Thread(target=(tmp_path / "a.en").write_text, args=("one\n",), daemon=True)
+    writer.start()
+    with pytest.raises(UserError, match=r"2 lines, but .*a\.en has 1") as error:
+        pairs(tmp_path, "a.de", "a.en")
+    assert error.value.remedy == "Both sides need the same number of lines."
 
 
 def test_reading_takes_no_memory_for_the_lines_read(tmp_path: Path) -> None:

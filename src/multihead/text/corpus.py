@@ -154,7 +154,7 @@ def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
 
 def _where_they_part(sides: tuple[str, str], encoding: str, counts: Sequence[int]) -> str:
     """Read two files of unequally many lines again, and return where to look for the difference."""
-    if STDIN in sides:
+    if not all(located("", place).is_file() for place in sides):  # a pipe is read once
         return "Both sides need the same number of lines."
     fewest, most = min(counts), max(counts)
     compared = min(fewest, COMPARED)

@@ -40,7 +40,7 @@ def check(recipe: Recipe[Settings], device: torch.device) -> None:
         f"a {recipe.kind} of these sizes has {count / 1e9:,.1f} billion parameters: they take "
         f"{needed / 1e9:,.0f} GB of memory at least, and {free / 1e9:,.0f} GB are free",
         place="model",
-        remedy=f"Set smaller sizes: {sizes}. What a recipe says of another model.kind is not taken over.",
+        remedy=f"Set smaller sizes: {sizes}. Another model.kind begins with its own defaults.",
     )
 
 
