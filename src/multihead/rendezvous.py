@@ -64,9 +64,8 @@ def join() -> None:
     group.rank, group.world = number, count
     try:
         _check_in(seconds)
-        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
         dist.init_process_group(
-            backend, store=PrefixStore("group", group.store), rank=number, world_size=count
+            _backend(), store=PrefixStore("group", group.store), rank=number, world_size=count
         )
         dist.all_reduce(torch.zeros(1))  # one that ends while another still connects would abort it
     except BaseException:
@@ -74,6 +73,15 @@ def join() -> None:
         raise
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", number)) % torch.cuda.device_count())
+
+
+def _backend() -> str:
+    """Return torch's name of what carries the tensors: NCCL between GPUs, gloo for everything else."""
+    if not (torch.cuda.is_available() and dist.is_nccl_available()):
+        return "gloo"
+    # NCCL refuses two processes on one GPU; gloo takes their tensors through main memory.
+    shared = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > torch.cuda.device_count()
+    return "cpu:gloo,cuda:gloo" if shared else "cpu:gloo,cuda:nccl"
 
 
 def _variable(name: str, least: int) -> int:

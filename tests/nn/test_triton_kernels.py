@@ -104,12 +104,65 @@ for B, H, Q, K, d_k, d_v in SIZES:
 assert not kernel.suits(torch.empty(1, 1, 65, 8), k, v, None)
 """
 
+WINDOW = """
+from multihead.nn.kernels import triton_window as kernel
+from multihead.nn.kernels import window_attention as oracle
+
+def compared(found, wanted, of):
+    near(found, wanted)
+    g = torch.randn_like(wanted)
+    for one, other in zip(*(torch.autograd.grad(out, of, g, retain_graph=True) for out in (found, wanted))):
+        near(one, other, 1e-4)
+
+# texts, heads, phases, positions, widths of keys and values, window, extra keys, causal
+SIZES = [
+    (2, 3, 1, 131, 5, 7, 3, 3, 0, False),
+    (2, 1, 2, 67, 8, 8, 9, 0, 0, False),
+    (1, 2, 1, 197, 16, 16, 70, 71, 2, False),
+    (2, 2, 3, 71, 5, 7, 4, 2, 3, True),
+    (1, 1, 1, 1, 3, 3, 4, 4, 0, False),
+    (2, 1, 1, 64, 8, 8, 500, 0, 1, True),
+]
+for B, H, D, N, d_k, d_v, before, after, G, causal in SIZES:
+    X = B * H * D
+    q, k, v = (torch.randn(X, N, d, device=device, requires_grad=True) for d in (d_k, d_k, d_v))
+    assert kernel.suits(q, v)
+    of, extra, extra_allowed = [q, k, v], None, None
+    if G:
+        extra = tuple(torch.randn(X, G, d, device=device, requires_grad=True) for d in (d_k, d_v))
+        of += extra
+        extra_allowed = torch.rand(B, D if causal else 1, N if causal else 1, G, device=device) < 0.7
+    for share, phases in ((1.0, 0), (0.6, D), (0.1, 1)):
+        allowed = torch.rand(B, phases, N, device=device) < share if phases else None
+        found = kernel.attend(q, k, v, before, after, 0.0, allowed, extra, extra_allowed)
+        layout = oracle.Layout(before, after)
+        compared(found, oracle._in_blocks(q, k, v, layout, allowed, extra, extra_allowed), of)
+
+# Values of an identity show the weights, and so dropout's mask; with it, the output is the equation again.
+N, p = 79, 0.3
+q, k, v = (torch.randn(2, N, 16, device=device, requires_grad=True) for _ in range(3))
+eye = torch.eye(N, device=device).expand(2, N, N).contiguous()
+def dropped(v):
+    torch.manual_seed(11)
+    return kernel.attend(q, k, v, 8, 5, p)
+step = torch.arange(N, device=device) - torch.arange(N, device=device)[:, None]
+s = (q @ k.mT / 4).masked_fill((step < -8) | (step > 5), float("-inf"))
+weights = s.softmax(-1)
+mask = (dropped(eye) / weights.clamp_min(1e-30)).detach()
+inside = mask[weights > 1e-6]
+assert (((inside.abs() < 1e-5) | ((inside - 1 / (1 - p)).abs() < 1e-3))).all()
+assert abs((inside == 0).float().mean() - p) < 0.05
+compared(dropped(v), (weights * mask) @ v, [q, k, v])
+assert not kernel.suits(torch.empty(1, 1, 129), v) and not kernel.suits(torch.empty(1, 0, 8), v)
+"""
+
 PROOFS = """
 from importlib import import_module
 
-TRAINING = [f"nn.kernels.triton_{kernel}" for kernel in ("cross_entropy", "residual_norm", "attention")]
-SEARCH = [f"engines.cuda.triton_{kernel}" for kernel in ("best", "step_attention")]
-for name in TRAINING + SEARCH:
+TRAINING = ("cross_entropy", "residual_norm", "attention", "window")
+SEARCH = ("best", "step_attention")
+every = [f"nn.kernels.triton_{name}" for name in TRAINING]
+for name in every + [f"engines.cuda.triton_{name}" for name in SEARCH]:
     import_module(f"multihead.{name}").prove(torch.device(device))
 """
 
@@ -151,8 +204,8 @@ assert best(equal, torch.zeros(9, dtype=torch.bool, device=device), 0, 3)[3].tol
 
 @pytest.mark.parametrize(
     "program",
-    [CROSS_ENTROPY, RESIDUAL, ATTENTION, STEP_ATTENTION, BEST, PROOFS],
-    ids=["cross_entropy", "residual", "attention", "step_attention", "best", "proofs"],
+    [CROSS_ENTROPY, RESIDUAL, ATTENTION, WINDOW, STEP_ATTENTION, BEST, PROOFS],
+    ids=["cross_entropy", "residual", "attention", "window", "step_attention", "best", "proofs"],
 )
 def test_a_kernel_computes_its_equation_and_its_gradient(program: str) -> None:
     pytest.importorskip("triton")

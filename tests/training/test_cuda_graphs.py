@@ -71,7 +71,7 @@ def test_graphs_compute_what_single_kernels_compute(precision: str, parts: int) 
     assert len(stats) == len(others_stats) == 30
     for one, another in zip(stats, others_stats, strict=True):
         assert one.counts == another.counts
-        assert one.sums == pytest.approx(another.sums, rel=1e-2 if loose else 1e-4, abs=3 if loose else 0)
+        assert one.sums == pytest.approx(another.sums, rel=1e-2 if loose else 1e-4, abs=8 if loose else 0)
         assert one.norm == pytest.approx(another.norm, rel=5e-2 if loose else 1e-3)
 
 

@@ -277,7 +277,8 @@ class Transformer(nn.Module):
     @property
     def capturable(self) -> bool:
         """True if the loss is a fixed sequence of kernels for each batch shape (``training.cuda_graphs``)."""
-        return not self.settings.r_drop
+        # Without Triton, a window's dropout is drawn from a seed on the CPU, which a graph would repeat.
+        return not self.settings.r_drop and not self.settings.window
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
         """Smoothed cross-entropy per target token, or R-Drop; log-likelihood and accuracy as metrics."""

@@ -50,8 +50,7 @@ def window_attention(
         dropout: probability of dropping a weight.
     """
     out = local_attention(q_BHNd, k_BHNd, v_BHNd, window, allowed, dropout)
-    places = _places(window, q_BHNd)
-    if not len(places):
+    if not window.places or not len(places := _places(window, q_BHNd)):
         return out
     if window.causal:
         earlier = torch.arange(q_BHNd.shape[2], device=places.device) <= places[:, None]
@@ -74,10 +73,9 @@ def local_attention(
     """
     B, H, N, _ = q_BHNd.shape
     D = min(window.dilation, max(N, 1))
-    places = _places(window, q_BHNd)
     real = None if allowed is None else allowed[:, 0, 0]
     real_local, extra, extra_allowed = real, None, None
-    if len(places):
+    if window.places and len(places := _places(window, q_BHNd)):
         # A global key is not in the window a second time.
         here = q_BHNd.new_ones(1, N, dtype=torch.bool) if real is None else real
         real_local = here.index_fill(1, places, False)

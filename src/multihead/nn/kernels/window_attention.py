@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from multihead.gpu import kernel
 from multihead.nn.uncompiled import uncompiled
 
 BLOCK = 64
@@ -253,6 +254,24 @@ def attend(
         extra: keys (X, G, d) and values (X, G, d_v) for every query, beside those of its window.
         extra_allowed: (B or 1, D or 1, N or 1, G); None: every extra key for every query.
     """
+    triton = kernel("nn.kernels.triton_window", q, k, v)
+    if triton is not None and triton.suits(q, v):
+        out: Tensor = triton.attend(
+            q, k, v, layout.before, layout.after, layout.dropout, allowed, extra, extra_allowed
+        )
+        return out
+    return _in_blocks(q, k, v, layout, allowed, extra, extra_allowed)
+
+
+def _in_blocks(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    layout: Layout,
+    allowed: Tensor | None,
+    extra: tuple[Tensor, Tensor] | None,
+    extra_allowed: Tensor | None,
+) -> Tensor:
     extra_k, extra_v = extra or (None, None)
     out: Tensor = _Window.apply(q, k, v, extra_k, extra_v, allowed, extra_allowed, layout)  # type: ignore[no-untyped-call]
     return out
