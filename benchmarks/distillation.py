@@ -3,8 +3,8 @@
     python benchmarks/distillation.py --corpus multi30k --teachers runs/1 runs/2 runs/3 runs/4 --seeds 1 2 3
     python benchmarks/distillation.py --corpus ko-en --teachers runs/1 --students micro --steps 400 --seeds 1
 
-For each seed: the student of the teachers, the one that learns from their translations and the references,
-the same model trained on the references alone, and the student with self-attention in place of the SSRU.
+For each seed: the student of the teachers, the one that learns from their translations without the original
+pairs, the same model trained on the references alone, and the student with self-attention in place of the SSRU.
 Every run is kept and resumed. The table gives means and ranges over the seeds, by beam search and greedily,
 and the time of a sentence alone, greedily, on one thread, interleaved with the teacher's.
 """
@@ -28,7 +28,7 @@ from multihead.workflows.distilling import STUDENTS
 from multihead.workflows.evaluate import TestSet, evaluate, test_sets
 
 RECIPES = {"multi30k": "multi30k-de-en", "ko-en": "ko-en"}
-KINDS = ("distilled", "distilled and references", "distilled, self-attention", "references")
+KINDS = ("distilled", "distilled, translations only", "distilled, self-attention", "references")
 SENTENCES, ROUNDS = 100, 3
 
 
@@ -85,7 +85,7 @@ def trained(options: argparse.Namespace, student: str, kind: str, seed: int) -> 
         command = ["train", f"student-{student}", "--run", str(folder), *given]
     else:
         more = ["--model.decoder_cell", "attention"] if "attention" in kind else []
-        more += ["--keep-original"] if "references" in kind else []
+        more += ["--translations-only"] if kind == "distilled, translations only" else []
         teachers = list(map(str, options.teachers))
         command = ["distill", *teachers, "--student", student, "-o", str(folder), *more, *given]
     subprocess.run([sys.executable, "-m", "multihead", *command], check=True, stdout=sys.stderr)

@@ -6,8 +6,8 @@
 
 The teachers (several are an ensemble) translate the source side of their
 training data, or of --src; of each sentence's best outputs, the one nearest to
-the reference teaches the student (Kim and Rush 2016). The same command resumes
-at any point. At the end, size, speed and BLEU of both stand side by side.
+the reference teaches the student (Kim and Rush 2016), beside the original
+pairs. The same command resumes at any point. At the end, size, speed and BLEU of both stand side by side.
 docs/distill.md has the sizes of students.
 """
 
@@ -58,8 +58,8 @@ class Options:
     """References of --src, aligned with it."""
     candidates: int = 4
     """Outputs of each sentence from which the one nearest to the reference is chosen, the beam size."""
-    keep_original: _options.Flag = False
-    """Train on the original pairs too."""
+    translations_only: _options.Flag = False
+    """Train on the translations alone, without the original pairs."""
     device: _options.Device = "auto"
     """Device of the teachers; --training.device is the student's."""
 
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
             folder,
             translator,
             search,
-            keep_original=options.keep_original,
+            keep_original=not options.translations_only,
             progress=display.on_preparation,
         )
         console.print(str(lessons), soft_wrap=True)

@@ -134,7 +134,9 @@ def _round(
         causal=causal,
         dropout=p,
     )
-    out, log_sum = attend(queries, _unit(queries), in_order(v), of)
+    # On a GPU, autocast computes norms in float32.
+    keys = _unit(queries).to(queries.dtype)
+    out, log_sum = attend(queries, keys, in_order(v), of)
     back = order.argsort(dim=-1)
     out, log_sum = out.view(*q.shape[:3], -1), log_sum.view(q.shape[:3])
     return out.gather(2, back[..., None].expand(out.shape)), log_sum.gather(2, back)

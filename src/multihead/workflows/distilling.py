@@ -108,7 +108,7 @@ def distilled(
     translator: Translator,
     search: SearchSettings,
     *,
-    keep_original: bool = False,
+    keep_original: bool = True,
     progress: OnProgress,
 ) -> Lessons:
     """Translate the source side by the teachers into a folder of pairs; complete a folder that was begun.
