@@ -4,9 +4,9 @@
     python benchmarks/distillation.py --corpus ko-en --teachers runs/1 --students micro --steps 400 --seeds 1
 
 For each seed: the student of the teachers, the one that learns from their translations without the original
-pairs, the same model trained on the references alone, and the student with self-attention in place of the SSRU.
-Every run is kept and resumed. The table gives means and ranges over the seeds, by beam search and greedily,
-and the time of a sentence alone, greedily, on one thread, interleaved with the teacher's.
+pairs, the same model trained on the references alone, and the student with self-attention in place of the
+SSRU. Every run is kept and resumed. The table gives means and ranges over the seeds, by beam search and
+greedily, and the time of a sentence alone, greedily, on one thread, interleaved with the teacher's.
 """
 
 import argparse

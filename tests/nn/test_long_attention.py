@@ -292,3 +292,15 @@ def test_hashed_attention_keeps_nothing_as_large_as_its_scores() -> None:
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
         LSHAttention(8, buckets=16, rounds=2, chunk=64)(q, q, q)
     assert 0 < max(kept) <= 2 * n * 8
+
+
+def test_hashed_attention_computes_in_bf16_where_norms_are_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Autocast on a GPU computes norms in float32.
+    normalize = torch.nn.functional.normalize
+    monkeypatch.setattr(torch.nn.functional, "normalize", lambda x, dim: normalize(x.float(), dim=dim))
+    x = torch.randn(2, 3, 29, 8, dtype=torch.bfloat16, requires_grad=True)
+    attend = LSHAttention(8, buckets=4, chunk=8, rounds=2, causal=False)
+    found = attend(x, x, x)
+    assert found.dtype == torch.bfloat16
+    found.sum().backward()
+    assert x.grad is not None and bool(x.grad.isfinite().all())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import failing_ranks
 import pytest
+import torch
 from ranks import Ranks, free_port
 
 from multihead import parallel, rendezvous
@@ -102,3 +103,17 @@ def test_the_command_of_a_survivor_may_be_started_again(
     monkeypatch.setattr("multihead.cli._dispatch", lose)
     assert main(["train"]) == 1
     assert "has lost another one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("processes", "gpus", "carrier"),
+    [(1, 1, "cpu:gloo,cuda:nccl"), (4, 4, "cpu:gloo,cuda:nccl"), (2, 1, "cpu:gloo,cuda:gloo"), (2, 0, "gloo")],
+)
+def test_processes_that_share_a_gpu_do_not_use_nccl(
+    monkeypatch: pytest.MonkeyPatch, processes: int, gpus: int, carrier: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: True)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+    assert rendezvous._backend() == carrier
