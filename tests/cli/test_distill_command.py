@@ -59,6 +59,7 @@ def lines(path: Path) -> list[str]:
 def test_a_student_is_trained_on_its_teachers_translations_and_compared(
     teacher: Path, corpus: tuple[Path, Path], student: list[str], tmp_path: Path, capfdbinary: Captured
 ) -> None:
+    student = [*student, "--translations-only"]
     out, _ = run(capfdbinary, "distill", teacher, *student)
     folder = lessons_folder(tmp_path / "student")
     assert lines(folder / SOURCE) == lines(corpus[0])[: len(lines(folder / SOURCE))]
@@ -81,6 +82,19 @@ def test_a_student_is_trained_on_its_teachers_translations_and_compared(
     assert f"{made.recipe.training.steps}" in out
     again, _ = run(capfdbinary, "distill", teacher, *student)
     assert "nothing left to do" in again
+
+
+def test_references_that_differ_from_the_translations_are_learned_from_too(
+    teacher: Path, corpus: tuple[Path, Path], student: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    run(capfdbinary, "distill", teacher, *student)
+    folder = lessons_folder(tmp_path / "student")
+    learned = list(zip(lines(folder / SOURCE), lines(folder / TARGET), strict=True))
+    changed = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["changed"]
+    assert changed
+    given = list(zip(*(lines(side) for side in corpus), strict=True))
+    assert len(learned) == len(given[: len(learned) - changed]) + changed
+    assert set(given[: len(learned) - changed]) <= set(learned)
 
 
 def test_two_teachers_are_an_ensemble(
