@@ -1,11 +1,13 @@
 """Memory used from text files to the first batch.
 
     python benchmarks/prepare_memory.py --pairs 10000000
+    python benchmarks/prepare_memory.py --pairs 400000 --processes 2
 
 writes a corpus of that many made-up pairs to a temporary folder (about 200 bytes a pair), prepares it in
 a child process up to the first training batch, and samples the child's anonymous memory (RssAnon in
 /proc, Linux only). Prints JSON: the peak above that of a bare interpreter, in MiB, with the seconds that
-it took; `stages` says where.
+it took; `stages` says where. With --processes the text is encoded by so many processes, of which only the
+first is sampled.
 """
 
 import json
@@ -34,7 +36,8 @@ def progress(now, done, total):
         stage = now
         print(now, flush=True)
 
-data = DataSettings(dir=sys.argv[1], source=("train.a",), target=("train.b",), cache=sys.argv[1] + "/cache")
+files = {"source": ("train.a",), "target": ("train.b",), "cache": sys.argv[1] + "/cache"}
+data = DataSettings(dir=sys.argv[1], processes=int(sys.argv[3]), **files)
 prepared = prepare(data, TokenizerSettings(vocab_size=int(sys.argv[2])), progress=progress)
 print("first batch", flush=True)
 symbols = {"pad_id": 0, "bos_id": 2, "eos_id": 3}
@@ -42,12 +45,13 @@ next(iter(BatchStream(prepared.train, batch_tokens=4096, seed=1, **symbols)))
 """
 
 
-def main(pairs: int = 1_000_000, vocab_size: int = 8000) -> None:
+def main(pairs: int = 1_000_000, vocab_size: int = 8000, processes: int = 1) -> None:
     """Measure, and print the result as JSON."""
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder), pairs)
         bare = _anonymous(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
-        print(json.dumps({"pairs": pairs, "bare_mib": bare, **_measured(folder, vocab_size, bare)}, indent=2))
+        found = _measured([folder, str(vocab_size), str(processes)], bare)
+        print(json.dumps({"pairs": pairs, "processes": processes, "bare_mib": bare, **found}, indent=2))
 
 
 def write_corpus(folder: Path, pairs: int) -> None:
@@ -66,16 +70,16 @@ def write_corpus(folder: Path, pairs: int) -> None:
                     file.write(" ".join(words[next(drawn)] for _ in range(length)) + "\n")
 
 
-def _measured(folder: str, vocab_size: int, bare: float) -> dict[str, object]:
+def _measured(given: list[str], bare: float) -> dict[str, object]:
     """Prepare the corpus in a child process; return its greatest memory, and that of each stage."""
     begun = time.monotonic()
-    with (Path(folder) / "stages").open("w+") as stages:
-        arguments = [sys.executable, "-c", CHILD, folder, str(vocab_size)]
-        child = subprocess.Popen(arguments, stdout=stages)
+    log = Path(given[0]) / "stages"
+    with log.open("w+") as stages:
+        child = subprocess.Popen([sys.executable, "-c", CHILD, *given], stdout=stages)
         peaks: dict[str, float] = {}
         ends: dict[str, float] = {}
         while child.poll() is None:
-            stage = (Path(folder) / "stages").read_text().split("\n")[-2:][0] or "start"
+            stage = log.read_text().split("\n")[-2:][0] or "start"
             peaks[stage] = max(peaks.get(stage, 0.0), _anonymous_of(child.pid) - bare)
             ends[stage] = time.monotonic() - begun
             time.sleep(0.02)
