@@ -17,6 +17,7 @@ from multihead.cli import INTERRUPTED, main
 from multihead.generation import Translator
 from multihead.run import Run
 from multihead.workflows import resumable_translation
+from multihead.workflows.additions import CORPUS
 from multihead.workflows.distilling import (
     BLOCKS,
     MANIFEST,
@@ -95,6 +96,33 @@ def test_references_that_differ_from_the_translations_are_learned_from_too(
     given = list(zip(*(lines(side) for side in corpus), strict=True))
     assert len(learned) == len(given[: len(learned) - changed]) + changed
     assert set(given[: len(learned) - changed]) <= set(learned)
+
+
+def test_what_the_teacher_held_out_judges_both_and_teaches_neither(
+    training: list[str], student: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    teacher = tmp_path / "teacher"
+    assert main([*training, "--training.steps", "60", "--run", str(teacher)]) == 0
+    out, _ = run(capfdbinary, "distill", teacher, *student)
+    parts = lessons_folder(tmp_path / "student") / CORPUS
+    held_out = lines(parts / "valid.source")
+    data = Run.open(tmp_path / "student").recipe.data
+    assert data.valid_source == (str(parts / "valid.source"),)
+    assert f"validation: {len(held_out)} pairs" in out
+    assert "versus the teacher" in out
+    assert not set(held_out) & set(lines(lessons_folder(tmp_path / "student") / SOURCE))
+
+
+def test_a_small_corpus_gets_a_small_vocabulary_with_the_reason(
+    teacher: Path, student: list[str], tmp_path: Path, capfdbinary: Captured
+) -> None:
+    given = [part for part in student if part not in ("--tokenizer.vocab_size", "31")]
+    given[given.index("--tokenizer.kind") + 1] = "unigram"
+    run(capfdbinary, "distill", teacher, *given)
+    recipe = Run.open(tmp_path / "student").recipe
+    assert 256 < recipe.tokenizer.vocab_size < 400
+    assert recipe.tokenizer.vocab_size % 8 == 0
+    assert "different words to make pieces of" in recipe.reasons["tokenizer.vocab_size"]
 
 
 def test_two_teachers_are_an_ensemble(

@@ -107,7 +107,12 @@ def test_the_command_of_a_survivor_may_be_started_again(
 
 @pytest.mark.parametrize(
     ("processes", "gpus", "carrier"),
-    [(1, 1, "cpu:gloo,cuda:nccl"), (4, 4, "cpu:gloo,cuda:nccl"), (2, 1, "cpu:gloo,cuda:gloo"), (2, 0, "gloo")],
+    [
+        (1, 1, "cpu:gloo,cuda:nccl"),
+        (4, 4, "cpu:gloo,cuda:nccl"),
+        (2, 1, "cpu:gloo,cuda:gloo"),
+        (2, 0, "gloo"),
+    ],
 )
 def test_processes_that_share_a_gpu_do_not_use_nccl(
     monkeypatch: pytest.MonkeyPatch, processes: int, gpus: int, carrier: str

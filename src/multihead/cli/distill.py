@@ -34,10 +34,12 @@ from multihead.workflows.distillation_table import Row, distillation_table
 from multihead.workflows.distilling import (
     Corpus,
     distilled,
+    judged_on,
     lessons_folder,
     student_recipe,
 )
 from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.student_vocabulary import fitted
 from multihead.workflows.train import train
 from multihead.workflows.without_effect import refuse_without_effect
 
@@ -75,10 +77,11 @@ def main(arguments: Sequence[str]) -> int:
     check_place(student)
     hardware.keep_memory()
     first = Run.open(teachers[0]).fit_for("translation")
-    corpus = _corpus(options, first)
     folder = lessons_folder(student)
     recipe = student_recipe(options.student, first, folder, given)
     refuse_without_effect(given, recipe)
+    corpus = _corpus(options, first, folder)
+    recipe = judged_on(corpus, recipe)
     translator = Translator.load(*teachers, device=options.device)
     search = translator.settings.model_copy(
         update={"method": "beam", "beam_size": options.candidates, "n_best": options.candidates}
@@ -96,23 +99,27 @@ def main(arguments: Sequence[str]) -> int:
         )
         console.print(str(lessons), soft_wrap=True)
         del translator
-        outcome = train(recipe, student, display, started=time.monotonic())
+        outcome = train(fitted(recipe, given), student, display, started=time.monotonic())
     console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))
     if outcome.status == "interrupted":
         return INTERRUPTED
     with ProgressDisplay(console) as display:
         rows = distillation_table(teachers, student, device=options.device, progress=display.on_preparation)
-    show(rows, console)
+    if rows:
+        show(rows, console)
+    else:
+        how = "compare TEACHER STUDENT --src FILE --tgt FILE"
+        console.print(f"to compare it with the teacher: {_console.program()} {how}")
     place = shlex.quote(str(student))
     console.print(f"to run it in Firefox's engine: {_console.program()} export {place} --to firefox -o DIR")
     return 0
 
 
-def _corpus(options: Options, first: Run) -> Corpus:
+def _corpus(options: Options, first: Run, folder: Path) -> Corpus:
     if not options.src:
         if options.tgt:
             raise UserError("references without sentences", place="--tgt", remedy="Name both: --src, --tgt.")
-        return Corpus.of(first)
+        return Corpus.of(first, folder)
     data = first.recipe.data.model_copy(update={"dir": "."})
     return Corpus(data, options.src, options.tgt, alone=not options.tgt)
 

@@ -7,7 +7,7 @@ trained.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from multihead.recipe import Recipe
 from multihead.run import Run, files
 from multihead.run.names import WEIGHTS
 from multihead.scores.bleu import sentence_bleu
-from multihead.settings import SearchSettings, Settings
+from multihead.settings import DataSettings, SearchSettings, Settings
 from multihead.text.corpus import read_pairs
 from multihead.text.lines import read_lines
+from multihead.workflows.additions import CORPUS, plain_copy
 from multihead.workflows.resumable_translation import Blocks
 
 STUDENTS = ("micro", "tiny", "base")
@@ -63,16 +64,23 @@ class Corpus:
         sources: files of the source side.
         targets: files of the references; empty: files with both sides, or none at all.
         alone: True if the source files are text without references.
+        held_out: files of the pairs that the teacher held out, source and target; none where its recipe names
+            validation files.
     """
 
     data: Any
     sources: tuple[str, ...]
     targets: tuple[str, ...] = ()
     alone: bool = False
+    held_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: Run) -> "Corpus":
+    def of(cls, run: Run, folder: Path) -> "Corpus":
         """Return a run's training data.
+
+        Args:
+            run: a teacher.
+            folder: receives a copy of the data in two parts if the teacher held out its validation data.
 
         Raises:
             UserError: it has several directions, or its recipe names no files.
@@ -81,7 +89,12 @@ class Corpus:
         if run.directions or not data.source:
             fact = "distillation needs a corpus of one direction, which this run's recipe does not name"
             raise UserError(fact, place=str(run.folder), remedy="Name it: --src FILE --tgt FILE.")
-        return cls(data, data.source, data.target)
+        if data.valid_source:
+            return cls(data, data.source, data.target)
+        parts = plain_copy(data, folder / CORPUS)
+        plain = DataSettings(source=parts["source"], target=parts["target"])
+        held_out = {key: parts[key] for key in VALIDATION_KEYS}
+        return cls(plain, plain.source, plain.target, held_out=held_out)
 
     def pairs(self) -> Iterator[tuple[str, str | None]]:
         """Yield source sentences with their references."""
@@ -94,6 +107,14 @@ class Corpus:
     def hashes(self) -> list[str]:
         """SHA-256 of each file."""
         return [file_sha256(located(self.data.dir, name)) for name in (*self.sources, *self.targets)]
+
+
+def judged_on(corpus: Corpus, recipe: Recipe[Settings]) -> Recipe[Settings]:
+    """Return the student's recipe, its validation data being what its teacher held out, if anything."""
+    if not corpus.held_out or recipe.data.valid_source:
+        return recipe
+    named = {key: (str(Path(name).absolute()),) for key, (name,) in corpus.held_out.items()}
+    return replace(recipe, data=recipe.data.model_copy(update=named))
 
 
 def lessons_folder(student: Path) -> Path:

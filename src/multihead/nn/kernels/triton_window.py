@@ -46,7 +46,7 @@ def _seen(  # type: ignore[no-untyped-def]
     return seen
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _kept(seed, x, i, j, N, before, after, p):  # type: ignore[no-untyped-def]
     """Dropout's factors, 0 or 1 / (1 - p): functions of the seed and of a weight's place."""
     at = (x * N + i) * (before + after + 1) + (j - i + before)
