@@ -99,7 +99,7 @@ def test_the_command_writes_three_files(tmp_path: Path, capfdbinary: Captured) -
         (["listops", "--lengths", "9-3"], "--lengths 9-3"),
         (["listops", "--count", "3"], "--count 3. Give at least 50."),
         (["listops", "--lengths", "1-1", "--count", "60"], "after 10 expressions no other of 1 to 1 tokens"),
-        (["listops", "--from", "x"], "it has no effect on `multihead data make`"),
+        (["listops", "--from", "x"], "--from is for nsmc-documents"),
     ],
 )
 def test_wrong_options_are_named(

@@ -1,22 +1,28 @@
 """`multihead data make`: corpora that are made by a rule, without a network."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from multihead import randomness
-from multihead.data import listops
+from multihead.data import joined_texts, listops
 from multihead.data.pictures.coco_writing import ANNOTATIONS, coco_files
 from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.text.tables import read_labelled
 
 FEWEST = 50
 """Expressions: three files need some each."""
 MOST = 99_999
 """Scenes: their names have five digits."""
+VALID_SHARE = 0.05
+"""Share of NSMC's training reviews of which validation documents are made."""
+NSMC = "nsmc-documents"
+REVIEWS = "ratings_{}.txt.gz"
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class Asked:
 
     name: str | None
     to: str | None
+    source: str | None
     lengths: str | None
     count: int | None
     seed: int
@@ -32,24 +39,67 @@ class Asked:
 
 def make(asked: Asked, console: Console) -> None:
     """Write the corpus that is asked for."""
+    if asked.source and asked.name != NSMC:
+        raise UserError(f"--from is for {NSMC}", place="multihead data make", remedy="Leave it out.")
     if asked.name == "listops":
         _listops(asked, console)
+    elif asked.name == NSMC:
+        _documents(asked, console)
     elif asked.name == "shapes":
         _shapes(asked, console)
     else:
         fact = "no corpus was given" if asked.name is None else f"no generated corpus {asked.name!r}"
-        raise UserError(fact, place="multihead data make", remedy="Choose listops or shapes.")
+        raise UserError(fact, place="multihead data make", remedy=f"Choose listops, {NSMC} or shapes.")
+
+
+def _range(asked: Asked, usual: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,6})-(\d{1,6})", asked.lengths or usual)
+    if match is None or int(match[1]) > int(match[2]):
+        raise UserError(f"--lengths {asked.lengths}", remedy="Give the shortest and the longest: 500-2000.")
+    return int(match[1]), int(match[2])
+
+
+def _documents(asked: Asked, console: Console) -> None:
+    shortest, longest = _range(asked, "21-41")
+    if asked.count is not None or not shortest:
+        fact = "--count" if asked.count is not None else f"--lengths {asked.lengths}"
+        raise UserError(
+            fact, remedy="As many documents are made as the reviews allow, of one review or more."
+        )
+    given, folder = Path(asked.source or "data/nsmc"), Path(asked.to or f"data/{NSMC}")
+    training = _reviews(given / REVIEWS.format("train"))
+    cut = int(VALID_SHARE * len(training))
+    parts = {
+        "valid": training[:cut],
+        "train": training[cut:],
+        "test": _reviews(given / REVIEWS.format("test")),
+    }
+    made = {}
+    for name, reviews in parts.items():
+        documents = [*joined_texts.join(reviews, shortest, longest, asked.seed)]
+        if not documents:
+            fact = f"{len(reviews):,} reviews of the {name} part make no document of {longest}"
+            raise UserError(fact, place="--lengths", remedy="Give smaller ones.")
+        made[name] = documents
+    files.make_folder(folder)
+    for name, documents in made.items():
+        files.write_text(folder / f"{name}.tsv", joined_texts.lines(documents))
+    counts = ", ".join(f"{len(documents):,} {name}" for name, documents in made.items())
+    console.print(f"documents of {shortest} to {longest} reviews, {counts}, in {folder}")
+
+
+def _reviews(path: Path) -> Sequence[tuple[str, str]]:
+    found = read_labelled(path, "document", "label", "utf-8")
+    return [(one.label, one.text) for one in found if one.text.strip()]
 
 
 def _listops(asked: Asked, console: Console) -> None:
-    match = re.fullmatch(r"(\d{1,6})-(\d{1,6})", asked.lengths or "100-400")
-    if match is None or int(match[1]) > int(match[2]):
-        raise UserError(f"--lengths {asked.lengths}", remedy="Give the shortest and the longest: 500-2000.")
+    shortest, longest_asked = _range(asked, "100-400")
     count = 20_000 if asked.count is None else asked.count
     if count < FEWEST:
         raise UserError(f"--count {count}", remedy=f"Give at least {FEWEST}.")
     folder = Path(asked.to or "data/listops")
-    examples = [*listops.make(count, int(match[1]), int(match[2]), asked.seed)]
+    examples = [*listops.make(count, shortest, longest_asked, asked.seed)]
     files.make_folder(folder)
     for name, text in listops.files(examples).items():
         files.write_text(folder / name, text)
@@ -59,7 +109,9 @@ def _listops(asked: Asked, console: Console) -> None:
 
 def _shapes(asked: Asked, console: Console) -> None:
     if asked.lengths is not None:
-        raise UserError("--lengths is for listops", place="multihead data make", remedy="Leave it out.")
+        raise UserError(
+            f"--lengths is for listops and {NSMC}", place="multihead data make", remedy="Leave it out."
+        )
     count = 100 if asked.count is None else asked.count
     if not 1 <= count <= MOST:
         raise UserError(f"--count {count}", remedy=f"Give a number from 1 to {MOST:,}.")

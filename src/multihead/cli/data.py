@@ -3,6 +3,7 @@
     multihead data list
     multihead data get multi30k
     multihead data make listops --lengths 500-2000 --count 100000
+    multihead data make nsmc-documents
     multihead data make shapes --count 20
     multihead data cache
     multihead data cache --clear --older-than 30
@@ -36,7 +37,7 @@ OF_MAKE = ("lengths", "count", "seed")
 WITHOUT_EFFECT = {
     "list": ("name", "to", "source", "clear", "older_than", "cache", *OF_MAKE),
     "get": ("cache", *OF_MAKE),
-    "make": ("source", "clear", "older_than", "cache"),
+    "make": ("clear", "older_than", "cache"),
     "cache": ("name", "to", "source", *OF_MAKE),
 }
 
@@ -48,18 +49,20 @@ class Options:
     action: Annotated[Literal["list", "get", "make", "cache"], tyro.conf.Positional]
     """Action."""
     name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
-    """Corpus to get, or to make: listops, nested operations on digits; shapes, scenes of shapes with their
-    boxes in COCO's format."""
+    """Corpus to get, or to make: listops, nested operations on digits; nsmc-documents, film reviews joined to
+    long documents; shapes, scenes of shapes with their boxes in COCO's format."""
     to: _options.Folder = None
     """Folder for the corpus. (default: data/NAME, as the built-in recipes expect)"""
     source: Annotated[_options.Folder, tyro.conf.arg(name="from")] = None
-    """Copy the files from this folder instead of downloading them."""
+    """Copy the files from this folder instead of downloading them; of nsmc-documents, NSMC's folder.
+    (default: data/nsmc)"""
     clear: _options.Flag = False
     """Remove prepared data from the cache."""
     older_than: Annotated[int | None, tyro.conf.arg(metavar="DAYS", help_behavior_hint="")] = None
     """Clear only data that was not used for this number of days."""
     lengths: Annotated[str | None, tyro.conf.arg(metavar="MIN-MAX", help_behavior_hint="")] = None
-    """Lengths of listops' expressions, in tokens. (default: 100-400; Long Range Arena: 500-2000)"""
+    """Lengths of listops' expressions, in tokens (default: 100-400; Long Range Arena: 500-2000), or of
+    nsmc-documents, in reviews (default: 21-41)."""
     count: _options.Number = None
     """Number of expressions or scenes to make. (default: 20000, 100)"""
     seed: _options.Number = None
@@ -84,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("only the cache can be cleared", remedy="Usage: multihead data cache --clear")
     if options.action == "make":
         seed = 1 if options.seed is None else options.seed
-        make(Asked(options.name, options.to, options.lengths, options.count, seed), console)
+        make(Asked(options.name, options.to, options.source, options.lengths, options.count, seed), console)
         return 0
     if options.name is None:
         raise UserError(

@@ -1,0 +1,68 @@
+"""Long documents made of short labelled texts; a document's label is that of most of its texts.
+
+A task for attention to long texts: no part of a document decides its label.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from multihead import randomness
+from multihead.errors import UserError
+
+MAJORITY = 2 / 3
+"""Share of a document's texts that have its label, at least; in each document it is drawn anew, up to 1."""
+HEADER = "label\tdocument\n"
+
+Labelled = tuple[str, str]
+"""A label and a text."""
+
+
+def join(texts: Iterable[Labelled], shortest: int, longest: int, seed: int) -> Iterator[Labelled]:
+    """Yield documents of ``shortest`` to ``longest`` texts, until the texts of a label are used up.
+
+    Every text is used at most once, and every label is that of as many documents.
+
+    Raises:
+        UserError: the texts have fewer than two labels.
+    """
+    numbers = random.Random(randomness.derive(seed, "joined texts"))
+    pools: dict[str, list[str]] = defaultdict(list)
+    for label, text in texts:
+        pools[label].append(" ".join(text.split()))
+    if len(pools) < 2:
+        fact = f"{len(pools)} label where texts of two are needed"
+        raise UserError(fact, place="multihead data make", remedy="Check the file's labels.")
+    labels = sorted(pools)
+    for label in labels:
+        _shuffle(pools[label], numbers)
+    number = 0
+    while True:
+        own = labels[number % len(labels)]
+        others = [label for label in labels if label != own]
+        size = shortest + _below(numbers, longest - shortest + 1)
+        share = MAJORITY + (1 - MAJORITY) * numbers.random()
+        chosen = [
+            own if place < share * size else others[_below(numbers, len(others))] for place in range(size)
+        ]
+        if any(chosen.count(label) > len(pools[label]) for label in labels):
+            return
+        _shuffle(chosen, numbers)
+        yield own, " ".join(pools[label].pop() for label in chosen)
+        number += 1
+
+
+def lines(documents: Iterable[Labelled]) -> str:
+    """Return documents as a TSV file with the columns label and document."""
+    return HEADER + "".join(f"{label}\t{text}\n" for label, text in documents)
+
+
+def _below(numbers: random.Random, n: int) -> int:
+    # random() gives the same numbers in every version of Python, randrange() and shuffle() do not.
+    return int(numbers.random() * n)
+
+
+def _shuffle(items: list[str], numbers: random.Random) -> None:
+    for last in range(len(items) - 1, 0, -1):
+        other = _below(numbers, last + 1)
+        items[last], items[other] = items[other], items[last]
