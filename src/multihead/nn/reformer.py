@@ -106,8 +106,11 @@ def _hashed_attention(
     nowhere = int(buckets_RBHN.max()) + 1 if buckets_RBHN.numel() else 0
     real_BHN = (real if real.dim() == 1 else real[:, None]).expand(q.shape[:3])
     buckets = F.pad(buckets_RBHN, (0, extra)).masked_fill(~real_BHN, nowhere)
+    # Most of the time goes into comparing buckets, of which a byte can name 256.
+    buckets = buckets.to(torch.uint8 if nowhere < 256 else torch.int32)
     outs, sums = zip(
-        *(_round(q, v, buckets, one, real_BHN, chunk, causal, p) for one in range(len(buckets))), strict=True
+        *(_round(q, v, buckets.roll(-one, 0), real_BHN, chunk, causal, p) for one in range(len(buckets))),
+        strict=True,
     )
     shares = torch.stack(sums).softmax(0)[..., None]
     out: Tensor = (shares * torch.stack(outs)).sum(0)
@@ -115,10 +118,10 @@ def _hashed_attention(
 
 
 def _round(
-    q: Tensor, v: Tensor, buckets: Tensor, one: int, real: Tensor, chunk: int, causal: bool, p: float
+    q: Tensor, v: Tensor, buckets: Tensor, real: Tensor, chunk: int, causal: bool, p: float
 ) -> tuple[Tensor, Tensor]:
-    """One round's output, (B, H, N, d_v), and each query's log of the sum of exponentials, (B, H, N)."""
-    order = buckets[one].argsort(dim=-1, stable=True)
+    """The first round's output, (B, H, N, d_v), and each query's log-sum of exponentials, (B, H, N)."""
+    order = buckets[0].argsort(dim=-1, stable=True)
 
     def in_order(x: Tensor) -> Tensor:
         rows = order if x.dim() == 3 else order[..., None].expand(x.shape)
@@ -126,8 +129,7 @@ def _round(
 
     queries = in_order(q)
     of = Round(
-        buckets=torch.stack([in_order(each) for each in buckets]).to(torch.int32),
-        number=one,
+        buckets=torch.stack([in_order(each) for each in buckets]),
         places=order.flatten(0, 1),
         real=in_order(real),
         chunk=chunk,

@@ -23,8 +23,7 @@ class Round:
     """One round: positions in the order of their buckets. X rows: sentences and heads.
 
     Attributes:
-        buckets: every round's bucket of each position, (R, X, N).
-        number: this round's.
+        buckets: every round's bucket of each position, (R, X, N), this round's first.
         places: each position's place in the text, (X, N).
         real: False at padding, (X, N).
         chunk: positions of a chunk, a divisor of N.
@@ -33,7 +32,6 @@ class Round:
     """
 
     buckets: Tensor
-    number: int
     places: Tensor
     real: Tensor
     chunk: int
@@ -48,19 +46,23 @@ class Round:
             yield slice(start, start + chunk), slice(max(0, start - chunk), last)
 
     def scores(self, q: Tensor, k: Tensor, rows: slice, keys: slice) -> tuple[Tensor, Tensor]:
-        """A chunk's scores, (X, c, w), in float32 at least, and where a position meets itself."""
+        """A chunk's scores, (X, c, w), in float32 at least, and in how many rounds each pair meets, or 1."""
         s = (q[:, rows] * q.shape[-1] ** -0.5) @ k[:, keys].mT
         s = s if s.dtype == torch.float64 else s.float()
-        own, others = self.places[:, rows, None], self.places[:, None, keys]
-        itself = own == others
-        s.masked_fill_(itself, ITSELF)
-        meet = self.buckets[:, :, rows, None] == self.buckets[:, :, None, keys]
-        if len(meet) > 1:  # a pair that meets in several rounds counts once (appendix A)
-            s.sub_(meet.sum(0, dtype=s.dtype).clamp_min_(1).log_())
-        hidden = ~(meet[self.number] & self.real[:, None, keys])
+        itself(s, rows, keys).fill_(ITSELF)
+        first, *others = (each[:, rows, None] == each[:, None, keys] for each in self.buckets)
+        hidden = ~(first & self.real[:, None, keys])
         if self.causal:
-            hidden |= others > own
-        return s.masked_fill_(hidden, torch.finfo(s.dtype).min), itself
+            hidden |= self.places[:, None, keys] > self.places[:, rows, None]
+        times = first.view(torch.uint8)
+        for other in others:
+            times += other.view(torch.uint8)
+        return s.masked_fill_(hidden, torch.finfo(s.dtype).min), times.clamp_min_(1)
+
+
+def itself(scores: Tensor, rows: slice, keys: slice) -> Tensor:
+    """View of the scores (X, c, w) of positions with themselves; rows and keys are in one sorted order."""
+    return scores.diagonal(rows.start - keys.start, dim1=1, dim2=2)
 
 
 class _HashedRound(torch.autograd.Function):
@@ -72,9 +74,9 @@ class _HashedRound(torch.autograd.Function):
         keep = _Keep(ctx, q)
         with torch.autocast(q.device.type, enabled=False):
             for rows, keys in of.blocks():
-                s, _ = of.scores(q, k, rows, keys)
+                s, times = of.scores(q, k, rows, keys)
                 top = s.amax(-1, keepdim=True)
-                p = exponentials(s.sub_(top))
+                p = exponentials(s.sub_(top)).div_(times)
                 total = p.sum(-1, keepdim=True)
                 lse[:, rows] = (total.log() + top)[..., 0]
                 out[:, rows] = keep(p.div_(total)).to(v.dtype) @ v[:, keys]
@@ -92,13 +94,14 @@ class _HashedRound(torch.autograd.Function):
             # What a query's scores lose alike, and what the sum of exponentials sends back.
             common = (g * out).sum(-1, dtype=lse.dtype) - g_lse
             for rows, keys in of.blocks():
-                s, itself = of.scores(q, k, rows, keys)
-                p = exponentials(s.sub_(lse[:, rows, None]))
+                s, times = of.scores(q, k, rows, keys)
+                p = exponentials(s.sub_(lse[:, rows, None])).div_(times)
                 kept = keep.factors(p)
                 ds = (g[:, rows] @ v[:, keys].mT).to(lse.dtype)
                 dv[:, keys].baddbmm_((p if kept is None else p * kept).mT, g[:, rows].to(lse.dtype))
                 ds = ds if kept is None else ds.mul_(kept)
-                ds.sub_(common[:, rows, None]).mul_(p).mul_(q.shape[-1] ** -0.5).masked_fill_(itself, 0.0)
+                ds.sub_(common[:, rows, None]).mul_(p).mul_(q.shape[-1] ** -0.5)
+                itself(ds, rows, keys).zero_()
                 dq[:, rows] = ds.to(k.dtype) @ k[:, keys]
                 dk[:, keys].baddbmm_(ds.mT, q[:, rows].to(lse.dtype))
         return dq, dk.to(k.dtype), dv.to(v.dtype), None
