@@ -127,12 +127,13 @@ def _corpus(options: Options, first: Run, folder: Path) -> Corpus:
 def show(rows: Sequence[Row], console: Console) -> None:
     """Print the comparison of teachers and student."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in ("test set", "system"):
-        table.add_column(name)
+    table.add_column("", no_wrap=True)
     for name in ("parameters", "MB", "sentences/s", "BLEU", "versus the teacher"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
+        if row.difference is None:
+            table.add_row(row.test)
         against = "" if row.difference is None else f"{row.difference:+.2f}, p = {row.p_value:.3f}"
         numbers = f"{row.parameters:,}", f"{row.megabytes:.1f}", f"{row.sentences_per_second:.0f}"
-        table.add_row(row.test, row.system, *numbers, f"{row.bleu:.2f}", against)
+        table.add_row(f"  {row.system}", *numbers, f"{row.bleu:.2f}", against)
     console.print(table)
