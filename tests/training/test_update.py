@@ -180,5 +180,6 @@ def test_only_capturable_models_without_compiling_use_cuda_graphs() -> None:
     plain, compiled, gpu = TrainingSettings(), TrainingSettings(compile=True), torch.device("cuda")
     assert can_capture(small_transformer(), plain, gpu)
     assert not can_capture(small_transformer(r_drop=3.0), plain, gpu)
+    assert not can_capture(small_transformer(window=3), plain, gpu)
     assert not can_capture(small_transformer(), compiled, gpu)
     assert not can_capture(small_transformer(), plain, torch.device("cpu"))
