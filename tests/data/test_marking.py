@@ -50,15 +50,18 @@ def marking(store: PairList, tokenizer: Tokenizer, rate: float = 1.0, longest: i
     return made
 
 
-def marked(made: Marking, store: PairList, epoch: int = 0) -> list[tuple[list[int], list[int]]]:
-    rows = range(len(store))
-    sources, targets = made(
-        [store.source(i) for i in rows], [store.target(i) for i in rows], [(epoch, i) for i in rows]
-    )
-    return [
-        (list(map(int, source)), list(map(int, target)))
-        for source, target in zip(sources, targets, strict=True)
-    ]
+def marked(
+    made: Marking, store: PairList, epoch: int = 0, batch: int = 7
+) -> list[tuple[list[int], list[int]]]:
+    found = []
+    for first in range(0, len(store), batch):
+        rows = range(first, min(first + batch, len(store)))
+        sources, targets = made(
+            [store.source(i) for i in rows], [store.target(i) for i in rows], [(epoch, i) for i in rows]
+        )
+        for source, target in zip(sources, targets, strict=True):
+            found.append((list(map(int, source)), list(map(int, target))))
+    return found
 
 
 def test_word_pairs_are_learned_from_the_corpus(store: PairList, tokenizer: Tokenizer) -> None:
@@ -119,6 +122,17 @@ def test_marks_are_a_function_of_seed_epoch_and_pair(store: PairList, tokenizer:
     assert first != second
     changed = sum(source != list(store.source(i)) for i, (source, _) in enumerate(first))
     assert 0.3 * len(store) < changed < 0.6 * len(store)
+    assert marked(made, store, batch=1) != first
+
+
+def test_the_pairs_of_a_batch_are_marked_together(store: PairList, tokenizer: Tokenizer) -> None:
+    found = marked(marking(store, tokenizer, rate=0.3), store)
+    shares = []
+    for first in range(0, len(store) - 7, 7):
+        rows = range(first, first + 7)
+        shares.append(sum(found[i][0] != list(store.source(i)) for i in rows) / 7)
+    assert all(share == 0 or share > 0.4 for share in shares)
+    assert 0.15 < sum(share > 0 for share in shares) / len(shares) < 0.45
 
 
 def test_a_marked_side_stays_within_the_limit(store: PairList, tokenizer: Tokenizer) -> None:

@@ -1,8 +1,9 @@
 """Reserved symbols in training pairs, made on the fly: placeholders and terms with their translations.
 
-In a small part of the pairs, words that translate each other become a placeholder on both sides, or a source
-word gets its translation beside it (Dinu et al. 2019). The model learns to carry the one and use the other.
-All is a function of (seed, epoch, pair).
+In a small part of the batches, words that translate each other become a placeholder on both sides, or a
+source word gets its translation beside it (Dinu et al. 2019). The model learns to carry the one and use the
+other. All is a function of (seed, epoch, pair), but for the choice of the batch, which its first pair
+decides.
 """
 
 import random
@@ -32,7 +33,7 @@ class Marking:
     Args:
         tokenizer: of both sides, which reserves placeholders; terms too if it reserves their symbols.
         pairs: words that translate each other.
-        rate: part of the pairs that get symbols.
+        rate: part of the batches whose pairs get symbols.
         seed: seeds the choice.
         longest: no marked side has more tokens.
     """
@@ -75,13 +76,18 @@ class Marking:
     def __call__(
         self, sources: Sequence[Ids], targets: Sequence[Ids], keys: Sequence[tuple[int, int]]
     ) -> tuple[list[Ids], list[Ids]]:
-        """Return the pairs, some of them with symbols.
+        """Return the pairs of a batch, all with symbols or none.
+
+        A marked pair is longer, and a single one would widen its whole batch.
 
         Args:
             sources: token ids of each source.
             targets: token ids of each target.
             keys: (epoch, pair index) of each pair.
         """
+        chance = random.Random(randomness.derive(self._seed, "marked batch", *keys[0])) if keys else None
+        if chance is None or chance.random() >= self._rate:
+            return list(sources), list(targets)
         made = [
             self._one(source, target, key) for source, target, key in zip(sources, targets, keys, strict=True)
         ]
@@ -101,8 +107,6 @@ class Marking:
 
     def _one(self, source: Ids, target: Ids, key: tuple[int, int]) -> tuple[Ids, Ids]:
         chance = random.Random(randomness.derive(self._seed, "marks", *key))
-        if chance.random() >= self._rate:
-            return source, target
         found = self.candidates(source, target)
         found.sort(key=lambda _: chance.random())
         terms = len(self._terms) == 3 and chance.random() < 0.5

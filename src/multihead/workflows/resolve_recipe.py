@@ -26,6 +26,11 @@ DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 
 In fine-tuning they are chosen for the new corpus; all others are those of the old run.
 """
+TIMED_KEYS = (
+    *("training.batch_tokens", "training.learning_rate", "training.cooldown", "validation.max_pairs"),
+    *("tokenizer.dropout", "model.dropout"),
+)
+"""Settings that ``--minutes`` decides beside these, by the speed that was measured when the run began."""
 
 
 def resolve_recipe(
@@ -174,7 +179,8 @@ def _existing_duration(run: Path | None) -> dict[str, object]:
     if run is None or not Run.exists(run):
         return {}
     values = Run.open(run).recipe.values()
-    return {key: values[key] for key in DURATION_KEYS}
+    keys = DURATION_KEYS + (TIMED_KEYS if values["training.minutes"] else ())
+    return {key: values[key] for key in keys if key in values}
 
 
 def _steps(recipe: Recipe[Settings], given: Mapping[str, object]) -> int | None:

@@ -11,11 +11,16 @@ from multihead.recipe import Recipe
 from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.suggest import Asked, Suggestion, alternative, measure, suggest
+from multihead.workflows.suggest import Asked, Suggestion, alternative, measure, suggest, within_time
+from multihead.workflows.suggest.profile import CorpusProfile
+from multihead.workflows.suggest.sizes import tokens
+from multihead.workflows.update_speed import tokens_per_second
 
 Files = Mapping[str, tuple[str, ...]]
 """Corpus files by key of [data]: source, target, valid_source, valid_target."""
 
+TRAINING_SHARE = 0.85
+"""Share of the time for updates: the rest is for the set-up and validations."""
 MOST_STEPS = 100_000_000
 """Updates of a training that only time limits."""
 
@@ -51,10 +56,25 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
         reasons = {key: why for key, why in found.reasons.items() if key in fresh and key not in given}
         return replace(recipes.from_toml("", overrides=values), reasons=reasons)
 
-    chosen = recipe_of(suggest(corpus, asked))
+    suggestion = suggest(corpus, asked)
+    chosen = recipe_of(suggestion)
+    if first.training.minutes and not duration:
+        chosen = recipe_of(_within(chosen, suggestion, corpus))
     sized = not {"tokenizer.vocab_size", "tokenizer.target_vocab_size"}.isdisjoint(given)
     close = None if sized or first.training.minutes else alternative(corpus, asked)
     return replace(chosen, alternative=recipe_of(suggest(corpus, close))) if close else chosen
+
+
+def _within(recipe: Recipe[Settings], found: Suggestion, corpus: CorpusProfile) -> Suggestion:
+    """Return settings for the time that the recipe's training has; how fast it is is measured."""
+    epoch = tokens(corpus.target, recipe.tokenizer.kinds[1])
+    length = max(1, round(epoch / max(1, corpus.pairs)))
+    affordable = TRAINING_SHARE * 60 * recipe.training.minutes * tokens_per_second(recipe, length)
+    decided = within_time.within(found.settings, affordable, epoch)
+    return Suggestion(
+        {**found.settings, **{key: one.value for key, one in decided.items()}},
+        {**found.reasons, **{key: one.reason for key, one in decided.items() if one.reason}},
+    )
 
 
 def _fresh(

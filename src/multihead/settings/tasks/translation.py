@@ -126,8 +126,8 @@ class TokenizerSettings(Settings):
     """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
     term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
     symbol_rate: float = Field(0.1, ge=0, le=1)
-    """Fraction of the training pairs, drawn anew each epoch, in which placeholders and term markers stand for
-    words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
+    """Fraction of the training batches, drawn anew each epoch, in which placeholders and term markers stand
+    for words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
     noise_rate: float = Field(0.0, ge=0, le=1)
     """Fraction of the training sources, drawn anew each epoch, that lose their capitals or get typing errors,
     so that the model translates such text (docs/text.md); try 0.2."""

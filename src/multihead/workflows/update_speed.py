@@ -1,0 +1,50 @@
+"""Measures the speed of training a model that a recipe describes, before its data is prepared."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from multihead import hardware
+from multihead.data.batches import FREE, collate
+from multihead.recipe import Recipe
+from multihead.settings import Settings
+from multihead.training.cuda_graphs import make_updater
+from multihead.training.optimizers import make_optimizer
+from multihead.workflows.train import new_model
+
+TOKENS = 1024
+"""Target tokens of a trial batch, about."""
+WARM, TIMED = 2, 3
+"""Updates before and within the measurement."""
+PAD, BEGIN, END, FIRST = 0, 2, 3, 4
+
+
+def tokens_per_second(recipe: Recipe[Settings], length: int) -> float:
+    """Return the target tokens a second of updates on made-up pairs of ``length`` tokens a side.
+
+    Raises:
+        UserError: the model does not fit into memory.
+    """
+    settings, vocabulary = recipe.training, recipe.tokenizer.vocab_size
+    hardware.keep_memory()
+    hardware.use_threads(settings.threads)
+    device = hardware.pick_device(settings.device)
+    sizes = dict.fromkeys(("source_vocab", "target_vocab"), vocabulary)
+    recipe = replace(recipe, model=recipe.model.model_copy(update=sizes))
+    model = new_model(recipe, device).train()
+    updater = make_updater(model, make_optimizer(model, settings), settings, device)
+    drawn = np.random.default_rng(1).integers(
+        FIRST, max(vocabulary, FIRST + 1), (TOKENS // length + 1, length)
+    )
+    rows = [row.tolist() for row in drawn]
+    batch = collate(rows, rows, pad_id=PAD, bos_id=BEGIN, eos_id=END, shapes=FREE)
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        for number in range(WARM + TIMED):
+            if number == WARM:
+                updater.synchronize()
+                began = time.perf_counter()
+            updater.update(1, [batch])
+        updater.synchronize()
+    return TIMED * batch.tokens / (time.perf_counter() - began)

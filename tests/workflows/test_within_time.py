@@ -1,0 +1,83 @@
+"""Settings of a training whose time is limited: a table of tokens that the time is enough for."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multihead.recipe import with_horizon
+from multihead.run import Run
+from multihead.settings import TokenizerSettings
+from multihead.text.training import train
+from multihead.workflows import suggested_recipe
+from multihead.workflows.resolve_recipe import resolve_recipe
+from multihead.workflows.suggest.within_time import within
+
+LONG = {
+    "training.batch_tokens": 4096,
+    "training.warmup_steps": 690,
+    "training.learning_rate": 4.8e-3,
+    "tokenizer.dropout": 0.1,
+    "model.dropout": 0.2,
+    "validation.every": 115,
+}
+EPOCH = 472_000.0
+
+
+@pytest.mark.parametrize(
+    ("passes", "wanted"),
+    [
+        pytest.param(60, {}, id="an hour: as without a limit"),
+        pytest.param(
+            20, {"training.warmup_steps": 329, "validation.every": 384}, id="ten minutes: few validations"
+        ),
+        pytest.param(
+            5.4,
+            {
+                "training.batch_tokens": 2048,
+                "training.warmup_steps": 177,
+                "training.learning_rate": 7.68e-3,
+                "training.cooldown": 0.6,
+                "tokenizer.dropout": 0.0,
+                "model.dropout": 0.1,
+                "validation.every": 622,
+                "validation.max_pairs": 300,
+            },
+            id="three minutes: small batches, nothing left out",
+        ),
+    ],
+)
+def test_the_shorter_the_time_the_less_is_left_out(passes: float, wanted: dict[str, object]) -> None:
+    found = within(LONG, passes * EPOCH, EPOCH)
+    assert {key: one.value for key, one in found.items()} == wanted
+
+
+def test_hardly_any_time_still_gives_valid_settings() -> None:
+    found = {key: one.value for key, one in within(LONG, 100.0, EPOCH).items()}
+    assert found["training.batch_tokens"] == 1024
+    assert found["training.warmup_steps"] == 1
+
+
+def test_a_resumed_run_keeps_what_the_first_start_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for side in "ab":
+        text = "".join(f"{side}{n % 7} {side}{n % 11} {side}{n % 13}\n" for n in range(400))
+        (tmp_path / side).write_text(text, encoding="utf-8")
+    files = {"source": (str(tmp_path / "a"),), "target": (str(tmp_path / "b"),)}
+    run = tmp_path / "run"
+
+    def begun(speed: float) -> Any:
+        monkeypatch.setattr(suggested_recipe, "tokens_per_second", lambda *_: speed)
+        return resolve_recipe(None, files, {"training.minutes": "1"}, run=run, init=None)
+
+    slow, fast = begun(30.0), begun(50_000.0)
+    assert slow.training.warmup_steps < fast.training.warmup_steps
+    tokenizer = train(["a0 b0"], TokenizerSettings(kind="chars", vocab_size=300))
+    sizes = {"source_vocab": tokenizer.vocab_size, "target_vocab": tokenizer.vocab_size}
+    made = replace(with_horizon(slow), model=slow.model.model_copy(update=sizes))
+    with Run.create(run, made, [tokenizer], {"data": {}}):
+        pass
+    for section in ("training", "model", "tokenizer", "validation"):
+        assert getattr(begun(50_000.0), section) == getattr(slow, section)
