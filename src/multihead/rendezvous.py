@@ -80,7 +80,7 @@ def _backend() -> str:
     if not (torch.cuda.is_available() and dist.is_nccl_available()):
         return "gloo"
     # NCCL refuses two processes on one GPU; gloo takes their tensors through main memory.
-    shared = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > torch.cuda.device_count()
+    shared = int(os.environ.get("LOCAL_WORLD_SIZE") or 1) > torch.cuda.device_count()
     return "cpu:gloo,cuda:gloo" if shared else "cpu:gloo,cuda:nccl"
 
 

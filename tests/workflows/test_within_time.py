@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from multihead.recipe import with_horizon
+from multihead.recipe import from_toml, with_horizon
 from multihead.run import Run
 from multihead.settings import TokenizerSettings
 from multihead.text.training import train
 from multihead.workflows import suggested_recipe
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.suggest.within_time import within
+from multihead.workflows.update_speed import tokens_per_second
 
 LONG = {
     "training.batch_tokens": 4096,
@@ -81,3 +82,9 @@ def test_a_resumed_run_keeps_what_the_first_start_measured(
         pass
     for section in ("training", "model", "tokenizer", "validation"):
         assert getattr(begun(50_000.0), section) == getattr(slow, section)
+
+
+def test_the_speed_is_measured_on_pairs_that_the_model_has_positions_for() -> None:
+    given = {"model.d_model": 16, "model.d_ff": 16, "model.num_heads": 2, "tokenizer.vocab_size": 300}
+    recipe = from_toml("", overrides={**given, "model.max_positions": 32, "training.threads": 1})
+    assert tokens_per_second(recipe, 5000) > 0

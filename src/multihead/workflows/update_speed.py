@@ -28,6 +28,8 @@ def tokens_per_second(recipe: Recipe[Settings], length: int) -> float:
         UserError: the model does not fit into memory.
     """
     settings, vocabulary = recipe.training, recipe.tokenizer.vocab_size
+    # Longer pairs are dropped from the corpus, and a model may have no positions for them.
+    length = min(length, recipe.data.max_length, getattr(recipe.model, "max_positions", TOKENS) - 1)
     hardware.keep_memory()
     hardware.use_threads(settings.threads)
     device = hardware.pick_device(settings.device)

@@ -53,6 +53,4 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict
         rate = FAST_RATE * float(settings["training.learning_rate"])
         found["training.learning_rate"] = Decision(round(rate, 6), "")
         found["validation.max_pairs"] = Decision(300, "few validation pairs leave the time to the training")
-    return {
-        key: one for key, one in found.items() if key == "training.cooldown" or one.value != settings.get(key)
-    }
+    return {key: one for key, one in found.items() if one.value != settings.get(key)}
