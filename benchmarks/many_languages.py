@@ -27,8 +27,9 @@ from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.scores import bleu, chrf
 from multihead.text.corpus import read_lines
+from multihead.workflows.new_model import size_of
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.train import size_of, train
+from multihead.workflows.train import train
 
 RESULT = Path(__file__).parents[1] / "results" / "many-languages.json"
 SETTINGS = {

@@ -12,6 +12,7 @@ from command_line import Captured, fail, run
 
 from multihead import recipe as recipes
 from multihead.cli import main
+from multihead.run import Run
 from multihead.run.tensors import load as load_tensors
 from multihead.run.tensors import save as save_tensors
 
@@ -188,13 +189,26 @@ def test_updates_that_were_made_are_not_taken_back(
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.toml")} == before
 
 
-def test_a_run_whose_rate_has_ended_at_0_is_told_what_to_do_instead(
-    training: list[str], trained: Path, capfdbinary: Captured
+def test_a_run_whose_rate_has_ended_at_0_is_made_longer_by_its_number_of_updates_alone(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
-    assert main([*training, "--run", str(trained), "--training.steps", "31"]) == 2
-    told = capfdbinary.readouterr().err.decode()
-    assert "the learning rate is 0 from update 12 on (training.schedule wsd)" in told
-    assert "warmup_steps" not in told
+    shutil.copytree(trained, tmp_path / "run")
+    own = ["train", "--run", str(tmp_path / "run")]
+    out, _ = run(capfdbinary, *own, "--training.steps", "31")
+    assert "finished after 31 steps" in out
+    steps = [event["step"] for event in Run(tmp_path / "run").metrics() if event["event"] == "update"]
+    assert steps == sorted(set(steps))
+    out, _ = run(capfdbinary, *own)
+    assert "nothing left to do: finished after 31 steps" in out
+
+
+def test_a_finished_run_goes_on_when_asked(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    assert main(["train", "--run", str(tmp_path / "run"), "--longer"]) == 2
+    told = " ".join(capfdbinary.readouterr().err.decode().split())
+    assert "it has made all 12 updates. Give more: --training.steps N" in told
+    assert main(["train", "--longer"]) == 2
+    assert "no run folder is named" in capfdbinary.readouterr().err.decode()
 
 
 def test_fine_tuning_is_made_longer_by_its_number_of_updates_alone(

@@ -86,10 +86,11 @@ def training_in(
     validation: dict[str, object] | None = None,
     clock: Callable[[], float] | None = None,
     follows: bool = False,
+    longer: bool = False,
 ) -> Training:
     """Return a training run in a folder, resumed from what is saved there; by default 20 steps in fp32.
 
-    With ``follows``, of a process that writes nothing.
+    With ``follows``, of a process that writes nothing; with ``longer``, after ``training.longer.go_back``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     model = model or small_transformer()
@@ -125,6 +126,7 @@ def training_in(
         d_model=24,
         device=device,
         clock=clock or time.monotonic,
+        longer=longer,
     )
 
 

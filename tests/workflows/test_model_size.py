@@ -6,7 +6,8 @@ import torch
 from multihead import memory, models
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.workflows import model_size, train
+from multihead.workflows import model_size
+from multihead.workflows.new_model import new_model
 
 CPU = torch.device("cpu")
 RECIPES = [
@@ -47,7 +48,7 @@ def test_the_published_size_is_refused_before_memory_is_taken(monkeypatch: pytes
     monkeypatch.setattr(model_size, "free_memory", lambda: 64 * 10**9)
     recipe = recipes.load("shakespeare-char-cpu", {"model.kind": "mixtral"})
     with pytest.raises(UserError, match=r"has 37\.0 billion parameters: they take 296 GB of memory at least"):
-        train.new_model(recipe, CPU)
+        new_model(recipe, CPU)
 
 
 def test_a_model_that_needs_real_numbers_to_be_built_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:

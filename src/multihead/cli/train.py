@@ -29,7 +29,7 @@ from multihead.training import Outcome
 from multihead.training.ending import BOUND
 from multihead.workflows.additions import from_mono, held_out_corrections, named_additions
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.finishing import ask_to_finish, positive_minutes
+from multihead.workflows.finishing import ask_to_finish, check_longer, positive_minutes
 from multihead.workflows.launching import launch
 from multihead.workflows.mirror import Mirror
 from multihead.workflows.observers import Observed, recorders
@@ -89,6 +89,9 @@ class Options:
     finish: _options.Flag = False
     """End the training of --run now, whether it is running or was stopped: with a cool-down (schedule wsd)
     and the choice of the best weights."""
+    longer: _options.Flag = False
+    """Continue the training of --run after its end, from before its cool-down (schedule wsd), with patience
+    counted anew. More --training.steps or --minutes than before do the same."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
     mirror: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
@@ -126,6 +129,8 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     if options.finish and parallel.from_first(lambda: ask_to_finish(run)):
         console.print(f"{run}: its training was asked to end")
         return 0
+    if options.longer:
+        check_longer(run)
     if options.minutes is not None:
         given = {"training.minutes": str(positive_minutes(options.minutes)), **given}
     given = {**_languages(options), **given}
@@ -175,6 +180,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
                     init=init,
                     started=started,
                     finish=options.finish,
+                    longer=options.longer,
                     mirror=options.mirror,
                 )
     if options.dry_run:
@@ -243,9 +249,12 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
     why = progress.stopped or progress.ending
     reason = f" ({why})" if why and not why.startswith(BOUND) else ""
+    more = (
+        "\n--longer continues it" if start == progress.step and why and not why.startswith(BOUND) else ""
+    )
     nothing = "nothing left to do: " if start == progress.step else ""
     steps = f"{progress.step:,} step{'' if progress.step == 1 else 's'}"
     return (
         f"{nothing}finished after {steps}{reason}, {format_duration(progress.seconds)} of training\n"
-        f"{outcome.weights} weights: {format_metrics(outcome.metrics or {})}"
+        f"{outcome.weights} weights: {format_metrics(outcome.metrics or {})}{more}"
     )

@@ -75,10 +75,18 @@ class Checkpoints:
         """Return the file of a checkpoint."""
         return self.checkpoint_folder / f"{name}.safetensors"
 
-    def save_state(self, step: int, content: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def save_state(
+        self, step: int, content: Mapping[str, Tensor], meta: Mapping[str, Any], keep: int = 0
+    ) -> None:
         """Write the training state after a step, one file. The one before it is kept, older ones are removed.
 
         Rejected states do not count; they stay until training has come to their steps again.
+
+        Args:
+            step: number of updates.
+            content: tensors by name.
+            meta: anything that JSON can hold.
+            keep: step of a further state that is kept; 0: none.
         """
         newest = numbered(STATE, step)
         self.save_tensors(newest, content, meta)
@@ -86,12 +94,18 @@ class Checkpoints:
         reached = [name for name in self.states() if name <= newest]
         kept = [name for name in reached if name not in self._rejected][-STATES_KEPT:]
         for name in reached:
-            if name not in kept:
+            if name not in kept and not (keep and name == numbered(STATE, keep)):
                 self.remove(name)
 
     def states(self) -> list[str]:
         """Return the names of the training states, oldest first."""
         return [name for name in self.checkpoints() if name.startswith(STATE)]
+
+    def go_back_to(self, step: int) -> None:
+        """Remove the training states of later steps."""
+        for name in self.states():
+            if name > numbered(STATE, step):
+                self.remove(name)
 
     def load_state(
         self, accept: Callable[[Tensors, Meta], object] | None = None

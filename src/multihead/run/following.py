@@ -23,7 +23,9 @@ class FollowingRun(Run):
     def truncate_after(self, step: int, *, validated: bool = True) -> None:
         """See ``Run.truncate_after``."""
 
-    def save_state(self, step: int, content: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def save_state(
+        self, step: int, content: Mapping[str, Tensor], meta: Mapping[str, Any], keep: int = 0
+    ) -> None:
         """See ``Run.save_state``."""
 
     def save_tensors(self, name: str, content: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from multihead.run.checkpoints import BEST, SCHEDULED, numbered
 from multihead.run.model_file import check_names
 from multihead.run.numbers import check_numbers
 from multihead.settings import ValidationSchedule
+from multihead.training.longer import EARLIER
 from multihead.training.model_selection import WORST, Load, Weights, is_better
 from multihead.training.progress import PATIENCE, Progress
 
@@ -26,11 +27,13 @@ class Kept(NamedTuple):
     Attributes:
         best: loader of the weights with the best validation; None if they are missing or damaged.
         scheduled: loaders of the last scheduled weights.
+        earlier: loader of the weights selected before the training was made longer; None if there are none.
         damaged: names of the checkpoints that are missing, damaged or do not fit.
     """
 
     best: Load | None
     scheduled: list[Load]
+    earlier: Load | None
     damaged: list[str]
 
 
@@ -104,9 +107,11 @@ class Checkpoints:
         """
         scheduled = [numbered(SCHEDULED, step) for step in progress.scheduled[-self.averaged :]]
         names = [*([BEST] if progress.best is not None else []), *scheduled]
+        names += [EARLIER] if EARLIER in self.run.checkpoints() else []
         damaged = [name for name in names if not self._is_whole(name, like, progress)]
         loads = {name: partial(self._load, name) for name in names if name not in damaged}
-        return Kept(loads.get(BEST), [loads[name] for name in scheduled if name in loads], damaged)
+        kept: list[Load] = [loads[name] for name in scheduled if name in loads]
+        return Kept(loads.get(BEST), kept, loads.get(EARLIER), damaged)
 
     def _is_whole(self, name: str, like: Weights, progress: Progress) -> bool:
         place = self.run.path_of(name)

@@ -15,6 +15,10 @@ MARGIN = 0.03
 """Part of the time limit kept for saving and for reports."""
 BOUND = "training.steps"
 """The reason of an end at the last step that the settings allow begins with this."""
+TIME = "time for a cool-down within "
+"""The reason of a cool-down that ends with the time begins with this."""
+TIME_UP = "the time is up"
+"""The reason of an end without a cool-down, or within one."""
 ASKED = "as asked"
 """The reason of an end that the user asked for."""
 CLOSE = 60.0
@@ -124,7 +128,7 @@ class Ending:
         if self.done:
             return False
         if progress.step and self.limit.left <= 0:
-            progress.stopped = "the time is up"
+            progress.stopped = TIME_UP
             return True
         if not wsd:
             progress.stopped = ASKED if asked else ""
@@ -135,7 +139,7 @@ class Ending:
         if progress.step >= latest.first:
             return self._start(f"{BOUND} {latest.last:,}", Cooldown(progress.step, latest.last))
         if self._out_of_time():
-            return self._start(f"time for a cool-down within {self.limit.minutes:g} minutes")
+            return self._start(f"{TIME}{self.limit.minutes:g} minutes")
         return False
 
     def _start(self, why: str, cooldown: Cooldown | None = None) -> bool:

@@ -25,6 +25,7 @@ from multihead.training import model_selection, optimizers
 from multihead.training.checkpoints import Checkpoints
 from multihead.training.ending import Clock, Ending, TimeLimit
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
+from multihead.training.longer import EARLIER, reopen
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.model_selection import Weights
 from multihead.training.prefetch import prefetched
@@ -108,6 +109,7 @@ class Training:
         clock: returns seconds, for the time limit.
         started: the clock's reading when the command started; None: now.
         finish: end the training now: with a cool-down (schedule wsd), or with the weights it has.
+        longer: the newest state is the one before a cool-down, which is due later now (``training.longer``).
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class Training:
         clock: Clock = time.monotonic,
         started: float | None = None,
         finish: bool = False,
+        longer: bool = False,
     ) -> None:
         self.run, self.model, self.observer = run, model, observer
         self._stream, self._validate, self._device = stream, validate, device
@@ -134,6 +137,8 @@ class Training:
         self.state = make_state(model, settings, device)
         if parallel.first():
             self.state.restore(run)
+            if longer:
+                reopen(run, self.progress)
         self.state.share()
         updater = make_updater_of(
             model, self.state.optimizer, settings, device, self.shards, self.state.sharded
@@ -354,6 +359,7 @@ class Training:
             scheduled=kept.scheduled,
             updated_since=self.progress.step % self.validation.every != 0 or bool(kept.damaged),
             ema=average,
+            earlier=kept.earlier,
         )
         results: dict[str, dict[str, float]] = {}
         try:
@@ -372,4 +378,5 @@ class Training:
         if not self._end():
             self.run.log({**event, "metrics": results[chosen]})
         self.run.forget_finish()
+        self.run.remove(EARLIER)
         return chosen, results[chosen]

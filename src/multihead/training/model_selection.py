@@ -48,6 +48,7 @@ def candidate_weights(
     scheduled: Sequence[Load],
     updated_since: bool,
     ema: Weights | None,
+    earlier: Load | None = None,
 ) -> dict[str, Load]:
     """Return loaders of the weights that may become the final model.
 
@@ -61,6 +62,7 @@ def candidate_weights(
         scheduled: the last scheduled checkpoints, to be averaged.
         updated_since: True if updates were made after the last scheduled checkpoint.
         ema: the moving average of the weights, if any.
+        earlier: the weights that were selected before the training was made longer, if any.
     """
     candidates: dict[str, Load] = {}
     if len(scheduled) > 1:
@@ -71,6 +73,8 @@ def candidate_weights(
         candidates["last"] = last
     if best is not None:
         candidates["best"] = best
+    if earlier is not None:
+        candidates["earlier"] = earlier
     if settings.final == "auto":
         return candidates
     name = settings.final if settings.final in candidates else "last"

@@ -25,7 +25,8 @@ def needed(model: nn.Module, settings: OptimisationSettings) -> int:
     moments = sum(p.numel() * p.element_size() * (1 if p in hidden else 2) for p in trained)
     state = weights * (2 if settings.ema else 1) + moments
     scheduled = settings.average + 2  # one more than is averaged, and one that is due for removal
-    total: int = (STATES_KEPT + 1) * state + (scheduled + 2) * weights + MARGIN
+    states = STATES_KEPT + (settings.schedule == "wsd")  # and the one before the cool-down
+    total: int = (states + 1) * state + (scheduled + 2) * weights + MARGIN
     return total
 
 

@@ -48,8 +48,8 @@ class State:
         self.sharded = ShardedOptimizer(model, self.optimizer) if divided else None
 
     def save(self, run: Run) -> None:
-        """Save this state as the run's newest one."""
-        run.save_state(self.progress.step, *self.contents())
+        """Save this state as the run's newest one; the one before a cool-down is kept, see ``longer``."""
+        run.save_state(self.progress.step, *self.contents(), keep=self.progress.cooldown[0])
 
     @contextmanager
     def whole(self) -> Iterator[nn.Module]:

@@ -10,7 +10,7 @@ from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.names import WEIGHTS
 from multihead.workflows.evaluate import TestSet, compare, evaluate, read_test_set
-from multihead.workflows.train import size_of
+from multihead.workflows.new_model import size_of
 
 VALIDATION = "validation"
 

@@ -16,8 +16,9 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.training import optimizers, space
 from multihead.training.cuda_graphs import make_updater
+from multihead.workflows.new_model import new_model
 from multihead.workflows.tasks import setup
-from multihead.workflows.train import Observer, new_model
+from multihead.workflows.train import Observer
 
 TIMED = 5
 """Updates timed for the estimate, after a warmup with the largest batch."""

@@ -1,4 +1,4 @@
-"""Requests to end a training: now, or after some minutes."""
+"""Requests to end a training, now or after some minutes, and to continue it."""
 
 import math
 from pathlib import Path
@@ -25,6 +25,14 @@ def ask_to_finish(folder: Path | None) -> bool:
         run.ask_to_finish()
         return True
     return False
+
+
+def check_longer(folder: Path | None) -> None:
+    """Refuse to continue a training that is not there. Raises ``UserError``."""
+    if folder is None:
+        remedy = "multihead train --run RUN --longer"
+        raise UserError("no run folder is named", place="--longer", remedy=remedy)
+    Run.open(folder)
 
 
 def positive_minutes(minutes: float) -> float:

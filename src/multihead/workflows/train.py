@@ -2,14 +2,14 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from multihead import hardware, models, parallel, randomness
+from multihead import hardware, parallel
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation.recording import record_run
@@ -21,14 +21,13 @@ from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
 from multihead.run.following import FollowingRun
 from multihead.run.names import WEIGHTS
-from multihead.settings import Settings
+from multihead.settings import OptimisationSettings, Settings
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
-from multihead.training.ending import BOUND
+from multihead.training.longer import go_back
 from multihead.training.shards import refuse_settings, refuse_too_many
-from multihead.workflows import model_size
-from multihead.workflows.growing import grown
 from multihead.workflows.mirror import Mirror
+from multihead.workflows.new_model import new_model, size_of
 from multihead.workflows.same_start import (
     recipe_of_first,
     refuse_other_data,
@@ -62,6 +61,7 @@ def train(
     init: Path | None = None,
     started: float | None = None,
     finish: bool = False,
+    longer: bool = False,
     mirror: str | None = None,
 ) -> Outcome:
     """Train the recipe's model in a run folder, or resume its training.
@@ -73,6 +73,7 @@ def train(
         init: a run whose weights and vocabulary to start from (fine-tuning).
         started: reading of ``time.monotonic`` at which the time limit began; None: now.
         finish: end the training now, with a cool-down where the schedule has one.
+        longer: go on from before the cool-down, if it has begun; so do more steps or minutes than before.
         mirror: address to which the run is copied at every validation, and from which it is resumed where the
             folder does not exist, see ``workflows.mirror``.
 
@@ -84,7 +85,8 @@ def train(
         copied = Mirror(mirror, folder) if mirror and parallel.first() else None
         if copied:
             copied.fetch()
-        outcome = _train(recipe_of_first(lambda: recipe), folder, observer, init, started, finish, copied)
+        recipe = recipe_of_first(lambda: recipe)
+        outcome = _train(recipe, folder, observer, init, started, finish, longer, copied)
         if copied:
             copied.push()
         return outcome
@@ -97,6 +99,7 @@ def _train(
     init: Path | None,
     started: float,
     finish: bool,
+    longer: bool,
     mirror: Mirror | None,
 ) -> Outcome:
     settings = recipe.training
@@ -107,10 +110,13 @@ def _train(
     refuse_other_machines(settings, device)
     refuse_too_many(settings.accumulate)
     refuse_settings(settings)
+    before = recipe
     if parallel.first():
         check_place(folder)
         if Run.exists(folder):
-            refuse_at_once(Run.open(folder).recipe, recipe, place=str(folder))
+            before = Run.open(folder).recipe
+            refuse_at_once(before, recipe, place=str(folder))
+            longer = longer or _raised(before.training, settings)
     init_run = Run.open(init) if init else None
     task = parallel.in_turn(
         lambda: setup(recipe, device, progress=observer.on_preparation, init_run=init_run)
@@ -122,6 +128,7 @@ def _train(
         run, recipe = _opened(folder, task, precision, _weights_hash(init_run))
     recipe = recipe_of_first(lambda: recipe)
     with run:
+        longer = parallel.from_first(lambda: longer and go_back(run, before.training, recipe.training))
         model = new_model(recipe, device, init_run)
         training = Training(
             run=run,
@@ -137,16 +144,16 @@ def _train(
             device=device,
             started=started,
             finish=finish,
+            longer=longer,
         )
         if parallel.first():
             space.check(folder, model, recipe.training)
         _refuse_fewer(training, folder)
-        _refuse_more(training, folder)
         if parallel.first():
             run.write_recipe(recipe)
             run.record_kind(recipe.kind)
-        if init_run and not training.progress.step:
-            training.save()  # so that the run resumes from these weights even without --init
+        if (init_run and not training.progress.step) or longer:
+            training.save()  # so that the run resumes from these weights even without --init or --longer
         observer.on_start(recipe, model, device, training.progress.step)
         outcome = training.fit()
         if parallel.first():
@@ -183,40 +190,6 @@ def default_folder(recipe: Recipe[Settings]) -> Path:
     return Path("runs") / f"{recipe.name}-{recipe_hash(recipe)}"
 
 
-def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | None = None) -> nn.Module:
-    """Return the recipe's model, initialised from the seed or from another run.
-
-    Raises:
-        UserError: the model does not fit into memory, or the other run's weights have other shapes.
-    """
-    model_size.check(recipe, device)
-    with randomness.at(recipe.training.seed, "initialise"):
-        model: nn.Module = models.load(recipe.kind).Model(recipe.model)
-    if init_run:
-        trained = init_run.load_model().state_dict()
-        # A model may accept a part of another model's weights and keep its own for the rest.
-        if hasattr(model, "taken_from"):
-            trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
-        sizes = [getattr(of.model, "target_vocab", 0) for of in (init_run.recipe, recipe)]
-        if sizes[0] < sizes[1]:  # the same tokenizer, with more reserved symbols
-            trained = grown(trained, model.state_dict(), *sizes)
-        there, here = (_shapes(weights) for weights in (trained, model.state_dict()))
-        if there != here:
-            name = next(name for name in {**there, **here} if there.get(name) != here.get(name))
-            shapes = f"{name}: {there.get(name, 'missing')}, here {here.get(name, 'missing')}"
-            raise UserError(
-                f"its weights do not fit this recipe's model ({shapes})",
-                place=str(init_run.folder),
-                remedy="Use the same [model] settings, or leave the recipe out to take the run's own.",
-            )
-        model.load_state_dict(trained)
-    return model.to(device)
-
-
-def _shapes(weights: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(weight.shape) for name, weight in weights.items()}
-
-
 def _refuse_fewer(training: Training, folder: Path) -> None:
     """Refuse fewer updates than the run has already made."""
     done, steps = training.progress.step, training.settings.steps
@@ -228,17 +201,9 @@ def _refuse_fewer(training: Training, folder: Path) -> None:
         )
 
 
-def _refuse_more(training: Training, folder: Path) -> None:
-    """Refuse more updates than a cool-down that has ended was planned for: the learning rate is 0."""
-    progress, steps = training.progress, training.settings.steps
-    last = progress.cooldown[1]
-    if progress.ending.startswith(BOUND) and progress.step >= last and steps > last:
-        raise UserError(
-            f"the learning rate is 0 from update {last:,} on (training.schedule wsd): more updates would "
-            "change nothing",
-            place=str(folder),
-            remedy="Start another run from its weights: --init RUN --run ANOTHER --training.steps N.",
-        )
+def _raised(before: OptimisationSettings, now: OptimisationSettings) -> bool:
+    """Return True if more steps or minutes are given than a run had."""
+    return now.steps > before.steps or now.minutes > before.minutes > 0
 
 
 def _weights_hash(init_run: Run | None) -> str:
@@ -286,11 +251,6 @@ def _refuse_other_tokenizers(run: Run, task: TaskSetup) -> None:
         fact = "the vocabulary now learned from the same data differs from the run's"
         remedy = "Install the version of tokenizers in environment.json, or choose another --run folder."
         raise UserError(fact, place=str(run.folder), remedy=remedy)
-
-
-def size_of(model: nn.Module) -> int:
-    """Return the number of a model's parameters; shared ones count once."""
-    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def write_reports(

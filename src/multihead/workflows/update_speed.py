@@ -12,7 +12,7 @@ from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.training.cuda_graphs import make_updater
 from multihead.training.optimizers import make_optimizer
-from multihead.workflows.train import new_model
+from multihead.workflows.new_model import new_model
 
 TOKENS = 1024
 """Target tokens of a trial batch, about."""
