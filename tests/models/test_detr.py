@@ -92,6 +92,33 @@ def test_without_auxiliary_losses_only_the_last_layer_is_compared() -> None:
     assert last["box_loss"].sum < full["box_loss"].sum
 
 
+@pytest.mark.parametrize("anchors", [False, True])
+def test_groups_of_queries_do_not_see_each_other(anchors: bool) -> None:
+    model, pixels = detector(anchors=anchors, query_groups=3), torch.rand(B, 3, 32, 32)
+    alone, together = model(pixels), model(pixels, 3)
+    for one, all_groups in zip(alone, together, strict=True):
+        assert all_groups.shape[2] == 15
+        torch.testing.assert_close(all_groups[:, :, :5], one, rtol=1e-4, atol=1e-5)
+    assert model.detect(pixels)[1].shape == (B, 5)
+
+
+@pytest.mark.parametrize("anchors", [False, True])
+def test_the_loss_of_groups_is_the_mean_of_theirs(anchors: bool) -> None:
+    model, given = detector(anchors=anchors, query_groups=3), batch()
+    model.eval()
+    model.training = True  # batch norm goes on as in evaluation
+    terms = model.loss(given, 0)
+    model.training = False
+    losses = []
+    with torch.no_grad():
+        for _ in range(3):
+            losses.append({name: float(term.sum.detach()) for name, term in model.loss(given, 0).items()})
+            model.query_positions.weight.copy_(model.query_positions.weight.roll(-5, 0))  # type: ignore[operator, index]
+    for name, term in terms.items():
+        assert float(term.sum.detach()) == pytest.approx(sum(one[name] for one in losses) / 3, rel=1e-4), name
+    assert losses[0] != losses[1]
+
+
 @pytest.mark.parametrize("kind", ["learned", "anchors", "convolutional"])
 def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
     scenes = GeneratedScenes(SceneMaker(ShapeStencils(("circle", "square", "cross")), 32, 2, 1), 4)

@@ -55,6 +55,9 @@ class Settings(settings.Settings):
     anchors: bool = False
     """Queries are boxes that each decoder layer corrects (DAB-DETR, Liu et al. 2022), in place of learned
     vectors; they learn much faster."""
+    query_groups: PositiveInt = 1
+    """Sets of queries in training, each matched to all objects by itself (Group DETR, Chen et al. 2023);
+    detection uses the first."""
     norm: Literal["post", "pre"] = "post"
     """Layer norm after or before each sublayer."""
     dropout: float = Field(0.1, ge=0, lt=1)
@@ -111,7 +114,9 @@ class DecoderLayer(nn.Module):
             NORMS[s.norm](s.d_model, s.dropout) for _ in range(3)
         )
 
-    def forward(self, x_BQd: Tensor, query_BQd: Tensor, memory_BPd: Tensor, places_Pd: Tensor) -> Tensor:
+    def forward(
+        self, x_BQd: Tensor, query_BQd: Tensor, memory_BPd: Tensor, places_Pd: Tensor, groups: int = 1
+    ) -> Tensor:
         """Apply the layer; same shape as x.
 
         Args:
@@ -119,8 +124,15 @@ class DecoderLayer(nn.Module):
             query_BQd: the queries' positions.
             memory_BPd: the encoder's output.
             places_Pd: positions of the feature map.
+            groups: number of sets of queries, one after the other, that do not attend to each other.
         """
-        x_BQd = self.around_self(x_BQd, lambda y: self.self_attention(y, y, query_BQd, query_BQd))
+
+        def among_queries(y_BQd: Tensor) -> Tensor:
+            own, places = by_group(y_BQd, groups), by_group(query_BQd, groups)
+            out: Tensor = self.self_attention(own, own, places, places)
+            return out.reshape(y_BQd.shape)
+
+        x_BQd = self.around_self(x_BQd, among_queries)
         x_BQd = self.around_cross(x_BQd, lambda y: self.cross_attention(y, memory_BPd, query_BQd, places_Pd))
         out: Tensor = self.around_feed_forward(x_BQd, self.feed_forward)
         return out
@@ -148,22 +160,24 @@ class DETR(nn.Module):
         self.project = nn.Linear(self.stem.width, s.d_model)
         initialise(self.project, "xavier")
 
-    def forward(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, pixels_BChw: Tensor, groups: int = 1) -> tuple[Tensor, Tensor]:
         """Logits of the classes and "no object", (L, B, Q, K + 1), and boxes, (L, B, Q, 4), of each layer.
 
         Args:
             pixels_BChw: from 0 (black) to 1; height and width are multiples of ``patch_size``.
+            groups: number of sets of queries, from the first; Q is ``queries`` times this.
 
         Returns:
             Boxes are centres and sizes as fractions of the picture; L is the number of decoder layers.
         """
         memory_BPd, places_Pd = self.encode(pixels_BChw)
-        reference_BQ4 = self.query_positions.start(len(memory_BPd))  # type: ignore[operator]
-        x_BQd = memory_BPd.new_zeros(len(memory_BPd), self.settings.queries, self.settings.d_model)
+        queries = groups * self.settings.queries
+        reference_BQ4 = self.query_positions.start(len(memory_BPd), queries)  # type: ignore[operator]
+        x_BQd = memory_BPd.new_zeros(len(memory_BPd), queries, self.settings.d_model)
         logits, boxes = [], []
         for layer in self.decoder:
             query_BQd = self.query_positions(reference_BQ4).to(x_BQd.dtype)
-            x_BQd = layer(x_BQd, query_BQd, memory_BPd, places_Pd)
+            x_BQd = layer(x_BQd, query_BQd, memory_BPd, places_Pd, groups)
             read_BQd = self.output_norm(x_BQd)
             box_BQ4 = (self.box_head(read_BQd).float() + reference_BQ4.float()).sigmoid()
             logits.append(self.class_head(read_BQd).float())
@@ -190,25 +204,32 @@ class DETR(nn.Module):
         return edges(boxes_LBQ4[-1]).clamp(0, 1), scores_BQ, classes_BQ
 
     def loss(self, batch: SceneBatch, step: int) -> Loss:
-        """The set loss per object (eq. 2); the share of objects found as a metric."""
+        """The set loss per object (eq. 2), the mean of the groups; the share of objects found as a metric."""
         s = self.settings
-        logits, boxes = self(batch.pixels_BChw)
+        groups = s.query_groups if self.training else 1
+        logits_LBQK, boxes_LBQ4 = self(batch.pixels_BChw, groups)
         if not s.auxiliary:
-            logits, boxes = logits[-1:], boxes[-1:]
+            logits_LBQK, boxes_LBQ4 = logits_LBQK[-1:], boxes_LBQ4[-1:]
         found = set_loss(
-            logits,
-            boxes,
-            batch.boxes_BM4,
-            batch.classes_BM,
+            by_group(logits_LBQK, groups, dim=2),
+            by_group(boxes_LBQ4, groups, dim=2),
+            batch.boxes_BM4.repeat_interleave(groups, 0),
+            batch.classes_BM.repeat_interleave(groups, 0),
             costs=(1.0, s.box_weight, s.iou_weight),
             no_object=s.no_object,
         )
         return {
-            "loss": Term(1.0, found.classes, per="objects"),
-            "box_loss": Term(s.box_weight, found.boxes, per="objects"),
-            "iou_loss": Term(s.iou_weight, found.ious, per="objects"),
-            "found": Term(0.0, found.found, per="objects"),
+            "loss": Term(1.0, found.classes / groups, per="objects"),
+            "box_loss": Term(s.box_weight, found.boxes / groups, per="objects"),
+            "iou_loss": Term(s.iou_weight, found.ious / groups, per="objects"),
+            "found": Term(0.0, found.found / groups, per="objects"),
         }
+
+
+def by_group(x: Tensor, groups: int, dim: int = 1) -> Tensor:
+    """Split a dimension of queries into groups that count as pictures; B, G Q to B G, Q before ``dim``."""
+    shape = x.shape
+    return x.reshape(*shape[: dim - 1], shape[dim - 1] * groups, shape[dim] // groups, *shape[dim + 1 :])
 
 
 class LearnedQueries(nn.Module):
@@ -216,15 +237,16 @@ class LearnedQueries(nn.Module):
 
     def __init__(self, s: Settings) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(s.queries, s.d_model))
+        self.weight = nn.Parameter(torch.randn(s.query_groups * s.queries, s.d_model))
 
-    def start(self, pictures: int) -> Tensor:
+    def start(self, pictures: int, queries: int) -> Tensor:
         """Zeros, (B, Q, 4)."""
-        return self.weight.new_zeros(pictures, len(self.weight), 4)
+        return self.weight.new_zeros(pictures, queries, 4)
 
     def forward(self, reference_BQ4: Tensor) -> Tensor:
-        """The learned vectors, (B, Q, d_model)."""
-        return self.weight.expand(len(reference_BQ4), -1, -1)
+        """The first learned vectors, (B, Q, d_model)."""
+        pictures, queries = reference_BQ4.shape[:2]
+        return self.weight[:queries].expand(pictures, -1, -1)
 
 
 class AnchorQueries(nn.Module):
@@ -236,14 +258,15 @@ class AnchorQueries(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         self.d_model = s.d_model
-        centres_Q2 = torch.rand(s.queries, 2).clamp(0.02, 0.98)
-        self.weight = nn.Parameter(torch.cat([centres_Q2, torch.full((s.queries, 2), 0.3)], 1).logit())
+        centres_Q2 = torch.rand(s.query_groups * s.queries, 2).clamp(0.02, 0.98)
+        sizes_Q2 = torch.full_like(centres_Q2, 0.3)
+        self.weight = nn.Parameter(torch.cat([centres_Q2, sizes_Q2], 1).logit())
         self.place = nn.Linear(s.d_model, s.d_model)
         self.size = nn.Linear(s.d_model, s.d_model)
 
-    def start(self, pictures: int) -> Tensor:
-        """The anchors before the sigmoid, (B, Q, 4)."""
-        return self.weight.expand(pictures, -1, -1)
+    def start(self, pictures: int, queries: int) -> Tensor:
+        """The first anchors before the sigmoid, (B, Q, 4)."""
+        return self.weight[:queries].expand(pictures, -1, -1)
 
     def forward(self, reference_BQ4: Tensor) -> Tensor:
         """The positions of the anchors, (B, Q, d_model): their place's sinusoids plus a projection."""
