@@ -11,7 +11,7 @@ from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
-from multihead.training.loop import Outcome, Training
+from multihead.training import Outcome, Training
 from multihead.workflows.train import train
 
 Make = Callable[..., Recipe[Settings]]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from multihead.workflows.finishing import check_longer
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
 from multihead.workflows.resolve_recipe import resolve_recipe
@@ -28,6 +29,7 @@ def train(
     run: str | Path | None = None,
     init: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
+    longer: bool = False,
     quiet: bool = False,
 ) -> Path:
     """Train a model from a recipe, or a translator on a corpus, like ``multihead train``.
@@ -45,6 +47,7 @@ def train(
         run: run folder; None: ``runs/<recipe>-<hash>``.
         init: run folder whose weights and vocabulary to start from (fine-tuning).
         settings: dotted keys that override the recipe (``{"training.steps": 2000}``).
+        longer: continue the training of ``run`` after its end, from before its cool-down.
         quiet: print nothing.
 
     Returns:
@@ -62,12 +65,14 @@ def train(
     resolve = resolve_corpora if several(keys) else resolve_recipe
     made = resolve(None if recipe is None else str(recipe), files, keys, run=run_folder, init=init_folder)
     folder = run_folder or default_folder(made)
+    if longer:
+        check_longer(run_folder)
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
     )
     with ProgressDisplay(console) as display:
         made = settled(made, folder, display)
-        outcome = train_recipe(made, folder, display, init=init_folder)
+        outcome = train_recipe(made, folder, display, init=init_folder, longer=longer)
     if outcome.status == "interrupted":
         raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call resumes")
     return folder

@@ -249,9 +249,7 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
     why = progress.stopped or progress.ending
     reason = f" ({why})" if why and not why.startswith(BOUND) else ""
-    more = (
-        "\n--longer continues it" if start == progress.step and why and not why.startswith(BOUND) else ""
-    )
+    more = "\n--longer continues it" if start == progress.step and why and not why.startswith(BOUND) else ""
     nothing = "nothing left to do: " if start == progress.step else ""
     steps = f"{progress.step:,} step{'' if progress.step == 1 else 's'}"
     return (

@@ -9,9 +9,8 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
-from typing import Any, Literal, Protocol
 
 import torch
 from torch import nn
@@ -21,13 +20,15 @@ from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.run import Run
 from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
-from multihead.training import model_selection, optimizers
+from multihead.training import optimizers
 from multihead.training.checkpoints import Checkpoints
 from multihead.training.ending import Clock, Ending, TimeLimit
+from multihead.training.final import FinalSelection
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
-from multihead.training.longer import EARLIER, reopen
+from multihead.training.longer import reopen
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.model_selection import Weights
+from multihead.training.outcome import Observer, Outcome, Validation
 from multihead.training.prefetch import prefetched
 from multihead.training.progress import Progress
 from multihead.training.recovery import Recovery
@@ -40,57 +41,6 @@ LOG = logging.getLogger(__name__)
 
 Group = list[tuple[Batch, Position]]
 """The micro-batches of one update, each with the position that follows it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """The result of a validation.
-
-    Attributes:
-        metrics: metrics by name.
-        samples: sample outputs as text.
-        selectable: True if the metrics count for model selection and early stopping. A model trained in
-            stages is selectable in its last stage only.
-    """
-
-    metrics: dict[str, float]
-    samples: str = ""
-    selectable: bool = True
-
-
-class Observer(Protocol):
-    """Receives progress events."""
-
-    def on_step(self, step: int) -> None:
-        """Called after every update."""
-        ...
-
-    def on_log(self, event: dict[str, Any]) -> None:
-        """Called with the training metrics every ``training.log_every`` updates."""
-        ...
-
-    def on_validation(self, event: dict[str, Any], samples: str) -> None:
-        """Called after each scheduled validation."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of a training run.
-
-    Attributes:
-        status: "finished", or "interrupted" (the same command resumes it).
-        progress: its progress.
-        weights: the selected weights ("average", "best", ...); "" if interrupted.
-        metrics: validation metrics of these weights.
-        signal: number of the signal that interrupted it; 0: none.
-    """
-
-    status: Literal["finished", "interrupted"]
-    progress: Progress
-    weights: str = ""
-    metrics: dict[str, float] | None = None
-    signal: int = 0
 
 
 class Training:
@@ -145,6 +95,7 @@ class Training:
         )
         self.recovery = Recovery(updater, self.state, settings, run.log)
         self.checkpoints = Checkpoints(run, validation, settings.average)
+        self.final = FinalSelection(run, settings, validation, self.checkpoints)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
         self._now, clock = self.shards.clock(time.monotonic), self.shards.clock(clock)
@@ -323,23 +274,10 @@ class Training:
 
     def _earlier_outcome(self) -> Outcome | None:
         """Return the logged outcome of a finished run; None if unfinished, or if its model is damaged."""
-        if not (event := parallel.from_first(self._whole_end)):
+        event = parallel.from_first(lambda: self.final.whole_end(self.progress) if self.done else None)
+        if not event:
             return None
         return Outcome("finished", self.progress, event["weights"], event["metrics"])
-
-    def _whole_end(self) -> dict[str, Any] | None:
-        if not (event := self._end()):
-            return None
-        if fault := self.run.model_fault():
-            LOG.warning("%s. The final weights are selected again.", fault)
-            return None
-        return event
-
-    def _end(self) -> dict[str, Any] | None:
-        """Return the logged end of a run of as many steps, None if there is none."""
-        events = self.run.metrics() if self.done else ()
-        ends = (e for e in events if e.get("event") == "end" and e["step"] == self.progress.step)
-        return next(ends, None)
 
     def _finish(self) -> Outcome:
         """Select the final weights in the first process; all receive the outcome."""
@@ -349,34 +287,4 @@ class Training:
         return Outcome("finished", self.progress, chosen, metrics)
 
     def _select(self, model: nn.Module, average: Weights | None) -> tuple[str, dict[str, float]]:
-        """Select the final weights by validation, among the undamaged checkpoints; save the run's model."""
-        trained = {name: weight.clone() for name, weight in model.state_dict().items()}
-        kept = self.checkpoints.whole(self.progress, trained)
-        candidates = model_selection.candidate_weights(
-            self.settings,
-            last=lambda: trained,
-            best=kept.best,
-            scheduled=kept.scheduled,
-            updated_since=self.progress.step % self.validation.every != 0 or bool(kept.damaged),
-            ema=average,
-            earlier=kept.earlier,
-        )
-        results: dict[str, dict[str, float]] = {}
-        try:
-            for name, weights in candidates.items():
-                model.load_state_dict(weights())
-                results[name] = self._validated(model).metrics
-        finally:
-            model.load_state_dict(trained)
-        metric, step = self.validation.metric, self.progress.step
-        values = {name: metrics[metric] for name, metrics in results.items()}
-        chosen = model_selection.select_best(results, metric)
-        self.run.save_model(candidates[chosen](), {"step": step, "weights": chosen})
-        event = {"event": "end", "step": step, "weights": chosen, "candidates": values}
-        if kept.damaged:
-            event["damaged"] = kept.damaged
-        if not self._end():
-            self.run.log({**event, "metrics": results[chosen]})
-        self.run.forget_finish()
-        self.run.remove(EARLIER)
-        return chosen, results[chosen]
+        return self.final.select(model, average, self.progress, lambda: self._validated(model).metrics)
