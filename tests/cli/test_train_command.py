@@ -200,6 +200,7 @@ def test_a_run_whose_rate_has_ended_at_0_is_made_longer_by_its_number_of_updates
     assert steps == sorted(set(steps))
     out, _ = run(capfdbinary, *own)
     assert "nothing left to do: finished after 31 steps" in out
+    assert "--training.steps N continues it" in out
 
 
 def test_a_finished_run_goes_on_when_asked(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:

@@ -27,6 +27,7 @@ from multihead.run import Run
 from multihead.settings import Settings, tasks
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
+from multihead.training.longer import way_on
 from multihead.workflows.additions import from_mono, held_out_corrections, named_additions
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, check_longer, positive_minutes
@@ -249,8 +250,10 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         return f"interrupted after step {progress.step:,}; resume with the same command:\n  {resume}"
     why = progress.stopped or progress.ending
     reason = f" ({why})" if why and not why.startswith(BOUND) else ""
-    more = "\n--longer continues it" if start == progress.step and why and not why.startswith(BOUND) else ""
-    nothing = "nothing left to do: " if start == progress.step else ""
+    nothing, more = "", ""
+    if start == progress.step:
+        nothing = "nothing left to do: "
+        more = f"\n{way_on(why)} continues it" if why else ""
     steps = f"{progress.step:,} step{'' if progress.step == 1 else 's'}"
     return (
         f"{nothing}finished after {steps}{reason}, {format_duration(progress.seconds)} of training\n"

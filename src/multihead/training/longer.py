@@ -65,11 +65,18 @@ def reopen(run: Run, progress: Progress) -> None:
         progress.best, progress.best_step, progress.best_loss = None, 0, None
 
 
+def way_on(why: str) -> str:
+    """Return the options that continue a training which has ended for a reason."""
+    if why.startswith(BOUND):
+        return "--training.steps N"
+    return "--minutes N" if why.startswith((TIME, TIME_UP)) else "--longer"
+
+
 def _refuse_the_same_end(run: Run, why: str, before: OptimisationSettings, now: OptimisationSettings) -> None:
     if why.startswith(BOUND) and now.steps <= before.steps:
-        fact, remedy = f"it has made all {before.steps:,} updates", "Give more: --training.steps N."
+        fact = f"it has made all {before.steps:,} updates"
     elif why.startswith((TIME, TIME_UP)) and 0 < now.minutes <= before.minutes:
-        fact, remedy = f"it has taken its {before.minutes:g} minutes", "Give more: --minutes N."
+        fact = f"it has taken its {before.minutes:g} minutes"
     else:
         return
-    raise UserError(fact, place=str(run.folder), remedy=remedy)
+    raise UserError(fact, place=str(run.folder), remedy=f"Give more: {way_on(why)}.")
