@@ -13,6 +13,7 @@ from multihead.data.pictures.objects import GeneratedScenes, SceneBatches
 from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.models import conv_detector, detr
 from multihead.nn.boxes import edges
+from multihead.nn.positioned_attention import PositionedAttention
 from multihead.nn.set_loss import set_loss
 
 SIZES: dict[str, Any] = {
@@ -76,9 +77,11 @@ def test_the_order_of_the_queries_orders_the_outputs() -> None:
 
 
 def test_a_larger_picture_has_a_larger_feature_map() -> None:
-    memory, places = detector().encode(torch.rand(B, 3, 48, 32))
+    memory, grid = detector().encode(torch.rand(B, 3, 48, 32))
     assert memory.shape == (B, 24, 24)
-    assert places.shape == (24, 24)
+    assert grid.shape == (24, 2)
+    assert grid[0].tolist() == pytest.approx([1 / 8, 1 / 12])  # x goes first
+    assert grid[1].tolist() == pytest.approx([3 / 8, 1 / 12])
 
 
 def test_without_auxiliary_losses_only_the_last_layer_is_compared() -> None:
@@ -119,7 +122,75 @@ def test_the_loss_of_groups_is_the_mean_of_theirs(anchors: bool) -> None:
     assert losses[0] != losses[1]
 
 
-@pytest.mark.parametrize("kind", ["learned", "anchors", "convolutional"])
+def test_the_best_guesses_become_the_queries() -> None:
+    model, pixels = detector(anchors=True, proposals=True), torch.rand(B, 3, 32, 32)
+    with torch.no_grad():
+        memory, grid = model.encode(pixels)
+        start = model.query_positions.start(memory, grid, 5)  # type: ignore[operator]
+    assert start.guesses.logits_BPK.shape == (B, 16, 4)
+    scores = start.guesses.logits_BPK.softmax(-1)[..., :3].amax(-1)
+    for picture in range(B):
+        best = scores[picture].argsort(descending=True)[:5]
+        boxes = start.references_BQ4[picture].sigmoid()
+        torch.testing.assert_close(boxes, start.guesses.boxes_BP4[picture, best], rtol=1e-4, atol=1e-5)
+        assert torch.equal(start.contents_BQd[picture], memory[picture, best])
+
+
+def test_a_guess_lies_where_its_place_is() -> None:
+    model = detector(anchors=True, proposals=True)
+    queries: Any = model.query_positions
+    torch.nn.init.zeros_(queries.box_head[-1].weight)
+    torch.nn.init.zeros_(queries.box_head[-1].bias)
+    with torch.no_grad():
+        memory, grid = model.encode(torch.rand(B, 3, 48, 32))
+        boxes = queries.start(memory, grid, 5).guesses.boxes_BP4
+    torch.testing.assert_close(boxes[0, :, :2], grid)
+    assert torch.equal(boxes[0], boxes[1])
+
+
+def test_the_loss_of_guesses_is_added() -> None:
+    model, given = detector(anchors=True, proposals=True), batch()
+    with torch.no_grad():
+        logits, boxes, guesses = model.decode(*model.encode(given.pixels_BChw))
+        assert guesses is not None
+        parts = [
+            set_loss(*outputs, given.boxes_BM4, given.classes_BM, costs=(1.0, 5.0, 2.0), no_object=0.1)
+            for outputs in ((logits, boxes), (guesses.logits_BPK[None], guesses.boxes_BP4[None]))
+        ]
+        found = model.loss(given, 0)
+    assert float(found["box_loss"].sum) == pytest.approx(sum(float(part.boxes) for part in parts), rel=1e-5)
+    assert float(found["loss"].sum) == pytest.approx(sum(float(part.classes) for part in parts), rel=1e-5)
+    assert found["found"].sum == parts[0].found
+
+
+def test_placed_values_tell_where_a_query_has_looked() -> None:
+    contents, places = torch.ones(1, 16, 24), torch.randn(16, 24)
+    nothing = torch.zeros(1, 5, 24)
+    attentions = [PositionedAttention(24, 3, placed_values=placed) for placed in (False, True)]
+    attentions[1].load_state_dict(attentions[0].state_dict())
+    plain, placed = (attention(nothing, contents, nothing, places) for attention in attentions)
+    # From equal contents only values with positions read something that depends on the place.
+    same = attentions[0].w_o(attentions[0].w_v(contents[:, :5]))
+    torch.testing.assert_close(plain, same)
+    assert not torch.allclose(placed, same, atol=1e-2)
+    model = detector(anchors=True, placed_values=True)
+    assert model.decoder[0].cross_attention.placed_values
+    assert not model.encoder[0].attention.placed_values
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"proposals": True}, "set anchors = true"),
+        ({"proposals": True, "anchors": True, "query_groups": 3}, "set query_groups = 1"),
+    ],
+)
+def test_proposals_that_contradict_other_settings_are_refused(changed: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        detector(**changed)
+
+
+@pytest.mark.parametrize("kind", ["learned", "anchors", "proposals", "convolutional"])
 def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
     scenes = GeneratedScenes(SceneMaker(ShapeStencils(("circle", "square", "cross")), 32, 2, 1), 4)
     given = SceneBatches(scenes).batch(np.arange(4), 0)
@@ -128,7 +199,8 @@ def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
         small = {"picture_size": 32, "classes": 3, "stem_width": 8, "width": 16, "blocks": 1}
         model: Any = conv_detector.Model(conv_detector.Settings.model_validate(small))
     else:
-        more = {"anchors": kind == "anchors", "norm": "pre", "stem_width": 8}
+        more = {"anchors": kind != "learned", "norm": "pre", "stem_width": 8}
+        more |= {"proposals": kind == "proposals", "placed_values": kind == "proposals"}
         model = detr.Model(detr.Settings.model_validate({**SIZES, **more}))
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []

@@ -16,10 +16,18 @@ from multihead.nn.boxes import edges
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss, Term
 from multihead.nn.modules import LayerNorm
+from multihead.nn.object_queries import (
+    EDGE,
+    AnchorQueries,
+    Guesses,
+    LearnedQueries,
+    ProposedQueries,
+    box_head,
+)
 from multihead.nn.positioned_attention import PositionedAttention, grid_places, sinusoids_2d
 from multihead.nn.residual import ResidualKind
 from multihead.nn.residual_stem import ResidualStem
-from multihead.nn.set_loss import set_loss
+from multihead.nn.set_loss import SetLoss, set_loss
 
 TASK = "detection"
 NORMS: dict[str, ResidualKind] = {"post": PostNorm, "pre": PreNorm}
@@ -55,6 +63,11 @@ class Settings(settings.Settings):
     anchors: bool = False
     """Queries are boxes that each decoder layer corrects (DAB-DETR, Liu et al. 2022), in place of learned
     vectors; they learn much faster."""
+    proposals: bool = False
+    """The encoder predicts an object at each place; the best guesses become the anchors (two-stage Deformable
+    DETR, Zhu et al. 2021)."""
+    placed_values: bool = False
+    """What a query reads from the picture has positions too; the paper's values are content alone."""
     query_groups: PositiveInt = 1
     """Sets of queries in training, each matched to all objects by itself (Group DETR, Chen et al. 2023);
     detection uses the first."""
@@ -77,6 +90,10 @@ class Settings(settings.Settings):
             raise ValueError(f"d_model {self.d_model} is not a multiple of 4 num_heads")
         if self.patch_size.bit_count() != 1:
             raise ValueError(f"patch_size {self.patch_size} is not a power of 2")
+        if self.proposals and not self.anchors:
+            raise ValueError("proposals are boxes that become anchors: set anchors = true")
+        if self.proposals and self.query_groups > 1:
+            raise ValueError("proposals would be the same in all query_groups: set query_groups = 1")
         if self.picture_size % self.patch_size:
             raise ValueError(
                 f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
@@ -108,7 +125,7 @@ class DecoderLayer(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         self.self_attention = PositionedAttention(s.d_model, s.num_heads)
-        self.cross_attention = PositionedAttention(s.d_model, s.num_heads)
+        self.cross_attention = PositionedAttention(s.d_model, s.num_heads, placed_values=s.placed_values)
         self.feed_forward = FeedForward(s.d_model, s.d_ff, dropout=s.dropout)
         self.around_self, self.around_cross, self.around_feed_forward = (
             NORMS[s.norm](s.d_model, s.dropout) for _ in range(3)
@@ -150,11 +167,9 @@ class DETR(nn.Module):
         self.memory_norm = nn.Identity() if ends else LayerNorm(s.d_model)
         self.output_norm = LayerNorm(s.d_model)
         self.class_head = nn.Linear(s.d_model, s.classes + 1)
-        self.box_head = nn.Sequential(
-            nn.Linear(s.d_model, s.d_model), nn.ReLU(), nn.Linear(s.d_model, s.d_model), nn.ReLU(),
-            nn.Linear(s.d_model, 4),
-        )  # fmt: skip
-        self.query_positions: nn.Module = AnchorQueries(s) if s.anchors else LearnedQueries(s)
+        self.box_head = box_head(s.d_model)
+        kind = ProposedQueries if s.proposals else AnchorQueries if s.anchors else LearnedQueries
+        self.query_positions = kind(s.query_groups * s.queries, s.d_model, s.classes)
         initialise(self, "xavier")
         self.stem = ResidualStem(s.patch_size, s.channels, s.stem_width)
         self.project = nn.Linear(self.stem.width, s.d_model)
@@ -170,32 +185,37 @@ class DETR(nn.Module):
         Returns:
             Boxes are centres and sizes as fractions of the picture; L is the number of decoder layers.
         """
-        memory_BPd, places_Pd = self.encode(pixels_BChw)
-        queries = groups * self.settings.queries
-        reference_BQ4 = self.query_positions.start(len(memory_BPd), queries)  # type: ignore[operator]
-        x_BQd = memory_BPd.new_zeros(len(memory_BPd), queries, self.settings.d_model)
-        logits, boxes = [], []
-        for layer in self.decoder:
-            query_BQd = self.query_positions(reference_BQ4).to(x_BQd.dtype)
-            x_BQd = layer(x_BQd, query_BQd, memory_BPd, places_Pd, groups)
-            read_BQd = self.output_norm(x_BQd)
-            box_BQ4 = (self.box_head(read_BQd).float() + reference_BQ4.float()).sigmoid()
-            logits.append(self.class_head(read_BQd).float())
-            boxes.append(box_BQ4)
-            if self.settings.anchors:
-                reference_BQ4 = torch.logit(box_BQ4.detach(), eps=1e-4)
-        return torch.stack(logits), torch.stack(boxes)
+        return self.decode(*self.encode(pixels_BChw), groups)[:2]
 
     def encode(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor]:
-        """The encoder's output, (B, P, d_model), and the positions of the feature map, (P, d_model)."""
+        """The encoder's output, (B, P, d_model), and the (x, y) of its places, (P, 2) from 0 to 1."""
         features_BCrc = self.stem(2 * pixels_BChw - 1)
         rows, columns = features_BCrc.shape[2:]
         x_BPd = self.project(features_BCrc.flatten(2).mT)
-        grid = grid_places(rows, columns, x_BPd.device)
-        places_Pd = sinusoids_2d(grid, self.settings.d_model).to(x_BPd.dtype)
+        grid_P2 = grid_places(rows, columns, x_BPd.device)
+        places_Pd = sinusoids_2d(grid_P2, self.settings.d_model).to(x_BPd.dtype)
         for layer in self.encoder:
             x_BPd = layer(x_BPd, places_Pd)
-        return self.memory_norm(x_BPd), places_Pd
+        return self.memory_norm(x_BPd), grid_P2
+
+    def decode(
+        self, memory_BPd: Tensor, grid_P2: Tensor, groups: int = 1
+    ) -> tuple[Tensor, Tensor, Guesses | None]:
+        """The outputs of :meth:`forward` from those of :meth:`encode`, and the proposals if there are any."""
+        places_Pd = sinusoids_2d(grid_P2, self.settings.d_model).to(memory_BPd.dtype)
+        start = self.query_positions.start(memory_BPd, grid_P2, groups * self.settings.queries)
+        references_BQ4, x_BQd = start.references_BQ4, start.contents_BQd
+        logits, boxes = [], []
+        for layer in self.decoder:
+            query_BQd = self.query_positions(references_BQ4).to(x_BQd.dtype)
+            x_BQd = layer(x_BQd, query_BQd, memory_BPd, places_Pd, groups)
+            read_BQd = self.output_norm(x_BQd)
+            box_BQ4 = (self.box_head(read_BQd).float() + references_BQ4.float()).sigmoid()
+            logits.append(self.class_head(read_BQd).float())
+            boxes.append(box_BQ4)
+            if self.settings.anchors:
+                references_BQ4 = torch.logit(box_BQ4.detach(), eps=EDGE)
+        return torch.stack(logits), torch.stack(boxes), start.guesses
 
     def detect(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The prediction of each query: edges from 0 to 1, (B, Q, 4), scores (B, Q), and classes (B, Q)."""
@@ -207,75 +227,42 @@ class DETR(nn.Module):
         """The set loss per object (eq. 2), the mean of the groups; the share of objects found as a metric."""
         s = self.settings
         groups = s.query_groups if self.training else 1
-        logits_LBQK, boxes_LBQ4 = self(batch.pixels_BChw, groups)
+        logits_LBQK, boxes_LBQ4, guesses = self.decode(*self.encode(batch.pixels_BChw), groups)
         if not s.auxiliary:
             logits_LBQK, boxes_LBQ4 = logits_LBQK[-1:], boxes_LBQ4[-1:]
-        found = set_loss(
-            by_group(logits_LBQK, groups, dim=2),
-            by_group(boxes_LBQ4, groups, dim=2),
-            batch.boxes_BM4.repeat_interleave(groups, 0),
-            batch.classes_BM.repeat_interleave(groups, 0),
+        found = self._compared(
+            by_group(logits_LBQK, groups, dim=2), by_group(boxes_LBQ4, groups, dim=2), batch, groups
+        )
+        classes, distance, ious = found.classes / groups, found.boxes / groups, found.ious / groups
+        if guesses:
+            guessed = self._compared(guesses.logits_BPK[None], guesses.boxes_BP4[None], batch)
+            classes, distance, ious = classes + guessed.classes, distance + guessed.boxes, ious + guessed.ious
+        return {
+            "loss": Term(1.0, classes, per="objects"),
+            "box_loss": Term(s.box_weight, distance, per="objects"),
+            "iou_loss": Term(s.iou_weight, ious, per="objects"),
+            "found": Term(0.0, found.found / groups, per="objects"),
+        }
+
+    def _compared(
+        self, logits_LBQK: Tensor, boxes_LBQ4: Tensor, batch: SceneBatch, times: int = 1
+    ) -> SetLoss:
+        """Compare predictions with the objects of a batch, each picture ``times`` times."""
+        s = self.settings
+        return set_loss(
+            logits_LBQK,
+            boxes_LBQ4,
+            batch.boxes_BM4.repeat_interleave(times, 0),
+            batch.classes_BM.repeat_interleave(times, 0),
             costs=(1.0, s.box_weight, s.iou_weight),
             no_object=s.no_object,
         )
-        return {
-            "loss": Term(1.0, found.classes / groups, per="objects"),
-            "box_loss": Term(s.box_weight, found.boxes / groups, per="objects"),
-            "iou_loss": Term(s.iou_weight, found.ious / groups, per="objects"),
-            "found": Term(0.0, found.found / groups, per="objects"),
-        }
 
 
 def by_group(x: Tensor, groups: int, dim: int = 1) -> Tensor:
     """Split a dimension of queries into groups that count as pictures; B, G Q to B G, Q before ``dim``."""
     shape = x.shape
     return x.reshape(*shape[: dim - 1], shape[dim - 1] * groups, shape[dim] // groups, *shape[dim + 1 :])
-
-
-class LearnedQueries(nn.Module):
-    """Object queries as learned vectors (sec. 3.2); boxes are predicted from scratch."""
-
-    def __init__(self, s: Settings) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(s.query_groups * s.queries, s.d_model))
-
-    def start(self, pictures: int, queries: int) -> Tensor:
-        """Zeros, (B, Q, 4)."""
-        return self.weight.new_zeros(pictures, queries, 4)
-
-    def forward(self, reference_BQ4: Tensor) -> Tensor:
-        """The first learned vectors, (B, Q, d_model)."""
-        pictures, queries = reference_BQ4.shape[:2]
-        return self.weight[:queries].expand(pictures, -1, -1)
-
-
-class AnchorQueries(nn.Module):
-    """Object queries as boxes: their sinusoids are the queries' positions (Liu et al. 2022, sec. 4).
-
-    Only the anchors' centres and sizes are encoded; the attention is not modulated by their width.
-    """
-
-    def __init__(self, s: Settings) -> None:
-        super().__init__()
-        self.d_model = s.d_model
-        centres_Q2 = torch.rand(s.query_groups * s.queries, 2).clamp(0.02, 0.98)
-        sizes_Q2 = torch.full_like(centres_Q2, 0.3)
-        self.weight = nn.Parameter(torch.cat([centres_Q2, sizes_Q2], 1).logit())
-        self.place = nn.Linear(s.d_model, s.d_model)
-        self.size = nn.Linear(s.d_model, s.d_model)
-
-    def start(self, pictures: int, queries: int) -> Tensor:
-        """The first anchors before the sigmoid, (B, Q, 4)."""
-        return self.weight[:queries].expand(pictures, -1, -1)
-
-    def forward(self, reference_BQ4: Tensor) -> Tensor:
-        """The positions of the anchors, (B, Q, d_model): their place's sinusoids plus a projection."""
-        box_BQ4 = reference_BQ4.float().sigmoid()
-        place_BQd, size_BQd = (
-            sinusoids_2d(part, self.d_model) for part in (box_BQ4[..., :2], box_BQ4[..., 2:])
-        )
-        positions: Tensor = place_BQd + self.place(place_BQd) + self.size(size_BQd)
-        return positions
 
 
 Model = DETR
