@@ -67,7 +67,7 @@ class Settings(settings.Settings):
     """The encoder predicts an object at each place; the best guesses become the anchors (two-stage Deformable
     DETR, Zhu et al. 2021)."""
     placed_values: bool = False
-    """What a query reads from the picture has positions too; the paper's values are content alone."""
+    """Positions are added to the values of the attention to the picture too; the paper's are content alone."""
     query_groups: PositiveInt = 1
     """Sets of queries in training, each matched to all objects by itself (Group DETR, Chen et al. 2023);
     detection uses the first."""
