@@ -13,7 +13,6 @@ from multihead.data.pictures.objects import GeneratedScenes, SceneBatches
 from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.models import conv_detector, detr
 from multihead.nn.boxes import edges
-from multihead.nn.positioned_attention import PositionedAttention
 from multihead.nn.set_loss import set_loss
 
 SIZES: dict[str, Any] = {
@@ -163,21 +162,6 @@ def test_the_loss_of_guesses_is_added() -> None:
     assert found["found"].sum == parts[0].found
 
 
-def test_placed_values_tell_where_a_query_has_looked() -> None:
-    contents, places = torch.ones(1, 16, 24), torch.randn(16, 24)
-    nothing = torch.zeros(1, 5, 24)
-    attentions = [PositionedAttention(24, 3, placed_values=placed) for placed in (False, True)]
-    attentions[1].load_state_dict(attentions[0].state_dict())
-    plain, placed = (attention(nothing, contents, nothing, places) for attention in attentions)
-    # From equal contents only values with positions read something that depends on the place.
-    same = attentions[0].w_o(attentions[0].w_v(contents[:, :5]))
-    torch.testing.assert_close(plain, same)
-    assert not torch.allclose(placed, same, atol=1e-2)
-    model = detector(anchors=True, placed_values=True)
-    assert model.decoder[0].cross_attention.placed_values
-    assert not model.encoder[0].attention.placed_values
-
-
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
@@ -200,7 +184,7 @@ def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
         model: Any = conv_detector.Model(conv_detector.Settings.model_validate(small))
     else:
         more = {"anchors": kind != "learned", "norm": "pre", "stem_width": 8}
-        more |= {"proposals": kind == "proposals", "placed_values": kind == "proposals"}
+        more["proposals"] = kind == "proposals"
         model = detr.Model(detr.Settings.model_validate({**SIZES, **more}))
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []

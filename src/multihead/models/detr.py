@@ -66,8 +66,6 @@ class Settings(settings.Settings):
     proposals: bool = False
     """The encoder predicts an object at each place; the best guesses become the anchors (two-stage Deformable
     DETR, Zhu et al. 2021)."""
-    placed_values: bool = False
-    """Positions are added to the values of the attention to the picture too; the paper's are content alone."""
     query_groups: PositiveInt = 1
     """Sets of queries in training, each matched to all objects by itself (Group DETR, Chen et al. 2023);
     detection uses the first."""
@@ -125,7 +123,7 @@ class DecoderLayer(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         self.self_attention = PositionedAttention(s.d_model, s.num_heads)
-        self.cross_attention = PositionedAttention(s.d_model, s.num_heads, placed_values=s.placed_values)
+        self.cross_attention = PositionedAttention(s.d_model, s.num_heads)
         self.feed_forward = FeedForward(s.d_model, s.d_ff, dropout=s.dropout)
         self.around_self, self.around_cross, self.around_feed_forward = (
             NORMS[s.norm](s.d_model, s.dropout) for _ in range(3)

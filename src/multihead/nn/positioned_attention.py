@@ -10,17 +10,7 @@ from multihead.nn.multi_head import MultiHeadAttention
 
 
 class PositionedAttention(MultiHeadAttention):
-    """Attention whose queries and keys are content plus position; the values are content alone.
-
-    Args:
-        d_model: width of the inputs and the output.
-        num_heads: number of heads.
-        placed_values: values are content plus position too.
-    """
-
-    def __init__(self, d_model: int, num_heads: int, *, placed_values: bool = False) -> None:
-        super().__init__(d_model, num_heads)
-        self.placed_values = placed_values
+    """Attention whose queries and keys are content plus position; the values are content alone."""
 
     def forward(  # type: ignore[override]
         self,
@@ -36,8 +26,7 @@ class PositionedAttention(MultiHeadAttention):
         else:
             q, k = self.w_q(x_BQd + query_positions_BQd), self.w_k(key_BKd)
         q_BHQd, k_BHKd = self._heads(q, self.num_heads), self._heads(k, self.num_kv_heads)
-        v = self.w_v(key_BKd if self.placed_values else memory_BKd)
-        return self.attend(q_BHQd, k_BHKd, self._heads(v, self.num_kv_heads), None)
+        return self.attend(q_BHQd, k_BHKd, self._heads(self.w_v(memory_BKd), self.num_kv_heads), None)
 
 
 def sinusoids_2d(places_N2: Tensor, d_model: int, ratio: float = 10.0) -> Tensor:
