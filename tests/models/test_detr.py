@@ -115,7 +115,7 @@ def test_the_loss_of_groups_is_the_mean_of_theirs(anchors: bool) -> None:
     with torch.no_grad():
         for _ in range(3):
             losses.append({name: float(term.sum.detach()) for name, term in model.loss(given, 0).items()})
-            model.query_positions.weight.copy_(model.query_positions.weight.roll(-5, 0))  # type: ignore[operator, index]
+            model.query_positions.weight.copy_(model.query_positions.weight.roll(-5, 0))  # type: ignore[operator]
     for name, term in terms.items():
         assert float(term.sum.detach()) == pytest.approx(sum(one[name] for one in losses) / 3, rel=1e-4), name
     assert losses[0] != losses[1]
@@ -125,13 +125,15 @@ def test_the_best_guesses_become_the_queries() -> None:
     model, pixels = detector(anchors=True, proposals=True), torch.rand(B, 3, 32, 32)
     with torch.no_grad():
         memory, grid = model.encode(pixels)
-        start = model.query_positions.start(memory, grid, 5)  # type: ignore[operator]
-    assert start.guesses.logits_BPK.shape == (B, 16, 4)
-    scores = start.guesses.logits_BPK.softmax(-1)[..., :3].amax(-1)
+        start = model.query_positions.start(memory, grid, 5)
+    guesses = start.guesses
+    assert guesses is not None
+    assert guesses.logits_BPK.shape == (B, 16, 4)
+    scores = guesses.logits_BPK.softmax(-1)[..., :3].amax(-1)
     for picture in range(B):
         best = scores[picture].argsort(descending=True)[:5]
         boxes = start.references_BQ4[picture].sigmoid()
-        torch.testing.assert_close(boxes, start.guesses.boxes_BP4[picture, best], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(boxes, guesses.boxes_BP4[picture, best], rtol=1e-4, atol=1e-5)
         assert torch.equal(start.contents_BQd[picture], memory[picture, best])
 
 
