@@ -31,7 +31,7 @@ def go_back(run: Run, before: OptimisationSettings, now: OptimisationSettings) -
         now: the new settings.
 
     Returns:
-        True if there was an end to take back; False if the training goes on, or has made all its steps.
+        True if there was an end to take back; False if the training goes on, or has made its steps or more.
 
     Raises:
         UserError: it would end again where it has ended; the state before the cool-down is missing or
@@ -40,7 +40,7 @@ def go_back(run: Run, before: OptimisationSettings, now: OptimisationSettings) -
     found = run.load_state()
     meta: Mapping[str, Any] = found[1] if found else {}
     why = meta.get("ending") or meta.get("stopped")
-    if not why:
+    if not why or now.steps < meta["step"]:
         return False
     _refuse_the_same_end(run, why, before, now)
     step = meta["cooldown"][0] if meta["ending"] else meta["step"]
