@@ -57,9 +57,10 @@ def test_a_cost_that_is_not_finite_does_not_stop_the_matching() -> None:
     assert len(set(match(costs, torch.ones(1, 2, dtype=torch.bool))[0].tolist())) == 2
 
 
-def test_the_loss_is_that_of_the_definition() -> None:
+@pytest.mark.parametrize("iou_targets", [False, True])
+def test_the_loss_is_that_of_the_definition(iou_targets: bool) -> None:
     logits, predicted, boxes, classes = made_up()
-    found = set_loss(logits, predicted, boxes, classes, costs=COSTS, no_object=0.1)
+    found = set_loss(logits, predicted, boxes, classes, costs=COSTS, no_object=0.1, iou_targets=iou_targets)
     expected = torch.zeros(3, dtype=torch.float64)
     for layer in range(L):
         for picture in range(B):
@@ -80,11 +81,21 @@ def test_the_loss_is_that_of_the_definition() -> None:
                     expected[0] -= 0.1 * log_p[q, -1]
                     continue
                 own, true = predicted[layer, picture, q], boxes[picture, matched[q]]
-                expected[0] -= log_p[q, classes[picture, matched[q]]]
+                iou, giou = overlaps(edges(own), edges(true))
+                taught = iou if iou_targets else 1.0
+                expected[0] -= taught * log_p[q, classes[picture, matched[q]]] + (1 - taught) * log_p[q, -1]
                 expected[1] += (own - true).abs().sum()
-                expected[2] += 1 - overlaps(edges(own), edges(true))[1]
+                expected[2] += 1 - giou
     own = torch.stack([found.classes, found.boxes, found.ious])
     torch.testing.assert_close(own, expected)
+
+
+def test_scores_do_not_teach_the_boxes_that_they_are_taught_by() -> None:
+    logits, predicted, boxes, classes = made_up()
+    predicted.requires_grad_()
+    found = set_loss(logits, predicted, boxes, classes, costs=COSTS, no_object=0.1, iou_targets=True)
+    assert found.classes.requires_grad is False
+    assert found.ious.requires_grad is True
 
 
 def test_the_order_of_queries_and_of_objects_does_not_matter() -> None:

@@ -81,6 +81,9 @@ class Settings(settings.Settings):
     """Weight of the L1 distance of boxes, in the loss and in the matching."""
     iou_weight: PositiveFloat = 2.0
     """Weight of the generalised IoU, in the loss and in the matching."""
+    iou_targets: bool = False
+    """Scores are taught the IoU of their boxes in place of 1, so that they rank by it (VarifocalNet, Zhang et
+    al. 2021)."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -254,6 +257,7 @@ class DETR(nn.Module):
             batch.classes_BM.repeat_interleave(times, 0),
             costs=(1.0, s.box_weight, s.iou_weight),
             no_object=s.no_object,
+            iou_targets=s.iou_targets,
         )
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from multihead.nn.boxes import edges, overlaps
@@ -51,6 +50,7 @@ def set_loss(
     *,
     costs: tuple[float, float, float],
     no_object: float,
+    iou_targets: bool = False,
 ) -> SetLoss:
     """Match the predictions of each layer to the objects, and compare them (eq. 1 and 2).
 
@@ -62,8 +62,11 @@ def set_loss(
         classes_BM: their classes, -1 for padding.
         costs: weights of class, L1 and IoU in the matching.
         no_object: weight of the cross-entropy of unmatched predictions (the paper: 0.1).
+        iou_targets: the class of a matched prediction is taught with its box's IoU as probability, the rest
+            is "no object": scores rank detections by their boxes too (VarifocalNet, Zhang et al. 2021; there
+            with sigmoids).
     """
-    L, B, Q, K = logits_LBQK.shape
+    L, B, Q, _ = logits_LBQK.shape
     logits, predicted = _wide(logits_LBQK.flatten(0, 1)), _wide(predicted_LBQ4.flatten(0, 1))
     boxes, classes = boxes_BM4.repeat(L, 1, 1), classes_BM.repeat(L, 1)
     present = classes >= 0
@@ -71,13 +74,16 @@ def set_loss(
         matched = match(pair_costs(logits, predicted, boxes, classes, costs), present)
     rows, columns = present.nonzero(as_tuple=True)
     queries, wanted = matched[rows, columns], classes[rows, columns]
-    targets = logits.new_full((L * B, Q), K - 1, dtype=torch.long)
-    targets[rows, queries] = wanted
-    weight = logits.new_ones(K)
-    weight[-1] = no_object
-    class_loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), weight, reduction="sum")
     own, true = predicted[rows, queries], boxes[rows, columns]
     iou, giou = overlaps(edges(own), edges(true))
+    share = iou.detach() if iou_targets else torch.ones_like(iou)
+    targets = torch.zeros_like(logits)
+    targets[..., -1] = 1
+    targets[rows, queries, -1] = 1 - share
+    targets[rows, queries, wanted] = share
+    weights = logits.new_full((L * B, Q), no_object)
+    weights[rows, queries] = 1
+    class_loss = -(weights * (targets * logits.log_softmax(-1)).sum(-1)).sum()
     right = (logits[rows, queries].argmax(-1) == wanted) & (iou >= 0.5) & (rows >= (L - 1) * B)
     return SetLoss(class_loss, (own - true).abs().sum(), (1 - giou).sum(), right.sum())
 
