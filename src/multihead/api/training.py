@@ -38,7 +38,7 @@ def train(
 
     Args:
         recipe: name of a built-in recipe, or a file; None: settings chosen by the size of the corpus.
-        source: training file(s) of the source side, or TSV / JSONL files that contain both sides.
+        source: training file(s) of the source side, or TSV, CSV or JSONL files that contain both sides.
         target: training file(s) of the target side.
         valid_source: validation file(s) of the source side; empty: part of the training data is held out.
         valid_target: validation file(s) of the target side.

@@ -40,7 +40,7 @@ class Options:
     """Options of the command."""
 
     src: _options.Files = ()
-    """File(s) of the source side, or TSV, JSONL, TMX, XLIFF or PO files with both sides."""
+    """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None

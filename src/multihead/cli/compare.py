@@ -44,7 +44,7 @@ class Options:
     runs: _options.RunFolders
     """Run folders; the first is the baseline."""
     src: _options.File = None
-    """Source side of the test set, or a TSV / JSONL file with both sides."""
+    """Source side of the test set, or a TSV, CSV or JSONL file with both sides."""
     tgt: _options.File = None
     """Target side of the test set."""
     output: Annotated[str, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = "report.html"

@@ -72,7 +72,7 @@ class Options:
     ensemble: _options.Flag = False
     """Evaluate all runs as one system, with the recipe of the first."""
     src: _options.File = None
-    """Source side of the test set, or a TSV / JSONL file with both sides."""
+    """Source side of the test set, or a TSV, CSV or JSONL file with both sides."""
     tgt: _options.File = None
     """Target side of the test set."""
     to: _directions.To = None

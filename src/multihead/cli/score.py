@@ -41,7 +41,7 @@ class Options:
     runs: _options.RunFolders
     """Run folder(s); several form an ensemble."""
     src: _options.Files = ()
-    """File(s) of the source side, or TSV / JSONL files with both sides."""
+    """File(s) of the source side, or TSV, CSV or JSONL files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None

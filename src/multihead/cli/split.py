@@ -37,15 +37,15 @@ class Options:
     """Options of the command."""
 
     src: _options.Files = ()
-    """File(s) of the source side, or TSV, JSONL, TMX, XLIFF or PO files with both sides."""
+    """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
-    format: Literal["auto", "lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
+    format: Literal["auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
     """Format of the files; auto decides by the extension."""
     source_field: _options.Text = None
-    """TSV column (number or header name) or JSONL key of the source. (default: 1, "source")"""
+    """TSV or CSV column (number or header name) or JSONL key of the source. (default: 1, "source")"""
     target_field: _options.Text = None
-    """TSV column or JSONL key of the target. (default: 2, "target")"""
+    """TSV or CSV column or JSONL key of the target. (default: 2, "target")"""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the files."""
     to: _options.Folder = None

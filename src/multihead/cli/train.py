@@ -54,8 +54,8 @@ class Options:
     recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
     """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
     src: _options.Files = ()
-    """Training file(s), source side: lines, or both sides in TSV, JSONL, TMX, XLIFF or PO; plain, .gz, .xz or
-    .zst."""
+    """Training file(s), source side: lines, or both sides in TSV, CSV, JSONL, TMX, XLIFF or PO; plain, .gz,
+    .xz or .zst."""
     tgt: _options.Files = ()
     """Training file(s), target side, aligned with the source line by line, or subtitles of the same film."""
     source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None

@@ -32,7 +32,7 @@ class Entry(Settings):
     target_language: str
     """Language of the target files."""
     source: tuple[str, ...]
-    """Training file(s), source side, or TSV / JSONL files with both sides."""
+    """Training file(s), source side, or TSV, CSV or JSONL files with both sides."""
     target: tuple[str, ...] = ()
     """Training file(s), target side."""
     name: str = ""

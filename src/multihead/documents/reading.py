@@ -10,6 +10,7 @@ from pathlib import Path
 
 from multihead import disk
 from multihead.documents.splice import Span
+from multihead.encodings import likely
 from multihead.errors import UserError
 
 MAX_BYTES = 64 << 20
@@ -110,7 +111,7 @@ def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
     except UnicodeDecodeError as error:
         raise undecodable(data, error.start, name, place) from None
     except (LookupError, UnicodeError):
-        remedy = "Usual ones: utf-8, latin-1, cp1252, euc-kr."
+        remedy = "Common ones: utf-8, cp949, cp1252, shift_jis, gb18030."
         raise UserError(f"unknown text encoding {name!r}", place=place, remedy=remedy) from None
     if not exact:
         remedy = "Convert the file to UTF-8."
@@ -133,7 +134,9 @@ def undecodable(data: bytes, offset: int, encoding: str, place: str) -> UserErro
     line = data.count(b"\n", 0, offset) + 1
     column = offset - data.rfind(b"\n", 0, offset)
     fact = f"not {encoding.upper()} (byte 0x{data[offset]:02X} at column {column})"
-    return UserError(fact, place=f"{place}:{line}", remedy="Convert the file to UTF-8, or name its encoding.")
+    guess = likely(data[offset - column + 1 :].partition(b"\n")[0].rstrip(b"\r"), column - 1)
+    remedy = f"Convert the file to UTF-8, or name its encoding{guess}."
+    return UserError(fact, place=f"{place}:{line}", remedy=remedy)
 
 
 def lines_of(text: str, start: int = 0) -> Iterator[Span]:

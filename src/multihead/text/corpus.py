@@ -1,12 +1,9 @@
-"""Readers of parallel corpora: two line-aligned files (Moses format), TSV or JSONL.
+"""Readers of parallel corpora: two line-aligned files (Moses format), TSV, CSV or JSONL.
 
 ``data.pairs`` reads these and the bilingual documents of ``documents``.
 """
 
-import json
-import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice, zip_longest
 from typing import Literal
 
@@ -14,18 +11,15 @@ from multihead.addresses import located
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text.alignment import first_suspicious_line
-from multihead.text.lines import STDIN, file_kind, read_lines
+from multihead.text.lines import STDIN, empty, file_kind, read_lines
+from multihead.text.rows import Pair, read_rows, remarks_on_columns
 
 __all__ = ["read_lines", "read_pairs"]
 
-Pair = tuple[str, str]
-Format = Literal["lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"]
+Format = Literal["lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "subtitles"]
 BILINGUAL: tuple[Format, ...] = ("tmx", "xliff", "po")
 """Documents that hold both sides; subtitles come in two files."""
 DOCUMENTS: tuple[Format, ...] = (*BILINGUAL, "subtitles")
-
-_INVALID = re.compile("[\0\ud800-\udfff]")
-"""NUL and lone surrogates: JSON can escape them, but no text file can hold them."""
 
 
 def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> Iterator[Pair]:
@@ -33,8 +27,8 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
 
     Args:
         data: folder, format, columns and encoding of the files.
-        sources: source files, or TSV / JSONL files with both sides; "-" is standard input.
-        targets: target files, line-aligned with the source files; empty for TSV and JSONL.
+        sources: source files, or TSV, CSV or JSONL files with both sides; "-" is standard input.
+        targets: target files, line-aligned with the source files; empty for files with both sides.
 
     Raises:
         UserError: a file is missing, empty or unreadable, two aligned files differ in length, or a row lacks
@@ -43,17 +37,20 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
     check_sides(data, sources, targets)
     if not targets:
         for source in sources:
-            yield from _rows(data, source)
+            yield from read_rows(data, _path(data, source), file_format(data, source))
         return
     for source, target in zip(sources, targets, strict=True):
         yield from _aligned_lines(_path(data, source), _path(data, target), data.encoding)
 
 
 UNSUPPORTED = {
-    ".csv": "Save it as tab-separated .tsv: a comma may also be part of a sentence.",
     ".xml": "Set data.format to tmx or xliff if it is one of these.",
-    ".xlsx": "Spreadsheets are not supported: export the table as tab-separated .tsv.",
+    ".xlsx": "Save the table as CSV (UTF-8).",
+    ".ods": "Save the table as CSV (UTF-8).",
+    ".json": "Write one object a line (.jsonl).",
+    ".parquet": "Export it as .jsonl or .csv.",
     ".zip": "Archives are not supported: unpack it, and name its files.",
+    ".bz2": "Unpack it (bunzip2), or compress it with gzip, xz or zstandard.",
 }
 """Remedies for file types that are not read, by extension."""
 
@@ -66,7 +63,7 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
     """Refuse file names that do not give both sides of the pairs; see :func:`read_pairs`. Opens no file.
 
     Raises:
-        UserError: one side is missing, a TSV or JSONL file has a target file as well, or standard input is
+        UserError: one side is missing, a file with both sides has a target file as well, or standard input is
             named twice.
     """
     if (*sources, *targets).count(STDIN) > 1:
@@ -74,9 +71,7 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
     if not targets:
         for name in sources:
             if not holds_both_sides(data, name):
-                remedy = (
-                    "Name the target file too, or set data.format to tsv or jsonl if it holds both sides."
-                )
+                remedy = "Name the target file too, or set data.format (tsv, csv, jsonl) if it holds both."
                 if file_format(data, name) == "subtitles":
                     remedy = "Name the other language's subtitles as the target."
                 remedy = UNSUPPORTED.get(file_kind(name), remedy)
@@ -104,8 +99,20 @@ def holds_both_sides(data: DataSettings, name: str) -> bool:
 
 
 def has_fields(data: DataSettings, name: str) -> bool:
-    """Return whether a file is read as TSV or JSONL, whose columns or keys have names."""
-    return file_format(data, name) in ("tsv", "jsonl")
+    """Return whether a file is read as TSV, CSV or JSONL, whose columns or keys have names."""
+    return file_format(data, name) in ("tsv", "csv", "jsonl")
+
+
+def remarks(data: DataSettings, names: Sequence[str]) -> Iterator[str]:
+    """Yield what is to be known about how the columns of these files are read, one line each.
+
+    Raises:
+        UserError: see :func:`read_pairs`.
+    """
+    for name in names:
+        kind = file_format(data, name)
+        if kind in ("tsv", "csv") and located(data.dir, name).is_file():
+            yield from remarks_on_columns(data, _path(data, name), kind)
 
 
 def is_document(data: DataSettings, name: str) -> bool:
@@ -119,6 +126,7 @@ def _path(data: DataSettings, name: str) -> str:
 
 _KINDS: dict[str, Format] = {
     ".tsv": "tsv",
+    ".csv": "csv",
     ".jsonl": "jsonl",
     ".tmx": "tmx",
     ".xliff": "xliff",
@@ -146,7 +154,7 @@ def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
             yield left, right
     for place, count in zip(sides, counts, strict=True):
         if not count:
-            raise _empty(place)
+            raise empty(place)
     if counts[0] != counts[1]:
         fact = f"{counts[0]} lines, but {target} has {counts[1]}"
         raise UserError(fact, place=source, remedy=_where_they_part(sides, encoding, counts))
@@ -165,112 +173,3 @@ def _where_they_part(sides: tuple[str, str], encoding: str, counts: Sequence[int
     ]
     line = first_suspicious_line(*lengths)
     return f"If the files belong together, check around line {line}, where the lengths stop agreeing."
-
-
-def _rows(data: DataSettings, name: str) -> Iterator[Pair]:
-    """Yield the pairs of a TSV or JSONL file. A blank line is an empty pair, which cleaning counts."""
-    path, kind = _path(data, name), file_format(data, name)
-    lines = enumerate(read_lines(path, data.encoding), start=1)
-    if kind == "tsv":
-        columns = _columns(data, path, lines)
-        parse = partial(_cells, columns=columns)
-    else:
-        parse = partial(_values, keys=(data.source_field or "source", data.target_field or "target"))
-    number = 0
-    for number, line in lines:
-        if not line or line.isspace():
-            yield "", ""
-            continue
-        try:
-            pair = parse(line)
-        except UserError as error:
-            raise UserError(error.fact, place=f"{path}:{number}", remedy=error.remedy) from None
-        yield pair
-    if number == 0:
-        raise _empty(path)
-
-
-def _empty(place: str) -> UserError:
-    return UserError("the file is empty", place=place, remedy="Check its name, and that it is complete.")
-
-
-def _columns(data: DataSettings, path: str, lines: Iterator[tuple[int, str]]) -> tuple[int, int]:
-    """Return the indices, from 0, of the source and target columns of a TSV file.
-
-    If either is given by name, the first line is a header and is consumed.
-    """
-    fields = data.source_field or "1", data.target_field or "2"
-    header: list[str] = []
-    if not all(map(_is_number, fields)):
-        header = next(lines, (0, ""))[1].split("\t")
-        if not any(header):
-            raise _empty(path)
-    return _column(fields[0], header, path, "source"), _column(fields[1], header, path, "target")
-
-
-def _is_number(field: str) -> bool:
-    return field.isdecimal() and int(field) > 0
-
-
-def _column(field: str, header: list[str], path: str, side: str) -> int:
-    """Return the index, from 0, of a TSV column given by its number, from 1, or by its name in the header."""
-    if _is_number(field):
-        return int(field) - 1
-    names = [name.strip() for name in header]
-    if names.count(field) == 1:
-        return names.index(field)
-    fact = f'data.{side}_field = "{field}", but the header has '
-    fact += "it twice" if field in names else f"the columns {', '.join(names)}"
-    remedy = "Give the column's name in the header, or its number from 1."
-    raise UserError(fact, place=f"{path}:1", remedy=remedy)
-
-
-def _cells(line: str, *, columns: tuple[int, int]) -> Pair:
-    cells = line.split("\t")
-    if max(columns) >= len(cells):
-        fact = f"no column {max(columns) + 1}: the line has {len(cells)}"
-        remedy = "Correct the line, or set data.source_field and data.target_field."
-        raise UserError(fact, remedy=remedy)
-    return cells[columns[0]], cells[columns[1]]
-
-
-def _values(line: str, *, keys: tuple[str, str]) -> Pair:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
-        raise UserError(f"not JSON ({error})", remedy=remedy) from None
-    if not isinstance(row, dict):
-        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
-        raise UserError("not a JSON object", remedy=remedy)
-    return _value(row, keys[0]), _value(row, keys[1])
-
-
-def _keys(row: dict[str, object]) -> list[str]:
-    """Return the keys of an object; those of a nested object as ``outer.inner``."""
-    found: list[str] = []
-    for key, value in row.items():
-        found += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
-    return sorted(found)
-
-
-def _value(row: dict[str, object], key: str) -> str:
-    """Return the text under a key, its line feeds replaced by spaces.
-
-    ``translation.de`` is the key ``de`` of the object under ``translation``.
-    """
-    outer, dot, inner = key.partition(".")
-    if dot and key not in row and isinstance(below := row.get(outer), dict):
-        return _value(below, inner)
-    if key not in row:
-        found = ", ".join(map(repr, _keys(row))) or "none"
-        remedy = f"Set data.source_field and data.target_field (keys here: {found})."
-        raise UserError(f"no key {key!r}", remedy=remedy)
-    text = row[key]
-    if not isinstance(text, str):
-        fact = f"{key!r} is not a string but {json.dumps(text)[:40]}"
-        raise UserError(fact, remedy="Quote it, or remove the line.")
-    if _INVALID.search(text):
-        fact = f"{key!r} contains a NUL character or a lone surrogate"
-        raise UserError(fact, remedy="Remove it, or remove the line.")
-    return text.replace("\r\n", " ").replace("\n", " ")

@@ -60,6 +60,20 @@ def known(code: str) -> bool:
         return False
 
 
+def is_language(text: str) -> bool:
+    """Return whether a text is the code or the name of a language.
+
+    >>> is_language("de"), is_language("German"), is_language("한국어"), is_language("Guten Tag")
+    (True, True, True, False)
+    """
+    if known(text):
+        return True
+    try:
+        return bool(langcodes.find(text))
+    except (LookupError, ValueError):  # as in _remedy
+        return False
+
+
 def primary(code: str) -> str:
     """Return the language of a code without script and country; "" for "" and for what is no code.
 

@@ -13,6 +13,7 @@ from typing import IO, Any, Protocol
 import zstandard
 
 from multihead.addresses import located
+from multihead.encodings import likely
 from multihead.errors import UserError
 
 STDIN = "-"
@@ -84,6 +85,11 @@ def _decoded(binary: _Lines, place: str, encoding: str, first: int) -> Iterator[
         except UnicodeDecodeError as error:
             raise _undecodable(error, encoding, f"{place}:{number}") from None
         yield line.removeprefix("\ufeff") if number == 1 else line
+
+
+def empty(place: str) -> UserError:
+    """Return the error for a file without lines."""
+    return UserError("the file is empty", place=place, remedy="Check its name, and that it is complete.")
 
 
 def file_kind(path: str) -> str:
@@ -197,10 +203,10 @@ def _raw_lines(binary: _Lines, place: str) -> Iterator[bytes]:
 
 def _undecodable(error: UnicodeDecodeError, encoding: str, place: str) -> UserError:
     byte, column = error.object[error.start], error.start + 1
-    remedy = "Convert the file to UTF-8, or give its encoding: --data.encoding (or --encoding) latin-1."
-    return UserError(
-        f"not {encoding.upper()} (byte 0x{byte:02X} at column {column})", place=place, remedy=remedy
-    )
+    fact = f"not {encoding.upper()} (byte 0x{byte:02X} at column {column})"
+    guess = likely(error.object, error.start)
+    remedy = f"Convert the file to UTF-8, or give its encoding with --data.encoding or --encoding{guess}."
+    return UserError(fact, place=place, remedy=remedy)
 
 
 def _check_encoding(encoding: str) -> None:
@@ -209,7 +215,7 @@ def _check_encoding(encoding: str) -> None:
         plain = "\n".encode(encoding) == b"\n"
     except (LookupError, ValueError):
         fact = f"unknown text encoding {encoding!r}"
-        remedy = "Common ones: utf-8, latin-1, euc-kr."
+        remedy = "Common ones: utf-8, cp949, cp1252, shift_jis, gb18030."
         raise UserError(fact, place="data.encoding", remedy=remedy) from None
     if not plain:
         remedy = "Convert the files to UTF-8 first, e.g. with iconv."

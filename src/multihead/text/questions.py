@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multihead.errors import UserError
-from multihead.text.lines import read_lines
+from multihead.text.delimited import read_table
 from multihead.text.tables import check_header, rows
 
 
@@ -28,7 +28,7 @@ class Question(NamedTuple):
 
 
 def read_questions(path: Path, fields: Mapping[str, str], encoding: str = "utf-8") -> Iterator[Question]:
-    """Yield the questions of a TSV file. Quotes have no special meaning.
+    """Yield the questions of a TSV or CSV file.
 
     Args:
         path: the file, plain or compressed.
@@ -40,19 +40,15 @@ def read_questions(path: Path, fields: Mapping[str, str], encoding: str = "utf-8
         UserError: the file is missing, unreadable, damaged or empty; the header lacks a column; a line has
             another number of columns, no question, or an answer that is not in its text.
     """
-    lines = read_lines(str(path), encoding)
-    first = next(lines, None)
-    if first is None:
-        remedy = "Check its name, and that it is complete."
-        raise UserError("the file is empty", place=str(path), remedy=remedy)
-    header = first.split("\t")
+    table = read_table(str(path), encoding)
+    _, header = next(table)
     start_field = fields["start_field"]
     check_header(header, {key: name for key, name in fields.items() if name != start_field}, path)
     question, text, answer = (
         header.index(fields[key]) for key in ("question_field", "text_field", "answer_field")
     )
     start = header.index(start_field) if start_field in header else None
-    for place, cells in rows(lines, path, header):
+    for place, cells in rows(table, path, header):
         offset = _offset(cells[start], place) if start is not None and cells[answer] else None
         yield checked(Question(cells[question], cells[text], cells[answer], offset, place))
 

@@ -1,10 +1,12 @@
-"""Readers of texts, one a line or in columns of a TSV file, and of their labels."""
+"""Readers of texts, one a line or in columns of a TSV or CSV file, and of their labels."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from multihead.errors import UserError
+from multihead.text.delimited import Row, read_table, rows_of
 from multihead.text.lines import read_lines
 
 
@@ -18,7 +20,7 @@ class Example(NamedTuple):
 
 
 def read_texts(path: Path, text_field: str, encoding: str = "utf-8") -> Iterator[Example]:
-    """Yield the texts of a TSV column if the header has it, else the lines of the file.
+    """Yield the texts of a column if the header of a TSV or CSV file has it, else the lines of the file.
 
     Raises:
         UserError: the file is missing, unreadable or damaged, or a row lacks the column.
@@ -27,19 +29,21 @@ def read_texts(path: Path, text_field: str, encoding: str = "utf-8") -> Iterator
     first = next(lines, None)
     if first is None:
         return
-    header = first.split("\t")
+    _, header = next(rows_of(iter([first]), str(path)))
+    lines = chain([first], lines)
     if text_field and text_field in header:
-        yield from _rows(lines, path, header, text_field, "")
+        table = rows_of(lines, str(path))
+        next(table)
+        yield from _examples(table, path, header, text_field, "")
         return
-    yield Example(first, "", f"{path}:1")
-    for number, line in enumerate(lines, start=2):
+    for number, line in enumerate(lines, start=1):
         yield Example(line, "", f"{path}:{number}")
 
 
 def read_labelled(
     path: Path, text_field: str, label_field: str, encoding: str = "utf-8", pair_field: str = ""
 ) -> Iterator[Example]:
-    """Yield the texts and labels of a TSV file with a header. Quotes have no special meaning.
+    """Yield the texts and labels of a TSV or CSV file with a header.
 
     Args:
         path: the file, plain or compressed.
@@ -51,15 +55,11 @@ def read_labelled(
     Raises:
         UserError: the file is missing, unreadable, damaged or empty, or the header or a row lacks a column.
     """
-    lines = read_lines(str(path), encoding)
-    first = next(lines, None)
-    if first is None:
-        remedy = "Check its name, and that it is complete."
-        raise UserError("the file is empty", place=str(path), remedy=remedy)
-    header = first.split("\t")
+    table = read_table(str(path), encoding)
+    _, header = next(table)
     fields = {"text_field": text_field, "label_field": label_field}
     check_header(header, fields | ({"pair_field": pair_field} if pair_field else {}), path)
-    yield from _rows(lines, path, header, text_field, label_field, pair_field)
+    yield from _examples(table, path, header, text_field, label_field, pair_field)
 
 
 def check_header(header: list[str], fields: Mapping[str, str], path: Path) -> None:
@@ -70,24 +70,23 @@ def check_header(header: list[str], fields: Mapping[str, str], path: Path) -> No
             raise UserError(f'no column "{field}" in the header', place=f"{path}:1", remedy=remedy)
 
 
-def rows(lines: Iterator[str], path: Path, header: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield place and cells of each line after the header; empty lines are skipped.
+def rows(table: Iterator[Row], path: Path, header: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield place and cells of each row after the header; blank rows are skipped.
 
     Raises:
-        UserError: a line with fewer or more columns than the header.
+        UserError: a row with fewer or more columns than the header.
     """
-    for number, line in enumerate(lines, start=2):
-        if not line:
-            continue
-        cells, place = line.split("\t"), f"{path}:{number}"
-        if len(cells) != len(header):
+    for number, cells in table:
+        place = f"{path}:{number}"
+        if cells and len(cells) != len(header):
             fact = f"{len(cells)} columns, but the header has {len(header)}"
             raise UserError(fact, place=place, remedy="Correct the line, or remove it.")
-        yield place, cells
+        if cells:
+            yield place, cells
 
 
-def _rows(
-    lines: Iterator[str],
+def _examples(
+    table: Iterator[Row],
     path: Path,
     header: list[str],
     text_field: str,
@@ -96,7 +95,7 @@ def _rows(
 ) -> Iterator[Example]:
     text = header.index(text_field)
     label, second = (header.index(field) if field else None for field in (label_field, pair_field))
-    for place, cells in rows(lines, path, header):
+    for place, cells in rows(table, path, header):
         if label is not None and not cells[label]:
             raise UserError("no label", place=place, remedy="Correct the line, or remove it.")
         yield Example(

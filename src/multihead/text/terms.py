@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Self, get_args
 
 from multihead.errors import UserError
+from multihead.text.delimited import rows_of
 from multihead.text.lines import read_lines
 from multihead.text.term_matching import LONGEST, Case, Matcher
 
@@ -109,13 +110,13 @@ class Glossary:
         return [match.term for match, place in zip(matches, places, strict=True) if place is None]
 
 
-def _parsed(lines: Iterable[str], path: str) -> Iterator[Term]:
+def _parsed(lines: Iterator[str], path: str) -> Iterator[Term]:
     columns: tuple[str, ...] = ()
-    for number, line in enumerate(lines, start=1):
+    for number, row in rows_of(lines, path):
         place = f"{path}:{number}"
-        if not line.strip() or line.startswith("#"):
+        if not row or row[0].startswith("#"):
             continue
-        cells = [cell.strip() for cell in line.split("\t")]
+        cells = [cell.strip() for cell in row]
         if not columns:
             names = tuple(cell.lower() for cell in cells)
             columns = _heading(names, place) if {"source", "target"} <= set(names) else COLUMNS

@@ -90,6 +90,7 @@ def dry_run(
     init_run = Run.open(init) if init else None
     task = setup(recipe, device, progress=observer.on_preparation, init_run=init_run)
     recipe = task.recipe
+    observer.on_data(task.summary, task.tokens_per_epoch)
     model = new_model(recipe, device, init_run).train()
     updater = make_updater(model, optimizers.make_optimizer(model, settings), settings, device)
     stream = task.stream(Position())

@@ -67,7 +67,7 @@ def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[
     if sources and not any(has_fields(data, name) for name in sources):
         keys = ("data.source_field", "data.target_field")
         refuse_keys(
-            given, keys, "on plain lines or documents; TSV and JSONL have columns and keys (data.format)"
+            given, keys, "on plain lines or documents; TSV, CSV and JSONL have columns and keys (data.format)"
         )
 
 

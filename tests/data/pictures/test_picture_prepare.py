@@ -121,7 +121,7 @@ def test_generated_digits_are_a_function_of_the_seed_and_all_different() -> None
     ("lines", "fact", "place"),
     [
         (["a.png,cat", "b.png,cat"], 'no image "b.png"', "list.csv:3"),
-        (["a.png,cat", "a.png"], "1 columns, but the header has 2", "list.csv:3"),
+        (["a.png,cat", "a.png"], '1 cells between ",", but the first row has 2', "list.csv:3"),
         (["a.png,"], "an image without a label", "list.csv:2"),
         ([], "no image is listed", "list.csv"),
     ],

@@ -22,14 +22,14 @@ from multihead.data.pictures.opening import Form, channels_of, fitted, open_pict
 from multihead.data.pictures.prepare import CHANNELS
 from multihead.data.pictures.shapes import draw_shapes
 from multihead.data.pictures.store import PictureStore, PictureWriter
-from multihead.data.pictures.table import cells
 from multihead.data.plan import shuffled
 from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.settings import TokenizerSettings as Vocabulary
 from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
-from multihead.text.lines import file_kind, read_lines
+from multihead.text.delimited import read_table
+from multihead.text.tables import rows as rows_below
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -163,12 +163,12 @@ def _pairs(data: DataSettings) -> _Pairs:
     place = Path(data.dir) / data.pictures if data.pictures else path.parent
     if not place.exists():
         raise UserError("no such file or folder", place=str(place), remedy=remedy_for_missing(place))
-    contents = _from_zip(place, rows, path) if place.is_file() else _from_folder(place, rows, path)
+    contents = _from_zip(place, rows) if place.is_file() else _from_folder(place, rows)
     captions = [caption for _, _, caption in rows]
 
     def picture(number: int) -> Image.Image:
-        line, name, _ = rows[number]
-        return open_picture(io.BytesIO(contents(name)), f"{path}:{line} ({name})")
+        place, name, _ = rows[number]
+        return open_picture(io.BytesIO(contents(name)), f"{place} ({name})")
 
     return _Pairs(captions, picture, _hash(contents(name) for _, name, _ in rows))
 
@@ -180,46 +180,38 @@ def _hash(contents: Iterable[bytes]) -> str:
     return found.hexdigest()
 
 
-def _rows(path: Path) -> list[tuple[int, str, str]]:
-    """Return the line number, file name and caption of each listed image."""
-    delimiter = "," if file_kind(str(path)) == ".csv" else "\t"
-    lines = read_lines(str(path))
-    header = [name.strip().lower() for name in cells(next(lines, ""), delimiter, f"{path}:1")]
+def _rows(path: Path) -> list[tuple[str, str, str]]:
+    """Return the place, file name and caption of each listed image."""
+    table = read_table(str(path))
+    header = [name.strip().lower() for name in next(table)[1]]
     if FILE not in header or CAPTION not in header:
         fact = f'no columns "{FILE}" and "{CAPTION}" in the header ({", ".join(header) or "empty"})'
         raise UserError(fact, place=f"{path}:1", remedy="Name the columns in the first line.")
     rows = []
-    for number, line in enumerate(lines, start=2):
-        if not line.strip():
-            continue
-        # Quotes have no special meaning in a TSV file.
-        place = f"{path}:{number}"
-        row = line.split("\t") if delimiter == "\t" else cells(line, delimiter, place)
-        if len(row) != len(header):
-            raise UserError(f"{len(row)} columns, but the header has {len(header)}", place=place)
+    for place, row in rows_below(table, path, header):
         name, caption = row[header.index(FILE)], row[header.index(CAPTION)].strip()
         if not caption:
             raise UserError("an image without a caption", place=place)
-        rows.append((number, name, caption))
+        rows.append((place, name, caption))
     if not rows:
         raise UserError("no image is listed", place=str(path))
     return rows
 
 
-def _from_folder(folder: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
-    for line, name, _ in rows:
+def _from_folder(folder: Path, rows: Sequence[tuple[str, str, str]]) -> Callable[[str], bytes]:
+    for place, name, _ in rows:
         if not (folder / name).is_file():
-            raise _missing(name, path, line, folder)
+            raise _missing(name, place, folder)
     return lambda name: (folder / name).read_bytes()
 
 
-def _from_zip(file: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> Callable[[str], bytes]:
+def _from_zip(file: Path, rows: Sequence[tuple[str, str, str]]) -> Callable[[str], bytes]:
     try:
         with zipfile.ZipFile(file) as packed:
             sizes = {info.filename: info.file_size for info in packed.infolist()}
-            for line, name, _ in rows:
+            for place, name, _ in rows:
                 if name not in sizes:
-                    raise _missing(name, path, line, file)
+                    raise _missing(name, place, file)
                 if sizes[name] > MAX_IMAGE_BYTES:
                     fact = f"{name} is {sizes[name]:,} bytes uncompressed: more than {MAX_IMAGE_BYTES:,}"
                     raise UserError(fact, place=str(file))
@@ -235,9 +227,9 @@ def _from_zip(file: Path, rows: Sequence[tuple[int, str, str]], path: Path) -> C
     return contents.__getitem__
 
 
-def _missing(name: str, path: Path, line: int, where: Path) -> UserError:
+def _missing(name: str, place: str, where: Path) -> UserError:
     remedy = "Correct the name, or set data.pictures."
-    return UserError(f'no image "{name}" in {where}', place=f"{path}:{line}", remedy=remedy)
+    return UserError(f'no image "{name}" in {where}', place=place, remedy=remedy)
 
 
 def _opened(folder: Path, summary: Any, key: str) -> Captioned:

@@ -12,9 +12,9 @@ from PIL import Image
 from multihead.data.catalogue import remedy_for_missing
 from multihead.data.pictures.idx import is_idx, read_idx
 from multihead.data.pictures.opening import SUFFIXES, open_picture
-from multihead.data.pictures.table import cells
 from multihead.errors import UserError
-from multihead.text.lines import file_kind, read_lines
+from multihead.text.delimited import read_table
+from multihead.text.tables import rows as rows_below
 
 FILE, LABEL = "file", "label"
 """Column names of a CSV file."""
@@ -155,22 +155,15 @@ def _from_folder(folder: Path) -> FileListing:
 
 
 def _from_csv(path: Path) -> FileListing:
-    delimiter = "\t" if file_kind(str(path)) == ".tsv" else ","
-    lines = read_lines(str(path))
-    header = cells(next(lines, ""), delimiter, f"{path}:1")
+    table = read_table(str(path))
+    _, header = next(table)
     columns = [name.strip().lower() for name in header]
     if FILE not in columns or LABEL not in columns:
         fact = f'no columns "{FILE}" and "{LABEL}" in the header ({", ".join(header) or "empty"})'
         remedy = f'Name the columns in the first line: "{FILE},{LABEL}".'
         raise UserError(fact, place=f"{path}:1", remedy=remedy)
     files, labels, places = [], [], []
-    for number, line in enumerate(lines, start=2):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        row = cells(line, delimiter, place)
-        if len(row) != len(columns):
-            raise UserError(f"{len(row)} columns, but the header has {len(columns)}", place=place)
+    for place, row in rows_below(table, path, header):
         name, label = row[columns.index(FILE)], row[columns.index(LABEL)].strip()
         file = path.parent / name
         if not file.is_file():

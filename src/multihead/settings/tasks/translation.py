@@ -20,8 +20,8 @@ class DataSettings(Settings):
     dir: str = "."
     """Base folder of the file names below."""
     source: tuple[str, ...] = ()
-    """Training file(s), source side, or files with both sides (TSV, JSONL, TMX, XLIFF, PO); "-" is standard
-    input."""
+    """Training file(s), source side, or files with both sides (TSV, CSV, JSONL, TMX, XLIFF, PO); "-" is
+    standard input."""
     target: tuple[str, ...] = ()
     """Training file(s), target side, aligned with the source line by line, or subtitles of the same film;
     empty for files with both sides."""
@@ -30,12 +30,12 @@ class DataSettings(Settings):
     valid_target: tuple[str, ...] = ()
     """Validation file(s), target side."""
     tests: dict[str, tuple[str, ...]] = Field({})
-    """Test sets for `multihead evaluate`: name = ["source file", "target file"] (or one TSV / JSONL file)."""
+    """Test sets for `multihead evaluate`: name = ["source file", "target file"] or a file with both sides."""
     corpora: str = ""
     """A corpora.toml in place of the files above: several corpora, languages and directions in one model
     (docs/languages.md)."""
     corpus: dict[str, tuple[str, ...]] = Field({})
-    """Corpora without such a file: de-en = ["train.de", "train.en"] (or one TSV / JSONL file)."""
+    """Corpora without such a file: de-en = ["train.de", "train.en"] (or one TSV, CSV or JSONL file)."""
     both_directions: bool = False
     """Train in both directions of each corpus, unless the corpus sets this itself."""
     temperature: float = Field(1.0, ge=1, le=100)
@@ -56,16 +56,16 @@ class DataSettings(Settings):
     copied_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Likewise; 0: chosen, at most as many as the corpus has."""
     corrections: tuple[str, ...] = ()
-    """File(s) of corrected pairs (TSV, JSONL, TMX, XLIFF, PO). Pairs of the corpus with the same source are
-    dropped."""
+    """File(s) of corrected pairs (TSV, CSV, JSONL, TMX, XLIFF, PO). Pairs of the corpus with the same source
+    are dropped."""
     corrections_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Likewise; 0: chosen, a tenth as many as the corpus has, none drawn more than 16 times as often."""
-    format: Literal["auto", "lines", "tsv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
-    """File format; "auto": by file name (.tsv, .jsonl, .tmx, .xliff, .xlf, .po, .srt, .vtt, else one sentence
-    a line)."""
+    format: Literal["auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
+    """File format; "auto": by file name (.tsv, .csv, .jsonl, .tmx, .xliff, .xlf, .po, .srt, .vtt, else one
+    sentence a line)."""
     source_field: str = ""
-    """Source column of a TSV file: its number, from 1, or its name in the header, the first line; or source
-    key of a JSONL file ("translation.de" for a nested object). Default: column 1, key "source"."""
+    """Source column of a TSV or CSV file: its number, from 1, or its name in the header, the first line; or
+    source key of a JSONL file ("translation.de" for a nested object). Default: column 1, key "source"."""
     target_field: str = ""
     """Target column or key, likewise. Default: column 2, key "target"."""
     encoding: str = "utf-8"

@@ -23,6 +23,7 @@ from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import check_dropout
+from multihead.text.corpus import remarks
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
@@ -142,6 +143,7 @@ def _summary(prepared: Prepared, data: DataSettings) -> Sequence[str]:
         *_added_lines(prepared),
         validation,
         f"vocabulary: {tokens}",
+        *remarks(data, (*data.source, *data.valid_source)),
         *sanity_warnings(prepared),
         *unreadable(data),
     )

@@ -19,6 +19,7 @@ from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.text.bpe_dropout import check_dropout
+from multihead.text.corpus import remarks
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation.calibrating import calibration_files, word_files
@@ -105,7 +106,11 @@ def _summary(prepared: PreparedCorpora, counts: Sequence[int], found: Sequence[C
         lines.append(f"corpus {corpus.name}: {one.report}; validation: {len(one.valid):,} pairs")
         if one.shared:
             lines.append(f"  {one.shared:,} that share a sentence with a held-out pair were removed")
-        lines += [f"corpus {corpus.name}: {warning}" for warning in sanity_warnings(one)]
+        noted = (
+            *remarks(corpus.files, (*corpus.files.source, *corpus.files.valid_source)),
+            *sanity_warnings(one),
+        )
+        lines += [f"corpus {corpus.name}: {line}" for line in noted]
         lines += unreadable(corpus)
     for direction, count in zip(prepared.directions, counts, strict=True):
         times = count / len(direction.prepared.train)
