@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from multihead.nn import MultiHeadAttention
 from multihead.nn.convolutional_tokenizer import ConvolutionalTokenizer
 from multihead.nn.patch_positions import NoPatchPositions, SinusoidalPatchPositions, sinusoids_2d
+from multihead.nn.picture_layers import apply_channels_last
 from multihead.nn.pooling import ClassPooling, MeanPooling, SequencePooling
 from multihead.nn.registers import PatchDropout, Registers
 from multihead.nn.small_data import LocalityAttention, ShiftedPatches, shifted
@@ -163,3 +164,17 @@ def test_patch_dropout_keeps_patches_of_each_picture_in_their_order() -> None:
     assert len({tuple(row) for row in kept[:, :, 0].tolist()}) > 1
     assert part.eval()(x) is x
     assert PatchDropout(0.99).train()(x).shape[1] == 1
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_the_order_of_memory_is_kept_and_changes_nothing(channels: int) -> None:
+    """A picture of one channel does not impose its order on the layers after the first."""
+    layers = nn.Sequential(nn.Conv2d(channels, 5, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+    orders = []
+    layers[1].register_forward_hook(
+        lambda module, given, out: orders.append(out.is_contiguous(memory_format=torch.channels_last))
+    )
+    pixels = torch.rand(2, channels, 13, 11)
+    found = apply_channels_last(layers, pixels)
+    assert orders == [True]
+    torch.testing.assert_close(found, layers(pixels))

@@ -7,7 +7,6 @@ classifier.
 
 from itertools import pairwise
 
-import torch
 import torch.nn.functional as F
 from pydantic import PositiveInt
 from torch import Tensor, nn
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from multihead.batch import PictureBatch
 from multihead.models._vision import PictureSettings
 from multihead.nn.losses import Loss
+from multihead.nn.picture_layers import apply_channels_last
 from multihead.nn.soft_labels import soft_label_loss
 
 TASK = "pictures"
@@ -50,8 +50,7 @@ class ConvNet(nn.Module):
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Logits of the classes, (B, classes); ``pixels_BChw`` from 0 (black) to 1, of any size."""
-        x_BChw = (2 * pixels_BChw - 1).contiguous(memory_format=torch.channels_last)
-        features_BChw: Tensor = self.blocks(self.stem(x_BChw))
+        features_BChw: Tensor = self.blocks(apply_channels_last(self.stem, 2 * pixels_BChw - 1))
         logits_BK: Tensor = self.classifier(features_BChw.mean(dim=(2, 3)))
         return logits_BK
 

@@ -2,8 +2,9 @@
 
 from itertools import pairwise
 
-import torch
 from torch import Tensor, nn
+
+from multihead.nn.picture_layers import apply_channels_last
 
 
 class ConvolutionalTokenizer(nn.Module):
@@ -49,8 +50,7 @@ class ConvolutionalTokenizer(nn.Module):
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Embed the pictures; (B, C, h, w) to (B, P, d_model), row by row."""
-        features_Bdrc: Tensor = self.convolutions(pixels_BChw.contiguous(memory_format=torch.channels_last))
-        return features_Bdrc.flatten(2).mT
+        return apply_channels_last(self.convolutions, pixels_BChw).flatten(2).mT
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
         """(rows, columns) of the tokens of a picture."""

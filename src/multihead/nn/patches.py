@@ -3,8 +3,9 @@
 Suffixes beside the package's legend: C channels, h and w a picture's height and width, P patches.
 """
 
-import torch
 from torch import Tensor, nn
+
+from multihead.nn.picture_layers import apply_channels_last
 
 
 def patches_of(pixels_BChw: Tensor, size: int) -> Tensor:
@@ -82,7 +83,7 @@ class ConvolutionalPatches(nn.Module):
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Embed the patches; (B, C, h, w) to (B, P, d_model)."""
-        features_BCrc = self.convolutions(pixels_BChw.contiguous(memory_format=torch.channels_last))
+        features_BCrc = apply_channels_last(self.convolutions, pixels_BChw)
         embedded_BPd: Tensor = self.project(features_BCrc.flatten(2).mT)
         return embedded_BPd
 

@@ -1,7 +1,8 @@
 """A convolutional stem with residual blocks (He et al. 2016), for locating objects in pictures."""
 
-import torch
 from torch import Tensor, nn
+
+from multihead.nn.picture_layers import apply_channels_last
 
 
 class ResidualStem(nn.Module):
@@ -33,8 +34,7 @@ class ResidualStem(nn.Module):
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """(B, C, h, w) to (B, width, h / stride, w / stride)."""
-        features: Tensor = self.layers(pixels_BChw.contiguous(memory_format=torch.channels_last))
-        return features
+        return apply_channels_last(self.layers, pixels_BChw)
 
 
 class ResidualBlock(nn.Module):
