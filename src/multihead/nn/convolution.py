@@ -62,6 +62,7 @@ class GatedConvolution(nn.Module):
         return self._convolve(x_BMd), x_BMd[:, x_BNd.shape[1] :]
 
     def _convolve(self, x_BMd: Tensor) -> Tensor:
-        # (B, N, d, kernel_size) to (B, N, kernel_size * d)
-        windows = x_BMd.unfold(1, self.kernel_size, 1).transpose(2, 3).flatten(2)
-        return F.glu(self.w(windows))
+        N = x_BMd.shape[1] - self.kernel_size + 1
+        # As ``unfold``, whose gradient takes more than twice as long.
+        windows_BNkd = torch.cat([x_BMd[:, k : k + N] for k in range(self.kernel_size)], dim=-1)
+        return F.glu(self.w(windows_BNkd))
