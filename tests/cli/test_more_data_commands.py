@@ -88,6 +88,13 @@ def test_clean_reads_and_writes_tables(tmp_path: Path, capfdbinary: Captured) ->
     assert lines(tmp_path / "out.dropped.tsv")[1].startswith("2\tempty")
 
 
+def test_clean_reads_named_columns(tmp_path: Path, capfdbinary: Captured) -> None:
+    (tmp_path / "a.csv").write_text('en;de\n"one; or so";eins\n', encoding="utf-8")
+    named = ["--source-field", "de", "--target-field", "en"]
+    run(capfdbinary, "clean", "--src", tmp_path / "a.csv", *named, "-o", tmp_path / "out.tsv")
+    assert lines(tmp_path / "out.tsv") == ["eins\tone; or so"]
+
+
 def test_clean_with_two_translators_is_resumed(
     corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +116,7 @@ def test_clean_with_two_translators_is_resumed(
         (["-o", "out"], "no corpus was given"),
         (["--src", "a.tsv"], "no output was named"),
         (["--src", "a.tsv", "-o", "a.tsv"], "would overwrite an input file"),
+        (["--src", "a.tsv", "-o", "out.csv"], "no .csv is written. Name it out.tsv, or"),
         (["--src", "a.tsv", "-o", "out", "--keep", "ugly"], '"ugly" is no reason'),
         (["--src", "a.tsv", "-o", "out", "--keep-pairs", "a.tsv"], '"eins" is no number'),
         (["--src", "b.tsv", "-o", "out"], "no pair would be kept (1 empty)"),

@@ -20,11 +20,10 @@ from typing import Annotated
 import tyro
 
 from multihead.cli import _console, _options
+from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.verdicts import judge
-from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
-from multihead.settings import DataSettings
 from multihead.terminal import escape_unprintable
 from multihead.text.lines import file_kind, read_lines
 from multihead.workflows.cleaning import Cleaned, clean
@@ -32,23 +31,17 @@ from multihead.workflows.dual_cross_entropy import judged_by_translators
 from multihead.workflows.progress_display import ProgressDisplay
 
 HEADER = "pair\treason\todds\tnote\tsource\ttarget"
+UNWRITTEN = (".csv", ".jsonl", ".tmx", ".xliff", ".xlf", ".po", ".xlsx")
+"""Endings of files of both sides other than the one that is written."""
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CorpusOptions):
     """Options of the command."""
 
-    src: _options.Files = ()
-    """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
-    tgt: _options.Files = ()
-    """File(s) of the target side."""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Name of the files to write, without ending; or a .tsv file for both sides."""
-    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
-    """Source language, as de: needed for TMX; ending of the output. (default: that of --src, or source)"""
-    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
-    """Target language, as en, likewise."""
     keep: Annotated[tuple[str, ...], tyro.conf.arg(metavar="REASON [REASON ...]", help_behavior_hint="")] = ()
     """Reasons for which nothing is dropped."""
     keep_pairs: _options.File = None
@@ -57,8 +50,6 @@ class Options:
     model: _options.Folder = None
     """Train two small translators in this folder too, and drop pairs that both find improbable: minutes, not
     seconds."""
-    encoding: _options.Encoding = "utf-8"
-    """Text encoding of the files."""
     json: _options.Flag = False
     """Print the counts as JSON."""
 
@@ -67,12 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     outputs = _outputs(options)
-    data = DataSettings(
-        encoding=options.encoding,
-        source_language=options.source_language or "",
-        target_language=options.target_language or "",
-    )
-    pairs = list(read_pairs(data, options.src, options.tgt))
+    pairs = list(options.pairs())
     numbers = _numbers(options.keep_pairs) if options.keep_pairs else frozenset()
     console = _console.output()
     with ProgressDisplay(_console.messages()) as display:
@@ -102,7 +88,13 @@ def _outputs(options: Options) -> list[str]:
     if not options.src or not options.output:
         fact = "no output was named" if options.src else "no corpus was given"
         raise UserError(fact, remedy="Usage: multihead clean --src FILE --tgt FILE -o NAME")
-    if file_kind(options.output) == ".tsv":
+    kind = file_kind(options.output)
+    if kind in UNWRITTEN:
+        remedy = (
+            f"Name it {Path(options.output).with_suffix('.tsv')}, or without ending for two files of lines."
+        )
+        raise UserError(f"no {kind} is written", place="-o", remedy=remedy)
+    if kind == ".tsv":
         stem = options.output[: options.output.lower().rindex(".tsv")]
         found = [options.output]
     else:
@@ -117,11 +109,8 @@ def _outputs(options: Options) -> list[str]:
 
 
 def _endings(options: Options) -> tuple[str, str]:
-    """Return the extensions of both sides: from the options, from the input files, or the default ones."""
-    read = [file_kind(files[0]).removeprefix(".") if files else "" for files in (options.src, options.tgt)]
-    usable = all(ending.isalnum() for ending in read) and read[0] != read[1]
-    source, target = read if usable else ("source", "target")
-    found = options.source_language or source, options.target_language or target
+    """Return the endings of the files of both sides. Raises ``UserError``: they cannot be told apart."""
+    found = options.endings()
     if found[0] == found[1] or any(len(Path(name).parts) != 1 for name in found):
         fact = f"the file endings cannot be {found[0]!r} and {found[1]!r}"
         raise UserError(fact, place="-o", remedy="Give two different languages, such as de and en.")

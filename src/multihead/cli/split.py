@@ -11,50 +11,31 @@ train.de, train.en and so on. Their extensions are --source-language and
 
 import shlex
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from multihead.cli import _console, _options
+from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, write
 from multihead.data.hashes import as_hashes, sentence_hash
-from multihead.data.pairs import read_pairs
 from multihead.data.splitting import PARTS, connected_groups, split
 from multihead.errors import UserError
-from multihead.settings import DataSettings
-from multihead.text.lines import STDIN, file_kind
+from multihead.text.lines import STDIN
 
 DEFAULT_PAIRS = 1000
 """Default size of the validation and test sets; less for a small corpus."""
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CorpusOptions):
     """Options of the command."""
 
-    src: _options.Files = ()
-    """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
-    tgt: _options.Files = ()
-    """File(s) of the target side, aligned with the source line by line."""
-    format: Literal["auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
-    """Format of the files; auto decides by the extension."""
-    source_field: _options.Text = None
-    """TSV or CSV column (number or header name) or JSONL key of the source. (default: 1, "source")"""
-    target_field: _options.Text = None
-    """TSV or CSV column or JSONL key of the target. (default: 2, "target")"""
-    encoding: _options.Encoding = "utf-8"
-    """Text encoding of the files."""
     to: _options.Folder = None
     """Folder for the six files."""
-    source_language: _options.Text = None
-    """Extension of the source files, such as de, and language of a TMX file. (default: the extension of
-    --src, or source)"""
-    target_language: _options.Text = None
-    """Extension of the target files, such as en. (default: that of --tgt, or target)"""
     valid: _options.Number = None
     """Size of the validation set in pairs. (default: 1,000, or 5 % of a small corpus)"""
     test: _options.Number = None
@@ -68,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _options.read(Options, arguments)
     folder = Path(_checked(options))
     sources, targets = array("Q"), array("Q")
-    for source, target in _pairs(options):
+    for source, target in options.pairs():
         sources.append(sentence_hash(source))
         targets.append(sentence_hash(target))
     default = min(DEFAULT_PAIRS, len(sources) // 20)
@@ -86,11 +67,11 @@ def main(arguments: Sequence[str]) -> int:
     console.print(f"{len(parts):,} pairs in {int(groups.max()) + 1:,} groups that share no sentence")
     for number, part in enumerate(PARTS):
         chosen = parts == number
-        names = [folder / f"{part}.{ending}" for ending in _endings(options)]
+        names = [folder / f"{part}.{ending}" for ending in options.endings()]
         for side, name in enumerate(names):
-            write(in_blocks(pair[side] for pair in compress(_pairs(options), bytes(chosen))), str(name))
+            write(in_blocks(pair[side] for pair in compress(options.pairs(), bytes(chosen))), str(name))
         console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {names[0]} and {names[1]}")
-    first, second = _endings(options)
+    first, second = options.endings()
     console.print(
         f"to train on it: multihead train --data.dir {shlex.quote(str(folder))}"
         f" --src train.{first} --tgt train.{second} --valid-src valid.{first} --valid-tgt valid.{second}",
@@ -109,7 +90,7 @@ def _checked(options: Options) -> str:
         raise UserError(fact, remedy="Save it to a file.")
     if min(options.valid or 0, options.test or 0) < 0:
         raise UserError("a set cannot have a negative size", remedy="Check --valid and --test.")
-    first, second = endings = _endings(options)
+    first, second = endings = options.endings()
     if first == second or not all(ending.isalnum() for ending in endings):
         fact = f"the file extensions cannot be {first!r} and {second!r}"
         raise UserError(fact, remedy="Give two different ones of letters and digits, such as de and en.")
@@ -123,26 +104,6 @@ def _checked(options: Options) -> str:
         remedy = "Name another folder with --to, or remove the files."
         raise UserError("the folder already contains a split", place=str(existing), remedy=remedy)
     return options.to
-
-
-def _endings(options: Options) -> tuple[str, str]:
-    """Return the extensions of both sides: from the options, from the input files, or the default ones."""
-    read = [file_kind(files[0]).removeprefix(".") if files else "" for files in (options.src, options.tgt)]
-    usable = all(ending.isalnum() for ending in read) and read[0] != read[1]
-    source, target = read if usable else ("source", "target")
-    return options.source_language or source, options.target_language or target
-
-
-def _pairs(options: Options) -> Iterator[tuple[str, str]]:
-    data = DataSettings(
-        format=options.format,
-        source_field=options.source_field or "",
-        target_field=options.target_field or "",
-        encoding=options.encoding,
-        source_language=options.source_language or "",
-        target_language=options.target_language or "",
-    )
-    return read_pairs(data, options.src, options.tgt)
 
 
 def _create(folder: Path) -> None:
