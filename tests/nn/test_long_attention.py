@@ -142,10 +142,12 @@ def by_buckets(part: LSHAttention, q: Tensor, v: Tensor, allowed: Tensor | None 
 
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("n", [1, 37, 64, 101])
-def test_hashed_attention_is_full_attention_within_buckets(n: int, causal: bool, rounds: int) -> None:
+@pytest.mark.parametrize(("n", "buckets"), [(1, 12), (37, 12), (64, 12), (101, 12), (101, 514), (23, 66_000)])
+def test_hashed_attention_is_full_attention_within_buckets(
+    n: int, buckets: int, causal: bool, rounds: int
+) -> None:
     q, v = heads(n, D_K, D_V)
-    part = LSHAttention(D_K, buckets=12, rounds=rounds, chunk=32, causal=causal).double()
+    part = LSHAttention(D_K, buckets=buckets, rounds=rounds, chunk=32, causal=causal).double()
     largest = max(int(row.bincount().max()) for row in part.hashes(q).flatten(0, 2))
     assert largest <= 32, "the oracle holds while no bucket is larger than a chunk"
     agree(part(q, q, v), by_buckets(part, q, v), [q, v])
@@ -189,8 +191,17 @@ def test_hashed_attention_continues_from_a_cache() -> None:
     assert_close(part(q[:, :, 33:], q, v), part(q, q, v)[:, :, 33:])
 
 
-def test_similar_vectors_share_buckets_more_often() -> None:
-    part = LSHAttention(16, buckets=16, rounds=64)
+def test_many_buckets_are_pairs_of_hashes() -> None:
+    part = LSHAttention(16, buckets=512, rounds=2)
+    x = torch.randn(1, 1, 50, 16)
+    first, second = torch.split(x @ part.rotations[0], [11, 12], -1)
+    expected = torch.cat([first, -first], -1).argmax(-1) * 24 + torch.cat([second, -second], -1).argmax(-1)
+    assert torch.equal(part.hashes(x)[0], expected)
+
+
+@pytest.mark.parametrize("buckets", [16, 514])
+def test_similar_vectors_share_buckets_more_often(buckets: int) -> None:
+    part = LSHAttention(16, buckets=buckets, rounds=64)
     x, other = torch.randn(2, 1, 1, 50, 16)
     near = x + 0.2 * torch.randn_like(x)
     same = (part.hashes(x) == part.hashes(near)).float().mean()

@@ -109,7 +109,7 @@ def _outputs(options: Options) -> list[str]:
 
 
 def _endings(options: Options) -> tuple[str, str]:
-    """Return the endings of the files of both sides. Raises ``UserError``: they cannot be told apart."""
+    """Return the endings of the files of both sides. Raises ``UserError``: they are the same."""
     found = options.endings()
     if found[0] == found[1] or any(len(Path(name).parts) != 1 for name in found):
         fact = f"the file endings cannot be {found[0]!r} and {found[1]!r}"

@@ -16,6 +16,9 @@ from multihead.nn.kernels.hashed_attention import ITSELF, Round, attend
 from multihead.nn.modules import Linear, all_linear
 from multihead.nn.uncompiled import uncompiled
 
+MOST_AT_ONCE = 128
+"""Most buckets that one hash chooses among."""
+
 
 class LSHAttention(nn.Module):
     """softmax over the keys of the query's buckets, the union of several rounds (eq. 3 to 6).
@@ -26,7 +29,7 @@ class LSHAttention(nn.Module):
 
     Args:
         d_k: width of queries.
-        buckets: number of buckets, even.
+        buckets: number of buckets, even; see :func:`factors_of`.
         rounds: number of hash rounds.
         chunk: positions of a chunk.
         causal: whether a position attends only to earlier ones (and itself).
@@ -48,13 +51,24 @@ class LSHAttention(nn.Module):
         super().__init__()
         assert buckets % 2 == 0, "a rotation and its negative make two buckets"
         self.chunk, self.causal, self.dropout = chunk, causal, dropout
+        self.factors = factors_of(buckets)
         self.rotations: Tensor
-        self.register_buffer("rotations", torch.randn(rounds, d_k, buckets // 2))
+        self.register_buffer("rotations", torch.randn(rounds, d_k, sum(self.factors) // 2))
 
     def hashes(self, q_BHNd: Tensor) -> Tensor:
         """argmax([x R; -x R]), the bucket of each vector in each round, (rounds, B, H, N)."""
-        turned = q_BHNd.detach().to(self.rotations.dtype)[None] @ self.rotations[:, None, None]
-        return torch.cat([turned, -turned], dim=-1).argmax(-1)
+        x_BHNd = q_BHNd.detach().to(self.rotations.dtype)
+        return torch.stack([self._bucket(x_BHNd @ rotation) for rotation in self.rotations])
+
+    def _bucket(self, turned: Tensor) -> Tensor:
+        """The bucket of vectors in one round, from their products with its rotations."""
+        bucket = torch.zeros(turned.shape[:-1], dtype=torch.long, device=turned.device)
+        halves = [factor // 2 for factor in self.factors]
+        for half, part in zip(halves, torch.split(turned, halves, -1), strict=True):
+            most, least = part.max(-1), part.min(-1)
+            own = torch.where(most.values >= -least.values, most.indices, least.indices + half)
+            bucket = 2 * half * bucket + own
+        return bucket
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
         """The weights over the union of the buckets, (B, H, Q, K); the queries are the last positions."""
@@ -106,8 +120,11 @@ def _hashed_attention(
     nowhere = int(buckets_RBHN.max()) + 1 if buckets_RBHN.numel() else 0
     real_BHN = (real if real.dim() == 1 else real[:, None]).expand(q.shape[:3])
     buckets = F.pad(buckets_RBHN, (0, extra)).masked_fill(~real_BHN, nowhere)
-    # Most of the time goes into comparing buckets, of which a byte can name 256.
-    buckets = buckets.to(torch.uint8 if nowhere < 256 else torch.int32)
+    # Much of the time goes into comparing buckets.
+    for kind in (torch.uint8, torch.int16, torch.int32):
+        if nowhere <= torch.iinfo(kind).max:
+            buckets = buckets.to(kind)
+            break
     outs, sums = zip(
         *(_round(q, v, buckets.roll(-one, 0), real_BHN, chunk, causal, p) for one in range(len(buckets))),
         strict=True,
@@ -123,14 +140,21 @@ def _round(
     """The first round's output, (B, H, N, d_v), and each query's log-sum of exponentials, (B, H, N)."""
     order = buckets[0].argsort(dim=-1, stable=True)
 
+    B, H, N = order.shape
+    heads_X1 = torch.arange(B * H, device=q.device)[:, None] * N
+
+    def picked(x: Tensor, places_BHN: Tensor) -> Tensor:
+        """The rows of x, (B, H, N, ...), of these places, (B H, N, ...)."""
+        rows = (places_BHN.flatten(0, 1) + heads_X1).flatten()
+        return x.flatten(0, 2).index_select(0, rows).view(B * H, N, *x.shape[3:])
+
     def in_order(x: Tensor) -> Tensor:
-        rows = order if x.dim() == 3 else order[..., None].expand(x.shape)
-        return x.gather(2, rows).flatten(0, 1)
+        return picked(x, order)
 
     queries = in_order(q)
     of = Round(
         buckets=torch.stack([in_order(each) for each in buckets]),
-        places=order.flatten(0, 1),
+        places=order.flatten(0, 1).to(torch.int32),
         real=in_order(real),
         chunk=chunk,
         causal=causal,
@@ -140,8 +164,8 @@ def _round(
     keys = _unit(queries).to(queries.dtype)
     out, log_sum = attend(queries, keys, in_order(v), of)
     back = order.argsort(dim=-1)
-    out, log_sum = out.view(*q.shape[:3], -1), log_sum.view(q.shape[:3])
-    return out.gather(2, back[..., None].expand(out.shape)), log_sum.gather(2, back)
+    out, log_sum = (picked(x.view(B, H, N, *x.shape[2:]), back) for x in (out, log_sum))
+    return out.view(B, H, N, -1), log_sum.view(B, H, N)
 
 
 class ReformerAttention(nn.Module):
@@ -211,3 +235,18 @@ class ReformerAttention(nn.Module):
 def buckets_for(length: int, chunk: int) -> int:
     """The number of buckets whose mean size is half a chunk, even (sec. 2: chunks of m = 2 l / n_buckets)."""
     return 2 * max(1, math.ceil(length / chunk))
+
+
+def factors_of(buckets: int) -> tuple[int, ...]:
+    """Even factors of a number of buckets: the number itself or, if it is large, two of about its root.
+
+    A bucket is then a pair of hashes, as in the authors' code (trax, ``n_buckets`` as a list). The number
+    grows with n: with as many rotations, hashing would take time that grows with n^2.
+
+    >>> factors_of(64), factors_of(512), factors_of(514)
+    ((64,), (22, 24), (22, 24))
+    """
+    if buckets <= MOST_AT_ONCE:
+        return (buckets,)
+    first = 2 * round(math.sqrt(buckets) / 2)
+    return first, 2 * math.ceil(buckets / first / 2)

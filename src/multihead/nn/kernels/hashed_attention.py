@@ -16,6 +16,8 @@ from multihead.nn.kernels.window_attention import exponentials
 
 ITSELF = -1e5
 """Score of a position with itself (sec. 2, "Causal masking for shared-QK attention")."""
+HIDDEN = -1e9
+"""Added to the score of a position that is not attended to."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +48,36 @@ class Round:
             yield slice(start, start + chunk), slice(max(0, start - chunk), last)
 
     def scores(self, q: Tensor, k: Tensor, rows: slice, keys: slice) -> tuple[Tensor, Tensor]:
-        """A chunk's scores, (X, c, w), in float32 at least, and in how many rounds each pair meets, or 1."""
+        """A chunk's scores, (X, c, w), in float32 at least, and in how many rounds each pair meets, or 1.
+
+        A pair that does not meet in this round has ``HIDDEN`` added to its score.
+        """
         s = (q[:, rows] * q.shape[-1] ** -0.5) @ k[:, keys].mT
         s = s if s.dtype == torch.float64 else s.float()
         itself(s, rows, keys).fill_(ITSELF)
-        first, *others = (each[:, rows, None] == each[:, None, keys] for each in self.buckets)
-        hidden = ~(first & self.real[:, None, keys])
+        # Bytes of 0 and 1: comparisons of broadcast tensors, and masked_fill, which branches at every score,
+        # took half of the time.
+        differ, *others = (_as_bit(each[:, rows, None] ^ each[:, None, keys]) for each in self.buckets)
+        times = len(self.buckets) - sum(others, start=differ)
+        hidden = differ | ~self.real[:, None, keys]
         if self.causal:
-            hidden |= self.places[:, None, keys] > self.places[:, rows, None]
-        times = first.view(torch.uint8)
-        for other in others:
-            times += other.view(torch.uint8)
-        return s.masked_fill_(hidden, torch.finfo(s.dtype).min), times.clamp_min_(1)
+            hidden |= _as_bit(self.places[:, None, keys] - self.places[:, rows, None])
+        return s.add_(hidden, alpha=HIDDEN), times.clamp_min_(1)
+
+
+def _as_bit(x: Tensor) -> Tensor:
+    """1 where a number is positive, else 0, as bytes; in place."""
+    return x.clamp_(0, 1).to(torch.uint8)
 
 
 def itself(scores: Tensor, rows: slice, keys: slice) -> Tensor:
     """View of the scores (X, c, w) of positions with themselves; rows and keys are in one sorted order."""
     return scores.diagonal(rows.start - keys.start, dim1=1, dim2=2)
+
+
+def add_product(to: Tensor, weights: Tensor, x: Tensor) -> None:
+    """Add W^T x, computed in the format of x; ``to`` (X, w, d), weights (X, c, w), x (X, c, d)."""
+    to.add_(weights.to(x.dtype).mT @ x)
 
 
 class _HashedRound(torch.autograd.Function):
@@ -98,12 +113,13 @@ class _HashedRound(torch.autograd.Function):
                 p = exponentials(s.sub_(lse[:, rows, None])).div_(times)
                 kept = keep.factors(p)
                 ds = (g[:, rows] @ v[:, keys].mT).to(lse.dtype)
-                dv[:, keys].baddbmm_((p if kept is None else p * kept).mT, g[:, rows].to(lse.dtype))
+                add_product(dv[:, keys], p if kept is None else p * kept, g[:, rows])
                 ds = ds if kept is None else ds.mul_(kept)
                 ds.sub_(common[:, rows, None]).mul_(p).mul_(q.shape[-1] ** -0.5)
                 itself(ds, rows, keys).zero_()
-                dq[:, rows] = ds.to(k.dtype) @ k[:, keys]
-                dk[:, keys].baddbmm_(ds.mT, q[:, rows].to(lse.dtype))
+                ds = ds.to(k.dtype)
+                dq[:, rows] = ds @ k[:, keys]
+                add_product(dk[:, keys], ds, q[:, rows])
         return dq, dk.to(k.dtype), dv.to(v.dtype), None
 
 
