@@ -154,6 +154,27 @@ def test_hashed_attention_is_full_attention_within_buckets(
     assert_close(part.weights(q, q) @ v, part(q, q, v))
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("n", "buckets"), [(2, 2), (37, 4), (97, 2), (97, 16), (97, 600)])
+def test_all_scores_at_once_are_the_rounds_of_chunks(
+    n: int, buckets: int, causal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where buckets are larger than chunks, and with padding."""
+    q, v = heads(n, D_K, D_V)
+    part = LSHAttention(D_K, buckets=buckets, rounds=13, chunk=16, causal=causal).double()
+    mask, real = (padding(n), n - 4) if n > 5 else (None, n)
+    at_once = part(q, q, v, mask)
+    called: list[int] = []
+
+    def never(*given: object) -> None:
+        called.append(n)
+
+    monkeypatch.setattr("multihead.nn.reformer.FASTER_AT_ONCE", 0.0)
+    monkeypatch.setattr("multihead.nn.reformer.attend_at_once", never)
+    agree(at_once[:, :, :real], part(q, q, v, mask)[:, :, :real], [q, v])
+    assert not called
+
+
 def test_hashed_attention_leaves_padding_out() -> None:
     q, v = heads(37, D_K, D_V)
     part = LSHAttention(D_K, buckets=4, rounds=2, chunk=32).double()

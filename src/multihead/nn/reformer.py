@@ -12,12 +12,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from multihead.nn.kernels.hashed_at_once import attend_at_once
 from multihead.nn.kernels.hashed_attention import ITSELF, Round, attend
 from multihead.nn.modules import Linear, all_linear
 from multihead.nn.uncompiled import uncompiled
 
 MOST_AT_ONCE = 128
 """Most buckets that one hash chooses among."""
+
+FASTER_AT_ONCE = 0.55
+"""A text is attended to at once up to this share of the keys that a query has in the chunks of all rounds."""
 
 
 class LSHAttention(nn.Module):
@@ -79,7 +83,7 @@ class LSHAttention(nn.Module):
             same = same & (place <= place[K - Q :, None])
         if allowed is not None:
             same = same & allowed
-        scores = (q @ _unit(k).mT) * q.shape[-1] ** -0.5
+        scores = (q @ F.normalize(k, dim=-1).mT) * q.shape[-1] ** -0.5
         scores = scores.masked_fill(place == place[K - Q :, None], ITSELF)
         found: Tensor = scores.masked_fill(~same, torch.finfo(scores.dtype).min).softmax(-1)
         return found
@@ -99,43 +103,47 @@ class LSHAttention(nn.Module):
         return _hashed_attention(q, v, self.hashes(q), allowed, self.chunk, self.causal, p)
 
 
-def _unit(k: Tensor) -> Tensor:
-    return F.normalize(k, dim=-1)
-
-
 # Not compiled: sorting gains nothing from it.
 @uncompiled
 def _hashed_attention(
     q: Tensor, v: Tensor, buckets_RBHN: Tensor, allowed: Tensor | None, chunk: int, causal: bool, p: float
 ) -> Tensor:
-    """Attention by sorted chunks in every round, the rounds weighted by their sums of exponentials."""
-    N = q.shape[2]
+    """Attention within chunks of sorted positions, the rounds weighted by their sums of exponentials."""
+    rounds, *_, N = buckets_RBHN.shape
     chunk = min(chunk, N)
-    extra = -N % chunk
-    q, v = (F.pad(x, (0, 0, 0, extra)) for x in (q, v))
-    real = torch.arange(N + extra, device=q.device) < N
-    if allowed is not None:
-        real = real & F.pad(allowed[:, 0, 0], (0, extra))
+    real = torch.ones(N, dtype=torch.bool, device=q.device) if allowed is None else allowed[:, 0]
+    real_BHN = real.expand(q.shape[:3])
     # What is not there comes last, in a bucket of its own.
     nowhere = int(buckets_RBHN.max()) + 1 if buckets_RBHN.numel() else 0
-    real_BHN = (real if real.dim() == 1 else real[:, None]).expand(q.shape[:3])
-    buckets = F.pad(buckets_RBHN, (0, extra)).masked_fill(~real_BHN, nowhere)
+    buckets = buckets_RBHN.masked_fill(~real_BHN, nowhere)
     # Much of the time goes into comparing buckets.
     for kind in (torch.uint8, torch.int16, torch.int32):
         if nowhere <= torch.iinfo(kind).max:
             buckets = buckets.to(kind)
             break
-    outs, sums = zip(
-        *(_round(q, v, buckets.roll(-one, 0), real_BHN, chunk, causal, p) for one in range(len(buckets))),
-        strict=True,
-    )
+    # On a GPU, autocast computes norms in float32.
+    keys = F.normalize(q, dim=-1).to(q.dtype)
+    if not p and FASTER_AT_ONCE * rounds * chunk * (2 if causal else 3) > N:
+        return attend_at_once(q, keys, v, buckets, real_BHN, chunk, causal)
+    extra = -N % chunk
+    q, keys, v = (F.pad(x, (0, 0, 0, extra)) for x in (q, keys, v))
+    buckets, real_BHN = F.pad(buckets, (0, extra), value=nowhere), F.pad(real_BHN, (0, extra))
+    turns = [buckets.roll(-one, 0) for one in range(rounds)]
+    outs, sums = zip(*(_round(q, keys, v, turn, real_BHN, chunk, causal, p) for turn in turns), strict=True)
     shares = torch.stack(sums).softmax(0)[..., None]
     out: Tensor = (shares * torch.stack(outs)).sum(0)
     return out[:, :, :N].to(v.dtype)
 
 
 def _round(
-    q: Tensor, v: Tensor, buckets: Tensor, real: Tensor, chunk: int, causal: bool, p: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    buckets: Tensor,
+    real: Tensor,
+    chunk: int,
+    causal: bool,
+    p: float,
 ) -> tuple[Tensor, Tensor]:
     """The first round's output, (B, H, N, d_v), and each query's log-sum of exponentials, (B, H, N)."""
     order = buckets[0].argsort(dim=-1, stable=True)
@@ -151,7 +159,6 @@ def _round(
     def in_order(x: Tensor) -> Tensor:
         return picked(x, order)
 
-    queries = in_order(q)
     of = Round(
         buckets=torch.stack([in_order(each) for each in buckets]),
         places=order.flatten(0, 1).to(torch.int32),
@@ -160,9 +167,7 @@ def _round(
         causal=causal,
         dropout=p,
     )
-    # On a GPU, autocast computes norms in float32.
-    keys = _unit(queries).to(queries.dtype)
-    out, log_sum = attend(queries, keys, in_order(v), of)
+    out, log_sum = attend(in_order(q), in_order(k), in_order(v), of)
     back = order.argsort(dim=-1)
     out, log_sum = (picked(x.view(B, H, N, *x.shape[2:]), back) for x in (out, log_sum))
     return out.view(B, H, N, -1), log_sum.view(B, H, N)

@@ -57,15 +57,15 @@ class Round:
         itself(s, rows, keys).fill_(ITSELF)
         # Bytes of 0 and 1: comparisons of broadcast tensors, and masked_fill, which branches at every score,
         # took half of the time.
-        differ, *others = (_as_bit(each[:, rows, None] ^ each[:, None, keys]) for each in self.buckets)
+        differ, *others = (as_bit(each[:, rows, None] ^ each[:, None, keys]) for each in self.buckets)
         times = len(self.buckets) - sum(others, start=differ)
         hidden = differ | ~self.real[:, None, keys]
         if self.causal:
-            hidden |= _as_bit(self.places[:, None, keys] - self.places[:, rows, None])
+            hidden |= as_bit(self.places[:, None, keys] - self.places[:, rows, None])
         return s.add_(hidden, alpha=HIDDEN), times.clamp_min_(1)
 
 
-def _as_bit(x: Tensor) -> Tensor:
+def as_bit(x: Tensor) -> Tensor:
     """1 where a number is positive, else 0, as bytes; in place."""
     return x.clamp_(0, 1).to(torch.uint8)
 
