@@ -177,6 +177,13 @@ def test_a_coco_folder_is_trained_on(folder: Path, tmp_path: Path) -> None:
         dry_run(recipe(**given, **{"model.queries": 1}), Silent())
 
 
+def test_proposals_have_no_more_queries_than_places() -> None:
+    given = {"model.proposals": True, "model.patch_size": 16, "model.queries": 10}
+    with pytest.raises(UserError, match=r"10 object queries, .* at each of 9 places\. Set it to at most 9"):
+        dry_run(recipe(**given), Silent())
+    assert dry_run(recipe(**given | {"model.queries": 9}), Silent()).parameters
+
+
 def test_scenes_of_garments_come_from_labelled_pictures(shared_data: Path, tmp_path: Path) -> None:
     garments = shared_data / "fashion-mnist"
     if not garments.is_dir():

@@ -137,6 +137,12 @@ def test_the_best_guesses_become_the_queries() -> None:
         assert torch.equal(start.contents_BQd[picture], memory[picture, best])
 
 
+def test_a_picture_of_fewer_places_than_queries_has_fewer_queries() -> None:
+    model = detector(anchors=True, proposals=True)
+    _, scores, _ = model.eval().detect(torch.rand(B, 3, 8, 16))
+    assert scores.shape == (B, 2)
+
+
 def test_a_guess_lies_where_its_place_is() -> None:
     model = detector(anchors=True, proposals=True)
     queries: Any = model.query_positions

@@ -64,8 +64,8 @@ class Settings(settings.Settings):
     """Queries are boxes that each decoder layer corrects (DAB-DETR, Liu et al. 2022), in place of learned
     vectors; they learn much faster."""
     proposals: bool = False
-    """The encoder predicts an object at each place; the best guesses become the anchors (two-stage Deformable
-    DETR, Zhu et al. 2021)."""
+    """The encoder predicts an object at each place; the best guesses become the anchors, at most one a place
+    (two-stage Deformable DETR, Zhu et al. 2021)."""
     query_groups: PositiveInt = 1
     """Sets of queries in training, each matched to all objects by itself (Group DETR, Chen et al. 2023);
     detection uses the first."""

@@ -103,12 +103,15 @@ class ProposedQueries(BoxQueries):
         self.box_head = box_head(d_model)
 
     def start(self, memory_BPd: Tensor, grid_P2: Tensor, queries: int) -> Start:
-        """The guesses of which a class is most likely, with the encoder's output there as contents."""
+        """The guesses of which a class is most likely, with the encoder's output there as contents.
+
+        There are no more queries than places.
+        """
         cells_P4 = torch.cat([grid_P2, torch.full_like(grid_P2, SIZE)], dim=1).logit()
         logits_BPK = self.class_head(memory_BPd).float()
         boxes_BP4 = (self.box_head(memory_BPd).float() + cells_P4).sigmoid()
         scores_BP = logits_BPK.detach().softmax(-1)[..., :-1].amax(-1)
-        best_BQ1 = scores_BP.topk(queries, dim=1).indices[..., None]
+        best_BQ1 = scores_BP.topk(min(queries, len(grid_P2)), dim=1).indices[..., None]
         references_BQ4 = torch.logit(boxes_BP4.detach(), eps=EDGE).gather(1, best_BQ1.expand(-1, -1, 4))
         contents_BQd = memory_BPd.gather(1, best_BQ1.expand(-1, -1, self.d_model))
         return Start(references_BQ4, contents_BQd, Guesses(logits_BPK, boxes_BP4))

@@ -69,3 +69,10 @@ def _check_queries(recipe: Recipe[Settings], prepared: PreparedScenes) -> None:
     if queries < prepared.most:
         fact = f"{queries} object queries, but an image has {prepared.most} objects"
         raise UserError(fact, place="model.queries", remedy=f"Set it to at least {prepared.most}.")
+    model = recipe.model
+    if getattr(model, "proposals", False):
+        places = (prepared.size // model.patch_size) ** 2  # type: ignore[attr-defined]
+        if queries > places:
+            fact = f"{queries} object queries, but the encoder proposes a box at each of {places} places"
+            remedy = f"Set it to at most {places}, or halve model.patch_size."
+            raise UserError(fact, place="model.queries", remedy=remedy)
