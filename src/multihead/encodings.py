@@ -18,7 +18,7 @@ CANDIDATES = {
 }
 """Encodings in the order of preference, each with one that has the usual among its characters."""
 WINDOW = 2000
-"""Bytes before and after it that are judged, about; a space is one byte in all of them."""
+"""Bytes before and after the one in question that are judged, to the next space."""
 CONTEXT = 24
 """Characters that are shown before the one in question, and from it."""
 
