@@ -41,6 +41,15 @@ def test_the_grid_is_that_of_the_tokens_for_odd_and_even_pictures(layers: int) -
         assert tokenizer(torch.randn(B, C, *size)).shape == (B, math.prod(tokenizer.grid(*size)), D)
 
 
+def test_a_tokenizer_may_convolve_twice_before_each_pooling() -> None:
+    tokenizer = ConvolutionalTokenizer(C, D, layers=2, convolutions=2, width=3)
+    kinds = [type(part).__name__ for part in tokenizer.convolutions]
+    assert kinds == ["Conv2d", "ReLU", "Conv2d", "ReLU", "MaxPool2d"] * 2
+    widths = [p.shape[:2] for p in tokenizer.parameters()]
+    assert widths == [(3, C), (3, 3), (3, 3), (D, 3)]
+    assert tokenizer(torch.randn(B, C, 13, 17)).shape == (B, math.prod(tokenizer.grid(13, 17)), D)
+
+
 def test_an_even_kernel_is_refused() -> None:
     with pytest.raises(ValueError, match="must be odd, not 4"):
         ConvolutionalTokenizer(C, D, kernel=4)

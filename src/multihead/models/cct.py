@@ -35,7 +35,9 @@ class Settings(VisionSettings):
     """Stochastic depth (Huang et al. 2016): drop probability of the last layer's sublayers, rising linearly
     from 0 at the first."""
     tokenizer_layers: PositiveInt = 2
-    """Number of convolutions, each followed by a pooling that halves height and width."""
+    """Number of poolings, each of which halves height and width."""
+    tokenizer_convolutions: PositiveInt = 1
+    """Number of convolutions before each pooling (the paper: 1)."""
     tokenizer_width: PositiveInt = 64
     """Channels of all convolutions but the last, which has d_model."""
     kernel: PositiveInt = 3
@@ -80,6 +82,7 @@ def _parts(s: Settings) -> Parts:
             s.d_model,
             width=s.tokenizer_width,
             layers=s.tokenizer_layers,
+            convolutions=s.tokenizer_convolutions,
             kernel=s.kernel,
             batch_norm=s.batch_norm,
         ),

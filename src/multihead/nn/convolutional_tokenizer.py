@@ -17,7 +17,8 @@ class ConvolutionalTokenizer(nn.Module):
         channels: C of the pictures.
         d_model: width of the tokens.
         width: channels of all but the last convolution.
-        layers: number of convolutions, each with its pooling.
+        layers: number of poolings.
+        convolutions: number of convolutions, with their ReLUs, before each pooling; the paper: 1.
         kernel: height and width of a convolution, odd; stride 1, so that only pooling reduces.
         batch_norm: batch norm between convolution and ReLU, which the paper does not have.
 
@@ -32,19 +33,22 @@ class ConvolutionalTokenizer(nn.Module):
         *,
         width: int = 64,
         layers: int = 2,
+        convolutions: int = 1,
         kernel: int = 3,
         batch_norm: bool = False,
     ) -> None:
         super().__init__()
         if kernel % 2 == 0:
             raise ValueError(f"the kernel of a convolutional tokenizer must be odd, not {kernel}")
-        widths = [channels, *[width] * (layers - 1), d_model]
+        widths = [channels, *[width] * (layers * convolutions - 1), d_model]
         parts: list[nn.Module] = []
-        for d_in, d_out in pairwise(widths):
+        for number, (d_in, d_out) in enumerate(pairwise(widths), start=1):
             convolution = nn.Conv2d(d_in, d_out, kernel, padding=kernel // 2, bias=False)
             nn.init.kaiming_normal_(convolution.weight)
             norm: list[nn.Module] = [nn.BatchNorm2d(d_out)] if batch_norm else []
-            parts += [convolution, *norm, nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)]
+            parts += [convolution, *norm, nn.ReLU()]
+            if number % convolutions == 0:
+                parts.append(nn.MaxPool2d(3, stride=2, padding=1))
         self.layers = layers
         self.convolutions = nn.Sequential(*parts)
 

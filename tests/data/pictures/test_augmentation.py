@@ -13,7 +13,7 @@ from multihead.data.pictures.random_numbers import beta, uniforms
 from multihead.settings.tasks.pictures import AugmentationSettings
 
 B, C, SIZE = 7, 3, 13
-EVERYTHING = AugmentationSettings(crop=0.2, flip=True, operations=2, magnitude=0.7, erase=0.5)
+EVERYTHING = AugmentationSettings(crop=0.2, shift=2, flip=True, operations=2, magnitude=0.7, erase=0.5)
 
 
 def pixels(count: int = B) -> Tensor:
@@ -62,6 +62,28 @@ def test_flipping_mirrors_about_half_of_the_images() -> None:
     mirrored = [torch.allclose(new, old.flip(-1), atol=1e-5) for new, old in zip(found, x, strict=True)]
     assert all(a != b for a, b in zip(kept, mirrored, strict=True))
     assert 35 < sum(mirrored) < 66
+
+
+@pytest.mark.parametrize("most", [1, 3, SIZE + 2])
+def test_a_shift_moves_whole_pixels_and_leaves_them_as_they_are(most: int) -> None:
+    x = pixels(101)
+    found = changed(x, AugmentationSettings(shift=most))
+    padded = torch.nn.functional.pad(x, (most, most, most, most))
+    windows = padded.unfold(2, SIZE, 1).unfold(3, SIZE, 1)  # (B, C, 2 most + 1, 2 most + 1, SIZE, SIZE)
+    same = (windows == found[:, :, None, None]).all(dim=-1).all(dim=-1).all(dim=1)
+    assert same.flatten(1).any(dim=1).all()  # each is one of the windows, bit for bit
+    if most < SIZE:
+        corners = {tuple(map(int, picture.nonzero()[0])) for picture in same}
+        assert len(corners) > min(101, (2 * most + 1) ** 2) // 2  # and they differ
+        assert {row for row, _ in corners} == set(range(2 * most + 1))
+
+
+def test_a_shift_does_not_change_the_other_random_numbers() -> None:
+    """Recipes without it keep their pictures: what it draws comes last."""
+    x = torch.ones(B, C, SIZE, SIZE)
+    plain, also = (changed(x, AugmentationSettings(erase=1.0, shift=shift)) for shift in (0, 1))
+    inner = (..., slice(1, -1), slice(1, -1))
+    assert torch.equal(plain[inner], also[inner])
 
 
 def test_a_translation_by_one_pixel_shifts_by_one_pixel() -> None:

@@ -1,7 +1,8 @@
-"""Image augmentation: random crop and flip, RandAugment, random erasing.
+"""Image augmentation: random shift, crop and flip, RandAugment, random erasing.
 
 The result is a function of the pixels and of a row of uniform random numbers per image (``random_numbers``).
-All geometric operations are composed into one affine map, so an image is resampled only once.
+All geometric operations but the shift, which moves whole pixels, are composed into one affine map, so an
+image is resampled only once.
 """
 
 import math
@@ -16,8 +17,8 @@ from torch import Tensor
 from multihead.data.pictures.random_numbers import Uniforms
 from multihead.settings.tasks.pictures import AugmentationSettings
 
-CROP, FLIP, ERASE, NOISE, EACH = 3, 1, 5, 1, 2
-"""Uniform random numbers used by each step; ``EACH`` by one operation of RandAugment."""
+CROP, FLIP, ERASE, NOISE, EACH, STEPS = 3, 1, 5, 1, 2, 2
+"""Uniform random numbers of each step; ``EACH``: of an operation of RandAugment, ``STEPS``: of a shift."""
 
 SMALLEST, LARGEST = 0.02, 0.33
 """Range of the erased fraction of an image, as in torchvision (Zhong et al. 2020: up to 0.4)."""
@@ -28,7 +29,7 @@ TURN, SHEAR, SHIFT = math.radians(30), 0.3, 0.3
 
 def numbers_needed(settings: AugmentationSettings) -> int:
     """Return the number of uniform random numbers that an image needs."""
-    return CROP + FLIP + ERASE + NOISE + EACH * settings.operations
+    return CROP + FLIP + ERASE + NOISE + EACH * settings.operations + (STEPS if settings.shift else 0)
 
 
 def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings) -> Tensor:
@@ -39,8 +40,8 @@ def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings)
         u_BN: ``numbers_needed`` uniform random numbers for each image.
         settings: the operations and their strengths.
     """
-    parts = np.split(u_BN, np.cumsum([CROP, FLIP, ERASE, NOISE]), axis=1)
-    crop_B3, flip_B1, erase_B5, noise_B1, operations_BN = parts
+    lengths = [CROP, FLIP, ERASE, NOISE, EACH * settings.operations]
+    crop_B3, flip_B1, erase_B5, noise_B1, operations_BN, shift_B2 = np.split(u_BN, np.cumsum(lengths), axis=1)
     maps = [_cropping(crop_B3, settings.crop), _mirroring(flip_B1, settings.flip)]
     shades: list[Callable[[Tensor], Tensor]] = []
     for number in range(settings.operations):
@@ -52,10 +53,24 @@ def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings)
         maps += [_where(chosen_B == place, move(signed_B)) for place, move in enumerate(GEOMETRIC)]
         for place, shade in enumerate(PHOTOMETRIC, start=len(GEOMETRIC)):
             shades.append(_shading(shade, chosen_B == place, signed_B))
+    if settings.shift:
+        pixels_BChw = shifted(pixels_BChw, shift_B2, settings.shift)
     moved_BChw = moved(pixels_BChw, maps)
     for shaded in shades:
         moved_BChw = shaded(moved_BChw)
     return erased(moved_BChw, erase_B5, noise_B1, settings.erase)
+
+
+def shifted(x_BChw: Tensor, u_B2: Uniforms, most: int) -> Tensor:
+    """Shift each image by up to ``most`` whole pixels down and right, or up and left; outside is black."""
+    height, width = x_BChw.shape[2:]
+    corner_B2 = torch.from_numpy((u_B2 * (2 * most + 1)).astype(np.int64))
+    padded = F.pad(x_BChw, (most, most, most, most))
+    rows_Bh = corner_B2[:, :1] + torch.arange(height)
+    columns_Bw = corner_B2[:, 1:] + torch.arange(width)
+    picture_B = torch.arange(len(x_BChw))
+    cut_BhwC = padded[picture_B[:, None, None], :, rows_Bh[:, :, None], columns_Bw[:, None]]
+    return cut_BhwC.permute(0, 3, 1, 2).contiguous()
 
 
 def moved(pixels_BChw: Tensor, maps: list[NDArray[np.float64]]) -> Tensor:

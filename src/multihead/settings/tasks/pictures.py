@@ -58,6 +58,9 @@ class AugmentationSettings(Settings):
     crop: float = Field(0.0, ge=0, lt=1)
     """Random crop: shift by up to this fraction of the size, filling with black, and zoom in by a factor of
     up to 1 / (1 - crop / 2)."""
+    shift: NonNegativeInt = 0
+    """Shift by up to this number of pixels each way, filling with black; nothing is resampled, so an image
+    stays as sharp as it was (He et al. 2016, sec. 4.2: 4)."""
     flip: bool = False
     """Mirror half of the images left to right, at random."""
     operations: NonNegativeInt = 0
