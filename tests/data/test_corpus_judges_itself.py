@@ -194,6 +194,19 @@ def test_a_character_model_is_interpolated_counts_without_the_line_itself() -> N
             assert score == pytest.approx(total / (len(text) + 1))
 
 
+def test_repetition_is_noise_among_words_and_ordinary_among_symbols() -> None:
+    ordinary = [
+        (f"a line of words number{i} and more", f"eine zeile von worten zahl{i} mehr") for i in range(211)
+    ]
+    repeated = [*ordinary, ("a line of words", "no no no no no yes")]
+    assert surface.noisy(repeated).nonzero()[0].tolist() == [211]
+    digits = [
+        (str(i), " ".join(["zero", "one", "two", "three"][int(c) % 4] for c in str(i)))
+        for i in range(20000, 20211)
+    ]
+    assert not surface.noisy([*digits, ("44448", "zero zero zero zero two")]).any()
+
+
 def test_near_duplicates_ignore_case_spaces_and_final_punctuation() -> None:
     pairs = [("Ja.", "Yes"), ("ja", "YES !"), ("Ja", "Yes, 2"), ("...", "Yes"), ("ja  .", "yes")]
     assert list(surface.near_duplicates(pairs)) == [0, 0, 2, 3, 0]

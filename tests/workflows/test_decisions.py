@@ -22,6 +22,7 @@ from made_up_pairs import (
 )
 
 from multihead import recipe as recipes
+from multihead.text.cleaning import rejection_reason
 from multihead.workflows.suggest import Asked, CorpusProfile, profile, suggest
 
 TABLE = [
@@ -97,6 +98,56 @@ def test_long_outputs_of_symbols_are_searched_greedily() -> None:
         return suggest(profile(pairs)).settings["search.beam_size"]
 
     assert (beam(7), beam(13)) == (5, 1)
+
+
+@pytest.mark.parametrize("make", [row[0] for row in TABLE])
+def test_ordinary_pairs_keep_the_usual_limits(make: Callable[[random.Random], Pair]) -> None:
+    found = suggest(profile(corpus(make))).settings
+    assert not found.keys() & {"data.max_length", "data.max_length_ratio"}
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_definitions_and_titles_are_not_dropped_for_their_lengths(flip: bool) -> None:
+    def defined(chance: random.Random) -> Pair:
+        pair = word(chance), " ".join(word(chance) for _ in range(chance.randint(40, 60)))
+        return pair[::-1] if flip else pair
+
+    pairs = list(corpus(defined))
+    suggested = suggest(profile(pairs))
+    recipe = recipes.from_toml("", overrides=suggested.settings)
+    assert "in 100% of the pairs" in suggested.reasons["data.max_length_ratio"]
+    reasons = [rejection_reason(*pair, recipe.data) for pair in pairs]
+    assert not any(reasons)
+    # One that is unequal beyond what this corpus is used to is dropped all the same.
+    assert rejection_reason("a", "b" * 4999, recipe.data) == "length ratio"
+
+
+def test_a_few_unequal_pairs_among_others_are_errors() -> None:
+    def seldom(chance: random.Random) -> Pair:
+        return (word(chance), 40 * "word ") if chance.random() < 0.01 else translated(chance)
+
+    assert "data.max_length_ratio" not in suggest(profile(corpus(seldom))).settings
+
+
+@pytest.mark.parametrize(("model", "count", "most"), [("transformer", 301, 384), ("conv_s2s", 1999, 1024)])
+def test_long_lines_are_not_dropped_for_their_lengths(model: str, count: int, most: int) -> None:
+    pairs = corpus(lambda chance: (" ".join(chance.choices("ACGT", k=count)), "yes " * (count // 3)), 53)
+    found = suggest(profile(pairs), Asked(model=model))
+    assert found.settings["data.max_length"] == most
+    assert f"up to about {count + 1:,} tokens" in found.reasons["data.max_length"]
+    recipes.refuse_contradictions(recipes.from_toml("", overrides={**found.settings, "model.kind": model}))
+
+
+def test_batches_are_counted_by_the_side_that_fills_them() -> None:
+    def summed_up(chance: random.Random) -> Pair:
+        return " ".join(word(chance) for _ in range(50)), word(chance)
+
+    pairs = list(corpus(summed_up))
+    settings, reasons = suggest(profile(pairs)).settings, suggest(profile(pairs)).reasons
+    assert "source tokens" in reasons["training.batch_tokens"]
+    assert settings["training.batch_tokens"] > 1024
+    turned = suggest(profile(pair[::-1] for pair in pairs))
+    assert "target tokens" in turned.reasons["training.batch_tokens"]
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 53])

@@ -38,14 +38,19 @@ def rejection_reason(source: str, target: str, data: DataSettings) -> Reason | N
     """Return the reason for dropping a pair, or None to keep it. Depends on the pair alone."""
     if not source or not target or source.isspace() or target.isspace():
         return "empty"
-    short, long = sorted((len(source), len(target)))
-    if long > data.max_chars:
+    if max(len(source), len(target)) > data.max_chars:
         return "too long"
-    if long + _RATIO_SLACK > data.max_length_ratio * (short + _RATIO_SLACK):
+    if length_ratio(source, target) > data.max_length_ratio:
         return "length ratio"
     if data.drop_identical and source == target:
         return "identical"
     return None
+
+
+def length_ratio(source: str, target: str) -> float:
+    """Return the ratio of the two lengths in characters, at least 1, with some slack for short pairs."""
+    short, long = sorted((len(source), len(target)))
+    return (long + _RATIO_SLACK) / (short + _RATIO_SLACK)
 
 
 def pair_hash(source: str, target: str) -> int:

@@ -12,6 +12,8 @@ from multihead.text.placeholder_patterns import Kind, find
 PLACEHOLDERS: Collection[Kind] = ("icu", "variable", "printf", "tag", "url", "email")
 REPEATED_WORDS, REPEATED_SHARE = 5, 0.5
 """A line is repetitive from so many words on, if one word makes up more than this share of them."""
+SYMBOLS = 64
+"""Up to so many different words, a side is of symbols, which may well repeat."""
 AGREED = 0.98
 """Share of the pairs that must agree before a difference is held against one."""
 LEAST_PAIRS = 100
@@ -29,7 +31,8 @@ def noisy(pairs: Sequence[tuple[str, str]]) -> Rows:
     """
     if not pairs:
         return np.zeros(0, dtype=bool)
-    marks = np.array([[_letterless(*pair), _repetitive(*pair)] for pair in pairs], dtype=bool).reshape(-1, 2)
+    repeated = _repeated([one for one, _ in pairs]) != _repeated([other for _, other in pairs])
+    marks = np.stack([[_letterless(*pair) for pair in pairs], repeated], axis=1)
     found: Rows = (marks & (marks.mean(axis=0) <= 1 - AGREED)).any(axis=1)
     return found
 
@@ -39,12 +42,14 @@ def _letterless(source: str, target: str) -> bool:
     return min(letters) == 0 and max(letters) >= CONTRAST
 
 
-def _repetitive(source: str, target: str) -> bool:
-    return _repeats(source) != _repeats(target)
+def _repeated(texts: Sequence[str]) -> Rows:
+    """Return which lines of one side repeat a word, (N,); none where all lines are of a few symbols."""
+    lines = [text.casefold().split() for text in texts]
+    symbols = len({word for words in lines for word in words}) <= SYMBOLS
+    return np.array([not symbols and _repeats(words) for words in lines], dtype=bool)
 
 
-def _repeats(text: str) -> bool:
-    words = text.casefold().split()
+def _repeats(words: Sequence[str]) -> bool:
     if len(words) < REPEATED_WORDS:
         return False
     return Counter(words).most_common(1)[0][1] > REPEATED_SHARE * len(words)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from multihead.workflows.suggest import by_size, duration, pieces, sizes
+from multihead.workflows.suggest import by_size, duration, limits, pieces, sizes
 from multihead.workflows.suggest.decision import Decision
 from multihead.workflows.suggest.profile import CorpusProfile
 
@@ -55,6 +55,7 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
         "tokenizer.dropout": pieces.dropout(both, row.value.bpe_dropout),
         "validation.metric": duration.metric(corpus.target, both[1]),
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
+        **_limits(corpus, both, asked.model),
         "search.beam_size": duration.beam_size(corpus.target, both[1]),
         "search.max_extra": duration.max_extra(corpus, both),
         **_training(corpus, both, row.value, asked),
@@ -115,11 +116,20 @@ def _vocabularies(
     return {"tokenizer.vocab_size": source, "tokenizer.target_vocab_size": target}
 
 
+def _limits(corpus: CorpusProfile, kinds: tuple[str, str], model: str) -> dict[str, Decision[object]]:
+    """Return the limits of pairs where the usual ones do not suit the corpus."""
+    ratio, length = limits.length_ratio(corpus), limits.length(corpus, kinds)
+    found: dict[str, Decision[object]] = {"data.max_length_ratio": ratio, "data.max_length": length}
+    if model == "conv_s2s":  # learned positions, one of them for the end token
+        found["model.max_positions"] = Decision(length.value + 1, length.reason)
+    return {key: decision for key, decision in found.items() if decision.reason}
+
+
 def _training(
     corpus: CorpusProfile, kinds: tuple[str, str], row: by_size.Size, asked: Asked
 ) -> dict[str, Decision[object]]:
     batch = sizes.batch_tokens(corpus, kinds)
-    epoch = max(1, round(sizes.tokens(corpus.target, kinds[1]) / batch.value))
+    epoch = max(1, round(sizes.epoch_tokens(corpus, kinds)[0] / batch.value))
     schedule = asked.schedule or "wsd"
     decided = duration.updates(epoch, row.epochs, schedule)
     steps = Decision(asked.steps, "as asked") if asked.steps else decided

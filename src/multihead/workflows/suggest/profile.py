@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from math import ceil
 
 import regex
 
 from multihead.data.added import added_pairs
 from multihead.data.pairs import read_pairs
 from multihead.settings import DataSettings
+from multihead.text.cleaning import length_ratio
 from multihead.text.pieces import (
     BETWEEN_LETTERS,
     MAX_PIECE_CHARS,
@@ -140,12 +142,14 @@ class CorpusProfile:
         alphabets: frequent characters of the source, of the target, and of both together: their numbers.
         parts: words or parts of words, of two characters and more, that one piece could stand for: their
             numbers in the source, in the target and in both together.
+        ratios: number of pairs by the ratio of their lengths (``text.cleaning``), rounded up.
     """
 
     source: SideProfile
     target: SideProfile
     alphabets: tuple[int, int, int]
     parts: tuple[int, int, int]
+    ratios: Counter[int] = field(default_factory=Counter)
 
     @property
     def pairs(self) -> int:
@@ -178,12 +182,15 @@ def profile(pairs: Iterable[tuple[str, str]], *, lowercase: bool = False) -> Cor
     """Measure the pairs of a corpus in one pass."""
     normal = normalizer(lowercase)
     sides = SideProfile(), SideProfile()
+    ratios: Counter[int] = Counter()
     for pair in pairs:
+        ratios[ceil(length_ratio(*pair))] += 1
         for side, line in zip(sides, pair, strict=True):
             side.add(normal.normalize_str(line))
     source, target = (list(side.types)[:MOST_PARTS] for side in sides)
     groups = (source, target, [*source, *target])
-    return CorpusProfile(*sides, _triple(len(alphabet(g)) for g in groups), _triple(map(_parts, groups)))
+    alphabets, parts = _triple(len(alphabet(g)) for g in groups), _triple(map(_parts, groups))
+    return CorpusProfile(*sides, alphabets, parts, ratios)
 
 
 def _triple(numbers: Iterable[int]) -> tuple[int, int, int]:

@@ -22,6 +22,9 @@ SENTENCE = 16.0
 SMALL_BATCHES = ((20_000, 1024), (80_000, 2048), (float("inf"), 4096))
 """Batch sizes by the tokens of an epoch, up to each: a batch is at most a twentieth of an epoch or so."""
 
+UNEQUAL = 1.5
+"""Source tokens for each target token from which on a batch, which counts the longer side, counts those."""
+
 LESS_DROPOUT = 0.1
 """Symbols and characters need so much less dropout than words: each occurs often, whatever the corpus."""
 
@@ -45,9 +48,15 @@ def size(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[Size]:
 
 def batch_tokens(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[int]:
     """Decide the size of a batch."""
-    epoch = tokens(corpus.target, kinds[1])
-    batch = next(batch for most, batch in SMALL_BATCHES if epoch <= most)
-    return Decision(batch, f"an epoch has about {epoch:,.0f} target tokens")
+    counted, side = epoch_tokens(corpus, kinds)
+    batch = next(batch for most, batch in SMALL_BATCHES if counted <= most)
+    return Decision(batch, f"an epoch has about {counted:,.0f} {side} tokens")
+
+
+def epoch_tokens(corpus: CorpusProfile, kinds: tuple[str, str]) -> tuple[float, str]:
+    """Estimate the tokens of an epoch by which its batches are counted, and name their side."""
+    source, target = tokens(corpus.source, kinds[0]), tokens(corpus.target, kinds[1])
+    return (source, "source") if source > UNEQUAL * target else (target, "target")
 
 
 def model(row: Size, kind: str, kinds: tuple[str, str], *, joint: bool) -> dict[str, object]:
