@@ -85,7 +85,7 @@ def test_pairs_too_few_or_too_similar_to_hold_some_out_are_refused(corpus: Corpu
     corpus.write(some_pairs(1))
     with pytest.raises(UserError, match=r"too few.*data.valid_source"):
         corpus.prepare()
-    corpus.write([(source, "ja") for source, _ in some_pairs(99)])
+    corpus.write([(source, f"ja {number % 5}") for number, (source, _) in enumerate(some_pairs(19))])
     with pytest.raises(UserError, match="too similar"):
         corpus.prepare()
 

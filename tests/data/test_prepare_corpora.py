@@ -50,6 +50,13 @@ def test_a_source_is_its_tag_and_its_text(folder: Path) -> None:
             assert one.prepared.source_tokenizer.encode(source) == [tag, *plain.encode(source)]
 
 
+def test_labels_are_held_out_and_trained_on(folder: Path) -> None:
+    write(folder / "x.tag", [f"label {1 + number % 3}" for number in range(307)])
+    found = prepared(folder, {"de-en": ("x.de", "x.en"), "de-tag": ("x.de", "x.tag")})
+    assert [len(one.train) for one in found.corpora] == [257, 257]
+    assert {target for _, target in found.corpora[1].valid_pairs} == {"label 1", "label 2", "label 3"}
+
+
 def test_corpora_of_one_text_hold_out_the_same_lines(folder: Path) -> None:
     found = prepared(
         folder, {"de-en": ("x.de", "x.en"), "de-fr": ("x.de", "x.fr"), "fr-en": ("x.fr", "x.en")}

@@ -2,6 +2,7 @@
 
 import random
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from multihead.data import plan, selection, spool
 from multihead.data.hashes import are_in, count_in, first_occurrences, sentence_hash
-from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, held_out, select
+from multihead.data.selection import CLOSED, DROPPED, TRAIN, VALID, Selection, held_out, select
 from multihead.data.vocabularies import evenly_spaced
 from multihead.errors import UserError
 from multihead.settings import DataSettings
@@ -34,9 +35,10 @@ def test_no_sentence_of_either_side_is_shared_with_training(
     except UserError:
         return  # too alike: see the next tests for when that may happen
     train, valid = chosen(pairs, found, TRAIN), chosen(pairs, found, VALID)
-    for side in (0, 1):
-        assert not {pair[side] for pair in train} & {pair[side] for pair in valid}
     unique = len(set(pairs))
+    for side in (0, 1):
+        if len({pair[side] for pair in pairs}) > CLOSED * unique:
+            assert not {pair[side] for pair in train} & {pair[side] for pair in valid}
     assert len(train) == len(set(train))
     assert len(valid) == min(50, unique // 2)
     assert len(train) + len(valid) + found.shared == unique == found.report.kept
@@ -75,6 +77,32 @@ def test_training_pairs_that_share_a_sentence_with_held_out_ones_are_dropped_and
     assert found.count(VALID) == 50
     assert 0 < found.shared <= 50
     assert found.count(TRAIN) == 150 - found.shared
+
+
+LABELS = ["positive"] * 5 + ["negative"] * 2 + ["neutral"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_every_label_stays_in_training_and_is_held_out(turned: bool) -> None:
+    """Labels, canned answers: to hold one out would be to train without it."""
+    pairs = [(f"s{i}", LABELS[i % 8]) for i in range(2003)]
+    pairs = [pair[::-1] for pair in pairs] if turned else pairs
+    found = select(pairs, DataSettings(valid_fraction=0.05), hold_out=True)
+    assert (found.count(VALID), found.shared) == (100, 0)
+    for role in (TRAIN, VALID):
+        chosen = Counter(pairs[i][not turned] for i in np.flatnonzero(found.roles == role))
+        assert chosen.keys() == set(LABELS)
+        assert chosen["positive"] > chosen["negative"] > chosen["neutral"]
+
+
+def test_where_both_sides_are_closed_sets_only_the_pairs_are_kept_apart() -> None:
+    pairs = [(f"s{i % 31}", f"t{i % 29}") for i in range(31 * 29)] * 2
+    found = select(pairs, DataSettings(drop_duplicates=False), hold_out=True)
+    valid, train = ({pairs[i] for i in np.flatnonzero(found.roles == role)} for role in (VALID, TRAIN))
+    assert len(valid) >= 25
+    assert not valid & train
+    assert len(train) == 31 * 29 - len(valid)
+    assert found.shared > 0  # the other copies of what is held out
 
 
 def test_held_out_pairs_depend_on_the_seed_alone() -> None:

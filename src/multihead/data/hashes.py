@@ -32,6 +32,11 @@ def sentence_hash(sentence: str) -> int:
     return int.from_bytes(blake2b(sentence.encode(), digest_size=8).digest(), "little")
 
 
+def of_pairs(sources: Hashes, targets: Hashes) -> Hashes:
+    """Return hashes of pairs, (N,), made from those of their two sentences."""
+    return sources ^ (targets << np.uint64(1) | targets >> np.uint64(63))
+
+
 def as_hashes(values: "array[int]") -> Hashes:
     """Return an ``array("Q")`` as a NumPy array, without a copy."""
     return np.frombuffer(values, dtype=np.uint64)

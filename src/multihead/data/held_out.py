@@ -1,18 +1,28 @@
 """Validation pairs held out of several corpora, which may share sentences.
 
 Corpora of one text in several languages hold out the same lines: pairs that share a sentence with one held
-out before are taken first. In the end no corpus trains on a sentence that any corpus holds out.
+out before are taken first. In the end no corpus trains on a sentence that any corpus holds out. Sides
+that are closed sets, such as labels, do not count (``selection.held_out``).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.hashes import Hashes, are_in, count_in
+from multihead.data.hashes import Hashes, are_in, count_in, of_pairs
 from multihead.data.plan import shuffled
-from multihead.data.selection import CANDIDATES_PER_PAIR, DROPPED, MAX_HELD_OUT, MIN_HELD_OUT, TRAIN, VALID
+from multihead.data.selection import (
+    CANDIDATES_PER_PAIR,
+    CLOSED,
+    DROPPED,
+    MAX_HELD_OUT,
+    MIN_HELD_OUT,
+    TRAIN,
+    VALID,
+)
 
 
 @dataclass(frozen=True)
@@ -22,16 +32,27 @@ class Sides:
     source: Hashes
     target: Hashes
 
+    @cached_property
+    def telling(self) -> Sequence[Hashes]:
+        """The sides that are no closed sets; where both are, the pairs themselves."""
+        sides = [
+            side for side in (self.source, self.target) if len(np.unique(side)) > CLOSED * max(1, len(side))
+        ]
+        return sides or [of_pairs(self.source, self.target)]
+
     def touching(self, ordered: Hashes) -> NDArray[np.bool_]:
         """Return True for each pair with a sentence among the sorted hashes, (N,)."""
         if not len(ordered):
             return np.zeros(len(self.source), dtype=np.bool_)
-        return are_in(ordered, self.source) | are_in(ordered, self.target)
+        found: NDArray[np.bool_] = np.any([are_in(ordered, side) for side in self.telling], axis=0)
+        return found
 
     def frequency(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how often the two sentences of each of the rows occur in the corpus, added up, (R,)."""
-        source, target = (count_in(np.sort(side), side[rows]) for side in (self.source, self.target))
-        return source + target
+        found: NDArray[np.int64] = np.sum(
+            [count_in(np.sort(side), side[rows]) for side in self.telling], axis=0
+        )
+        return found
 
 
 def held_out(
@@ -58,7 +79,7 @@ def held_out(
         fresh = fresh[np.argsort(sides.frequency(fresh), kind="stable")]
         rows = np.concatenate([order[touching], fresh])[:count]
         chosen.append(rows)
-        taken = np.unique(np.concatenate([taken, sides.source[rows], sides.target[rows]]))
+        taken = np.unique(np.concatenate([taken, *(side[rows] for side in sides.telling)]))
     found = []
     for sides, rows in zip(corpora, chosen, strict=True):
         roles = np.where(sides.touching(taken), DROPPED, TRAIN).astype(np.uint8)

@@ -1,6 +1,6 @@
 """Selection of the pairs of a corpus: cleaning, deduplication, and the held-out validation set."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from multihead.data.build_cache import report_cache_errors
 from multihead.data.hashes import Hashes, are_in, sentence_hash
 from multihead.data.plan import first_of_shuffled
-from multihead.data.spool import CHUNK, Bits, HashSpool, Kept, Side, Whole, at_places, counts
+from multihead.data.spool import CHUNK, Bits, HashSpool, Kept, Pairs, Side, Whole, at_places, counts
 from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.settings import DataSettings
@@ -20,6 +20,8 @@ DROPPED, TRAIN, VALID = 0, 1, 2
 MIN_HELD_OUT, MAX_HELD_OUT = 50, 2000
 CANDIDATES_PER_PAIR = 20
 """Candidates considered for each held-out pair."""
+CLOSED = 0.125
+"""Up to so many different sentences a pair, a side is a closed set: labels, tags, canned answers."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> ND
     """Hold out validation pairs that share no sentence of either side with training.
 
     Of randomly drawn candidates, those whose sentences are least frequent are held out; usually these occur
-    in no other pair. Training pairs that do share a sentence with a held-out pair are dropped.
+    in no other pair. Training pairs that do share a sentence with a held-out pair are dropped. A side that is
+    a closed set does not count: to hold out a label would be to train without it.
 
     Args:
         sources: hashes of the source sentences, (N,).
@@ -157,18 +160,30 @@ def _held_out(
     count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
     count = max(1, min(count, total // 2))
     candidates = first_of_shuffled(total, CANDIDATES_PER_PAIR * count, seed, "held out")
-    found = [at_places(side, candidates) for side in (sources, targets)]
-    frequency = sum(counts(side, own) for side, own in zip((sources, targets), found, strict=True))
+    sides = _telling(sources, targets, candidates)
+    found = [at_places(side, candidates) for side in sides]
+    frequency = sum(counts(side, own) for side, own in zip(sides, found, strict=True))
     best = np.argsort(frequency, kind="stable")[:count]
-    chosen, (source_hashes, target_hashes) = candidates[best], (np.sort(own[best]) for own in found)
+    chosen, taken = candidates[best], [np.sort(own[best]) for own in found]
     start = 0
-    for source_chunk, target_chunk in zip(sources.chunks(), targets.chunks(), strict=True):
-        touched = are_in(source_hashes, source_chunk) | are_in(target_hashes, target_chunk)
+    for chunks in zip(*(side.chunks() for side in sides), strict=True):
+        touched = np.any([are_in(own, chunk) for own, chunk in zip(taken, chunks, strict=True)], axis=0)
         roles = np.where(touched, DROPPED, TRAIN).astype(np.uint8)
         end = start + len(roles)
         roles[chosen[(chosen >= start) & (chosen < end)] - start] = VALID
         start = end
         yield roles
+
+
+def _telling(sources: Side, targets: Side, candidates: NDArray[np.int64]) -> Sequence[Side]:
+    """Return the sides that are no closed sets; where both are, the pairs themselves.
+
+    The mean of 1 / frequency over pairs is the number of different sentences a pair.
+    """
+    sides = [
+        side for side in (sources, targets) if np.mean(1 / counts(side, at_places(side, candidates))) > CLOSED
+    ]
+    return sides or [Pairs(sources, targets)]
 
 
 def _check_left(roles: NDArray[np.uint8], report: CleaningReport) -> None:
@@ -179,7 +194,8 @@ def _check_left(roles: NDArray[np.uint8], report: CleaningReport) -> None:
         fact = f"no pair is left of the {report.read:,} read (dropped: {reasons(report)})"
         remedy = "Check that the files are aligned, and the limits under [data]."
     else:
-        fact = f"{report.kept:,} pairs are too few, or too similar, to hold some out for validation"
+        pairs = "1 pair is" if report.kept == 1 else f"{report.kept:,} pairs are"
+        fact = f"{pairs} too few, or too similar, to hold some out for validation"
         remedy = "Name validation files: data.valid_source and data.valid_target."
     raise UserError(fact, place="data", remedy=remedy)
 

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.hashes import Hashes, are_in, first_occurrences
+from multihead.data.hashes import Hashes, are_in, first_occurrences, of_pairs
 
 CHUNK = 1 << 17
 """Hashes in memory at once: read, or in a bucket on average. Dividing them takes some 70 bytes each."""
@@ -161,7 +161,19 @@ class Whole:
             yield self._hashes[start : start + CHUNK]
 
 
-Side = Kept | Whole
+class Pairs:
+    """Hashes of whole pairs, made from those of their sides."""
+
+    def __init__(self, sources: "Side", targets: "Side") -> None:
+        self._sources, self._targets = sources, targets
+
+    def chunks(self) -> Iterator[Hashes]:
+        """Yield the hashes in order, as arrays."""
+        for source, target in zip(self._sources.chunks(), self._targets.chunks(), strict=True):
+            yield of_pairs(source, target)
+
+
+Side = Kept | Whole | Pairs
 
 
 def at_places(side: Side, places: NDArray[np.int64]) -> Hashes:
