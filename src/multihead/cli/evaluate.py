@@ -56,6 +56,8 @@ from multihead.workflows.without_effect import (
     without_effect,
 )
 
+LONGEST_N_GRAM = 4
+"""Words of the longest n-grams that BLEU counts."""
 USED = {
     "search": SEARCH_OF_THE_BEST,
     "data": ("dir", "tests", "corpora", "corpus", *FILE_READING, "target_language"),
@@ -284,6 +286,8 @@ def show(run: str, evaluation: Evaluation, console: Console) -> None:
         console.print(f"    {score.signature}")
     for name, value in others.items():
         console.print(f"  {name:{width}}  {value}")
+    if all(len(reference.split()) < LONGEST_N_GRAM for reference in e.test_set.references):
+        console.print("  BLEU counts up to four words in a row, and no reference has four: see the others")
     if e.contaminated:
         console.print(
             f"  caution: {e.contaminated:,} of these sentences occur in the training data", style="yellow"
