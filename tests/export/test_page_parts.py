@@ -3,6 +3,7 @@
 import base64
 import gzip
 import hashlib
+import json
 import shutil
 import subprocess
 from functools import cache
@@ -16,6 +17,7 @@ import torch
 from live_pages import in_node, lines, page_parts, reversing, vocabulary
 from live_texts import HARD, unicode_lines
 from numpy.typing import NDArray
+from tokenizers import Tokenizer as Library
 
 from multihead import native
 from multihead.attention_maps import record
@@ -24,6 +26,7 @@ from multihead.errors import UserError
 from multihead.export.page import PageParts
 from multihead.export.page.exporting import ENGINE
 from multihead.export.page.reference import LEVEL, Reference
+from multihead.generation import Translator
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.feed_forward import FeedForward
@@ -171,8 +174,25 @@ def test_a_choice_of_the_reader_is_continued_greedily(tokenizer: Tokenizer, tmp_
         {"kind": "unigram", "vocab_size": 331},
         {"kind": "unigram", "vocab_size": 331, "split_digits": True},
         {"symbols": ["standard"], "vocab_size": 401},
+        {"kind": "wordpiece", "vocab_size": 97},
+        {"kind": "words", "vocab_size": 17},
+        {"kind": "words", "vocab_size": 17, "split_digits": True, "apostrophe": "'"},
+        {"kind": "spaced", "vocab_size": 11},
+        {"kind": "spaced", "symbols": ["standard"], "vocab_size": 101},
     ],
-    ids=["bpe", "apostrophe", "chars", "unigram", "digits", "symbols"],
+    ids=[
+        "bpe",
+        "apostrophe",
+        "chars",
+        "unigram",
+        "digits",
+        "symbols",
+        "wordpiece",
+        "words",
+        "words, digits",
+        "spaced",
+        "spaced, symbols",
+    ],
 )
 def test_the_page_segments_text_as_python_does(settings: dict[str, object], tmp_path: Path) -> None:
     tokenizer = vocabulary(**settings)
@@ -270,10 +290,30 @@ def test_a_model_that_a_page_cannot_express_is_refused_with_every_reason(
     assert all(reason in message for reason in reasons), message
 
 
-@pytest.mark.parametrize(("kind", "size"), [("words", 17), ("wordpiece", 97)])
-def test_a_vocabulary_that_the_script_cannot_read_is_refused(kind: str, size: int) -> None:
-    tokenizer = vocabulary(kind=kind, vocab_size=size)
-    assert "a vocabulary of kind Word" in refusal(reversing(tokenizer, steps=0), tokenizer)
+@pytest.mark.parametrize("kind", ["bpe", "words"])
+def test_a_vocabulary_that_the_script_cannot_read_is_refused(kind: str) -> None:
+    tokenizer = vocabulary(kind=kind)
+    content = {**tokenizer.content, "pre_tokenizer": {"type": "BertPreTokenizer"}}
+    foreign = Tokenizer(Library.from_str(json.dumps(content)))
+    assert "a pre-tokenizer that multihead does not train" in refusal(reversing(foreign, steps=0), foreign)
+
+
+@needs_native
+@pytest.mark.parametrize("kind", ["words", "spaced"])
+def test_unknown_words_are_replaced_as_python_does(kind: str, tmp_path: Path) -> None:
+    tokenizer = vocabulary(kind=kind, vocab_size=11)
+    model = reversing(tokenizer)
+    translator = Translator([model], tokenizer, tokenizer, device=torch.device("cpu"), precision="fp32")
+    texts = ["ein Qux läuft (7) über Foo-Bar", "Abc  Hund,  Xyz", "Qux", *lines(23, seed=7)]
+    chance = np.random.default_rng(3)
+    written = [[*chance.integers(4, 11, 7).tolist(), tokenizer.unk_id] for _ in texts]
+    expected = translator.replacements(list(zip(texts, written, strict=True)))
+    made = page_parts(model, tokenizer, exact=True)
+    requests = [
+        {"kind": "unknown", "text": text, "ids": ids} for text, ids in zip(texts, written, strict=True)
+    ]
+    assert in_node(made, tmp_path, requests) == expected
+    assert len({word for words in expected for word in words}) > 5
 
 
 def test_a_layer_that_computes_something_else_is_refused(

@@ -10,9 +10,9 @@ const NAMES = {
   masked: "Tokenizer, SequenceEngine, MaskedText",
   picture: "SequenceEngine, fittedPicture, patchesOf",
 };
-const names = NAMES[facts.kind] ?? "Tokenizer, Engine, segments";
+const names = NAMES[facts.kind] ?? "Tokenizer, Engine, segments, replacements";
 vm.runInThisContext(`${text}\nglobalThis.made = { sha256, ${names} };`);
-const { sha256, Tokenizer, Engine, segments, TextTokenizer, TextEngine, randomOf } = globalThis.made;
+const { sha256, Tokenizer, Engine, segments, replacements, TextTokenizer, TextEngine, randomOf } = globalThis.made;
 const { SequenceEngine, MaskedText, fittedPicture, patchesOf } = globalThis.made;
 const bytes = (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`));
 
@@ -78,6 +78,10 @@ async function main() {
           probabilities: plain(alternatives.probabilities),
         },
       };
+    },
+    async unknown({ text, ids, tags = [] }) {
+      (await loaded()).read([...tags, ...source.encode(text)]);
+      return replacements(engine.replay(ids, true), { source, target }, text, facts, tags.length);
     },
     async load({ cut }) {
       const weights = bytes("weights.bin").slice(0, cut);

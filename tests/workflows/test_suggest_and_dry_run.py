@@ -10,9 +10,10 @@ from multihead import hardware, models
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.settings import DataSettings, Settings
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.suggest import Asked, measure, suggest
+from multihead.workflows.suggested_recipe import languages
 from multihead.workflows.train import train
 
 Make = Callable[..., Recipe[Settings]]
@@ -112,3 +113,21 @@ def test_a_dry_run_estimates_training_and_leaves_no_files(
     assert found.hours > 0
     assert found.peak_memory > 50 << 20
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("train.de", "train.en", ["de", "en"]),
+        ("a.fur.gz", "a.lij.txt", ["fur", "lij"]),
+        ("train.src", "train.tgt", []),  # Sardinian and Tagbanwa, by their letters
+        ("train.src", "train.trg", []),
+        ("x.in", "x.out", []),
+        ("pairs.txt", "others.txt", []),
+    ],
+)
+def test_endings_of_files_name_languages_where_they_are_no_sides(
+    source: str, target: str, expected: list[str]
+) -> None:
+    data = DataSettings(source=(source,), target=(target,))
+    assert list(languages(data).values()) == expected

@@ -150,8 +150,8 @@ def _name(data: DataSettings) -> str:
     return Path(data.source[0]).name.partition(".")[0] or "corpus"
 
 
-NO_LANGUAGES = ("txt", "srt", "vtt")
-"""Endings of two files that name a format."""
+NO_LANGUAGES = ("txt", "srt", "vtt", "src", "tgt", "trg", "ref", "hyp", "in", "out", "tok", "bpe")
+"""Endings that name a format or a side (``train.src``, ``train.tgt``), though some are codes of languages."""
 
 
 def languages(data: DataSettings) -> dict[str, object]:

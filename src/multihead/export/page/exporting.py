@@ -35,6 +35,7 @@ SCRIPTS = tuple(
         "segments.js",
         "instance.js",
         "engine.js",
+        "unknown.js",
         "worker.js",
     )
 )
@@ -138,6 +139,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
         "beam_size": settings.beam_size if settings.method == "beam" else 4,
         "length_penalty": settings.length_penalty,
         "stop_at_first": settings.stop == "first",
+        "replace_unknown": settings.replace_unknown,
         "examples": [lines[number] for number in _examples(usable, given)],
         "checks": checks,
     }

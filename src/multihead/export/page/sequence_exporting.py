@@ -47,8 +47,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
             its description.
     """
     model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
-    wordpiece = tokenizer.content["model"]["type"] == "WordPiece"
-    faults = (vocabulary.wordpiece_faults if wordpiece else vocabulary.not_expressible)(tokenizer)
+    faults = vocabulary.not_expressible(tokenizer)
     mask = mask_id(tokenizer)
     if mask is None:
         faults.append("a vocabulary without a mask token")

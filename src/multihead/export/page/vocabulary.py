@@ -16,43 +16,41 @@ from multihead.text.pieces import (
 )
 from multihead.text.tokenizer import Tokenizer
 
-KINDS = {"BPE": "bpe", "Unigram": "unigram"}
-"""Names of a translator's vocabularies in a ``tokenizer.json`` and in the page."""
-NAMES = {**KINDS, "WordPiece": "wordpiece"}
+NAMES = {"BPE": "bpe", "Unigram": "unigram", "WordPiece": "wordpiece", "WordLevel": "whole"}
+"""Names of the kinds of vocabularies in a ``tokenizer.json`` and in the page."""
 APOSTROPHE = "(?<="
 """The beginning of the pattern that replaces apostrophes between letters (``text.pieces``)."""
-
-
-def wordpiece_faults(tokenizer: Tokenizer) -> list[str]:
-    """Return what the page's script cannot segment as a WordPiece vocabulary does; empty if it can all."""
-    content, faults = tokenizer.content, []
-    usual = [_as_json(script_pre_tokenizer(digits), "pre_tokenizer") for digits in (False, True)]
-    if content["pre_tokenizer"] not in usual or content["model"]["continuing_subword_prefix"]:
-        faults.append("WordPiece with other rules than multihead's")
-    if _plain(_steps(content["normalizer"])) != _steps(_usual_normalizer(content)):
-        faults.append("a normaliser that multihead does not train")
-    return faults
 
 
 def not_expressible(tokenizer: Tokenizer) -> list[str]:
     """Return what the page's script cannot segment as the tokenizer does; empty if it can all."""
     content, faults = tokenizer.content, []
-    kind = content["model"]["type"]
-    if kind not in KINDS:
-        return [f"a vocabulary of kind {kind}, not BPE or unigram"]
-    if content["model"].get("byte_fallback") is not True or not all(map(_has(content), BYTES)):
+    kind = NAMES.get(content["model"]["type"])
+    if kind is None:
+        return [f"a vocabulary of kind {content['model']['type']}"]
+    if kind in ("bpe", "unigram") and (
+        content["model"].get("byte_fallback") is not True or not all(map(_has(content), BYTES))
+    ):
         faults.append("a vocabulary without byte fallback")
     if _plain(_steps(content["normalizer"])) != _steps(_usual_normalizer(content)):
         faults.append("a normaliser that multihead does not train")
-    if kind == "BPE" and _plain(content["pre_tokenizer"]) != _as_json(
-        whitespace_pre_tokenizer(), "pre_tokenizer"
-    ):
-        faults.append("a pre-tokenizer other than white space")
-    if kind == "BPE" and any(content["model"].get(name) for name in ("ignore_merges", "end_of_word_suffix")):
+    if _plain(content["pre_tokenizer"]) not in _usual_pre_tokenizers(kind):
+        faults.append("a pre-tokenizer that multihead does not train")
+    if kind == "bpe" and any(content["model"].get(name) for name in ("ignore_merges", "end_of_word_suffix")):
         faults.append("settings of BPE that multihead does not train")
+    if kind == "wordpiece" and content["model"]["continuing_subword_prefix"]:
+        faults.append("WordPiece with marks inside words")
     if any("\0" in piece for piece in _pieces(content)):
         faults.append("pieces with NUL characters")
     return faults
+
+
+def _usual_pre_tokenizers(kind: str) -> list[Any]:
+    """The rules of white space and of scripts that vocabularies of this kind are trained with."""
+    spaces = whitespace_pre_tokenizer()
+    scripts = [script_pre_tokenizer(digits, runs=kind != "whole") for digits in (False, True)]
+    usual = {"bpe": [spaces], "wordpiece": scripts}.get(kind, [spaces, *scripts])
+    return [_as_json(each, "pre_tokenizer") for each in usual]
 
 
 def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -77,6 +75,8 @@ def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
     if found["kind"] == "unigram":
         found["scores"] = [score for _, score in content["model"]["vocab"]]
     if found["kind"] != "bpe":
+        found["spaced"] = content["pre_tokenizer"]["type"] == "Metaspace"
+        found["runs"] = found["kind"] != "whole"
         found["split_digits"] = r"\p{N}|" in json.dumps(content["pre_tokenizer"]).replace("\\\\", "\\")
         return found
     merges = [tuple(pair) for pair in content["model"]["merges"]]

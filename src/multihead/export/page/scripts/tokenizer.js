@@ -1,5 +1,5 @@
-// Text to token ids and back, as multihead's Python does it: byte-pair encoding or a unigram model, with byte fallback, or
-// WordPiece.
+// Text to token ids and back, as multihead's Python does it: byte-pair encoding or a unigram model, with byte fallback,
+// WordPiece, or whole words.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -47,7 +47,7 @@ class Tokenizer {
     const digits = this.split_digits ? "\\p{N}" : "▁?\\p{N}+";
     this.parts = new RegExp(
       "▁?\\p{Script=Hangul}+|▁?[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}ー]+|" +
-        `▁?(?:(?![${APART}])[\\p{L}\\p{M}])+|${digits}|▁?[^\\p{L}\\p{M}\\p{N}▁]+|▁`,
+        `▁?(?:(?![${APART}])[\\p{L}\\p{M}])+|${digits}|▁?[^\\p{L}\\p{M}\\p{N}▁]${this.runs ? "+" : ""}|▁`,
       "gu",
     );
   }
@@ -76,11 +76,23 @@ class Tokenizer {
     let ids = this.words.get(word);
     if (!ids) {
       if (this.words.size > 20000) this.words.clear();
-      const segment = (part) => (this.kind === "unigram" ? this.viterbi(part) : this.longestPieces(part));
-      ids = this.kind === "bpe" ? this.merge(word) : this.split(word).flatMap(segment);
+      ids = this.kind === "bpe" ? this.merge(word) : this.split(word).flatMap((part) => this.segment(part));
       this.words.set(word, ids);
     }
     return ids;
+  }
+
+  /** The ids of a part of a word. */
+  segment(part) {
+    if (this.kind === "unigram") return this.viterbi(part);
+    if (this.kind === "wordpiece") return this.longestPieces(part);
+    return [this.ids.get(part) ?? this.unknown];
+  }
+
+  /** The parts of a word that are looked up, without the mark of its start. */
+  partsOf(word) {
+    const parts = this.kind === "bpe" ? [SPACE + word] : this.split(SPACE + word);
+    return parts.map((part) => part.replace(SPACE, "")).filter(Boolean);
   }
 
   /** The bytes of a character that no piece covers. */
@@ -119,6 +131,7 @@ class Tokenizer {
 
   /** Parts of a word that no piece spans, as scripts and digits divide it. */
   split(word) {
+    if (this.spaced) return [word];
     const parts = [];
     let end = 0;
     for (const found of word.matchAll(this.parts)) {
@@ -175,18 +188,19 @@ class Tokenizer {
     return found.reverse().flat();
   }
 
-  /** The text of ids; begin, end and padding are skipped. */
-  decode(ids) {
-    return this.decodePieces(ids).join("").replace(/^ /, "");
+  /** The text of ids; begin, end and padding are skipped. Words replace unknown tokens, in order. */
+  decode(ids, words = []) {
+    return this.decodePieces(ids, words).join("").replace(/^ /, "");
   }
 
   /** The text of each id; a character that is spelt in bytes belongs to its last byte. */
-  decodePieces(ids) {
+  decodePieces(ids, words = []) {
+    const left = [...words];
     const texts = ids.map(() => "");
     for (let i = 0; i < ids.length; i++) {
       if (this.silent.includes(ids[i])) continue;
       if (!this.isByte(ids[i])) {
-        texts[i] = ids[i] === this.unknown ? " <unk>" : this.pieces[ids[i]].replaceAll(SPACE, " ");
+        texts[i] = ids[i] === this.unknown ? ` ${left.shift() ?? "<unk>"}` : this.pieces[ids[i]].replaceAll(SPACE, " ");
         continue;
       }
       const places = [];

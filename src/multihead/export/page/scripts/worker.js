@@ -22,10 +22,16 @@ async function start({ blocks, checksums }) {
 
 const tagsOf = (direction) => facts.directions[direction]?.tags ?? [];
 
-/** The words of an output: text, places of its tokens, and the least probability that the model gave one of them. */
-function words(ids) {
+/** What stands for the unknown tokens of an output of the sentence that the engine has read. */
+function unknowns(sentence, tags, ids, seen = null) {
+  if (!facts.replace_unknown || !ids.includes(tokenizers.target.unknown)) return [];
+  return replacements(seen ?? engine.replay(ids, true), tokenizers, sentence, facts, tags.length);
+}
+
+/** The words of an output: text, and the places of its tokens. */
+function words(ids, unknown) {
   const found = [];
-  tokenizers.target.decodePieces(ids).forEach((text, at) => {
+  tokenizers.target.decodePieces(ids, unknown).forEach((text, at) => {
     if (!found.length || text.startsWith(" ")) found.push({ text: "", from: at, to: at });
     const word = found.at(-1);
     word.text += text;
@@ -55,7 +61,9 @@ async function translate({ number, text, beam, direction }) {
       });
       if (!best) return;
       const { ids } = best[0];
-      found = { ids, words: words(ids), text: tokenizers.target.decode(ids), milliseconds: performance.now() - begun };
+      const unknown = unknowns(sentence, tags, ids);
+      const text = tokenizers.target.decode(ids, unknown);
+      found = { ids, words: words(ids, unknown), text, milliseconds: performance.now() - begun };
       if (known.size > 2000) known.clear();
       known.set(key, found);
     }
@@ -76,7 +84,9 @@ async function explain({ number, index, sentence, direction, ids, complete, beam
       return number !== latest;
     });
     if (!found) return;
-    others = found.map((one) => ({ ids: one.ids, score: one.score, text: tokenizers.target.decode(one.ids) }));
+    others = found.map(({ ids, score }) => {
+      return { ids, score, text: tokenizers.target.decode(ids, unknowns(sentence, tags, ids)) };
+    });
   }
   const found = engine.replay(ids, complete);
   const { source, target } = tokenizers;
@@ -84,6 +94,7 @@ async function explain({ number, index, sentence, direction, ids, complete, beam
   const end = "⟨/s⟩";
   const label = (tokenizer, id) => (id === facts.end ? end : tokenizer.pieces[id]);
   const written = found.ids.at(-1) === facts.end ? found.ids.slice(0, -1) : found.ids;
+  const unknown = unknowns(sentence, tags, written, found);
   const lists = [found.encoder, found.own, found.cross, found.probabilities].filter(Boolean);
   tell(
     "explained",
@@ -94,8 +105,8 @@ async function explain({ number, index, sentence, direction, ids, complete, beam
       adopted,
       ...found,
       written,
-      text: target.decode(written),
-      words: words(written),
+      text: target.decode(written, unknown),
+      words: words(written, unknown),
       source: engine.source.map((id) => label(source, id)),
       target: found.ids.map((id) => label(target, id)),
       read: ["⟨s⟩", ...found.ids.slice(0, -1).map((id) => label(target, id))],
