@@ -94,3 +94,23 @@ def test_an_empty_set_is_refused(tmp_path: Path, capfdbinary: Captured) -> None:
     command = ("split", "--src", tmp_path / "c.de", "--tgt", tmp_path / "c.en", "--to", tmp_path / "parts")
     assert "3 pairs leave none for validation" in fail(capfdbinary, *command)
     assert not (tmp_path / "parts").exists()
+
+
+def test_labels_are_in_every_set(tmp_path: Path, capfdbinary: Captured) -> None:
+    corpus = tmp_path / "c.tsv"
+    corpus.write_text(
+        "".join(f"line {i}\t{'good' if i % 3 else 'bad'}\n" for i in range(211)), encoding="utf-8"
+    )
+    out, _ = run(capfdbinary, "split", "--src", corpus, "--to", tmp_path, "--valid", 23, "--test", 29)
+    assert "only 2 different lines on the target side" in out
+    for part, size in (("train", 159), ("valid", 23), ("test", 29)):
+        assert len(lines(tmp_path / f"{part}.source")) == size
+        assert set(lines(tmp_path / f"{part}.target")) == {"good", "bad"}
+
+
+def test_a_corpus_that_repetitions_hold_together_is_refused(tmp_path: Path, capfdbinary: Captured) -> None:
+    corpus = tmp_path / "c.tsv"
+    corpus.write_text("".join(f"{i // 2}\t{(i + 1) // 2}\n" for i in range(101)), encoding="utf-8")
+    error = fail(capfdbinary, "split", "--src", corpus, "--to", tmp_path)
+    assert "no pair for valid and test: sentences that repeat join 101 of 101 pairs" in error
+    assert not (tmp_path / "train.source").exists()

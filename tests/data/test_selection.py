@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.data import plan, selection, spool
+from multihead.data.closed_sets import CLOSED
 from multihead.data.hashes import are_in, count_in, first_occurrences, sentence_hash
-from multihead.data.selection import CLOSED, DROPPED, TRAIN, VALID, Selection, held_out, select
+from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, held_out, select
 from multihead.data.vocabularies import evenly_spaced
 from multihead.errors import UserError
 from multihead.settings import DataSettings

@@ -4,7 +4,8 @@
     multihead split --src pairs.tsv --source-field 2 --target-field 1 --to own
 
 Pairs that share a sentence on either side, directly or through other pairs,
-go to the same set, so that no test sentence occurs in training. The files are
+go to the same set, so that no test sentence occurs in training. A side of a
+few different lines, such as labels, is left out of account. The files are
 train.de, train.en and so on. Their extensions are --source-language and
 --target-language, or those of the input files, or .source and .target.
 """
@@ -21,8 +22,9 @@ import numpy as np
 from multihead.cli import _console, _options
 from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, write
+from multihead.data.closed_sets import telling
 from multihead.data.hashes import as_hashes, sentence_hash
-from multihead.data.splitting import PARTS, connected_groups, split
+from multihead.data.splitting import PARTS, TEST, VALID, connected_groups, split
 from multihead.errors import UserError
 from multihead.text.lines import STDIN
 
@@ -60,17 +62,29 @@ def main(arguments: Sequence[str]) -> int:
     if not valid or not test:
         fact = f"{len(sources):,} pairs leave none for validation or none for testing"
         raise UserError(fact, place=options.src[0], remedy="Give the sizes: --valid 5 --test 5.")
-    groups = connected_groups(as_hashes(sources), as_hashes(targets))
+    both = as_hashes(sources), as_hashes(targets)
+    sides = telling(*both)
+    groups = connected_groups(sides[0], sides[-1])
     parts = split(groups, valid=valid, test=test, seed=options.seed)
+    if empty := [PARTS[part] for part in (VALID, TEST) if not np.any(parts == part)]:
+        largest = int(np.bincount(groups).max())
+        joined = f"sentences that repeat join {largest:,} of {len(parts):,} pairs"
+        fact = f"no pair for {' and '.join(empty)}: {joined}"
+        remedy = "Give larger sizes (--valid 500 --test 500), or remove repetitions."
+        raise UserError(fact, place=options.src[0], remedy=remedy)
     _create(folder)
     console = _console.output()
     console.print(f"{len(parts):,} pairs in {int(groups.max()) + 1:,} groups that share no sentence")
+    for name, hashes in zip(("source", "target"), both, strict=True):
+        if not any(hashes is one for one in sides):
+            few = f"only {len(np.unique(hashes)):,} different lines on the {name} side"
+            console.print(f"{few}: these may be in several sets")
     for number, part in enumerate(PARTS):
         chosen = parts == number
-        names = [folder / f"{part}.{ending}" for ending in options.endings()]
-        for side, name in enumerate(names):
-            write(in_blocks(pair[side] for pair in compress(options.pairs(), bytes(chosen))), str(name))
-        console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {names[0]} and {names[1]}")
+        files = [folder / f"{part}.{ending}" for ending in options.endings()]
+        for side, file in enumerate(files):
+            write(in_blocks(pair[side] for pair in compress(options.pairs(), bytes(chosen))), str(file))
+        console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {files[0]} and {files[1]}")
     first, second = options.endings()
     console.print(
         f"to train on it: multihead train --data.dir {shlex.quote(str(folder))}"

@@ -2,7 +2,7 @@
 
 Corpora of one text in several languages hold out the same lines: pairs that share a sentence with one held
 out before are taken first. In the end no corpus trains on a sentence that any corpus holds out. Sides
-that are closed sets, such as labels, do not count (``selection.held_out``).
+that are closed sets, such as labels, do not count (``closed_sets``).
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.hashes import Hashes, are_in, count_in, of_pairs
+from multihead.data.closed_sets import telling
+from multihead.data.hashes import Hashes, are_in, count_in
 from multihead.data.plan import shuffled
 from multihead.data.selection import (
     CANDIDATES_PER_PAIR,
-    CLOSED,
     DROPPED,
     MAX_HELD_OUT,
     MIN_HELD_OUT,
@@ -34,11 +34,8 @@ class Sides:
 
     @cached_property
     def telling(self) -> Sequence[Hashes]:
-        """The sides that are no closed sets; where both are, the pairs themselves."""
-        sides = [
-            side for side in (self.source, self.target) if len(np.unique(side)) > CLOSED * max(1, len(side))
-        ]
-        return sides or [of_pairs(self.source, self.target)]
+        """The sides that are no closed sets, see ``closed_sets.telling``."""
+        return telling(self.source, self.target)
 
     def touching(self, ordered: Hashes) -> NDArray[np.bool_]:
         """Return True for each pair with a sentence among the sorted hashes, (N,)."""

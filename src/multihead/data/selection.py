@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.build_cache import report_cache_errors
+from multihead.data.closed_sets import is_closed
 from multihead.data.hashes import Hashes, are_in, sentence_hash
 from multihead.data.plan import first_of_shuffled
 from multihead.data.spool import CHUNK, Bits, HashSpool, Kept, Pairs, Side, Whole, at_places, counts
@@ -20,8 +21,6 @@ DROPPED, TRAIN, VALID = 0, 1, 2
 MIN_HELD_OUT, MAX_HELD_OUT = 50, 2000
 CANDIDATES_PER_PAIR = 20
 """Candidates considered for each held-out pair."""
-CLOSED = 0.125
-"""Up to so many different sentences a pair, a side is a closed set: labels, tags, canned answers."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> ND
 
     Of randomly drawn candidates, those whose sentences are least frequent are held out; usually these occur
     in no other pair. Training pairs that do share a sentence with a held-out pair are dropped. A side that is
-    a closed set does not count: to hold out a label would be to train without it.
+    a closed set does not count, see ``closed_sets``.
 
     Args:
         sources: hashes of the source sentences, (N,).
@@ -176,13 +175,9 @@ def _held_out(
 
 
 def _telling(sources: Side, targets: Side, candidates: NDArray[np.int64]) -> Sequence[Side]:
-    """Return the sides that are no closed sets; where both are, the pairs themselves.
-
-    The mean of 1 / frequency over pairs is the number of different sentences a pair.
-    """
-    sides = [
-        side for side in (sources, targets) if np.mean(1 / counts(side, at_places(side, candidates))) > CLOSED
-    ]
+    """Return the sides that are no closed sets; where both are, the pairs themselves."""
+    both = (sources, targets)
+    sides = [side for side in both if not is_closed(counts(side, at_places(side, candidates)))]
     return sides or [Pairs(sources, targets)]
 
 
