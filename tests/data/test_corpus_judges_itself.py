@@ -7,6 +7,8 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from multihead.data.cleaning import ngrams, surface
 from multihead.data.cleaning.lexicon import EXPLAINED, ITERATIONS, Lexicon, Side
@@ -97,6 +99,48 @@ def test_a_sample_warns_of_what_is_wrong_and_only_then() -> None:
     (line,) = doubts(iter(crossed), len(crossed))
     assert "5 %" in line
     assert "are swapped" in line
+
+
+@pytest.mark.parametrize("kind", ["shuffled", "sorted", "labels at random"])
+def test_sides_that_have_nothing_to_do_with_each_other_are_doubted(kind: str) -> None:
+    sources, targets = ([pair[side] for pair in sound()] for side in (0, 1))
+    if kind == "labels at random":
+        targets = random.Random(2).choices(["good", "bad"], k=COUNT)
+    elif kind == "sorted":
+        targets.sort()
+    else:
+        random.Random(2).shuffle(targets)
+    pairs = list(zip(sources, targets, strict=True))
+    assert "tell nothing of those of the target" in doubts(iter(pairs), COUNT)[-1]
+    assert judge(pairs).unrelated
+
+
+def test_labels_that_follow_from_a_few_words_are_related() -> None:
+    pairs = [(source, "good" if ONE[3] in source or ONE[5] in source else "bad") for source, _ in sound()]
+    assert doubts(iter(pairs), COUNT) == []
+    assert not judge(pairs).unrelated
+
+
+@pytest.mark.parametrize("count", [211, 1009])
+def test_a_script_of_thousands_of_characters_is_judged(count: int) -> None:
+    hanzi = [chr(0x4E00 + number) for number in range(3001)]
+    generator = random.Random(4)
+    drawn = [[generator.randrange(3001) for _ in range(generator.randint(4, 19))] for _ in range(count)]
+    pairs = [
+        ("".join(hanzi[n] for n in line), " ".join(OTHER[n % 89] for n in reversed(line))) for line in drawn
+    ]
+    found = judge(pairs)
+    assert not found.unrelated
+    assert np.mean(found.reasons >= 0) < 0.05
+    judge([(target, source) for source, target in pairs])
+
+
+@settings(max_examples=13, deadline=None)
+@given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=29))
+def test_any_text_is_judged(pairs: list[Pair]) -> None:
+    many = (pairs * 211)[:211]
+    assert len(judge(many).reasons) == 211
+    doubts(iter(many), len(many))
 
 
 @pytest.mark.parametrize("rule", ["number", "placeholder"])

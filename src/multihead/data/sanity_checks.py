@@ -23,7 +23,7 @@ def sanity_warnings(prepared: Prepared) -> list[str]:
     train, sample = prepared.train, _evenly_spaced(range(len(prepared.train)))
     source = prepared.source_tokenizer.decode_batch(train.source(number) for number in sample)
     target = prepared.target_tokenizer.decode_batch(train.target(number) for number in sample)
-    warnings = [f"caution: {doubt}; `multihead clean` lists them" for doubt in prepared.doubts]
+    warnings = [f"caution: {doubt}" for doubt in prepared.doubts]
     same = sum(one == other for one, other in zip(source, target, strict=True))
     if same > MAX_IDENTICAL * len(source):
         sampled = f"{same:,} of {len(source):,} sampled pairs"

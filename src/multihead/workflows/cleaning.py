@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from multihead.data.cleaning.sample import NOTHING_IN_COMMON
 from multihead.data.cleaning.verdicts import EXPLANATION, REASONS, Judgement, Reason, judge
 from multihead.errors import UserError
 from multihead.progress import OnProgress
@@ -47,12 +48,14 @@ class Cleaned:
         dropped: those to drop, in order.
         passages: of misaligned pairs: the first and the last number, and the shift of the targets.
         kept_although: pairs that had a reason to be dropped and are kept by request, by reason.
+        unrelated: whether the sides seem to have nothing to do with each other.
     """
 
     pairs: Sequence[Pair]
     dropped: Sequence[Dropped]
     passages: Sequence[tuple[int, int, int]]
     kept_although: Mapping[Reason, int]
+    unrelated: bool = False
 
     def kept(self) -> Iterator[Pair]:
         """Yield the pairs that are kept, in order."""
@@ -78,6 +81,8 @@ class Cleaned:
             lines += self._shown_passages()
         for reason, count in self.kept_although.items():
             lines.append(f"{reason}: {count:,} kept by request")
+        if self.unrelated:
+            lines.append(f"caution: {NOTHING_IN_COMMON}")
         return "\n".join(lines)
 
     def _shown_passages(self) -> list[str]:
@@ -94,6 +99,7 @@ class Cleaned:
             "kept": len(self.pairs) - len(self.dropped),
             "dropped": self.counts(),
             "kept although": dict(self.kept_although),
+            "unrelated": self.unrelated,
         }
 
 
@@ -143,7 +149,7 @@ def clean(
         if last - first > len(pairs) // 2:
             remedy = f"Shift one file by a line: each source belongs to the target {_where(shift)}."
         raise UserError(fact, place="the corpus", remedy=remedy)
-    return Cleaned(pairs, dropped, _passages(judgement), spared)
+    return Cleaned(pairs, dropped, _passages(judgement), spared, judgement.unrelated)
 
 
 def _passages(judgement: Judgement) -> list[tuple[int, int, int]]:

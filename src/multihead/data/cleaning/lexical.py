@@ -15,6 +15,8 @@ from multihead.data.cleaning.lexicon import Lexicon, Side
 from multihead.data.cleaning.shifts import shifted
 from multihead.data.plan import shuffled
 from multihead.settings import TokenizerSettings
+from multihead.text.pieces import BYTES, alphabet, normalizer
+from multihead.text.tokenizer import SPECIAL_TOKENS
 from multihead.text.training import train
 
 MOST_TOKENS = 32
@@ -51,12 +53,15 @@ class Evidence:
         later: of each source and the next line's target.
         earlier: of each source and the last line's target.
         moved: by how many lines the targets are shifted, see ``shifts.shifted``.
+        separation: probability that a pair of the corpus has more evidence than a random one (the area under
+            the ROC curve); 0.5 if the sides have nothing to do with each other.
     """
 
     direct: Floats
     later: Floats
     earlier: Floats
     moved: Ints
+    separation: float
 
 
 def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -> Evidence:
@@ -122,7 +127,15 @@ def _judged(source: Side, target: Side, lengths: Sequence[Floats], shift: Ints, 
     false = features.get("false", features["later"])
     weights = _regression(true, np.concatenate([features["random"], false]))
     direct, later, earlier = (_with_one(features[name]) @ weights for name in ("direct", "later", "earlier"))
-    return Evidence(direct, later, earlier, shifted(direct, later, earlier))
+    separation = _separation(*(_with_one(each) @ weights for each in (true, features["random"])))
+    return Evidence(direct, later, earlier, shifted(direct, later, earlier), separation)
+
+
+def _separation(true: Floats, false: Floats) -> float:
+    """Return the probability that a true score exceeds a false one; ties count half."""
+    ordered = np.sort(false)
+    below = [np.searchsorted(ordered, true, side=side) for side in ("left", "right")]
+    return float(np.mean(below) / len(false))
 
 
 def _cells(source: Side, target: Side, rows: Ints) -> Floats:
@@ -134,8 +147,12 @@ def _cells(source: Side, target: Side, rows: Ints) -> Floats:
 
 def tokens(lines: Sequence[str]) -> Side:
     """Return the first pieces of each line, of a vocabulary learned from these lines."""
-    sample = lines[:: -(-len(lines) // MOST_TEXTS)]
-    settings = TokenizerSettings(kind="bpe", vocab_size=PIECES if len(lines) >= FEW_LINES else FEW_PIECES)
+    normal = normalizer(lowercase=True)
+    sample = [normal.normalize_str(line) for line in lines[:: -(-len(lines) // MOST_TEXTS)]]
+    wished = PIECES if len(lines) >= FEW_LINES else FEW_PIECES
+    # Scripts of many characters get some room for words too.
+    letters = len(SPECIAL_TOKENS) + len(BYTES) + len(alphabet(sample))
+    settings = TokenizerSettings(kind="bpe", vocab_size=max(wished, letters + wished // 2))
     tokenizer = train(sample, settings, lowercase=True)
     cut = [line[: 12 * MOST_TOKENS] for line in lines]
     ids = [one[:MOST_TOKENS] for one in tokenizer.encode_batch(cut)]

@@ -46,7 +46,7 @@ class Lines:
         for back in range(ORDER):
             # The characters before a line are the border, so that no n-gram crosses two lines.
             earlier = np.full(len(known), _BORDER, dtype=np.uint64)
-            earlier[back + 1 :] = points[1 : len(points) - back - 1]
+            earlier[back + 1 :] = points[1 : max(1, len(points) - back - 1)]
             place = np.arange(len(known)) - np.repeat(np.append(0, self.ends[:-1]), self.lengths)
             earlier[place <= back] = _BORDER
             self.keys.append(_bucket(_mixed(key, known), self.bits))

@@ -17,23 +17,29 @@ WARNED: dict[Reason, float] = {
     "unlikely": 0.05,
 }
 """Share of the sample from which on there is a warning, by reason."""
+NOTHING_IN_COMMON = (
+    "the words of the source tell nothing of those of the target; does each line belong to its counterpart?"
+)
 
 
 def doubts(pairs: Iterator[tuple[str, str]], total: int) -> list[str]:
-    """Return a line for each reason by which many of a sample of the pairs should not be trained on.
+    """Return a line for each reason to doubt the pairs, by a sample of them.
 
     Args:
         pairs: the pairs, in the order of the files.
         total: how many there are.
     """
     sample = list(_blocks(pairs, total))
-    counts = Counter(judge(sample).reasons.tolist())
+    judgement = judge(sample)
+    counts = Counter(judgement.reasons.tolist())
     shares = {reason: counts[REASONS.index(reason)] / max(1, len(sample)) for reason in WARNED}
-    return [
-        f"about {100 * share:.0f} % of {len(sample):,} sampled pairs are {reason}: {EXPLANATION[reason]}"
+    found = [
+        f"about {100 * share:.0f} % of {len(sample):,} sampled pairs are {reason}: {EXPLANATION[reason]};"
+        " `multihead clean` lists them"
         for reason, share in shares.items()
         if share >= WARNED[reason]
     ]
+    return [*found, *([NOTHING_IN_COMMON] if judgement.unrelated else [])]
 
 
 def _blocks(pairs: Iterator[tuple[str, str]], total: int) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,9 @@ FOREIGN = 6.0
 """Spreads from which on such a pair is dropped for its language rather than its words."""
 MOST_DOUBTFUL = 0.2
 """Share of doubtful pairs from which on the corpus is too small or too free for its words to judge it."""
+UNRELATED, ENOUGH = 0.6, 500
+"""Separation of true pairs from random ones below which the sides seem unrelated, given so many pairs. It was
+0.70 for sentences and two labels, 0.87 to 1.00 for other corpora, at most 0.59 for shuffled lines."""
 CROSSED = 2.0
 """Nats by which a pair must be more probable with its sides exchanged."""
 APART = 0.5
@@ -71,12 +74,20 @@ class Judgement:
         odds: log-odds that the two sides belong together, (N,).
         twins: the number, from 0, of the earlier pair that a duplicate repeats; its own otherwise, (N,).
         moved: by how many lines the targets are shifted, (N,).
+        separation: how well its words tell a pair from a random one, see ``lexical.Evidence``; the least of
+            all parts. None: there are too few pairs.
     """
 
     reasons: NDArray[np.int8]
     odds: NDArray[np.float64]
     twins: NDArray[np.int64]
     moved: NDArray[np.int64]
+    separation: float | None
+
+    @property
+    def unrelated(self) -> bool:
+        """True if the sides of the pairs seem to have nothing to do with each other."""
+        return self.separation is not None and self.separation < UNRELATED
 
 
 def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = None) -> Judgement:
@@ -84,9 +95,11 @@ def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = Non
     reasons = np.full(len(pairs), -1, dtype=np.int8)
     odds = np.zeros(len(pairs))
     moved = np.zeros(len(pairs), dtype=np.int64)
+    separations = []
     for start in range(0, len(pairs), CHUNK):
         rows = slice(start, min(start + CHUNK, len(pairs)))
-        reasons[rows], odds[rows], moved[rows] = _judged(pairs[rows])
+        reasons[rows], odds[rows], moved[rows], separation = _judged(pairs[rows])
+        separations.append(separation)
         if progress:
             progress("judging", rows.stop, len(pairs))
     twins = np.fromiter(surface.near_duplicates(pairs), np.int64, len(pairs))
@@ -97,15 +110,17 @@ def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = Non
         if twin in seen:
             reasons[number] = REASONS.index("duplicate")
         seen.add(twin)
-    return Judgement(reasons, odds, twins, moved)
+    known = [one for one in separations if one is not None]
+    return Judgement(reasons, odds, twins, moved, min(known, default=None))
 
 
 def _judged(
     pairs: Sequence[tuple[str, str]],
-) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int64], float | None]:
     reasons = np.full(len(pairs), -1, dtype=np.int8)
     odds = np.zeros(len(pairs))
     moved = np.zeros(len(pairs), dtype=np.int64)
+    separation = None
 
     def mark(reason: Reason, rows: NDArray[np.bool_], among: NDArray[np.int64]) -> None:
         free = among[rows & (reasons[among] < 0)]
@@ -121,6 +136,7 @@ def _judged(
         found = languages(sources, targets)
         proof = lexical.evidence(sources, targets)
         odds[full], moved[full] = proof.direct, proof.moved
+        separation = proof.separation if len(full) >= ENOUGH else None
         for reason, rows in _by_models(found, proof):
             mark(reason, rows, full)
     for kind, spans, either in (
@@ -130,7 +146,7 @@ def _judged(
         left = np.flatnonzero(reasons < 0)
         each = [(spans(pairs[number][0]), spans(pairs[number][1])) for number in left.tolist()]
         mark(kind, surface.differing(each, either=either), left)  # type: ignore[arg-type]
-    return reasons, odds, moved
+    return reasons, odds, moved, separation
 
 
 def _by_models(found: Languages, proof: Evidence) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
