@@ -10,6 +10,7 @@ from multihead.data.prepare import prepare
 from multihead.errors import UserError
 from multihead.settings import TokenizerSettings
 from multihead.text.training import train
+from multihead.workflows.tasks.translation.vocabulary_line import vocabulary_line
 
 
 def test_the_store_has_the_pairs_in_the_order_of_the_files(corpus: Corpus) -> None:
@@ -142,13 +143,14 @@ def test_a_second_file_for_a_joint_vocabulary_is_refused(corpus: Corpus) -> None
         corpus.prepare(TokenizerSettings(target_file="x.json"))
 
 
-def test_a_vocabulary_larger_than_the_corpus_supports_is_refused(corpus: Corpus) -> None:
-    with pytest.raises(UserError, match=r"tokenizer.vocab_size: 8,000 is more .* at most \d+") as caught:
-        corpus.prepare(TokenizerSettings(vocab_size=8000), **VALID)
-    assert caught.value.remedy is not None
-    possible = int(caught.value.remedy.rstrip(".").split()[-1])
-    prepared = corpus.prepare(TokenizerSettings(vocab_size=possible), **VALID)
-    assert prepared.source_tokenizer.vocab_size == possible
+def test_a_vocabulary_is_as_large_as_asked_for_at_most(corpus: Corpus) -> None:
+    for settings in (TokenizerSettings(vocab_size=8000), TokenizerSettings(kind="unigram", vocab_size=8000)):
+        found = corpus.prepare(settings, **VALID).source_tokenizer
+        assert 300 < found.vocab_size < 8000
+        line = vocabulary_line([found], settings)
+        assert line == f"vocabulary: {found.vocab_size} (of at most 8,000) tokens, shared"
+        apart = vocabulary_line([found, found], settings.model_copy(update={"target_vocab_size": 301}))
+        assert apart.endswith(f" source, {found.vocab_size} target tokens")
 
 
 def test_progress_is_reported_for_every_stage(corpus: Corpus) -> None:

@@ -35,6 +35,7 @@ from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.cleaning import CleaningReport
 from multihead.text.symbols import Kind, kind
 from multihead.text.tokenizer import Tokenizer
+from multihead.text.training import train
 
 CORPUS = "corpus-{:04d}"
 """Folder of a corpus's stores."""
@@ -57,7 +58,7 @@ def build(
     if given is None:
         most = 2 * settings.sample_pairs
         texts = balanced(_by_language(found, read, chosen, most), most)
-        tokenizer = vocabularies.train_one(texts, settings, lowercase=read[0].lowercase)
+        tokenizer = train(texts, settings, read[0].lowercase)
     else:
         tokenizer = given.lowercased() if read[0].lowercase else given
     vocabularies.save((tokenizer, tokenizer), folder)
@@ -177,14 +178,14 @@ def _encoded(
     texts, marked = marked_pairs(files, tokenizers)
     encoding = with_progress(part(texts, TRAIN), "encoding", chosen.count(TRAIN), progress)
     longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
-    train = 0
+    trained = 0
     kept = stored(
         folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes, marked=marked
     )
     for pair in kept:
-        train += 1
+        trained += 1
         hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
-    check_left(train, "training", chosen.report)
+    check_left(trained, "training", chosen.report)
     report = CleaningReport() if files.valid_source else chosen.report
     valid = (
         counted(read_pairs(files, files.valid_source, files.valid_target), report)
@@ -195,7 +196,7 @@ def _encoded(
     check_left(len(pairs), "validation", report)
     (folder / VALID_PAIRS).write_text(to_lines(pairs), encoding="utf-8")
     return {
-        "train": train,
+        "train": trained,
         "valid": len(pairs),
         "shared": chosen.shared,
         "doubts": found,

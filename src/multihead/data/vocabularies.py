@@ -54,33 +54,17 @@ def trained(
         lowercase: make the tokenizers lower-case their input.
 
     Raises:
-        UserError: the corpus does not support the vocabulary size, or the special tokens of the two
-            vocabularies have different ids.
+        UserError: see ``text.training.train``; the special tokens of the two vocabularies have different ids.
     """
     sides = [(_both, settings)] if len(found) == 1 else [(_source, settings), (_target, settings.target)]
     ready = []
     for tokenizer, (side, own) in zip(found, sides, strict=True):
         if tokenizer is None:
             sample = side(evenly_spaced(corpus(), total, own.sample_pairs))
-            tokenizer = train_one(sample, own, lowercase=lowercase)
+            tokenizer = train(sample, own, lowercase)
         ready.append(tokenizer.lowercased() if lowercase else tokenizer)
     _check_special_ids(ready[0], ready[-1])
     return ready[0], ready[-1]
-
-
-def train_one(texts: Iterable[str], settings: TokenizerSettings, *, lowercase: bool) -> Tokenizer:
-    """Train a tokenizer. Raises ``UserError`` where the texts do not support the vocabulary size."""
-    tokenizer = train(texts, settings, lowercase)
-    _check_size(tokenizer, settings)
-    return tokenizer
-
-
-def _check_size(tokenizer: Tokenizer, settings: TokenizerSettings) -> None:
-    """Refuse a vocabulary smaller than requested, except of words or characters, whose number is limited."""
-    if settings.kind not in ("chars", "words", "spaced") and tokenizer.vocab_size < settings.vocab_size:
-        fact = f"{settings.vocab_size:,} is more than the corpus supports"
-        remedy = f"Set it to at most {tokenizer.vocab_size}."
-        raise UserError(fact, place="tokenizer.vocab_size", remedy=remedy)
 
 
 def _check_special_ids(source: Tokenizer, target: Tokenizer) -> None:

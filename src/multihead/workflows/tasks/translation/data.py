@@ -21,7 +21,7 @@ from multihead.errors import UserError
 from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
-from multihead.settings import DataSettings, Settings
+from multihead.settings import DataSettings, Settings, TokenizerSettings
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.corpus import remarks
 from multihead.text.tokenizer import Tokenizer
@@ -31,6 +31,7 @@ from multihead.workflows.tasks.translation import of_corpora
 from multihead.workflows.tasks.translation.calibrating import calibration_files, word_files
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
+from multihead.workflows.tasks.translation.vocabulary_line import vocabulary_line
 
 
 def setup(
@@ -66,7 +67,7 @@ def setup(
             **symbols,
             **_added(prepared, counts),
         },
-        summary=_summary(prepared, recipe.data),
+        summary=_summary(prepared, recipe.data, recipe.tokenizer),
         sizes=_sizes(prepared),
         tokens_per_epoch=_tokens(prepared, counts),
         stream=lambda position: batches(recipe, prepared, position, device, mark),
@@ -128,21 +129,17 @@ def named_files(data: DataSettings) -> list[Path]:
 # --- description --------------------------------------------------------------------------------------
 
 
-def _summary(prepared: Prepared, data: DataSettings) -> Sequence[str]:
+def _summary(prepared: Prepared, data: DataSettings, tokenizer: TokenizerSettings) -> Sequence[str]:
     validation = f"validation: {len(prepared.valid):,} pairs"
     if prepared.held_out:
         validation += ", held out of the training data"
     if prepared.shared:
         validation += f"; {prepared.shared:,} training pairs that share a sentence with them were removed"
-    sizes = [f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)]
-    tokens = (
-        f"{sizes[0]} tokens, shared" if len(sizes) == 1 else f"{sizes[0]} source, {sizes[1]} target tokens"
-    )
     return (
         *str(prepared.report).split("\n"),
         *_added_lines(prepared),
         validation,
-        f"vocabulary: {tokens}",
+        vocabulary_line(_vocabularies(prepared), tokenizer),
         *remarks(data, (*data.source, *data.valid_source)),
         *sanity_warnings(prepared),
         *unreadable(data),

@@ -25,6 +25,7 @@ from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation.calibrating import calibration_files, word_files
 from multihead.workflows.tasks.translation.directions import DirectionsValidator
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
+from multihead.workflows.tasks.translation.vocabulary_line import vocabulary_line
 
 
 def setup(
@@ -62,7 +63,7 @@ def setup(
             **({"symbols": list(mark.symbols)} if mark else {}),
             "epoch": {one.name: count for one, count in zip(prepared.directions, counts, strict=True)},
         },
-        summary=_summary(prepared, counts, found),
+        summary=[*_summary(prepared, counts, found), vocabulary_line([tokenizer], recipe.tokenizer)],
         sizes=_sizes(prepared, counts),
         tokens_per_epoch=_tokens(prepared, _first_epoch(prepared, counts, recipe.training.seed)),
         stream=stream,
@@ -115,7 +116,7 @@ def _summary(prepared: PreparedCorpora, counts: Sequence[int], found: Sequence[C
     for direction, count in zip(prepared.directions, counts, strict=True):
         times = count / len(direction.prepared.train)
         lines.append(f"direction {direction.name}: {count:,} pairs an epoch, each {times:.2f} times")
-    return [*lines, f"vocabulary: {prepared.tokenizer.vocab_size:,} tokens, shared"]
+    return lines
 
 
 def unreadable(corpus: Corpus) -> Iterator[str]:
