@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from made_up_pairs import (
     Pair,
     acted,
@@ -22,7 +24,9 @@ from made_up_pairs import (
 )
 
 from multihead import recipe as recipes
+from multihead.data.vocabularies import trained
 from multihead.text.cleaning import rejection_reason
+from multihead.text.pieces import normalizer
 from multihead.workflows.suggest import Asked, CorpusProfile, profile, suggest
 
 TABLE = [
@@ -190,3 +194,18 @@ def test_a_corpus_without_apostrophes_gets_no_decision_about_them() -> None:
     chance = random.Random(3)
     found = suggest(profile([translated(chance) for _ in range(211)]))
     assert "tokenizer.apostrophe" not in found.settings
+
+
+ODD = st.text(st.sampled_from("ab c\t\u00a0\u3000\x1f\u0301가힣漢字ก🙂▁’0١"), max_size=13)
+
+
+@settings(max_examples=151, deadline=None)
+@given(st.lists(st.tuples(st.text() | ODD, ODD), min_size=2, max_size=53))
+def test_the_vocabularies_decided_on_can_be_trained(pairs: list[Pair]) -> None:
+    """On a part of the corpus too: some of it is held out."""
+    recipe = recipes.from_toml("", overrides=suggest(profile(pairs)).settings)
+    sides = [None] if recipe.tokenizer.joint else [None, None]
+    part = pairs[: max(1, len(pairs) - 3)]
+    normal = normalizer(lowercase=False)
+    assume(all(any(normal.normalize_str(pair[side]) for pair in part) for side in (0, 1)))
+    trained([*sides], lambda: iter(part), len(part), recipe.tokenizer, lowercase=False)

@@ -134,19 +134,22 @@ def vocab_size(corpus: CorpusProfile, side: int, kind: str, wished: int) -> Deci
         return Decision(
             size if closed else min(size, wished), f"room for {size - CONTROL - 1:,} different words"
         )
-    letters = (CONTROL if kind == "wordpiece" else CONTROL_AND_BYTES) + characters
+    fixed = CONTROL if kind == "wordpiece" else CONTROL_AND_BYTES
+    chosen = (corpus.source, corpus.target)[side : side + 1] or (corpus.source, corpus.target)
+    all_characters = 1 + len(set().union(*(one.characters for one in chosen)))
     if kind == "chars":
-        chosen = (corpus.source, corpus.target)[side : side + 1] or (corpus.source, corpus.target)
-        characters = 1 + len(set().union(*(one.characters for one in chosen)))
         return Decision(
-            CONTROL_AND_BYTES + characters,
-            f"room for {characters:,} different characters, and bytes for others",
+            fixed + all_characters,
+            f"room for {all_characters:,} different characters, and bytes for others",
         )
     # Every word can become a piece; half of them are counted on, for some are held out, and where all words
     # are pieces nothing is learned from their parts. Scripts of many characters get room for words too.
+    letters = fixed + characters
     room = min(max(wished - letters, wished // 2), parts // 2)
+    # Which characters are rare depends on what is held out, so there is room for all of them.
     return Decision(
-        letters + room, f"{characters:,} characters, and {parts:,} different words to make pieces of"
+        max(letters + room, fixed + all_characters),
+        f"{characters:,} characters, and {parts:,} different words to make pieces of",
     )
 
 

@@ -43,7 +43,7 @@ class SideProfile:
         words: its white-space tokens.
         single: those of one character.
         types: count of each white-space token, up to ``MOST_TYPES`` different ones.
-        characters: count of each character, spaces excluded.
+        characters: count of each character but the space.
         lengths: number of lines of each length in characters.
         apostrophes: count of each kind of apostrophe between letters.
     """
@@ -66,7 +66,7 @@ class SideProfile:
             self.single += len(word) == 1
             if len(self.types) < MOST_TYPES or word in self.types:
                 self.types[word] += 1
-            self.characters.update(word)
+        self.characters.update(line.replace(" ", ""))  # other white space, such as a tab, is text
 
     @property
     def total_characters(self) -> int:
