@@ -10,7 +10,8 @@ import numpy as np
 
 from multihead import randomness
 from multihead.data import key_values
-from multihead.data.hashes import file_sha256, sentence_hash
+from multihead.data.hashes import file_sha256
+from multihead.data.held_out_texts import held_out_texts
 from multihead.data.plan import Indices, Lengths
 from multihead.data.question_windows import (
     NONE,
@@ -183,8 +184,8 @@ def _questions(data: DataSettings) -> tuple[list[Question], list[Question]]:
     train = list(questions_of(data, data.files))
     if data.valid_files:
         return train, list(questions_of(data, data.valid_files))
-    salt, threshold = randomness.derive(data.seed, "held out"), int(data.valid_fraction * (1 << 32))
-    out = [sentence_hash(f"{salt} {one.text}") & 0xFFFFFFFF < threshold for one in train]
+    held_out = held_out_texts((one.text for one in train), data.valid_fraction, data.seed)
+    out = [held_out(one.text) for one in train]
     valid = [one for one, held in zip(train, out, strict=True) if held]
     return [one for one, held in zip(train, out, strict=True) if not held], valid
 

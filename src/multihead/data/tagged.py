@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from multihead import randomness
-from multihead.data.hashes import file_sha256, sentence_hash
+from multihead.data.hashes import file_sha256
+from multihead.data.held_out_texts import held_out_texts
 from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.plan import Indices, Lengths
 from multihead.data.text_batches import as_input
@@ -186,8 +187,8 @@ def _sentences(data: DataSettings) -> tuple[list[TaggedSentence], list[TaggedSen
     if data.valid_files:
         valid = list(sentences_of(data, data.valid_files))
     else:
-        salt, threshold = randomness.derive(data.seed, "held out"), int(data.valid_fraction * (1 << 32))
-        out = [sentence_hash(f"{salt} {' '.join(one.words)}") & 0xFFFFFFFF < threshold for one in train]
+        texts = [" ".join(one.words) for one in train]
+        out = list(map(held_out_texts(texts, data.valid_fraction, data.seed), texts))
         valid = [one for one, held in zip(train, out, strict=True) if held]
         train = [one for one, held in zip(train, out, strict=True) if not held]
     for name, some in (("training", train), ("validation", valid)):

@@ -1,17 +1,17 @@
 """Preparation of texts, with or without labels, and of labelled pairs: stored once, then cached."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from multihead import randomness
 from multihead.addresses import located
 from multihead.data import same_words
 from multihead.data.build_cache import cached_build
-from multihead.data.hashes import file_sha256, sentence_hash
+from multihead.data.hashes import file_sha256
+from multihead.data.held_out_texts import held_out_texts
 from multihead.data.store import StoreWriter, TokenStore
 from multihead.disk import cache_root
 from multihead.errors import UserError
@@ -166,7 +166,11 @@ def _build(
     progress: OnProgress,
 ) -> dict[str, Any]:
     """Write the stores and the tokenizer into a folder; return the JSON summary."""
-    held_out = _held_out(data.valid_fraction, data.seed) if not data.valid_files else lambda _: False
+    held_out = (
+        held_out_texts(map(_joined, _training(data)), data.valid_fraction, data.seed)
+        if not data.valid_files
+        else lambda _: False
+    )
     progress("reading", 0, None)
     pairs = isinstance(data, classification.DataSettings) and data.pairs
     labelled = _training(data) if isinstance(data, classification.DataSettings) else ()
@@ -217,13 +221,6 @@ def _build(
             fact = f"no text left for {what} (read: {counted['read']:,}, empty: {counted['empty']:,})"
             raise UserError(fact, place="data", remedy="Check the files, and data.valid_fraction.")
     return {"labels": labels, "empty": counted["empty"], "places": places, "shown": shown}
-
-
-def _held_out(fraction: float, seed: int) -> Callable[[str], bool]:
-    """Return a predicate that holds out a fraction of texts by hash, so that equal texts stay together."""
-    salt = randomness.derive(seed, "held out")
-    threshold = int(fraction * (1 << 32))
-    return lambda text: sentence_hash(f"{salt} {text}") & 0xFFFFFFFF < threshold
 
 
 def _stored(

@@ -24,7 +24,8 @@ class DataSettings(Settings):
     valid_files: tuple[str, ...] = ()
     """Validation file(s). Default: hold out part of the texts."""
     valid_fraction: float = Field(0.01, gt=0, lt=1)
-    """Fraction of the texts held out for validation by default; equal texts stay together."""
+    """Fraction of the texts held out for validation by default, 20 at least (of a few, a fifth); equal texts
+    stay together."""
     seed: int = 1
     """Seeds the choice of validation data, independently of training.seed."""
     text_field: str = ""

@@ -38,7 +38,8 @@ class DataSettings(Settings):
     length: PositiveInt = 6
     """Largest number of keys in a generated text."""
     valid_fraction: float = Field(0.05, gt=0, lt=1)
-    """Fraction of the texts held out for validation by default, with all their questions."""
+    """Fraction of the texts held out for validation by default, 20 at least (of a few, a fifth), with all
+    their questions."""
     seed: int = 1
     """Seeds the choice of validation data and the generated questions, independently of training.seed."""
     question_field: str = "question"
