@@ -99,6 +99,25 @@ def tokenizer_file(folder: Path, kind: str) -> str:
 KINDS = get_args(TokenizerSettings.model_fields["kind"].annotation)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tokenizer.joint": False},
+        {"tokenizer.target_kind": "chars"},
+        {"tokenizer.target_vocab_size": 300},
+        {"tokenizer.kind": "unigram", "tokenizer.target_kind": "bpe"},
+        {"tokenizer.joint": False, "model.kind": "seq2seq"},
+    ],
+)
+def test_a_vocabulary_for_each_side_is_decided_by_what_is_typed(
+    corpus: Pair, given: dict[str, object]
+) -> None:
+    recipe = resolve_recipe(None, named(corpus), given, run=None, init=None)
+    assert not recipe.tokenizer.joint
+    assert recipe.model.model_dump()["tied"] == "decoder"
+    recipes.refuse_contradictions(recipe)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_bpe_dropout_is_suggested_for_plain_bpe_alone(corpus: Pair, tmp_path: Path, kind: str) -> None:
     expected = 0.1 if kind == "bpe" else 0.0

@@ -114,9 +114,9 @@ def main(arguments: Sequence[str]) -> int:
     if not runs:
         raise UserError("no run folder was given", remedy="Usage: multihead translate RUN < text")
     for folder in runs[1:]:
-        if not Path(folder).exists():
+        if not Path(folder).is_dir():
             raise UserError(
-                "no such run folder",
+                "a file, but no document that is known" if Path(folder).exists() else "no such run folder",
                 place=folder,
                 remedy=f"Give lines with -i FILE; documents end in {', '.join(KINDS)}.",
             )

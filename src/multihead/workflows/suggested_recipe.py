@@ -29,6 +29,8 @@ PIECES = (
     *("tokenizer.vocab_size", "tokenizer.target_vocab_size", "tokenizer.apostrophe", "model.tied"),
 )
 """Settings that files of tokenizers decide."""
+OF_THE_TARGET = ("tokenizer.target_kind", "tokenizer.target_vocab_size", "tokenizer.target_file")
+"""Settings of a vocabulary of the target side."""
 
 
 def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, object]) -> Recipe[Settings]:
@@ -43,7 +45,11 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
         UserError: bad files; contradicting settings; a corpus from standard input.
     """
     overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
+    given = {**_implied(given), **given}
     first = recipes.from_toml("", overrides={**overrides, **given})
+    if not first.tokenizer.joint and hasattr(first.model, "tied"):
+        # Two vocabularies share no matrix, which is the default of one.
+        first = recipes.from_toml("", overrides={**overrides, "model.tied": "decoder", **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
     asked = _asked(first, given)  # likewise: a file may be missing
     corpus = measure(rereadable(first.data))
@@ -63,6 +69,14 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
     sized = not {"tokenizer.vocab_size", "tokenizer.target_vocab_size"}.isdisjoint(given)
     close = None if sized or first.training.minutes else alternative(corpus, asked)
     return replace(chosen, alternative=recipe_of(suggest(corpus, close))) if close else chosen
+
+
+def _implied(given: Mapping[str, object]) -> dict[str, object]:
+    """Return two vocabularies where the user describes one for the target side."""
+    named = [key for key in OF_THE_TARGET if given.get(key)]
+    same = given.get("tokenizer.target_kind") == given.get("tokenizer.kind")
+    apart = named and not (same and named == ["tokenizer.target_kind"])
+    return {"tokenizer.joint": False} if apart else {}
 
 
 def _within(recipe: Recipe[Settings], found: Suggestion, corpus: CorpusProfile) -> Suggestion:
