@@ -61,11 +61,18 @@ def test_an_inspection_can_be_live(pieced: Path, tmp_path: Path, capfdbinary: Ca
     assert "--head: it has no effect on a live page" in error
 
 
+def test_whole_words_are_exported(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    run(capfdbinary, "export", trained, "--to", "page", "-o", tmp_path / "page.html")
+    assert "wasm-unsafe-eval" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_what_a_page_cannot_express_is_a_user_error(
-    trained: Path, tmp_path: Path, capfdbinary: Captured
+    training: list[str], tmp_path: Path, capfdbinary: Captured
 ) -> None:
-    error = fail(capfdbinary, "export", trained, "--to", "page", "-o", tmp_path / "page.html")
-    assert "a vocabulary of kind WordLevel, not BPE or unigram" in error
+    rotary = ("--run", tmp_path / "run", "--model.positions", "rotary", "--training.steps", "1")
+    run(capfdbinary, *training, *rotary)
+    error = fail(capfdbinary, "export", tmp_path / "run", "--to", "page", "-o", tmp_path / "page.html")
+    assert 'a page cannot express this model: positions = "rotary"' in error
     assert not (tmp_path / "page.html").exists()
 
 
