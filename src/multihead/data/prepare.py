@@ -31,6 +31,8 @@ from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
 """Increases when the same corpus is prepared differently."""
+HELD_OUT_VERSION = 2
+"""Increases when other pairs of the same corpus are held out for validation."""
 SUMMARY = "report.json"
 
 ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
@@ -160,7 +162,7 @@ def _cache_inputs(
         "version": [VERSION, store.VERSION],
         "files": file_hashes(files),
         "data": data,
-        "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
+        "held_out": None if files.valid_source else [HELD_OUT_VERSION, files.valid_fraction, files.seed],
         "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
         **({"languages": languages} if documents else {}),
