@@ -31,7 +31,7 @@ from multihead.text.questions import Question, answer_start, read_questions
 from multihead.text.tokenizer import Tokenizer
 from multihead.text_batch import SpanBatch
 
-VERSION = 1
+VERSION = 2
 """Increases when the same questions are prepared differently."""
 PLACES = 3
 """Skipped questions whose places are recorded."""

@@ -25,7 +25,7 @@ from multihead.text.masking import learn, with_mask
 from multihead.text.tokenizer import Tokenizer
 from multihead.text_batch import TaggedBatch
 
-VERSION = 1
+VERSION = 2
 """Increases when the same sentences are prepared differently."""
 BLOCK = 4096
 """Sentences encoded in one call."""

@@ -21,7 +21,7 @@ from multihead.text.masking import learn, with_mask
 from multihead.text.tables import Example, read_labelled, read_texts
 from multihead.text.tokenizer import Tokenizer
 
-VERSION = 1
+VERSION = 2
 """Increases when the same texts are prepared differently."""
 SUMMARY, TOKENIZER = "texts.json", "tokenizer.json"
 BLOCK = 2048
