@@ -54,6 +54,15 @@ def test_images_are_classified_with_probabilities(capfdbinary: Captured, trained
     assert err == ""
 
 
+def test_a_classifier_is_evaluated_as_other_models_are(capfdbinary: Captured, trained: Path) -> None:
+    out, _ = run(capfdbinary, "classify", trained / "run", "--tests", "--json")
+    expected = json.loads(out)["test"]
+    out, _ = run(capfdbinary, "evaluate", trained / "run", "--json")
+    assert json.loads(out) == {"test": {"images": 6, "accuracy": expected["accuracy"], "f1": expected["f1"]}}
+    out, _ = run(capfdbinary, "evaluate", trained / "run", "--src", trained / "test")
+    assert "accuracy" in out
+
+
 def test_probabilities_as_json_sum_to_one(capfdbinary: Captured, trained: Path) -> None:
     out, _ = run(capfdbinary, "classify", trained / "run", trained / "test" / "dark", "--json")
     found = json.loads(out)

@@ -2,13 +2,17 @@
 
 import io
 import json
+import math
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 from command_line import Captured, fail, run
+from torch.nn.functional import cross_entropy
 
 from multihead.cli import main
+from multihead.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +76,44 @@ def test_invalid_input_is_a_user_error(
     assert error in fail(capfdbinary, "generate", trained, *arguments)
 
 
-@pytest.mark.parametrize("command", ["translate", "evaluate"])
-def test_translator_commands_suggest_generate(trained: Path, capfdbinary: Captured, command: str) -> None:
-    assert f"Use it with `multihead generate {trained}" in fail(capfdbinary, command, trained)
+def test_translator_commands_suggest_generate(trained: Path, capfdbinary: Captured) -> None:
+    assert f"Use it with `multihead generate {trained}" in fail(capfdbinary, "translate", trained)
+
+
+@pytest.mark.parametrize("lines", [1, 29])
+def test_the_perplexity_of_a_text_is_that_of_its_windows(
+    trained: Path, capfdbinary: Captured, tmp_path: Path, lines: int
+) -> None:
+    text = "".join(f"cat {n} sat\n" for n in range(300, 300 + lines)) + "Kat"
+    (tmp_path / "test.txt").write_text(text, encoding="utf-8")
+    out, _ = run(capfdbinary, "evaluate", trained, "--src", tmp_path / "test.txt", "--json")
+    (found,) = json.loads(out).values()
+    trained_run = Run.open(trained)
+    model, tokenizer = trained_run.load_model(torch.device("cpu")).eval(), trained_run.tokenizers()[0]
+    ids = torch.tensor(tokenizer.encode(text + "\n"))
+    losses, right = [], 0
+    for start in range(0, len(ids) - 1, 11):
+        window = ids[start : start + 12]
+        with torch.no_grad():
+            logits = model.hidden(window[None, :-1])[0] @ model.output.weight.T  # type: ignore
+        losses += cross_entropy(logits, window[1:], reduction="none").tolist()
+        right += int((logits.argmax(-1) == window[1:]).sum())
+    assert (found["tokens"], found["unknown"]) == (len(ids) - 1, 1)
+    mean = sum(losses) / len(losses)
+    assert found["perplexity"] == pytest.approx(math.exp(mean), rel=1e-5)
+    bits = mean / math.log(2) * len(ids) / len(text + "\n")
+    assert found["bits per character"] == pytest.approx(bits, rel=1e-5)
+    assert found["accuracy"] == pytest.approx(right / len(losses))
+
+
+def test_a_text_to_evaluate_is_named_and_has_two_tokens(
+    trained: Path, capfdbinary: Captured, tmp_path: Path
+) -> None:
+    assert "no test set is named, and the run's recipe has none. Give files with --src." in fail(
+        capfdbinary, "evaluate", trained
+    )
+    (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
+    assert "no text in this file" in fail(capfdbinary, "evaluate", trained, "--src", tmp_path / "empty.txt")
 
 
 def test_the_attention_of_a_language_model_is_inspected(

@@ -18,8 +18,10 @@ from multihead.errors import UserError
 from multihead.generation.answerer import Answerer
 from multihead.generation.detector import Detector
 from multihead.generation.odd_one_out import OddOneOut
+from multihead.generation.picture_classifier import PictureClassifier
 from multihead.generation.tagger import Tagger
 from multihead.generation.text_classifier import TextClassifier
+from multihead.generation.text_likelihood import TextLikelihood
 from multihead.run import Run
 
 Results = Mapping[str, Any]
@@ -35,7 +37,7 @@ def run(folder: str, files: tuple[str, ...], *, json_: bool, device: str) -> int
     task = Run.open(folder).task
     found = TASKS[task](folder, files, device)
     if not found:
-        fact = "the run's recipe has no test sets (data.tests)"
+        fact = "no test set is named, and the run's recipe has none"
         raise UserError(fact, place=folder, remedy="Give files with --src.")
     if json_:
         print(json.dumps(found, indent=2, ensure_ascii=False))
@@ -140,10 +142,38 @@ def _classification(folder: str, files: tuple[str, ...], device: str) -> dict[st
     return found
 
 
+def _pictures(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    data = Run.open(folder).recipe.data
+    classifier = PictureClassifier.load(folder, device)
+    found: dict[str, Results] = {}
+    for name, names in _sets(data, files).items():
+        place = "--src" if files else f"data.tests.{name}"
+        scores = classifier.measure(listed(names, Path(data.dir), place))
+        found[name] = {"images": scores.count, "accuracy": scores.accuracy, "f1": scores.f1}
+    return found
+
+
+def _language(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    if not files:
+        return {}
+    found = TextLikelihood.load(folder, device).measure(files)
+    return {
+        files[0]: {
+            "tokens": found.tokens,
+            "unknown": found.unknown,
+            "perplexity": found.perplexity,
+            "bits per character": found.bits_per_character,
+            "accuracy": found.accuracy,
+        }
+    }
+
+
 TASKS: Mapping[str, Callable[[str, tuple[str, ...], str], dict[str, Results]]] = {
     "classification": _classification,
     "tagging": _tagging,
     "spans": _spans,
+    "pictures": _pictures,
+    "language": _language,
     "detection": _detection,
     "sets": _odd_ones,
 }

@@ -6,14 +6,16 @@
     multihead evaluate runs/one runs/two --ensemble
     multihead evaluate runs/many --to fr
     multihead evaluate runs/shapes --json
+    multihead evaluate runs/gpt --src text.txt
 
-Also text classifiers, taggers, models of answers, object detectors and models
-of sets: accuracy, F1, exact match, or COCO's average precision. --src names a
-TSV or CoNLL file, a folder in COCO's format (or its JSON file, with the folder
-of the images as --tgt), or labelled images. The default test sets are those of
-the run's recipe. Two runs are compared, with a test of significance (paired
-bootstrap). --ensemble evaluates all runs as one system, as `multihead
-translate` uses them.
+Also language models, classifiers of texts and images, taggers, models of
+answers, object detectors and models of sets: perplexity, accuracy, F1, exact
+match, or COCO's average precision. --src names a text, a TSV or CoNLL file, a
+folder in COCO's format (or its JSON file, with the folder of the images as
+--tgt), or labelled images. The default test sets are those of the run's
+recipe. Two runs are compared, with a test of significance (paired bootstrap).
+--ensemble evaluates all runs as one system, as `multihead translate` uses
+them.
 """
 
 import json

@@ -7,6 +7,7 @@ under a hash of its inputs.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -137,18 +138,23 @@ def _build(
     characters, unknown, tokens = [0, 0], [0, 0], [0, 0]
     with ExitStack() as files:
         written = [files.enter_context((folder / f"{side}.ids.bin").open("wb")) for side in SIDES]
-        after_end = [False, False]
-        for (text, ends), valid in parts():
-            ids = tokenizer.encode(text)
-            if after_end[valid]:
-                ids = [tokenizer.eos_id, *ids]
-            after_end[valid] = ends
-            written[valid].write(np.asarray(ids, dtype).tobytes())
-            characters[valid] += len(text)
-            tokens[valid] += len(ids)
-            unknown[valid] += ids.count(tokenizer.unk_id)
-            progress("encoding", sum(characters), None)
+        for valid, group in groupby(parts(), key=lambda part: part[1]):
+            for text, ids in encoded((block for block, _ in group), tokenizer):
+                written[valid].write(np.asarray(ids, dtype).tobytes())
+                characters[valid] += len(text)
+                tokens[valid] += len(ids)
+                unknown[valid] += ids.count(tokenizer.unk_id)
+                progress("encoding", sum(characters), None)
     return {"dtype": dtype.str, "tokens": tokens, "characters": characters, "unknown": unknown}
+
+
+def encoded(blocks: Iterable[Block], tokenizer: Tokenizer) -> Iterator[tuple[str, list[int]]]:
+    """Yield the text of each block and its token ids; end tokens separate documents."""
+    after_end = False
+    for text, ends in blocks:
+        ids = tokenizer.encode(text)
+        yield text, [tokenizer.eos_id, *ids] if after_end else ids
+        after_end = ends
 
 
 def _head(texts: Iterable[str], characters: int) -> Iterator[str]:

@@ -1,14 +1,11 @@
 """Validation of a language model: likelihood and generated samples."""
 
-import math
-
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.data.packed import PackedText
-from multihead.data.windows import evaluation_batches
 from multihead.generation.text_generator import TextGenerator
+from multihead.generation.text_likelihood import likelihood
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.training import Validation
@@ -28,26 +25,20 @@ class Validator:
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per token, perplexity, bits per character and accuracy; generated texts as samples."""
-        dtype = hardware.pick_dtype(self.precision, self.device)
-        sums = {"loss": 0.0, "accuracy": 0.0}
-        tokens = 0
-        for batch in evaluation_batches(
+        found = likelihood(
+            model,
             self.text.valid,
-            context=model.context,  # type: ignore[arg-type]
+            self.text.characters[1],
+            device=self.device,
+            precision=self.precision,
             batch_tokens=self.batch_tokens,
             most=self.settings.max_tokens,
-        ):
-            with hardware.autocast(self.device, dtype):
-                loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
-            for name in sums:
-                sums[name] += loss[name].sum.item()
-            tokens += batch.tokens
-        nll = sums["loss"] / tokens
+        )
         metrics = {
-            "loss": nll,
-            "perplexity": math.exp(min(nll, 700)),
-            "bits_per_character": nll / math.log(2) * len(self.text.valid) / self.text.characters[1],
-            "accuracy": sums["accuracy"] / tokens,
+            "loss": found.nll,
+            "perplexity": found.perplexity,
+            "bits_per_character": found.bits_per_character,
+            "accuracy": found.accuracy,
         }
         generator = TextGenerator(
             model, self.text.tokenizer, device=self.device, precision=self.precision, documents=self.documents
