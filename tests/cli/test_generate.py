@@ -80,6 +80,15 @@ def test_translator_commands_suggest_generate(trained: Path, capfdbinary: Captur
     assert f"Use it with `multihead generate {trained}" in fail(capfdbinary, "translate", trained)
 
 
+@pytest.mark.parametrize("target", ["ctranslate2", "firefox", "onnx", "argos", "sentencepiece"])
+def test_exports_of_translators_suggest_generate(
+    trained: Path, capfdbinary: Captured, tmp_path: Path, target: str
+) -> None:
+    error = fail(capfdbinary, "export", trained, "--to", target, "-o", tmp_path / "out")
+    assert "trained for text generation and not for translation" in error
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("lines", [1, 29])
 def test_the_perplexity_of_a_text_is_that_of_its_windows(
     trained: Path, capfdbinary: Captured, tmp_path: Path, lines: int

@@ -96,27 +96,29 @@ def main(arguments: Sequence[str]) -> int:
         remedy = f"Use one of {', '.join(TARGETS)}."
         raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
     run, folder = Run.open(options.run), Path(options.output)
+    if options.to != "huggingface":
+        run.fit_for("translation")
     if options.to != "sentencepiece":
         _console.messages().print("writing, then comparing with the run; a large model takes minutes ...")
     if options.to != "firefox":
         refuse_options(options, ("calibrate",), "without --to firefox")
     if options.to == "firefox":
         refuse_options(options, ("quantization", "max_loss"), "on the export to firefox: float32 and int8")
-        _firefox(run.fit_for("translation"), folder, options.calibrate)
+        _firefox(run, folder, options.calibrate)
         return 0
     if options.to in ("onnx", "huggingface"):
         refuse_options(options, ("quantization", "max_loss"), f"on the export to {options.to}: float32")
         export = onnx.export if options.to == "onnx" else huggingface.export
-        verified = export(run.fit_for("translation") if options.to == "onnx" else run, folder)
+        verified = export(run, folder)
         _console.messages().print(f"{folder}: {_megabytes(folder):.1f} MB\n{verified}")
         return 0
     if options.to == "argos":
-        compared = argos.export(run.fit_for("translation"), folder, options.quantization, options.max_loss)
+        compared = argos.export(run, folder, options.quantization, options.max_loss)
         _console.messages().print(f"{folder}: {folder.stat().st_size / 1e6:.1f} MB\n{compared}")
         return 0
     if options.to == "sentencepiece":
         refuse_options(options, ("quantization", "max_loss"), "on the export of a vocabulary")
-        sentencepiece.export(run.fit_for("translation"), folder)
+        sentencepiece.export(run, folder)
         written = ", ".join(sorted(file.name for file in folder.iterdir()))
         _console.messages().print(f"{folder}: {written}\n{NORMALISATION}")
         return 0
