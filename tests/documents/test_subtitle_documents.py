@@ -44,6 +44,33 @@ def test_notes_styles_and_broken_times_are_no_cues(tmp_path: Path) -> None:
     ]
 
 
+CUES = st.lists(
+    st.tuples(st.lists(st.sampled_from(["Ja.", "Nein, ich"]), max_size=3), st.booleans()), min_size=1
+)
+
+
+@given(CUES, st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_times_begin_a_subtitle_even_without_a_blank_line(
+    tmp_path_factory: pytest.TempPathFactory, cues: list[tuple[list[str], bool]], is_srt: bool, newline: str
+) -> None:
+    text, expected, times = ("\ufeff\n", [], []) if is_srt else ("WEBVTT\n\n", [], [])
+    for number, (lines, blank) in enumerate(cues):
+        times.append(f"00:00:{number % 60:02},000 --> 00:01:00,000".replace(",", "," if is_srt else "."))
+        text += "\n".join([str(number), times[-1], *lines, ""]) + "\n" * blank
+        expected += [" ".join(lines)] if lines else []
+    name = "film.srt" if is_srt else "film.vtt"
+    document = opened(tmp_path_factory.mktemp("film"), name, text.replace("\n", newline))
+    assert [str(segment.source) for segment in document.segments] == expected
+    changed = document.rendered({segment.number: "x" for segment in document.segments}).decode()
+    assert [line.strip() for line in changed.split("\n") if "-->" in line] == times
+
+
+def test_a_line_of_spaces_belongs_to_its_webvtt_cue(tmp_path: Path) -> None:
+    text = "WEBVTT\n\n00:01.000 --> 00:02.000\n \nHallo<00:01.500><c> Welt</c>\n \n\nNOTE Notiz\n"
+    document = opened(tmp_path, "film.vtt", text)
+    assert [str(segment.source) for segment in document.segments] == ["Hallo{1/}{2} Welt{/2}"]
+
+
 def test_a_translation_keeps_within_the_documents_lines(tmp_path: Path) -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nEine Zeile von genau sechsunddreißig Z.\nUnd eine zweite.\n"
     document = opened(tmp_path, "a.srt", text)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from multihead.documents.inline import Item
 from multihead.documents.markup import Kind, Tag
 from multihead.documents.splice import Span
-from multihead.documents.subtitles import Cue, Subtitles, blocks_of, seconds
+from multihead.documents.subtitles import Cue, Subtitles, seconds
 from multihead.errors import UserError
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.,](\d{1,9}))?"
@@ -20,11 +20,13 @@ class SubRip(Subtitles):
     """An .srt file, with the tags ``<i>``, ``<b>``, ``<u>``, ``<s>``, ``<font>`` and ``{\\an8}``."""
 
     kind = "srt"
+    _blank = re.compile(r"[\s\ufeff]*")
+    _times = _TIMES
 
     def _cues(self) -> Iterator[Cue]:
         text = self._text.text
         last: Cue | None = None
-        for block in blocks_of(text):
+        for block in self._blocks():
             number = 1 if len(block) > 1 and text[slice(*block[0])].strip("\ufeff \t").isdecimal() else 0
             span = block[number]
             line = text[span.start : span.end].removeprefix("\ufeff")

@@ -33,6 +33,11 @@ class Cue(NamedTuple):
 class Subtitles(TextDocument):
     """A subtitle file. Numbers, times, settings, styles and notes are kept."""
 
+    _blank: re.Pattern[str]
+    """A line that ends a block."""
+    _times: re.Pattern[str]
+    """A line that begins a subtitle, even without a blank line before it."""
+
     def __init__(self, path: Path, text: Text) -> None:
         super().__init__(path, text)
         self._contents: list[Inline] = []
@@ -57,6 +62,25 @@ class Subtitles(TextDocument):
     @abstractmethod
     def _escaped(self, text: str) -> str:
         """Escape a single character of a translation."""
+
+    def _blocks(self) -> Iterator[list[Span]]:
+        """Yield blocks of lines. A blank line ends one, as do times, with the number before them."""
+        text = self._text.text
+        block: list[Span] = []
+        for line in lines_of(text):
+            if self._blank.fullmatch(text, *line):
+                if block:
+                    yield block
+                block = []
+                continue
+            if self._times.match(text, *line):
+                first = len(block) - bool(block and text[slice(*block[-1])].strip("\ufeff \t").isdecimal())
+                if first > 0:
+                    yield block[:first]
+                    block = block[first:]
+            block.append(line)
+        if block:
+            yield block
 
     def _speaker(self, tag: Tag) -> str:
         """Return the speaker that a tag names, "" if none."""
@@ -124,19 +148,6 @@ class Subtitles(TextDocument):
     def _safe(self, text: str) -> str:
         """Replace markup in a translation, for formats without escapes."""
         return text
-
-
-def blocks_of(text: str, start: int = 0) -> Iterator[list[Span]]:
-    """Yield blocks of lines separated by blank lines."""
-    block: list[Span] = []
-    for line in lines_of(text, start):
-        if text[line.start : line.end].strip():
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 def seconds(hours: str | None, minutes: str, rest: str, fraction: str | None) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from multihead.documents.inline import Item
 from multihead.documents.markup import Kind, Tag
 from multihead.documents.splice import Span
-from multihead.documents.subtitles import Cue, Subtitles, blocks_of, seconds
+from multihead.documents.subtitles import Cue, Subtitles, seconds
 from multihead.errors import UserError
 
 _TIME = r"(?:(\d{2,}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
@@ -19,6 +19,8 @@ class WebVtt(Subtitles):
     """A .vtt file. Header, NOTE, STYLE and REGION blocks, ids, times and settings are kept."""
 
     kind = "vtt"
+    _blank = re.compile("")  # a line of spaces belongs to its cue
+    _times = re.compile(".*?-->")
 
     def _cues(self) -> Iterator[Cue]:
         text = self._text.text
@@ -27,7 +29,7 @@ class WebVtt(Subtitles):
                 "no WEBVTT in the first line", place=f"{self.path}:1", remedy="Is it a .vtt file?"
             )
         header = True
-        for block in blocks_of(text):
+        for block in self._blocks():
             line = next((n for n, span in enumerate(block[:2]) if "-->" in text[slice(*span)]), None)
             if header:
                 header = False
