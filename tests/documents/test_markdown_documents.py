@@ -97,6 +97,18 @@ def test_a_translation_is_escaped_where_it_would_be_markup(
     assert rendered(tmp_path, source, *targets) == expected
 
 
+@given(
+    st.lists(st.sampled_from(["\\|", "a", " ", "[^1]", "`b`", "*c*"]), min_size=1, max_size=7).map("".join)
+)
+@settings(max_examples=50, deadline=None)
+def test_a_cell_keeps_its_escaped_pipes(tmp_path_factory: pytest.TempPathFactory, cell: str) -> None:
+    text = f"|x|y|\n|-|-|\n|{re.sub(' +', ' ', cell)}|z|\n"
+    document = opened(tmp_path_factory.mktemp("page"), text)
+    assert (
+        document.rendered({segment.number: segment.source for segment in document.segments}) == text.encode()
+    )
+
+
 def test_the_page_has_the_same_elements_after_translation(tmp_path: Path) -> None:
     document = opened(tmp_path, PAGE)
     words = Markup.of("1. Wörter *mehr* | <i> [x] `y` # z")

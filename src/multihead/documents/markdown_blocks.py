@@ -26,7 +26,7 @@ class Block(NamedTuple):
     kind: str
     """``paragraph``, ``heading``, ``underlined`` (heading) or ``cell``."""
     starts: Sequence[int]
-    """Offsets in the content of lines, and of escaped pipes ..."""
+    """Offsets in the content of lines, of escaped pipes and of what follows these ..."""
     places: Sequence[int]
     """... and their offsets in the file."""
 
@@ -37,8 +37,10 @@ class Block(NamedTuple):
 
     def span(self, start: int, end: int) -> Span:
         """Return the file span of a content span."""
-        if end > start and not self.content[end - 1].isspace():
-            return Span(self.place(start), self.place(end - 1) + 1)
+        last = self.content[end - 1 : end] if end > start else ""
+        if last.strip():
+            escaped = self.kind == "cell" and last == "|"
+            return Span(self.place(start), self.place(end - 1) + 1 + escaped)
         return Span(self.place(start), self.place(end))  # a line break ends where the next line's text begins
 
 
@@ -157,8 +159,9 @@ def _cells(text: str, lines: Sequence[Span], row: Sequence[Token]) -> Iterator[B
             spelled = token.content.replace("|", "\\|")
             if not raw.endswith(spelled):
                 break
-            place = start + len(raw) - len(spelled)
-            pipes = [found.start() for found in re.finditer(r"\|", token.content)]
-            places = [place, *(place + pipe + number for number, pipe in enumerate(pipes, start=1))]
-            yield Block(token.content, token.children or (), "cell", [0, *pipes], places)
+            starts, places = [0], [start + len(raw) - len(spelled)]
+            for number, pipe in enumerate(re.finditer(r"\|", token.content)):
+                starts += pipe.span()
+                places += (places[0] + pipe.start() + number, places[0] + pipe.end() + number + 1)
+            yield Block(token.content, token.children or (), "cell", starts, places)
             break

@@ -11,6 +11,7 @@ from multihead.documents.markup import Kind, Tag
 
 _ATOM = re.compile(r"\[\^[^\]\s]+\]:?|\A\[[ xX]\](?=\s)")
 """A footnote mark, or the checkbox of a task."""
+_PART = re.compile(r"\||[^|]+")
 _ALERT = re.compile(r"\[![A-Za-z]+\]")
 _HTML = re.compile(r"<(/?)([a-zA-Z][\w-]*)")
 _VOID = frozenset(("area", "br", "col", "hr", "img", "input", "wbr"))
@@ -120,8 +121,11 @@ class _Walk:
         for found in _ATOM.finditer(text):
             if found[0][1] != "^" and start > 0:
                 continue
-            if begun + found.start() > self.at:
-                yield self._item(self.content[self.at : begun + found.start()], begun + found.start())
+            yield from self._plain(begun + found.start())
             yield self._tag(begun + found.end(), "alone", "mark")
-        if end > self.at:
-            yield self._item(self.content[self.at : end], end)
+        yield from self._plain(end)
+
+    def _plain(self, end: int) -> Iterator[Item]:
+        """Yield text; a pipe, which is escaped in a cell, is an item of its own."""
+        for part in _PART.findall(self.content, self.at, end):
+            yield self._item(part, self.at + len(part))
