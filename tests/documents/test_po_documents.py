@@ -63,6 +63,12 @@ def test_forms_that_the_file_lacks_are_added(tmp_path: Path) -> None:
     assert changed == text.replace('msgstr[0] ""\n', 'msgstr[0] "a"\nmsgstr[1] "b"\nmsgstr[2] "c"\n')
 
 
+def test_a_blank_line_does_not_end_a_message(tmp_path: Path) -> None:
+    text = HEADER.format(2, "n != 1") + FILES.format("one file") + 'msgstr[0] ""\n\nmsgstr[1] ""\n'
+    changed = opened(tmp_path, text).rendered({0: "a", 1: "b"}).decode()
+    assert changed.endswith('msgstr[0] "a"\n\nmsgstr[1] "b"\n')
+
+
 def test_flags_say_what_needs_review(tmp_path: Path) -> None:
     text = '#, c-format\nmsgid "a"\nmsgstr ""\n\n#, fuzzy\n#| msgid "old"\nmsgid "b"\nmsgstr "B"\n\n'
     text += 'msgid "c"\nmsgstr ""\n'

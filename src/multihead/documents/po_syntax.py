@@ -68,7 +68,7 @@ def entries(text: Text) -> Iterator[Entry]:
         content = text.text[line.start : line.end].removeprefix("\ufeff")
         stripped = content.strip()
         if stripped.startswith("#") or not stripped:
-            if entry.forms:
+            if entry.forms and stripped:
                 yield entry
                 entry = Entry()
             elif entry.values and stripped:
