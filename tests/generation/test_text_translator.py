@@ -226,6 +226,14 @@ def test_a_line_break_takes_the_place_of_a_space(tokenizer: Tokenizer) -> None:
     assert found.text == "EIN HUND<br/>LÄUFT, <br> UND SCHLÄFT."
 
 
+@pytest.mark.parametrize("tag", ["<x/>", "<a><x/></a>", "<a><b><x/></b></a>", "<a><b>Baum</b> <x/></a>"])
+def test_a_pair_without_words_stays_between_its_neighbours(tokenizer: Tokenizer, tag: str) -> None:
+    made = translator(tokenizer, lambda line, settings: [" ".join(line.split())])
+    words = ["Der", "große", "Hund", "<i>und</i>", "die", "Katze", "laufen."]
+    texts = [" ".join([*words[:place], tag, *words[place:]]) for place in range(1, len(words))]
+    assert [one.text for one in made.translate(texts)] == texts
+
+
 def test_korean_particles_agree_with_what_was_put_before_them(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("Hund\t개\nWolf\t늑대\nBär\t곰\n", encoding="utf-8")
     glossary = Glossary.load(tmp_path / "terms.tsv")

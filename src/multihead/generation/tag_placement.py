@@ -1,7 +1,7 @@
 """Placement of inline tags in a translation by the attention between its words and those of its source.
 
-A pair of tags goes around the span of target words that attend most to the words inside it; a single tag goes
-to the place that divides best the words that attend to what is before and after it.
+A pair of tags goes around the span of target words that attend most to the words inside it; a single tag, or
+a pair without words, goes where it divides best the words that attend to what is before and after it.
 """
 
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
         tag for offset, tag, width in unit.tags if tag.kind == "alone" and _apart(unit.text, offset, width)
     }
     pieces: list[Piece] = []
-    end = 0
+    end, owed = 0, ""
     breaks = {tag for _, tag, width in unit.tags if width}
     for place, tag in _events(nodes, unit, text, weights):
         before = text[end : max(end, place)]
@@ -73,10 +73,12 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
         if tag in breaks:  # it takes the place of a space
             end += text.startswith(" ", end) and not before.endswith(" ")
             before = before.removesuffix(" ")
+        if before or tag.kind != "close":
+            before, owed = f"{owed}{before}", ""
         pieces += [before, tag]
         if tag in spaced and text[end - 1 : end].isspace():
-            pieces.append(text[end - 1])
-    return repaired(source, Markup.of(*pieces, text[end:]))
+            owed = text[end - 1]  # behind the tags that close here too
+    return repaired(source, Markup.of(*pieces, owed, text[end:]))
 
 
 def _apart(text: str, offset: int, width: int) -> bool:
@@ -111,6 +113,11 @@ class _Node:
     first: int = 0
     last: int = 0
 
+    def is_single(self, text: str) -> bool:
+        """Return True for a single tag, and for a pair without text of the sentence in it, as around code."""
+        whole = self.opening is not None and self.closing is not None
+        return self.alone is not None or (whole and not text[self.start : self.end].strip())
+
 
 def _tree(unit: Unit) -> list[_Node]:
     """Return the tags of a sentence as a tree."""
@@ -134,10 +141,11 @@ def _tree(unit: Unit) -> list[_Node]:
 def _place(nodes: list[_Node], unit: Unit, weights: Weights, low: int, high: int) -> None:
     """Choose the target words of each node among the words ``[low, high)``."""
     taken = np.zeros(high - low, dtype=bool)
-    gains = {id(node): _inside(node, weights)[low:high] - SHARE for node in nodes if node.alone is None}
+    pairs = [node for node in nodes if not node.is_single(unit.text)]
+    gains = {id(node): _inside(node, weights)[low:high] - SHARE for node in pairs}
     # The surest first; the words of one pair are not another's.
-    for node in sorted(nodes, key=lambda node: -gains[id(node)].max(initial=-1) if node.alone is None else 2):
-        if node.alone is None:
+    for node in sorted(nodes, key=lambda node: -gains[id(node)].max(initial=-1) if id(node) in gains else 2):
+        if id(node) in gains:
             first, last = _best_span(gains[id(node)], taken)
             if node.closing is None:
                 last = high - low
@@ -148,9 +156,10 @@ def _place(nodes: list[_Node], unit: Unit, weights: Weights, low: int, high: int
             _place(node.inside, unit, weights, node.first, node.last)
             continue
         node.first = node.last = low + _division(node, weights, low, high)
-        for other in nodes:
-            if other.alone is None and other.first < node.first < other.last:
+        for other in pairs:
+            if other.first < node.first < other.last:
                 node.first = node.last = other.first if node.start <= other.start else other.last
+        _place(node.inside, unit, weights, node.first, node.first)
 
 
 def _inside(node: _Node, weights: Weights) -> Floats:
@@ -192,13 +201,15 @@ def _events(nodes: list[_Node], unit: Unit, text: str, weights: Weights) -> list
     for node in sorted(nodes, key=lambda node: (node.first, node.last)):
         at_start = rows[node.first].start if node.first < len(rows) else rows[-1].end
         at_end = rows[node.last - 1].end if node.last else 0
-        if node.alone:
+        if node.is_single(unit.text):
             follows = node.start > 0 and not unit.text[node.start - 1].isspace()
-            apart = unit.text[node.start : node.start + 1].strip() == ""
-            found.append((at_end if follows and apart else at_start, node.alone))
-            continue
-        if node.first == node.last:
+            apart = unit.text[node.end : node.end + 1].strip() == ""
+            at_start = at_end = at_end if follows and apart else at_start
+        elif node.first == node.last:
             at_end = at_start
+        if node.alone:
+            found.append((at_start, node.alone))
+            continue
         found += [(at_start, node.opening)] if node.opening else []
         found += _events(node.inside, unit, text, weights)
         found += [(at_end, node.closing)] if node.closing else []
