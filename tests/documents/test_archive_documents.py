@@ -245,7 +245,10 @@ def test_a_hostile_archive_is_refused(tmp_path: Path) -> None:
         "encrypted": good[: entry + 8] + b"\x01" + good[entry + 9 :],
         "packed in an unusual way": good[: entry + 10] + b"\x0c" + good[entry + 11 :],
         r"without \[Content_Types\]": packed({"a": b"b"}),
-        "is damaged": _with_other_crc(good, b"word/document.xml"),
+        r"'word/document\.xml' is damaged": _with_other_crc(good, b"word/document.xml"),
+        r"'word/media/a\.png' is damaged": _with_other_crc(
+            packed({**WORD, "word/media/a.png": b"a"}), b"word/media/a.png"
+        ),
         "two files of one name": good.replace(b"word/footnotes.xml", b"word/_ocument2.xml")
         .replace(b"word/document.xml", b"word/header1.xmlx")
         .replace(b"word/header1.xmlx", b"word/header1.xml\0"),

@@ -39,6 +39,12 @@ class Archive:
             raise self._error(f"a damaged archive ({error})") from None
         self._members = self._zip.infolist()
         self._check()
+        try:
+            damaged = self._zip.testzip()  # now, not once a translation is to be written
+        except _DAMAGE as error:
+            raise self._error(f"a damaged archive ({error})") from None
+        if damaged:
+            raise self._error(f"{damaged[:80]!r} is damaged")
 
     def _error(self, fact: str) -> UserError:
         return UserError(fact, place=str(self.path), remedy="Save it again in the program that made it.")
