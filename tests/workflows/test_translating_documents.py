@@ -250,14 +250,16 @@ def test_an_output_that_makes_no_sense_is_refused_before_work(
     translator: TextTranslator, tmp_path: Path
 ) -> None:
     path = written(tmp_path, "a.txt", "Eins.\n")
+    (tmp_path / "folder.txt").mkdir()
     for output, message in (
         ("a.txt", "overwrite"),
         ("b.docx", "cannot be written as"),
         ("x/b.txt", "no such folder"),
+        ("folder.txt", "a folder"),
     ):
         with pytest.raises(UserError, match=message):
             translate_document(Request(path, tmp_path / output, SearchSettings()), translator, [])
-    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.txt", "folder.txt"]
 
 
 def test_the_default_output_is_named_after_the_language() -> None:

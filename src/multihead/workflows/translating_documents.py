@@ -152,6 +152,8 @@ def _refuse_output(request: Request) -> None:
         fact = f"a document of the format {kind} cannot be written as {request.output.suffix}"
         remedy = f"Name a file that ends in {request.path.suffix}."
         raise UserError(fact, place=str(request.output), remedy=remedy)
+    if request.output.is_dir():
+        raise UserError("a folder", place=str(request.output), remedy="Name a file.")
     if not request.output.parent.is_dir():
         raise UserError("no such folder", place=str(request.output.parent), remedy="Make it first.")
 
