@@ -234,6 +234,12 @@ def test_a_pair_without_words_stays_between_its_neighbours(tokenizer: Tokenizer,
     assert [one.text for one in made.translate(texts)] == texts
 
 
+def test_tags_of_a_copied_text_stay_where_they_are(tokenizer: Tokenizer) -> None:
+    texts = ["1.<b>5</b> <x/> 2", "H<sub>2</sub>O", "<i>20</i>24 <a><x/></a> – <b>2</b>5"]
+    made = translator(tokenizer, lambda line, settings: [line])
+    assert [one.text for one in made.translate(texts)] == texts
+
+
 def test_korean_particles_agree_with_what_was_put_before_them(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("Hund\t개\nWolf\t늑대\nBär\t곰\n", encoding="utf-8")
     glossary = Glossary.load(tmp_path / "terms.tsv")

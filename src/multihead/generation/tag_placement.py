@@ -57,6 +57,8 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
         weights: attention between their words.
     """
     source = _source(unit)
+    if text == unit.text:  # a number or a name, copied
+        return repaired(source, source)
     if not weights.rows or not weights.columns:
         return carried(source, text)
     nodes = _tree(unit)
