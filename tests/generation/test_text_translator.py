@@ -224,6 +224,8 @@ def test_a_line_break_takes_the_place_of_a_space(tokenizer: Tokenizer) -> None:
     made = translator(tokenizer, lambda line, settings: [" ".join(line.upper().split())])
     (found,) = made.translate(["Ein Hund<br/>läuft, <br> und schläft."])
     assert found.text == "EIN HUND<br/>LÄUFT, <br> UND SCHLÄFT."
+    (found,) = made.translate(["Ein Hund.<br/>Er läuft."])
+    assert found.text == "EIN HUND.<br/>ER LÄUFT."
 
 
 @pytest.mark.parametrize("tag", ["<x/>", "<a><x/></a>", "<a><b><x/></b></a>", "<a><b>Baum</b> <x/></a>"])

@@ -234,7 +234,8 @@ def _adapted(gap: Sequence[Piece], language: str) -> list[Piece]:
     """Return what stands between two sentences with the white space that their language has."""
     space = "".join(piece for piece in gap if isinstance(piece, str))
     wanted = adapted(space, language)
-    if wanted == space:
+    breaks = any(isinstance(piece, Tag) and piece.text.isspace() for piece in gap)
+    if wanted == space or breaks:
         return list(gap)
     tags: list[Piece] = [piece for piece in gap if isinstance(piece, Tag)]
     closing = [tag for tag in tags if isinstance(tag, Tag) and tag.kind == "close"]
