@@ -29,7 +29,7 @@ FOUND = {
     ],
     "variable": items(
         "{name}¦{0}¦{}¦{user.name}¦{items[0]}¦{x!r:>10}¦{x:{width}.2f}¦{ name }¦{{var}}¦{{{raw}}}¦"
-        "{{ x | upper }}¦${x}¦%{count}¦#{x}¦{% if x %}¦$name¦{이름}"
+        "{{ x | upper }}¦${x}¦%{count}¦#{x}¦{% if x %}¦$name¦$NAME$¦$first_name$¦$t(a.b, {'x': 1})¦{이름}"
     ),
     "printf": items("%s¦%d¦%(count)d¦%1$s¦%-10.2f¦%5d¦%*d¦%lld¦%%¦%@¦%n¦%1¦%L2"),
     "tag": items(
@@ -68,7 +68,19 @@ def test_what_must_survive_is_found_whole(kind: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{name}", "https://a.b/c", "hong@example.co.kr", "%s", "3.5", "5km", "/home/kim/a.txt", "C:\\x"]
+    "text",
+    [
+        "{name}",
+        "$NAME$",
+        "$t(a)",
+        "https://a.b/c",
+        "hong@example.co.kr",
+        "%s",
+        "3.5",
+        "5km",
+        "/home/kim/a.txt",
+        "C:\\x",
+    ],
 )
 @pytest.mark.parametrize("particle", ["를 봅니다", "에서", "입니다.", "の", "です。", "，好"])
 def test_particles_may_follow_without_a_space(text: str, particle: str) -> None:
