@@ -42,6 +42,16 @@ def member(data: bytes, name: str) -> str:
     return zipfile.ZipFile(io.BytesIO(data)).read(name).decode()
 
 
+@pytest.mark.parametrize("prefix", ["", "wp:", "p:"])
+def test_any_prefix_of_the_namespace_is_kept(prefix: str, tmp_path: Path) -> None:
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    head = f"<w:document xmlns{':' * bool(prefix)}{prefix[:-1]}='{space}'><w:body><w:p a='b:c'><w:r><w:t>"
+    text = f"{head}Hund</w:t></w:r></w:p></w:body></w:document>".replace("w:", prefix)
+    document = opened(tmp_path, "a.docx", {**WORD, "word/document.xml": text.encode()})
+    changed = member(document.rendered({0: "dog"}), "word/document.xml")
+    assert changed.replace(' xml:space="preserve"', "") == text.replace("Hund", "dog")
+
+
 def test_paragraphs_of_word_are_segments(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.docx", WORD)
     assert [str(segment.source) for segment in document.segments] == [

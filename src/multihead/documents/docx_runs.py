@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from multihead.documents.markup import Kind
 from multihead.documents.splice import Span
+from multihead.documents.xml_document import prefix_of
 from multihead.documents.xml_events import Event
 
 WRAPPERS = frozenset(("hyperlink", "smartTag", "ins", "moveTo", "customXml", "dir", "bdo"))
@@ -59,7 +60,7 @@ class Paragraph:
     """A paragraph that is still being parsed. Elements other than runs and wrappers are opaque."""
 
     def __init__(self, start: Event, data: bytes) -> None:
-        self.prefix = start.raw[1 : start.raw.index(b"p")]
+        self.prefix = prefix_of(start.raw.decode()).encode()
         """Namespace prefix of WordprocessingML, with the colon."""
         self.begin = start.span.end
         """Offset of its content, after its properties."""
