@@ -51,6 +51,13 @@ def test_paragraphs_and_attributes_are_segments(tmp_path: Path) -> None:
     assert document.segments[4].source.tags[-1].raw == "<code>x &lt; <var>y</var></code>"
 
 
+def test_links_side_by_side_are_words_of_their_own(tmp_path: Path) -> None:
+    page = "<nav><a href=1>Start</a><a href=2>Mein <b>K</b>onto</a> <A>Ende</A><A>Neu</A></nav>"
+    document = opened(tmp_path, page)
+    assert [segment.source.text for segment in document.segments] == ["Start Mein Konto Ende Neu"]
+    assert document.rendered({0: document.segments[0].source}).decode() == page
+
+
 def test_an_attribute_in_a_sentence_is_translated_with_it(tmp_path: Path) -> None:
     document = opened(tmp_path, "<p>Ein <img src=x alt=Bild> <a href=y title='Ein \"Ziel\"'>Wort</a></p>")
     sentence = Markup.of("One ", *document.segments[2].source.tags)

@@ -111,6 +111,14 @@ def test_subtitles_keep_their_times_and_markdown_its_code(translator: TextTransl
     assert text == "# EIN HUND\n\nZWEI `Hunde` **LAUFEN**.\n"
 
 
+def test_links_side_by_side_are_translated_without_a_space(
+    translator: TextTranslator, tmp_path: Path
+) -> None:
+    html = "<nav><a>Hund</a><a>Maus und Katze</a><a><b>Haus</b></a></nav>"
+    text, _ = translated(translator, written(tmp_path, "a.html", html))
+    assert text == "<nav><a>HUND</a><a>MAUS UND KATZE</a><a><b>HAUS</b></a></nav>"
+
+
 def test_a_memory_gives_exact_matches_first(translator: TextTranslator, tmp_path: Path) -> None:
     memory = written(tmp_path, "m.tmx", TMX)
     html = "<p>Ein Hund.<p>Ein  Hund.<p>Ein Hund!<p>Ein <i>Haus</i>.<p>Ein Haus."

@@ -97,7 +97,11 @@ class Page(TextDocument):
             last = next((item for item in reversed(self._items) if item.piece != " "), None)
             if last and isinstance(last.piece, Tag) and last.piece.name == "br":
                 self._flush()  # an empty line is the end of a paragraph
-        tag = Tag("", kind, token.name, raw, " " if token.name == "br" else "")
+        before = self._items[-1].piece if self._items else ""
+        # Two links without a space between them, as in a menu, are two words.
+        beside = isinstance(before, Tag) and (before.name, before.kind) == ("a", "close")
+        text = " " if token.name == "br" or (beside and (token.name, kind) == ("a", "open")) else ""
+        tag = Tag("", kind, token.name, raw, text)
         self._items.append(Item(tag, token.span))
 
     def _skip(self, token: Token) -> None:
