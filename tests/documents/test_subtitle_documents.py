@@ -71,6 +71,13 @@ def test_a_line_of_spaces_belongs_to_its_webvtt_cue(tmp_path: Path) -> None:
     assert [str(segment.source) for segment in document.segments] == ["Hallo{1/}{2} Welt{/2}"]
 
 
+@pytest.mark.parametrize("times", ["00:00:03,000 -> 00:00:04,000", "-00:00:03,000 --> 00:00:04,000"])
+def test_times_that_are_spoilt_are_no_text(times: str, tmp_path: Path) -> None:
+    text = f"1\n00:00:01,000 --> 00:00:02,000\nJa.\n\n2\n{times}\nNein.\n"
+    with pytest.raises(UserError, match=r"film\.srt:6: no times"):
+        opened(tmp_path, "film.srt", text)
+
+
 def test_a_translation_keeps_within_the_documents_lines(tmp_path: Path) -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nEine Zeile von genau sechsunddreißig Z.\nUnd eine zweite.\n"
     document = opened(tmp_path, "a.srt", text)

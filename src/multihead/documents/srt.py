@@ -11,6 +11,7 @@ from multihead.errors import UserError
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.,](\d{1,9}))?"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?!\S)")
+_NO_TIMES = re.compile(rf".*-->|\s*-?{_TIME}\s*[^\w\s]{{1,3}}\s*-?{_TIME}")
 _TAG = re.compile(r"<(/?)(i|b|u|s|font)(\s[^<>\n]*)?>|\{\\[^{}\n]*\}", re.IGNORECASE)
 _LOOKALIKES = str.maketrans("<>{}", "‹›()")
 """Replacements of tag delimiters in translations: the format has no escapes."""
@@ -35,7 +36,7 @@ class SubRip(Subtitles):
                 times = seconds(*found.group(1, 2, 3, 4)), seconds(*found.group(5, 6, 7, 8))
                 key = text[slice(*block[0])].strip("\ufeff \t") if number else ""
                 last = Cue(*times, key, block[number + 1 :])
-            elif last is None or "-->" in line:
+            elif last is None or _NO_TIMES.match(line):
                 fact = "no times of a subtitle (00:01:02,345 --> 00:01:04,567)"
                 raise UserError(
                     fact, place=self._text.place(span.start), remedy="Is it an .srt file? Mend the line."
