@@ -15,6 +15,7 @@ from multihead.documents.splice import Span
 _LINE_END = re.compile(r"\r\n?|\n")
 _FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:[^\n]*\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 _CLOSING = re.compile(r"[ \t]+#+[ \t]*\Z")
+_MARKER = re.compile(r":{3,}|(!!!|\?{3}\+?)[ \t]+\w[^\"]*(?:\"[^\"]*\")?\s*\Z")
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -53,7 +54,22 @@ def _parser() -> MarkdownIt:
     parser.block.ruler.at(
         "reference", lambda state, *rest: not _is_footnote(state, *rest) and reference(state, *rest)
     )
+    parser.block.ruler.before(
+        "heading", "marker", _is_marker, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
     return parser
+
+
+def _is_marker(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Skip the line of an admonition: ``::: note``, ``:::``, or ``!!! note`` before an indented line."""
+    found = _MARKER.match(state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]])
+    if not found or state.is_code_block(line):
+        return False
+    if found[1] and not (line + 1 < end and state.sCount[line + 1] >= state.blkIndent + 4):
+        return False
+    if not silent:
+        state.line = line + 1
+    return True
 
 
 def _is_footnote(state: StateBlock, line: int, *_: object) -> bool:
