@@ -33,6 +33,7 @@ from multihead.description import (
     WindowSpec,
     values,
 )
+from multihead.nn.modules import change
 
 __all__ = [
     "AttentionSpec",
@@ -123,7 +124,5 @@ def norm(module: nn.Module) -> NormSpec | None:
 
 
 def _refuse_changed(module: nn.Module) -> None:
-    hooked = module._forward_hooks or module._forward_pre_hooks
-    if hooked or "forward" in vars(module):
-        change = "a hook" if hooked else "a replaced forward"
-        raise UndescribedError(f"{type(module).__name__} has {change}")
+    if (found := change(module)) is not None:
+        raise UndescribedError(f"{type(module).__name__} has {found}")

@@ -25,8 +25,8 @@ def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[
         layers: layers that read x; each returns (..., e), with its own e.
         with_relu: whether ReLU follows.
     """
-    # Another class of layer, or one with a hook, is called as a module.
-    plain = [layer for layer in layers if type(layer) is Linear and not layer._forward_hooks]
+    # Another class of layer, or a changed one, is called as a module.
+    plain = [layer for layer in layers if isinstance(layer, Linear) and as_published(layer, Linear)]
     if len(plain) == len(layers):
         return ops.linear(x, *((layer.weight, layer.bias) for layer in plain), with_relu=with_relu)
     found = tuple(layer(x) for layer in layers)
@@ -95,3 +95,21 @@ class Dropout(nn.Module):
     def extra_repr(self) -> str:
         """The probability, as ``repr`` shows it."""
         return f"p={self.p}"
+
+
+PUBLISHED: dict[type[nn.Module], object] = {kind: kind.forward for kind in (Linear, LayerNorm, Dropout)}
+"""The ``forward`` of each class that kernels compute in the module's place."""
+
+
+def as_published(module: nn.Module, kind: type[nn.Module]) -> bool:
+    """Return whether a kernel may compute a module: of this very class, without a hook or another forward."""
+    return type(module) is kind and kind.forward is PUBLISHED[kind] and change(module) is None
+
+
+def change(module: nn.Module) -> str | None:
+    """Return what makes a module compute something else than its class, or watches it; None: nothing does."""
+    if module._forward_hooks or module._forward_pre_hooks:
+        return "a hook"
+    if module._backward_hooks or module._backward_pre_hooks:
+        return "a backward hook"
+    return "a replaced forward" if "forward" in vars(module) else None

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from multihead.nn import description, ops
 from multihead.nn.description import ResidualSpec, UndescribedError
 from multihead.nn.kernels.residual import fan_out
-from multihead.nn.modules import Dropout, LayerNorm, RMSNorm
+from multihead.nn.modules import Dropout, LayerNorm, RMSNorm, as_published
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -38,7 +38,8 @@ class PostNorm(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        if ops.accelerated(x):
+        plain = as_published(self.norm, LayerNorm) and as_published(self.dropout, Dropout)
+        if plain and ops.accelerated(x):
             x, read = fan_out(x)
             return ops.residual_norm(x, sublayer(read), self.norm, self.dropout.active_p)
         out: Tensor = self.norm(x + self.dropout(sublayer(x)))
@@ -66,7 +67,7 @@ class PreNorm(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        if ops.accelerated(x):
+        if as_published(self.dropout, Dropout) and ops.accelerated(x):
             x, read = fan_out(x)
             return ops.residual_sum(x, sublayer(self.norm(read)), self.dropout.active_p)
         out: Tensor = x + self.dropout(sublayer(self.norm(x)))
