@@ -1,10 +1,14 @@
 """Losses as sums and counts."""
 
+from typing import Any
+
+import pytest
 import torch
 from torch.testing import assert_close
 
+from multihead.errors import UserError
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
-from multihead.nn.losses import Term, objective, smoothed_cross_entropy
+from multihead.nn.losses import Term, objective, smoothed_cross_entropy, validated
 
 
 def test_the_objective_is_the_weighted_sum_of_means() -> None:
@@ -30,3 +34,27 @@ def test_ties_count_as_correct_as_in_the_fused_loss() -> None:
     targets = torch.tensor([1, 2, 1])
     _, _, correct = smoothed_cross_entropy(hidden @ weight.T, targets, 0.1)
     assert correct == linear_cross_entropy(hidden, weight, targets, 0.1)[2] == 2
+
+
+@pytest.mark.parametrize(
+    ("loss", "fact"),
+    [
+        (torch.tensor(1.0), "the model returns a Tensor"),
+        ({}, "the model returns none"),
+        ({"loss": torch.tensor(1.0)}, 'the model returns "loss"'),
+        ({"nll": Term(0.0, torch.tensor(1.0), per="tokens")}, 'the model returns "nll"'),
+        ({"loss": Term(1.0, torch.tensor(1.0), per="words")}, 'the term "loss" is divided by "words"'),
+    ],
+)
+def test_a_loss_that_cannot_be_trained_is_an_error_with_its_place(loss: Any, fact: str) -> None:
+    with pytest.raises(UserError) as caught:
+        objective(loss, {"tokens": 3})
+    assert fact in str(caught.value)
+    assert "Model.loss" in str(caught.value)
+
+
+def test_validation_names_the_term_that_a_loss_lacks() -> None:
+    loss = {name: Term(1.0, torch.tensor(1.0), per="tokens") for name in ("loss", "nll")}
+    assert validated(loss, "nll") == {"nll": loss["nll"]}
+    with pytest.raises(UserError, match='the loss\'s term "accuracy", and the model returns "loss", "nll"'):
+        validated(loss, "nll", "accuracy")

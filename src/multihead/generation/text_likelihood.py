@@ -16,6 +16,7 @@ from multihead.data.packed import Ids, encoded
 from multihead.data.windows import evaluation_batches
 from multihead.errors import UserError
 from multihead.hardware import Precision
+from multihead.nn.losses import validated
 from multihead.run import Run
 from multihead.settings.tasks.language import DataSettings
 from multihead.text.documents import read_blocks
@@ -83,8 +84,8 @@ def likelihood(
     ):
         with hardware.autocast(device, dtype), torch.no_grad():
             loss = model.loss(batch.to(device), 0)  # type: ignore[operator]
-        for name in sums:
-            sums[name] += loss[name].sum.item()
+        for name, term in validated(loss, *sums).items():
+            sums[name] += term.sum.item()
         tokens += batch.tokens
     nll = sums["loss"] / tokens
     bits = nll / math.log(2) * len(ids) / characters

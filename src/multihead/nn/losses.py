@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from multihead.errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -31,9 +33,51 @@ Loss = Mapping[str, Term]
 
 
 def objective(loss: Loss, totals: Mapping[str, int | Tensor]) -> Tensor:
-    """Return the training objective: the weighted sums, each divided by its total count; a scalar."""
+    """Return the training objective: the weighted sums, each divided by its total count; a scalar.
+
+    Raises:
+        UserError: a model's loss is not of terms, none has a weight, or a term's count is not the batch's.
+    """
+    _check(loss, totals)
     parts = [term.weight * term.sum / totals[term.per] for term in loss.values() if term.weight]
     return torch.stack(parts).sum()
+
+
+def validated(loss: Loss, *names: str) -> Loss:
+    """Return the terms that validation reads, whatever their weights.
+
+    Raises:
+        UserError: the model's loss has no term of one of these names.
+    """
+    if missing := [name for name in names if name not in loss]:
+        raise UserError(
+            f'validation needs the loss\'s term "{missing[0]}", and the model returns {_named(loss)}',
+            place="Model.loss",
+            remedy=f'Return it as a metric: "{missing[0]}": Term(0.0, its sum over the batch, per="tokens").',
+        )
+    return {name: loss[name] for name in names}
+
+
+def _check(loss: Loss, totals: Mapping[str, int | Tensor]) -> None:
+    terms = loss if isinstance(loss, Mapping) else {}  # a model may be anybody's
+    if not any(isinstance(term, Term) and term.weight for term in terms.values()):
+        found = _named(loss) if isinstance(loss, Mapping) else f"a {type(loss).__name__}"
+        raise UserError(
+            f"a loss is a dictionary of terms of which one has a weight, and the model returns {found}",
+            place="Model.loss",
+            remedy='Return {"loss": Term(1.0, its sum over the batch, per="tokens")}, see docs/extending.md.',
+        )
+    for name, term in terms.items():
+        if term.weight and term.per not in totals:
+            raise UserError(
+                f'the term "{name}" is divided by "{term.per}", which its batch does not count',
+                place="Model.loss",
+                remedy=f"Its batch counts {', '.join(totals)}.",
+            )
+
+
+def _named(loss: Mapping[str, object]) -> str:
+    return ", ".join(f'"{name}"' for name in loss) or "none"
 
 
 def smoothed_cross_entropy(

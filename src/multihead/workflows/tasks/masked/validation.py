@@ -11,6 +11,7 @@ from multihead.data.masking import MaskedBatches
 from multihead.data.text_batches import SPECIALS, evaluation_batches, lengths
 from multihead.data.texts import PreparedTexts
 from multihead.generation.mask_filler import MaskFiller
+from multihead.nn.losses import validated
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.text.masking import MASK, encode_masked
@@ -43,6 +44,7 @@ class Validator:
             batch = self.gaps(rows, EPOCH)
             with hardware.autocast(self.device, dtype):
                 loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
+            validated(loss, "loss", "accuracy")
             for name in sums.keys() & loss.keys():
                 sums[name] += loss[name].sum.item()
             masked, pairs = masked + len(batch.places_M), pairs + batch.pairs

@@ -11,6 +11,7 @@ from multihead.data.batches import PairList, sequential_batches
 from multihead.data.prepare import Prepared
 from multihead.generation import Translator
 from multihead.inspect.report import AlignedSentence
+from multihead.nn.losses import validated
 from multihead.recipe import Recipe
 from multihead.scores import bleu, character_error_rate, chrf, exact_match, word_error_rate
 from multihead.settings import Settings
@@ -118,8 +119,8 @@ class Validator:
         ):
             with hardware.autocast(self.device, dtype):
                 loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
-            for name in sums:
-                sums[name] += loss[name].sum.item()
+            for name, term in validated(loss, *sums).items():
+                sums[name] += term.sum.item()
             tokens += batch.tokens
         nll = sums["nll"] / tokens
         return {
