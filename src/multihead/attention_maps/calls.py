@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,8 @@ from torch.nn import functional as F
 
 from multihead.attention_maps.records import Kind
 from multihead.batch import PairBatch, Source
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,17 @@ def plainly(model: nn.Module) -> Iterator[nn.Module]:
 def capture(model: nn.Module) -> Iterator[list[Call]]:
     """Capture this thread's attention calls inside the block, in order; the hooks are removed at its end."""
     captured: list[Call] = []
+    modules = [
+        (name, module) for name, module in model.named_modules() if callable(getattr(module, "weights", None))
+    ]
     hooks = [
         module.register_forward_pre_hook(_capture_hook(name, captured, get_ident()), with_kwargs=True)
-        for name, module in model.named_modules()
-        if callable(getattr(module, "weights", None))
+        for name, module in modules
+    ]
+    doubtful = {type(module): module for _, module in modules if _inherits_weights(type(module))}
+    hooks += [
+        module.register_forward_hook(_warn_of_other_weights, with_kwargs=True)
+        for module in doubtful.values()  # one of each class
     ]
     try:
         yield captured
@@ -81,18 +91,40 @@ def capture(model: nn.Module) -> Iterator[list[Call]]:
 
 def _capture_hook(name: str, captured: list[Call], thread: int) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if get_ident() != thread:
-            return
-        given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-        q, k, allowed = given["q"], given["k"], given.get("allowed")
-        if callable(own := getattr(module, "mask", None)):
-            allowed = own(q, k)  # a module with a sparse layout of its own declares it here
-        weights: Tensor = module.weights(q, k, allowed)  # type: ignore[operator]
-        if allowed is not None:
-            allowed = allowed.broadcast_to(weights.shape)
-        captured.append(Call(name, getattr(module, "kind", None), weights, allowed, q, k, given["v"]))
+        if get_ident() == thread:
+            captured.append(_call(name, module, args, kwargs))
 
     return hook
+
+
+def _call(name: str, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    q, k, allowed = given["q"], given["k"], given.get("allowed")
+    if callable(own := getattr(module, "mask", None)):
+        allowed = own(q, k)  # a module with a sparse layout of its own declares it here
+    weights: Tensor = module.weights(q, k, allowed)
+    if allowed is not None:
+        allowed = allowed.broadcast_to(weights.shape)
+    return Call(name, getattr(module, "kind", None), weights, allowed, q, k, given["v"])
+
+
+def _inherits_weights(kind: type[nn.Module]) -> bool:
+    """Return whether a class has a ``forward`` of its own, but another class's weights."""
+    forward = next(base for base in kind.__mro__ if "forward" in vars(base))
+    own = [base for base in kind.__mro__ if issubclass(base, forward)]
+    return not any(name in vars(base) for base in own for name in ("weights", "scores"))
+
+
+def _warn_of_other_weights(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor
+) -> None:
+    call = _call("", module, args, kwargs)
+    if not torch.allclose(call.weights_BHQK @ call.v_BHKd, out, rtol=1e-3, atol=1e-3):
+        LOG.warning(
+            "%s computes other attention weights than it shows: its `forward` is its own, its `weights` "
+            "are inherited. Give it a `weights(q, k, allowed)` of its own.",
+            type(module).__name__,
+        )
 
 
 def join_steps(captured: Sequence[Call]) -> list[Call]:
