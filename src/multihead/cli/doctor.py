@@ -34,6 +34,7 @@ from multihead.nn.description import EncoderDecoderSpec, UndescribedError, descr
 from multihead.run import Run
 from multihead.run.environment import PACKAGES
 from multihead.run.verify import checksums
+from multihead.search.consistency import example, inconsistency
 
 OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",
@@ -93,6 +94,10 @@ def _run_report(run: Run) -> Iterator[tuple[str, str]]:
     yield "engine", choice.engine
     for name, reason in choice.declined.items():
         yield "", f"not {name}: {reason}"
+    source, target = run.tokenizers()
+    pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
+    if differs := inconsistency(model, pairs, device):
+        yield "caution", f"training and search compute different probabilities: {differs}"
     if device.type == "cpu":
         yield "PyTorch", "not needed for translation" if alone else "needed for translation"
     yield "export", _export(model)

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from multihead import native
+from multihead.batch import PairBatch
 from multihead.engines import layers
 from multihead.engines.cuda.graphs import GraphTransformer
 from multihead.engines.native import layers as native_layers
@@ -19,6 +20,8 @@ from multihead.engines.proof import disagreement
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.nn.modules import change
+from multihead.search.consistency import inconsistency, warn
 from multihead.search.stepper import Stepper
 
 LOG = logging.getLogger(__name__)
@@ -125,21 +128,30 @@ def choose(
 class LatestStepper:
     """A model's stepper by the chosen engine, laid out again whenever the weights change.
 
+    Layers that are exchanged, get a hook or have their class edited are noticed too: the engines are then
+    proved again, and so is that training and search compute the same.
+
     Args:
         model: has steps of its own (``search.Stepper``).
         device: the model's device.
         dtype: of matrix products.
+        pairs: the example for ``search.consistency``; None: no comparison.
+
+    Attributes:
+        inconsistent: how training and search differ; None: they agree.
 
     Raises:
         UserError: int8 without native kernels, or not on a CPU.
     """
 
-    def __init__(self, model: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
-        self.model, self._device, self._dtype = model, device, dtype
-        self._parameters = list(model.parameters())
+    def __init__(
+        self, model: nn.Module, device: torch.device, dtype: torch.dtype, pairs: PairBatch | None = None
+    ) -> None:
+        self.model, self._device, self._dtype, self._pairs = model, device, dtype, pairs
+        self.inconsistent: str | None = None
         self._made: Choice | None = None
-        self._made_of: object = None
-        self._level = ""
+        self._layers: object = None
+        self._weights: object = None
         if dtype == torch.int8 and (device.type != "cpu" or not native.level()):
             raise _no_int8("it needs a CPU and the native part of the installation")
 
@@ -153,18 +165,38 @@ class LatestStepper:
 
     def choice(self) -> Choice:
         """Return the engine of the current weights; raises as :meth:`stepper`."""
-        level, weights = native.level(), [(each.data_ptr(), each._version) for each in self._parameters]
-        if self._made is None or (level, weights) != self._made_of:
+        layers, weights = _state(self.model)
+        known = self._made is not None and self._layers == layers
+        if self._made is None or not known or self._weights != weights:
             # A proof stays valid when only the weights change.
-            refuted = self._made.refuted if self._made is not None and self._level == level else None
+            refuted = self._made.refuted if self._made is not None and known else None
             self._made = choose(self.model, self._device, self._dtype, refuted)
-            self._made_of, self._level = (level, weights), level
-            if refuted is None:
+            self._layers, self._weights = layers, weights
+            if not known:
+                self._compare()
                 _log(self._made)
         if self._made.engine == OWN_STEPS and self._dtype == torch.int8:
             reasons = ", ".join(self._made.declined.values())
             raise _no_int8(f"no engine with int8 products accepts this model ({reasons})")
         return self._made
+
+    def _compare(self) -> None:
+        if self._pairs is not None:
+            self.inconsistent = inconsistency(self.model, self._pairs, self._device)
+        warn(self.model, self.inconsistent)
+
+
+def _state(model: nn.Module) -> tuple[object, object]:
+    """Return a fingerprint of a model's layers and their classes, and one of its weights."""
+    parts = list(model.modules())
+    kinds = {base for kind in set(map(type, parts)) for base in kind.__mro__} - {nn.Module, object}
+    code = frozenset((kind, name, id(value)) for kind in kinds for name, value in vars(kind).items())
+    layers = [
+        (id(part), type(part), change(part), *(v for v in vars(part).values() if isinstance(v, float | str)))
+        for part in parts
+    ]
+    weights = [(id(each), each.data_ptr(), each._version) for each in model.parameters()]
+    return (native.level(), code, layers), weights
 
 
 def _log(choice: Choice) -> None:

@@ -10,6 +10,7 @@ from multihead.errors import UserError
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run.folder import Run
 from multihead.run.search_record import SearchRecord
+from multihead.search.consistency import example
 
 
 def record_search(run: Run, latest: LatestStepper) -> None:
@@ -27,7 +28,7 @@ def record_search(run: Run, latest: LatestStepper) -> None:
     if not (run.has_model and run.sealed and built_in) or SearchRecord.read(run.folder) is not None:
         return
     try:
-        if latest.choice().engine != NATIVE:
+        if latest.choice().engine != NATIVE or latest.inconsistent:
             return
         found = record_of(run, model)
     except (UserError, UndescribedError, ValueError):
@@ -38,8 +39,9 @@ def record_search(run: Run, latest: LatestStepper) -> None:
 def record_run(run: Run) -> None:
     """Write search.json of a finished run that the native kernels accept, see :func:`record_search`."""
     if run.has_model:
-        model = run.load_model("cpu")
-        record_search(run, LatestStepper(model, torch.device("cpu"), torch.float32))
+        model, (source, target) = run.load_model("cpu"), run.tokenizers()
+        pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
+        record_search(run, LatestStepper(model, torch.device("cpu"), torch.float32, pairs))
 
 
 def record_of(run: Run, model: nn.Module) -> SearchRecord:

@@ -13,6 +13,7 @@ from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.hardware import Precision
 from multihead.run import Run
+from multihead.search.consistency import text_inconsistency, warn
 from multihead.search.distribution import log_normaliser
 from multihead.search.sampling import draw, uniform
 from multihead.search.stepper import Stepper
@@ -63,6 +64,7 @@ class TextGenerator:
         self.model, self.tokenizer, self.device = model, tokenizer, device
         self.settings = settings or SearchSettings()
         self._stepper = cast(LanguageModel, model)
+        self._compared = False
         self._dtype = hardware.pick_dtype(precision, device)
         line_feed = tokenizer.encode("\n")
         has_line_feed = documents == "file" and line_feed and tokenizer.unk_id not in line_feed
@@ -101,9 +103,18 @@ class TextGenerator:
         Raises:
             UserError: the prompt has characters that the vocabulary lacks, or is longer than the context.
         """
+        self._compare()
         settings = settings or self.settings
         ids = self.encoded(prompt) or list(self._default_prompt)
         return _until(self._texts(ids, settings, number), settings.stop)
+
+    def _compare(self) -> None:
+        """Warn, before the first text, of steps that compute something else than training."""
+        if self._compared:
+            return
+        self._compared = True
+        sizes = self.tokenizer.vocab_size, self._stepper.context
+        warn(self.model, text_inconsistency(self.model, *sizes, self.device))
 
     def encoded(self, prompt: str) -> list[int]:
         """Return a prompt's token ids. Raises ``UserError`` as :meth:`write` does."""

@@ -26,6 +26,7 @@ from multihead.generation.translation import PairScore
 from multihead.hardware import Precision
 from multihead.progress import OnCount
 from multihead.run.folder import Run
+from multihead.search.consistency import example
 from multihead.search.ensemble import Ensemble
 from multihead.search.outputs import Hypothesis
 from multihead.settings import SearchSettings
@@ -71,7 +72,9 @@ class Translator(LineTranslator):
         self.device = device
         self._dtype = hardware.pick_dtype(precision, device)
         stepped = torch.int8 if precision == "int8" else self._dtype
-        self._steppers = [LatestStepper(model, device, stepped) for model in models]
+        vocabularies = source_tokenizer.vocab_size, target_tokenizer.vocab_size
+        pairs = example(*vocabularies, target_tokenizer.bos_id, self.limit)
+        self._steppers = [LatestStepper(model, device, stepped, pairs) for model in models]
 
     @classmethod
     def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:

@@ -1,0 +1,140 @@
+"""Comparison of a model's methods on a small example: training, scoring and search use one distribution.
+
+A step of search reads keys and values from a cache, so it may run other code than ``forward``. A layer whose
+``forward`` alone is changed, or that has a hook, is then trained and scored with the change and searched
+without it. Each method by itself is plausible; only a comparison shows it.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet
+
+import torch
+from torch import Tensor, nn
+
+from multihead.batch import PairBatch, Source, TextBatch
+
+LOG = logging.getLogger(__name__)
+
+_warned: WeakSet[nn.Module] = WeakSet()
+
+SOURCE_LENGTHS, TARGET_LENGTHS = (11, 7), (9, 13)
+"""Lengths of the example's sentences, of which one side of each pair is padded."""
+TOLERANCE, ROUNDED = 1e-3, 5e-2
+"""Tolerances of log-probabilities, relative to the largest; the second if weights have less than 32 bits."""
+
+
+def example(source_vocabulary: int, target_vocabulary: int, begin: int, limit: int | None) -> PairBatch:
+    """Return two pairs of made-up sentences.
+
+    Args:
+        source_vocabulary: number of source tokens.
+        target_vocabulary: number of target tokens.
+        begin: the target's begin symbol.
+        limit: longest sequence of the model; None: no limit.
+    """
+    ids_BS, lengths_B = _ids(SOURCE_LENGTHS, source_vocabulary, limit)
+    ids_BT, target_lengths_B = _ids(TARGET_LENGTHS, target_vocabulary, limit)
+    target_BT = torch.cat([torch.full((len(ids_BT), 1), begin), ids_BT], dim=1)
+    return PairBatch(Source(ids_BS, lengths_B), target_BT, target_lengths_B, int(target_lengths_B.sum()))
+
+
+def warn(model: nn.Module, differs: str | None) -> None:
+    """Log how a model's methods differ, once for each model: training searches at every validation."""
+    if differs and model not in _warned:
+        _warned.add(model)
+        LOG.warning("Training and search compute different probabilities: %s.", differs)
+
+
+def inconsistency(model: nn.Module, pairs: PairBatch, device: torch.device) -> str | None:
+    """Return how a translator's ``loss``, ``score`` and steps differ on an example; None: they agree.
+
+    A model without ``score`` is not compared, nor one that fails: its use reports the error.
+
+    Args:
+        model: on its device; its mode is left unchanged.
+        pairs: see :func:`example`.
+        device: the model's.
+    """
+    made: Any = model
+    if not all(callable(getattr(model, name, None)) for name in ("score", "loss", "start", "step")):
+        return None
+    pairs = pairs.to(device)
+    try:
+        with _plainly(model, device):
+            scored_BT = made.score(pairs).float()
+            walked_BT = _walked(made, pairs.source, pairs.target_BT)
+            nll = made.loss(pairs, 0).get("nll")
+    except Exception:  # whatever the model's code raises
+        return None
+    real_BT = torch.arange(walked_BT.shape[1], device=device) < pairs.target_lengths_B[:, None]
+    differences = {"the steps of search": float((walked_BT - scored_BT)[real_BT].abs().max())}
+    if nll is not None:
+        differences["`loss`"] = abs(float(nll.sum + scored_BT.sum())) / pairs.tokens
+    return _report(model, differences, "`score`", float(scored_BT.abs().max()))
+
+
+def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: torch.device) -> str | None:
+    """Return how a language model's ``loss`` and steps differ on an example; None: they agree.
+
+    Args:
+        model: on its device; its mode is left unchanged.
+        vocabulary: number of tokens.
+        context: its context length.
+        device: the model's.
+    """
+    made: Any = model
+    ids_BT = _ids((TARGET_LENGTHS[1],) * 2, vocabulary, context + 1)[0].to(device)
+    nothing = Source(ids_BT[:, :0], ids_BT.new_zeros(len(ids_BT)))
+    try:
+        with _plainly(model, device):
+            walked_BT, nll = _walked(made, nothing, ids_BT), made.loss(TextBatch(ids_BT), 0)["loss"].sum
+    except Exception:  # whatever the model's code raises
+        return None
+    difference = abs(float(nll + walked_BT.sum())) / walked_BT.numel()
+    return _report(model, {"the steps of search": difference}, "`loss`", float(walked_BT.abs().max()))
+
+
+@contextmanager
+def _plainly(model: nn.Module, device: torch.device) -> Iterator[None]:
+    """Evaluation mode, without autocast and gradients, inside the block."""
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.inference_mode(), torch.autocast(device.type, enabled=False):
+            yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+def _report(model: nn.Module, differences: Mapping[str, float], other: str, largest: float) -> str | None:
+    rounded = any(one.is_floating_point() and one.element_size() < 4 for one in model.parameters())
+    tolerance = (ROUNDED if rounded else TOLERANCE) * max(1.0, largest)
+    for name, difference in differences.items():
+        if difference > tolerance:
+            return (
+                f"{name} and {other} differ by {difference:.2g} in a token's log-probability: "
+                "a changed forward, or a hook, is not part of both"
+            )
+    return None
+
+
+def _walked(model: Any, source: Source, ids_BT: Tensor) -> Tensor:
+    """Log-probability of each token but the first by the model's own steps, (B, T - 1)."""
+    state = model.start(source, ids_BT[:, :1].tolist())
+    found = []
+    for tokens_B, next_B in zip(ids_BT.T[:-1], ids_BT.T[1:], strict=True):
+        logits_BV, state = model.step(tokens_B, state)
+        found.append(logits_BV.float().log_softmax(-1).gather(1, next_B[:, None]))
+    return torch.cat(found, dim=1)
+
+
+def _ids(lengths: tuple[int, ...], vocabulary: int, limit: int | None) -> tuple[Tensor, Tensor]:
+    """Ids that depend on the row and on the position, and the rows' lengths."""
+    lengths_B = torch.tensor([length if limit is None else min(length, limit) for length in lengths])
+    places, reserved = torch.arange(int(lengths_B.max())), min(4, vocabulary - 1)
+    rows = [(places * (row + 2) + places // 3 + row) % (vocabulary - reserved) for row in range(len(lengths))]
+    return torch.stack(rows) + reserved, lengths_B
