@@ -26,6 +26,7 @@ from multihead.export.page import PageParts
 from multihead.export.page.exporting import ENGINE
 from multihead.export.page.reference import LEVEL, Reference
 from multihead.models.transformer import Settings, Transformer
+from multihead.nn import DecoderLayer
 from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.feed_forward import FeedForward
 from multihead.search.request import Limits
@@ -219,6 +220,18 @@ def test_a_layer_that_computes_something_else_is_refused(
     plain = FeedForward.forward
     monkeypatch.setattr(FeedForward, "forward", lambda self, x: 1.5 * plain(self, x))
     assert "the page would compute a different model" in refusal(model, tokenizer)
+
+
+def test_a_change_that_the_steps_lack_is_reported(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A page searches by the steps, as the model itself does, and training has computed something else."""
+    model = reversing(tokenizer, steps=0)
+    plain = DecoderLayer.forward
+    monkeypatch.setattr(DecoderLayer, "forward", lambda self, x, *given: x + plain(self, x.flip(-1), *given))
+    page_parts(model, tokenizer)
+    (message,) = caplog.messages
+    assert "Training and search compute different probabilities" in message
 
 
 def test_a_multilingual_model_carries_the_tags_of_its_directions() -> None:

@@ -17,6 +17,7 @@ from multihead.generation.directions import Directions
 from multihead.generation.line_translator import DEFAULT_LIMIT
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
+from multihead.search.consistency import example, inconsistency, warn
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
 from multihead.search.request import Limits
@@ -97,6 +98,8 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     if refuted is not None:
         fact = f"the page would compute a different model: {refuted}"
         raise UserError(fact, place=place, remedy="Complete the layer's description (ARCHITECTURE.md).")
+    pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
+    warn(model, inconsistency(model, pairs, torch.device("cpu")))
 
     dtype = torch.float32 if exact else torch.int8
     packed = weights.to_bytes(described, dtype)
