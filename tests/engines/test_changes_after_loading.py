@@ -51,6 +51,12 @@ def another_epsilon(made: Transformer, patch: pytest.MonkeyPatch) -> None:
             part.eps = 0.5
 
 
+def fewer_heads(made: Transformer, patch: pytest.MonkeyPatch) -> None:
+    for attention in attentions(made):
+        attention.num_heads = attention.num_kv_heads = attention.num_heads // 2
+        attention.d_k, attention.d_v = 2 * attention.d_k, 2 * attention.d_v
+
+
 def walked(stepper: Any) -> Tensor:
     asked = Source(torch.arange(4, 14).view(2, 5), torch.tensor([5, 3]))
     with torch.inference_mode():
@@ -59,7 +65,15 @@ def walked(stepper: Any) -> Tensor:
 
 @pytest.mark.parametrize(
     "change",
-    [without_a_layer, another_network, a_hook, another_class, a_class_edited_in_place, another_epsilon],
+    [
+        without_a_layer,
+        another_network,
+        a_hook,
+        another_class,
+        a_class_edited_in_place,
+        another_epsilon,
+        fewer_heads,
+    ],
 )
 def test_a_later_change_takes_effect(
     change: Callable[[Transformer, pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

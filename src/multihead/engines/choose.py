@@ -15,12 +15,12 @@ from multihead import native
 from multihead.batch import PairBatch
 from multihead.engines import layers
 from multihead.engines.cuda.graphs import GraphTransformer
+from multihead.engines.layer_state import LayerState
 from multihead.engines.native import layers as native_layers
 from multihead.engines.proof import disagreement
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
-from multihead.nn.modules import change
 from multihead.search.consistency import inconsistency, warn
 from multihead.search.stepper import Stepper
 
@@ -150,7 +150,7 @@ class LatestStepper:
         self.model, self._device, self._dtype, self._pairs = model, device, dtype, pairs
         self.inconsistent: str | None = None
         self._made: Choice | None = None
-        self._layers: object = None
+        self._layers: LayerState | None = None
         self._weights: object = None
         if dtype == torch.int8 and (device.type != "cpu" or not native.level()):
             raise _no_int8("it needs a CPU and the native part of the installation")
@@ -165,14 +165,15 @@ class LatestStepper:
 
     def choice(self) -> Choice:
         """Return the engine of the current weights; raises as :meth:`stepper`."""
-        layers, weights = _state(self.model)
-        known = self._made is not None and self._layers == layers
+        weights = [(id(each), each.data_ptr(), each._version) for each in self.model.parameters()]
+        known = self._layers is not None and self._layers.holds()
         if self._made is None or not known or self._weights != weights:
             # A proof stays valid when only the weights change.
             refuted = self._made.refuted if self._made is not None and known else None
             self._made = choose(self.model, self._device, self._dtype, refuted)
-            self._layers, self._weights = layers, weights
+            self._weights = weights
             if not known:
+                self._layers = LayerState(self.model)
                 self._compare()
                 _log(self._made)
         if self._made.engine == OWN_STEPS and self._dtype == torch.int8:
@@ -184,19 +185,6 @@ class LatestStepper:
         if self._pairs is not None:
             self.inconsistent = inconsistency(self.model, self._pairs, self._device)
         warn(self.model, self.inconsistent)
-
-
-def _state(model: nn.Module) -> tuple[object, object]:
-    """Return a fingerprint of a model's layers and their classes, and one of its weights."""
-    parts = list(model.modules())
-    kinds = {base for kind in set(map(type, parts)) for base in kind.__mro__} - {nn.Module, object}
-    code = frozenset((kind, name, id(value)) for kind in kinds for name, value in vars(kind).items())
-    layers = [
-        (id(part), type(part), change(part), *(v for v in vars(part).values() if isinstance(v, float | str)))
-        for part in parts
-    ]
-    weights = [(id(each), each.data_ptr(), each._version) for each in model.parameters()]
-    return (native.level(), code, layers), weights
 
 
 def _log(choice: Choice) -> None:
