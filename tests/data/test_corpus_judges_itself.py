@@ -143,6 +143,37 @@ def test_any_text_is_judged(pairs: list[Pair]) -> None:
     doubts(iter(many), len(many))
 
 
+def spelt(number: int) -> str:
+    """Return a number below a million in words."""
+    ones = ["nul", "un", "dei", "tri", "kar", "pen", "ses", "set", "ok", "nov"]
+    if number >= 1000:
+        return f"{spelt(number // 1000)} mil" + (f" {spelt(number % 1000)}" if number % 1000 else "")
+    hundreds, tens, one = number // 100, number // 10 % 10, number % 10
+    parts = [f"{ones[hundreds]}ent"] * bool(hundreds) + [f"{ones[tens]}dek"] * bool(tens)
+    return " ".join([*parts, ones[one]] if one or not number else parts)
+
+
+@pytest.mark.parametrize("kind", ["counted", "drawn", "of any length"])
+@pytest.mark.parametrize("flip", [False, True])
+def test_numbers_and_their_spelt_forms_are_sound(kind: str, flip: bool) -> None:
+    generator = random.Random(6)
+    draw = {
+        "counted": lambda number: number,
+        "drawn": lambda _: generator.randrange(10**6),
+        "of any length": lambda _: int(10 ** generator.uniform(0, 6)),
+    }[kind]
+    pairs = list({str(n): spelt(n) for n in map(draw, range(997))}.items())
+    pairs = [(b, a) if flip else (a, b) for a, b in pairs]
+    # "nul" is in no other pair.
+    assert sum(map(bool, verdicts(pairs))) <= 1
+    placed = generator.sample(range(len(pairs)), 31)
+    mixed = list(pairs)
+    for number, other in zip(placed, [*placed[1:], placed[0]], strict=True):
+        mixed[number] = pairs[number][0], pairs[other][1]
+    found = verdicts(mixed)
+    assert sum(bool(found[number]) for number in placed) > len(placed) // 2
+
+
 @pytest.mark.parametrize("rule", ["number", "placeholder"])
 def test_numbers_and_placeholders_count_only_where_the_corpus_agrees(rule: str) -> None:
     mark = "{}" if rule == "number" else "{{name{}}}"

@@ -23,8 +23,10 @@ USUAL_SCRIPT = 0.01
 """Share of a side's letters from which on a script is usual there."""
 FEW_LETTERS = 4
 """Lines with fewer letters have no script."""
-SMALLEST_SPREAD = 0.05
-"""Nats a character; the spread of lines of one length is at least this."""
+CHARACTER_SPREAD = 1.0
+"""Nats; the spread of lines of n characters is at least this / sqrt(n), however alike the lines are."""
+WORDLIKE = 0.05
+"""Nats a character by which a line is more probable than its characters in random order."""
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]
@@ -65,7 +67,7 @@ def languages(sources: Sequence[str], targets: Sequence[str]) -> Languages:
     wordlike = []
     for side in (0, 1):
         mixed = Lines([_mixed(text, number) for number, text in enumerate(unique[side])], bits)
-        wordlike.append(own[side] > models[side].score(mixed) + SMALLEST_SPREAD)
+        wordlike.append(own[side] > models[side].score(mixed) + WORDLIKE)
     rows = [_places(unique[side], lines) for side, lines in enumerate((sources, targets))]
     crossed = [(foreign[side] * sides[side].lengths)[rows[side]] for side in (0, 1)]
     surprise = [_surprise(own[side], sides[side])[rows[side]] for side in (0, 1)]
@@ -104,7 +106,8 @@ def _surprise(scores: Floats, lines: Lines) -> Floats:
         near = np.abs(group - number) <= 1
         middle, low = np.quantile(scores[near], (0.5, 0.16))
         rows = group == number
-        found[rows] = (middle - scores[rows]) / max(middle - low, SMALLEST_SPREAD)
+        least = CHARACTER_SPREAD / np.sqrt(lines.lengths[rows])
+        found[rows] = (middle - scores[rows]) / np.maximum(middle - low, least)
     return found
 
 

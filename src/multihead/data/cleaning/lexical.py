@@ -5,6 +5,7 @@ logistic regression: the corpus as it is against the same lines paired with thei
 lines. So whatever the languages, a score is the log-odds that the sides belong together.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ MOST_TEXTS = 20_000
 """Lines of a side that its pieces are learned from."""
 PIECES, FEW_LINES, FEW_PIECES = 4_000, 4_000, 1_000
 """Pieces of a side, and of one with fewer lines: the lexicon's table grows with their square."""
+INSIDE_NUMBER = re.compile(r"(?<=\d)(?=\d)")
+"""A number is read digit by digit: most numbers are rare, and digits are known."""
 BLOCK = 64
 """Consecutive lines are in one half, so that a shifted passage is judged by a lexicon without it."""
 STEPS, RIDGE = 12, 1e-3
@@ -148,6 +151,7 @@ def _cells(source: Side, target: Side, rows: Ints) -> Floats:
 def tokens(lines: Sequence[str]) -> Side:
     """Return the first pieces of each line, of a vocabulary learned from these lines."""
     normal = normalizer(lowercase=True)
+    lines = [INSIDE_NUMBER.sub(" ", line) for line in lines]
     sample = [normal.normalize_str(line) for line in lines[:: -(-len(lines) // MOST_TEXTS)]]
     wished = PIECES if len(lines) >= FEW_LINES else FEW_PIECES
     # Scripts of many characters get some room for words too.
