@@ -130,6 +130,20 @@ def test_several_corpora_may_be_memories(tmp_path: Path) -> None:
     assert "<g0>" in text
 
 
+@pytest.mark.parametrize("codes", [("deu", "eng"), ("ger", "EN"), ("de_AT", "en-GB")])
+def test_a_file_may_spell_its_languages_otherwise(codes: tuple[str, str], tmp_path: Path) -> None:
+    def spelt(text: str) -> str:
+        return (
+            text.replace('"de-AT"', f'"{codes[0]}"')
+            .replace('"de"', f'"{codes[0]}"')
+            .replace('"en"', f'"{codes[1]}"')
+        )
+
+    write(tmp_path, a__tmx=spelt(memory([unit("Haus", "house")])), a__xliff=spelt(XLIFF))
+    for name in ("a.tmx", "a.xliff"):
+        assert all_pairs(tmp_path, name) == [("Haus", "house")]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

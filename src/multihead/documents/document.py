@@ -6,7 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
+
+import langcodes
 
 from multihead import disk
 from multihead.documents.markup import Markup, faults
@@ -109,8 +112,11 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def languages_match(wanted: str, found: str) -> bool:
-    """Return True if two language codes agree, or one is a regional form of the other (``de``, ``de-AT``)."""
-    left, right = wanted.lower().replace("_", "-"), found.lower().replace("_", "-")
+    """Return True if two language codes agree, or one is a regional form of the other (``de``, ``de-AT``).
+
+    Spellings of one language agree: ``deu``, ``ger`` and ``DE``.
+    """
+    left, right = _standard(wanted), _standard(found)
     return left == right or right.startswith(f"{left}-") or left.startswith(f"{right}-")
 
 
@@ -118,6 +124,15 @@ def best_language(wanted: str, found: Sequence[str]) -> str | None:
     """Return the code that matches best, an equal one first; None if none does."""
     return min(
         (code for code in found if languages_match(wanted, code)),
-        key=lambda code: (code.lower().replace("_", "-") != wanted.lower().replace("_", "-"), len(code)),
+        key=lambda code: (_standard(code) != _standard(wanted), len(code)),
         default=None,
     )
+
+
+@lru_cache(1024)
+def _standard(code: str) -> str:
+    """Return a code in canonical form; as it is, in lower case, where it has none."""
+    try:
+        return langcodes.standardize_tag(code.strip(), macro=True).lower()
+    except ValueError:
+        return code.lower().replace("_", "-")
