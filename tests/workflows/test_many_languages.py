@@ -197,6 +197,27 @@ def test_other_weights_of_corpora_are_another_training(make: Make, whole: Path, 
         (folder / "two.toml").write_text(text, encoding="utf-8")
 
 
+def test_a_corpus_of_weight_0_is_evaluated_in_a_direction_without_training_data(
+    make: Make, folder: Path, tmp_path: Path
+) -> None:
+    held_out = (
+        '[[corpus]]\nsource_language = "qaa"\ntarget_language = "{}"\nweight = 0\n'
+        'source = "train.qaa"\ntarget = "train.qaa.en"\ntests.test = ["test.qaa", "test.qaa.en"]\n'
+    )
+    two = (folder / "two.toml").read_text(encoding="utf-8")
+    (folder / "held.toml").write_text(two + held_out.format("en"), encoding="utf-8")
+    train(make("held.toml"), tmp_path / "run", Silent())
+    run = Run.open(tmp_path / "run")
+    assert ("qaa", "en") not in run.directions
+    *_, held = requested_test_sets(run.recipe.data, None, None)
+    found = evaluate(Translator.load(run.folder, device="cpu"), held, run.recipe.search, run=run)
+    assert len(found.outputs) == 37
+    # A language that nothing teaches is refused before the training.
+    (folder / "held.toml").write_text(two + held_out.format("qac"), encoding="utf-8")
+    with pytest.raises(UserError, match=r'no corpus with a weight teaches "qac".*qaa-qac.*weight is 0'):
+        train(make("held.toml"), tmp_path / "other", Silent())
+
+
 def test_a_language_is_added_to_a_trained_model(trained: Path, make: Make, tmp_path: Path) -> None:
     recipe = make("three.toml", training__steps=2, training__learning_rate=1e-9, training__optimizer="adam")
     train(recipe, tmp_path / "more", Silent(), init=trained)

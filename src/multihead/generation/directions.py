@@ -92,7 +92,8 @@ class Directions:
                 raise UserError("it translates to several languages", place=self.place, remedy=remedy)
             target = offered[0]
         found = self._known(target, self.targets, "to")
-        begun = "" if source is None else self._known(source, self.sources, "from")
+        known = [*self.sources, *self.targets] if zero_shot else self.sources
+        begun = "" if source is None else self._known(source, known, "from")
         symbols = tuple(tagged.tag(name, place="--tag") for name in tags)
         for symbol in symbols:
             if symbol not in self.tags:

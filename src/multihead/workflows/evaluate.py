@@ -169,7 +169,8 @@ def _of_corpora(data: DataSettings) -> list[TestSet]:
             test = read_test_set(name, corpus.files, files)
             sides = test.sources, test.references
             sources, references = sides if pair[0] == corpus.source_language else sides[::-1]
-            found.append(TestSet(f"{label} {name}", sources, references, Way(*pair, corpus.tags)))
+            way = Way(*pair, corpus.tags, zero_shot=not corpus.weight)
+            found.append(TestSet(f"{label} {name}", sources, references, way))
     if not found:
         remedy = 'Name some in a corpus, tests.NAME = ["source file", "target file"]; or --src, --tgt, --to.'
         raise UserError("the corpora name no test sets", place=place(data), remedy=remedy)

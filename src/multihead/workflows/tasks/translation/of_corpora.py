@@ -32,13 +32,15 @@ def setup(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
 ) -> TaskSetup:
     """See ``workflows.tasks.setup``."""
+    found = corpora.corpora(recipe.data)
+    trained = _trained(found, init_run)
+    _refuse_unlearned(found, trained, corpora.place(recipe.data))
     prepared = prepare_corpora(
         recipe.data,
         recipe.tokenizer,
         progress=progress,
         init_tokenizers=init_run.tokenizers() if init_run else None,
     )
-    found = corpora.corpora(recipe.data)
     tokenizer = prepared.tokenizer
     if recipe.tokenizer.dropout:
         check_dropout(tokenizer)
@@ -59,7 +61,7 @@ def setup(
         files=named_files(found),
         data={
             "pairs": sum(counts),
-            "directions": _trained(found, init_run),
+            "directions": trained,
             **({"symbols": list(mark.symbols)} if mark else {}),
             "epoch": {one.name: count for one, count in zip(prepared.directions, counts, strict=True)},
         },
@@ -80,6 +82,20 @@ def _trained(found: Sequence[Corpus], init_run: Run | None) -> list[tuple[str, s
     """Return the directions of the training, including those of the run it started from."""
     before = init_run.directions if init_run else []
     return list(dict.fromkeys([*before, *corpora.directions(found)]))
+
+
+def _refuse_unlearned(found: Sequence[Corpus], trained: Sequence[tuple[str, str]], where: str) -> None:
+    """Raise ``UserError`` if a corpus that is only evaluated has a language that no other one teaches."""
+    targets = {target for _, target in trained}
+    languages = targets | {source for source, _ in trained}
+    for corpus in found:
+        for source, target in corpus.directions:
+            if source in languages and target in targets:
+                continue
+            fact = f'no corpus with a weight teaches "{source if source not in languages else target}"'
+            fact += f", for {source}-{target} of {corpus.name}, whose weight is 0"
+            remedy = "Give it a weight, leave it out, or set its both_directions to false."
+            raise UserError(fact, place=where, remedy=remedy)
 
 
 def named_files(found: Sequence[Corpus]) -> list[Path]:
