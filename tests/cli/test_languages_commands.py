@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,17 @@ def test_bad_corpora_are_named(words: list[str], fact: str, capfdbinary: Capture
 def test_a_temperature_without_corpora_is_refused(folder: Path, capfdbinary: Captured) -> None:
     files = ["--src", folder / "train.de", "--tgt", folder / "train.en"]
     assert "several corpora" in fail(capfdbinary, "train", *files, "--data.temperature", "3")
+
+
+@pytest.mark.parametrize(
+    ("words", "languages"), [(["--to", "fra"], ["fr", "de"]), (["--to", "en", "--from", "de"], ["en", "de"])]
+)
+def test_translated_text_becomes_a_corpus_with_its_languages(
+    words: list[str], languages: list[str], folder: Path, many: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    out = tmp_path / "synthetic"
+    run(capfdbinary, "synthesise", many, folder / "train.de", "-o", out, "--method", "sample", *words)
+    (table,) = tomllib.loads((out / "corpora.toml").read_text(encoding="utf-8"))["corpus"]
+    assert [table["source_language"], table["target_language"]] == languages
+    assert (out / table["source"]).exists()
+    assert (out / table["target"]).exists()

@@ -68,8 +68,6 @@ def main(arguments: Sequence[str]) -> int:
     run = Run.open(options.run)
     translator = Translator.load(options.run, device=options.device, precision=options.precision)
     translator = _directions.directed(translator, options.to, options.of, (), zero_shot=False)
-    text, back = languages_of(run)
-    languages = (options.to or back, options.of or text)
     console = _console.output()
     with ProgressDisplay(console) as display:
         found = synthesise(
@@ -79,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
             translator,
             search,
             noise=options.noise,
-            languages=languages if all(languages) else ("", ""),
+            languages=_languages(run, translator),
             encoding=options.encoding,
             progress=display.on_preparation,
         )
@@ -89,3 +87,14 @@ def main(arguments: Sequence[str]) -> int:
         f"to train on them: multihead train --src FILE --tgt FILE --synthetic {folder}", soft_wrap=True
     )
     return 0
+
+
+def _languages(run: Run, translator: Translator) -> tuple[str, str]:
+    """Return the codes of the translations and of the text, "" where the text may be in several languages."""
+    if translator.asked is None or translator.directions is None:
+        source, target = languages_of(run)
+        return target, source
+    target = translator.asked.target
+    possible = [source for source, to in translator.directions.trained if to == target]
+    source = translator.asked.source or (possible[0] if len(possible) == 1 else "")
+    return (target, source) if source else ("", "")
