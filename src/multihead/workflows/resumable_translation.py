@@ -17,6 +17,8 @@ BLOCK = 1024
 MOST = 1 << 28
 """Bytes of a stored block; a larger one is translated again."""
 SETTINGS = "settings.json"
+NO_TEXT = str.maketrans("\n\0", "  ")
+"""Bytes that a barely trained model may spell and that no line of a text file may hold."""
 
 Translate = Callable[[Sequence[str], int], Sequence[str]]
 """(lines, number of the first line, from 0) -> one output a line."""
@@ -77,7 +79,7 @@ class Blocks:
                 return list(map(str, stored["outputs"]))
         except (OSError, ValueError, KeyError, TypeError):
             pass  # not there yet, or damaged
-        outputs = [text.replace("\n", " ") for text in translate(lines, number * BLOCK)]
+        outputs = [text.translate(NO_TEXT) for text in translate(lines, number * BLOCK)]
         assert len(outputs) == len(lines)
         files.write_text(path, json.dumps({"lines": key, "outputs": outputs}) + "\n")
         return outputs
