@@ -84,11 +84,10 @@ def gpt_run(folder: Path, **changed: Any) -> Any:
     return other_run(folder, "gpt", (tokenizer,), **given)
 
 
-def bert_run(folder: Path) -> Any:
+def bert_run(folder: Path, **changed: Any) -> Any:
     tokenizer = masking.learn([TEXT, TEXT], MaskedSettings(vocab_size=70), lowercase=False)
-    return other_run(
-        folder, "bert", (tokenizer,), vocab_size=tokenizer.vocab_size, max_positions=43, **WIDTHS
-    )
+    sizes = {"vocab_size": tokenizer.vocab_size, "max_positions": 43}
+    return other_run(folder, "bert", (tokenizer,), **sizes, **WIDTHS, **changed)
 
 
 def vit_run(folder: Path, **changed: Any) -> Any:
@@ -138,6 +137,16 @@ def test_models_without_a_counterpart_are_refused(tmp_path: Path) -> None:
     mean = vit_run(tmp_path / "mean", pooling="mean")
     with pytest.raises(UserError, match='pooling = "mean"'):
         huggingface.export(mean, tmp_path / "hf")
+
+
+@pytest.mark.parametrize("make", [gpt_run, bert_run, vit_run])
+@pytest.mark.parametrize("attention", ["window", "reformer"])
+def test_other_attention_is_refused_however_short_the_examples_are(
+    make: Any, attention: str, tmp_path: Path
+) -> None:
+    run = make(tmp_path / "run", attention=attention)
+    with pytest.raises(UserError, match=f'attention = "{attention}", not "full"'):
+        huggingface.export(run, tmp_path / "hf")
 
 
 def test_wrong_weights_are_found_before_the_folder_appears(

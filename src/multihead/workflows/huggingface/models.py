@@ -125,7 +125,13 @@ def _marian_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
     return found
 
 
+def _not_full(s: Any) -> Iterator[str]:
+    if s.attention != "full":
+        yield f'attention = "{s.attention}", not "full"'
+
+
 def _gpt_faults(s: Any) -> Iterator[str]:
+    yield from _not_full(s)
     if s.positions != "learned":
         yield f'positions = "{s.positions}", not "learned"'
     if s.d_k not in (0, s.d_model // s.num_heads):
@@ -172,6 +178,7 @@ def _gpt_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
 
 
 def _bert_faults(s: Any) -> Iterator[str]:
+    yield from _not_full(s)
     if s.activation not in _NAMES:
         yield f"activation = {s.activation}"
 
@@ -216,6 +223,7 @@ def _bert_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
 
 
 def _vit_faults(s: Any) -> Iterator[str]:
+    yield from _not_full(s)
     if s.stem != "linear":
         yield f'stem = "{s.stem}", not "linear"'
     if s.pooling != "class":

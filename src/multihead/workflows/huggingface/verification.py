@@ -20,7 +20,8 @@ from multihead.workflows.foreign._folder import Folder
 SENTENCES = 200
 TOLERANCE = 1e-3
 """Largest difference in a log-probability; float32 rounding accounts for about 1e-5."""
-LENGTH = 11
+LENGTH = 512
+"""Longest random text, in tokens; a model's own limit where that is less."""
 
 
 def same_weights(folder: Folder, recipe: Recipe[Settings], ours: Mapping[str, Tensor], place: str) -> None:
