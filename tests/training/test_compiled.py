@@ -1,5 +1,6 @@
 """torch.compile: a single graph, and the same bytes after resuming. Needs a C++ compiler."""
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -30,6 +31,7 @@ from multihead.data.batches import collate
 from multihead.nn import FeedForward, Loss, PreNorm, TokenEmbedding
 from multihead.nn.teacher_forcing import next_token_loss
 from multihead.nn.uncompiled import leave_out_uncompiled
+from multihead.nn.window import WindowAttention
 
 D = 24
 
@@ -102,6 +104,22 @@ def test_the_transformer_is_one_graph_up_to_its_loss() -> None:
     assert [str(reason.reason).split("\n")[0] for reason in explained.break_reasons] == [
         "Skip calling `torch.compiler.disable()`d function"
     ]
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_a_window_is_traced_with_any_lengths(dilation: int) -> None:
+    model = small_transformer(window=5).eval()
+    for part in model.modules():
+        if isinstance(part, WindowAttention):
+            part.window = dataclasses.replace(part.window, dilation=dilation)
+    torch._dynamo.reset()
+    leave_out_uncompiled()
+    traced = torch.compile(model.loss, backend="eager")
+    for rows, length in ((7, 11), (5, 13), (3, 17)):
+        sources = strings(rows, length, seed=1)
+        batch = collate(sources, strings(rows, length - 2, seed=2), pad_id=PAD, bos_id=BOS, eos_id=EOS)
+        found, expected = traced(batch, 1)["nll"].sum, model.loss(batch, 1)["nll"].sum
+        assert float(found) == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_a_start_without_compiling_does_not_load_the_compiler() -> None:

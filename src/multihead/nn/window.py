@@ -86,7 +86,7 @@ def local_attention(
         real_local = q_BHNd.new_ones(1, N, dtype=torch.bool) if real_local is None else real_local
         real_local = F.pad(real_local, (0, D * length - N))
     if real_local is not None:
-        real_local = real_local.view(len(real_local), length, D).transpose(1, 2)
+        real_local = real_local.view(len(real_local), -1, D).transpose(1, 2)
     q, k, v = (_phases(x, D, length) for x in (q_BHNd, k_BHNd, v_BHNd))
     layout = kernel.Layout(min(window.before, N), min(window.after, N), dropout)
     out = kernel.attend(q, k, v, layout, real_local, extra, extra_allowed)
