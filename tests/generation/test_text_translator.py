@@ -325,3 +325,16 @@ def test_a_corpus_in_capitals_is_searched_in_capitals(tokenizer: Tokenizer) -> N
     (found,) = made.translate(["HUND HUND LÄUFT"])
     assert found.text == "HUND HUND LÄUFT"
     assert calls(made)[0] == ["HUND HUND LÄUFT"]
+
+
+def test_what_training_changed_is_left_to_the_model(tokenizer: Tokenizer) -> None:
+    def reordered(line: str, settings: SearchSettings) -> list[str]:
+        return ["-".join(line.split(".")[::-1])]
+
+    texts = ["27.11.2026", "28.11.2026"]
+    assert translator(tokenizer, reordered).translate(texts)[0].text == "27.11.2026"
+    made = ScriptedTranslator(tokenizer, reordered)
+    changing = TextTranslator(made, "de", "en", known=PLACEHOLDERS, changed=("number", "letterless"))
+    assert [one.text for one in changing.translate(texts)] == ["2026-11-27", "2026-11-28"]
+    unmarked = TextTranslator(made, "de", "en", changed=("number", "letterless"))
+    assert [one.text for one in unmarked.translate(texts)] == ["2026-11-27", "2026-11-28"]

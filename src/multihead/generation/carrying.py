@@ -1,7 +1,7 @@
 """Placeholders and terms of one sentence: carried through search by symbols, or set between its parts."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import regex
 from multihead.generation.text_layout import Unit
 from multihead.text import symbols
 from multihead.text.casing import Casing
+from multihead.text.changed_kinds import LETTERLESS, has_letters
 from multihead.text.languages import primary
 from multihead.text.particles import agree
 from multihead.text.placeholder_patterns import DEFAULT, Span, find
@@ -76,6 +77,7 @@ class Line:
         read: words with typing errors that are searched as others, as (written, read).
         words: spelling in which the sentence is searched, if not its own.
         bare: True if the translation of a text without a full stop, such as a heading, gets none either.
+        letterless: True if sentences without letters were translated in training, not copied.
     """
 
     unit: Unit
@@ -87,16 +89,18 @@ class Line:
     read: tuple[tuple[str, str], ...] = ()
     words: Words | None = None
     bare: bool = False
+    letterless: bool = False
 
     @property
     def copied(self) -> bool:
-        """True if nothing in the sentence can be translated: no letter outside of its placeholders."""
-        spans = [span for _, span in self.table.entries] + list(self.table.left)
-        rest, end = [], 0
-        for span in sorted(spans):
-            rest.append(self.unit.text[end : span.start])
-            end = span.end
-        return not any(map(_LETTER.search, [*rest, self.unit.text[end:]]))
+        """True if nothing in the sentence can be translated: no letter outside of its placeholders.
+
+        A model that was trained to translate such sentences does so.
+        """
+        if self.letterless:
+            return False
+        spans = [*(span for _, span in self.table.entries), *self.table.left]
+        return not has_letters(self.unit.text, [(span.start, span.end) for span in spans])
 
     def received(self, output: str, glossary: Glossary | None, language: str) -> Carried:
         """Return an output of search with placeholders in their places."""
@@ -147,7 +151,13 @@ class Line:
         return Carried(text, report.lost, (), tuple(missing))
 
 
-def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, spelt: Words) -> Line:
+def line(
+    unit: Unit,
+    known: frozenset[str],
+    glossary: Glossary | None,
+    spelt: Words,
+    changed: Collection[str] = (),
+) -> Line:
     """Return a sentence as it is searched.
 
     Args:
@@ -155,10 +165,12 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, spelt: Wo
         known: symbols that the model was trained with; none: placeholders and terms stay as they are.
         glossary: terms to find.
         spelt: spelling of the training's sources.
+        changed: kinds of placeholders that the training's targets do not keep (``text.changed_kinds``).
     """
+    kinds = KINDS.difference(changed)
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
-        protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS)
+        protected = protect(unit.text, known.intersection(PLACEHOLDERS), kinds)
         text = protected.text
         table = protected.table
         words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
@@ -166,7 +178,7 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, spelt: Wo
             text = _with_terms(unit.text, table, matches)
     else:
         text = words = unit.text
-        table = Table((), tuple(find(text, KINDS)))
+        table = Table((), tuple(find(text, kinds)))
     # What stays in the text as it is, such as an address, keeps its letters, and so does a term.
     own = spelt if not table.left else Words()
     capitals = own.casing.has_only_capitals(words)
@@ -186,6 +198,7 @@ def line(unit: Unit, known: frozenset[str], glossary: Glossary | None, spelt: Wo
         capitals=capitals,
         read=read,
         words=own if read or own.recased else None,
+        letterless=LETTERLESS in changed,
     )
 
 

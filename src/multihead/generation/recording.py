@@ -64,4 +64,5 @@ def record_of(run: Run, model: nn.Module) -> SearchRecord:
         (getattr(data, "source_language", ""), getattr(data, "target_language", "")),
         tuple(run.directions),
         run.trained_symbols,
+        run.changed_kinds,
     )

@@ -45,6 +45,7 @@ class TextTranslator:
         lexicon: words that translate each other, which tell where tags go.
         casing: capitals of source words, for sentences in capitals only or without any.
         spelling: source words, as which typing errors are read.
+        changed: kinds of placeholders that the training's targets do not keep (``text.changed_kinds``).
     """
 
     def __init__(
@@ -58,13 +59,14 @@ class TextTranslator:
         lexicon: Lexicon | None = None,
         casing: Casing | None = None,
         spelling: Spelling | None = None,
+        changed: Collection[str] = (),
     ) -> None:
         self.translator = translator
         self.source_language, self.target_language = source_language, target_language
         self.known = frozenset(known)
         self.calibration = calibration or Calibration()
         self.lexicon, self.casing = lexicon or Lexicon(), casing or Casing()
-        self.spelling = spelling or Spelling()
+        self.spelling, self.changed = spelling or Spelling(), frozenset(changed)
 
     @classmethod
     def of_runs(cls, translator: LineTranslator, *folders: str | Path) -> Self:
@@ -79,8 +81,8 @@ class TextTranslator:
         """
         manifest.check_listed(Path(folders[0]), FURTHER)
         facts = [_facts(folder) for folder in folders]
-        known = frozenset.intersection(*(symbols for symbols, _ in facts))
-        _, (source, target) = facts[0]
+        known = frozenset.intersection(*(symbols for symbols, _, _ in facts))
+        _, (source, target), _ = facts[0]
         if translator.asked is not None:
             source, target = translator.asked.source, translator.asked.target
         calibration = Calibration.load(folders[0]) if len(folders) == 1 else None
@@ -93,6 +95,7 @@ class TextTranslator:
             lexicon=Lexicon.load(folders[0]),
             casing=Casing.load(folders[0]),
             spelling=Spelling.load(folders[0]),
+            changed=frozenset.union(*(changed for _, _, changed in facts)),
         )
 
     def toward(self, *arguments: object, **named: object) -> Self:
@@ -161,8 +164,9 @@ class TextTranslator:
         result has each tag of its source once, and pairs are nested.
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
+        spelt = Words(self.casing, self.spelling)
         lines = [
-            replace(line(unit, self._carried, glossary, Words(self.casing, self.spelling)), bare=bare)
+            replace(line(unit, self._carried, glossary, spelt, self.changed), bare=bare)
             for layout in layouts
             for unit in layout.units
         ]
@@ -206,14 +210,14 @@ class TextTranslator:
         return TextTranslation(text.text, best, alternatives, tuple(sentences))
 
 
-def _facts(folder: str | Path) -> tuple[frozenset[str], tuple[str, str]]:
-    """Return the symbols that a run was trained with, and its languages."""
+def _facts(folder: str | Path) -> tuple[frozenset[str], tuple[str, str], frozenset[str]]:
+    """Return the symbols that a run was trained with, its languages, and what its targets do not keep."""
     if (record := SearchRecord.read(folder)) is not None:
-        return frozenset(record.symbols), record.languages
+        return frozenset(record.symbols), record.languages, frozenset(record.changed)
     opened = run.Run.open(folder)
     data = opened.recipe.data
     languages = getattr(data, "source_language", ""), getattr(data, "target_language", "")
-    return frozenset(opened.trained_symbols), languages
+    return frozenset(opened.trained_symbols), languages, frozenset(opened.changed_kinds)
 
 
 def _ranked(markup: Markup, sentence: SentenceTranslation, rank: int) -> Markup:

@@ -46,6 +46,7 @@ class _Data(_Part):
     labels: list[str] = []
     directions: list[Annotated[list[str], Len(2, 2)]] = []
     symbols: list[str] = []
+    changed: list[str] = []
 
 
 class _Environment(_Part):

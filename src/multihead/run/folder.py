@@ -262,6 +262,17 @@ class Run(Checkpoints, Records):
             return ()
         return tuple(self.environment["data"].get("symbols", []))
 
+    @property
+    def changed_kinds(self) -> tuple[str, ...]:
+        """Kinds of placeholders that the training's targets do not keep, see ``text.changed_kinds``.
+
+        Raises:
+            UserError: environment.json, which names them, is damaged.
+        """
+        if not (self.folder / ENVIRONMENT).exists():
+            return ()
+        return tuple(self.environment["data"].get("changed", []))
+
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Return the tokenizers of source and target, the same object if they share a vocabulary.
 

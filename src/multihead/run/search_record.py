@@ -49,6 +49,7 @@ class SearchRecord:
         languages: source and target; "" where the recipe names none.
         directions: (source, target) languages of a model of several directions.
         symbols: reserved symbols of the training pairs.
+        changed: kinds of placeholders that the training's targets do not keep.
     """
 
     folder: Path
@@ -58,6 +59,7 @@ class SearchRecord:
     languages: tuple[str, str]
     directions: tuple[tuple[str, str], ...]
     symbols: tuple[str, ...]
+    changed: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, folder: str | Path) -> Self | None:
@@ -77,6 +79,7 @@ class SearchRecord:
                 (content["languages"][0], content["languages"][1]),
                 tuple((source, target) for source, target in content["directions"]),
                 tuple(content["symbols"]),
+                tuple(content["changed"]),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
             return None
@@ -93,6 +96,7 @@ class SearchRecord:
             "languages": self.languages,
             "directions": self.directions,
             "symbols": self.symbols,
+            "changed": self.changed,
         }
         try:
             files.write_text(self.folder / NAME, json.dumps({**content, "sha256": _digest(content)}) + "\n")

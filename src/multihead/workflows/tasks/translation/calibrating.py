@@ -11,6 +11,7 @@ from multihead.generation.confidence import NAME
 from multihead.settings import SearchSettings
 from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing
+from multihead.text.changed_kinds import changed_kinds
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
 from multihead.text.spelling import NAME as SPELLING
@@ -28,6 +29,23 @@ MOST_CELLS = 2_500_000
 
 MOST_SENTENCES = 100_000
 """Sentences that casing and spelling are learned from."""
+MOST_PAIRS = 10_000
+"""Pairs that tell which placeholders are kept."""
+
+
+def changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, list[str]]:
+    """Return what translations do not keep, for environment.json; nothing where they keep all.
+
+    Args:
+        parts: the pairs of each direction, with their tokenizers.
+    """
+    pairs = (
+        (source.decode(store.source(row)), target.decode(store.target(row)))
+        for store, source, target in parts
+        for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_PAIRS)
+    )
+    found = changed_kinds(pairs)
+    return {"changed": list(found)} if found else {}
 
 
 def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:

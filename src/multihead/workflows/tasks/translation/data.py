@@ -28,7 +28,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.translation import of_corpora
-from multihead.workflows.tasks.translation.calibrating import calibration_files, word_files
+from multihead.workflows.tasks.translation.calibrating import calibration_files, changed, word_files
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.validation import Validator
 from multihead.workflows.tasks.translation.vocabulary_line import vocabulary_line
@@ -65,6 +65,7 @@ def setup(
             "pairs": len(prepared.train),
             "cleaning": prepared.report.to_dict(),
             **symbols,
+            **changed([(prepared.train, source, target)]),
             **_added(prepared, counts),
         },
         summary=_summary(prepared, recipe.data, recipe.tokenizer),

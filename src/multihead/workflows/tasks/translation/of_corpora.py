@@ -22,7 +22,7 @@ from multihead.text.bpe_dropout import check_dropout
 from multihead.text.corpus import remarks
 from multihead.workflows.evaluate import read_test_set
 from multihead.workflows.tasks import TaskSetup
-from multihead.workflows.tasks.translation.calibrating import calibration_files, word_files
+from multihead.workflows.tasks.translation.calibrating import calibration_files, changed, word_files
 from multihead.workflows.tasks.translation.directions import DirectionsValidator
 from multihead.workflows.tasks.translation.streaming import marking, stream_settings
 from multihead.workflows.tasks.translation.vocabulary_line import vocabulary_line
@@ -63,6 +63,7 @@ def setup(
             "pairs": sum(counts),
             "directions": trained,
             **({"symbols": list(mark.symbols)} if mark else {}),
+            **changed([(part, tokenizer, tokenizer) for part in parts]),
             "epoch": {one.name: count for one, count in zip(prepared.directions, counts, strict=True)},
         },
         summary=[*_summary(prepared, counts, found), vocabulary_line([tokenizer], recipe.tokenizer)],

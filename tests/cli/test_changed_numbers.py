@@ -1,0 +1,44 @@
+"""A corpus that rewrites numbers: `translate` leaves them to the model, as `evaluate` does."""
+
+from pathlib import Path
+
+from command_line import Captured, run
+
+from multihead.cli import main
+from multihead.run import Run
+from multihead.run.search_record import SearchRecord
+
+DATES = [
+    (f"{day}.{month}.19{day + 50}", f"19{day + 50}-{month}-{day}")
+    for day in range(10, 29)
+    for month in range(10, 13)
+]
+SETTINGS = {
+    "model.num_layers": 1,
+    "model.d_model": 16,
+    "model.d_ff": 16,
+    "model.num_heads": 2,
+    "training.threads": 1,
+    "training.steps": 3,
+    "validation.every": 3,
+    "training.warmup_steps": 2,
+    "tokenizer.kind": "chars",
+    "tokenizer.joint": "true",
+    "tokenizer.vocab_size": 400,
+}
+
+
+def test_dates_are_translated_and_not_copied(tmp_path: Path, capfdbinary: Captured) -> None:
+    corpus = tmp_path / "dates.tsv"
+    corpus.write_text("".join(f"{source}\t{target}\n" for source, target in DATES), encoding="utf-8")
+    settings = {**SETTINGS, "data.cache": str(tmp_path / "cache")}
+    keys = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
+    folder = tmp_path / "run"
+    assert main(["train", "--src", str(corpus), "--run", str(folder), *keys]) == 0
+    assert Run.open(folder).changed_kinds == ("letterless", "number")
+    capfdbinary.readouterr()
+    (tmp_path / "asked").write_text("27.11.1964\n", encoding="utf-8")
+    out, _ = run(capfdbinary, "translate", folder, "-i", tmp_path / "asked")
+    assert out != "27.11.1964\n"
+    record = SearchRecord.read(folder)
+    assert record is None or record.changed == ("letterless", "number")

@@ -1,0 +1,31 @@
+"""Placeholders that a corpus keeps, or does not."""
+
+import pytest
+
+from multihead.text.changed_kinds import LETTERLESS, changed_kinds
+
+KEPT = [(f"es kostet {n},5 Euro", f"it costs {n},5 euros") for n in range(13)]
+DATES = [(f"am {n}.11.2026", f"on 2026-11-{n}") for n in range(10, 23)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "changed"),
+    [
+        ([], ()),
+        (KEPT, ()),
+        (DATES, ("number",)),
+        (DATES[:9], ()),
+        (DATES + KEPT[:1], ("number",)),
+        (DATES + KEPT[:5], ()),
+        ([(f"{n}.11.2026", f"2026-11-{n}") for n in range(10, 23)], (LETTERLESS, "number")),
+        ([(f"{n} + {n}", str(2 * n)) for n in range(13)], (LETTERLESS,)),
+        ([("... --- ...", "sos"), (".... ..", "hi")] * 7, (LETTERLESS,)),
+        ([(f"{n}.5", f"{n}.5") for n in range(13)], ()),
+        ([("see https://a.example/b", "siehe https://a.example/b")] * 13, ()),
+        ([("see https://a.example/b", "siehe dort")] * 13, ("url",)),
+    ],
+)
+def test_what_hardly_any_target_keeps_is_changed(
+    pairs: list[tuple[str, str]], changed: tuple[str, ...]
+) -> None:
+    assert changed_kinds(pairs) == changed
