@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from corpora import VALID, WORDS, Corpus, some_pairs, trained_on
 
-from multihead.data.prepare import prepare
+from multihead.data.building import build
+from multihead.data.prepare import HELD_OUT, prepare
 from multihead.data.store import StoreWriter
 from multihead.disk import cache_root
 from multihead.errors import UserError
@@ -28,6 +29,24 @@ def test_the_same_corpus_is_loaded_from_the_cache(corpus: Corpus, never_again: C
     assert second.valid_pairs == first.valid_pairs
     assert second.report == first.report
     assert second.source_tokenizer.fingerprint == first.source_tokenizer.fingerprint
+
+
+def test_a_cache_with_pairs_held_out_by_other_rules_is_built_anew(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+
+    def counted(*given: Any) -> dict[str, Any]:
+        built.append(given)
+        return build(*given)
+
+    monkeypatch.setattr("multihead.data.prepare.build", counted)
+    first = corpus.prepare()
+    corpus.prepare()
+    assert len(built) == 1
+    monkeypatch.setattr("multihead.data.prepare.HELD_OUT", HELD_OUT + 1)
+    assert corpus.prepare().fingerprint == first.fingerprint
+    assert len(built) == 2
 
 
 def test_file_names_and_settings_without_effect_do_not_change_the_cache_key(
@@ -96,7 +115,8 @@ def test_a_store_with_another_key_is_built_again(corpus: Corpus) -> None:
 
 CHILD = """
 import os, sys
-from multihead.data.prepare import prepare
+from multihead.data.building import build
+from multihead.data.prepare import HELD_OUT, prepare
 from multihead.settings import DataSettings, TokenizerSettings
 
 def progress(stage, done, total):

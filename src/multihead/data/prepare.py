@@ -31,8 +31,9 @@ from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
 """Increases when the same corpus is prepared differently."""
-HELD_OUT_VERSION = 2
-"""Increases when other pairs of the same corpus are held out for validation."""
+HELD_OUT = 2
+"""Increases when other pairs of a corpus are held out for validation: its cache is then built anew. It is no
+input of the preparation, so that a run in progress is resumed where they are the same."""
 SUMMARY = "report.json"
 
 ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_fraction", "seed"}
@@ -113,7 +114,9 @@ def prepare(
             inputs,
             summary_file=SUMMARY,
             build=lambda folder: _built(folder, files, tokenizer, given, more, progress or _silent),
-            load=lambda folder, summary, key: opened(folder, summary, key, vocabularies.load(folder)),
+            load=lambda folder, summary, key: opened(
+                folder, current(summary, files), key, vocabularies.load(folder)
+            ),
         )
 
 
@@ -130,6 +133,13 @@ def _built(
         tokenizers, valid = vocabularies.load(folder), _pairs_in(folder / VALID_PAIRS)
         parts = build_added(folder, more, tokenizers, valid, summary["train"], progress)
         summary["added"] = parts
+    return {**summary, "held_out": HELD_OUT}
+
+
+def current(summary: Any, files: DataSettings) -> Any:
+    """Return the summary of a cache; raises ``ValueError`` where other pairs would be held out today."""
+    if not files.valid_source and summary.get("held_out") != HELD_OUT:
+        raise ValueError("held out by other rules")
     return summary
 
 
@@ -162,7 +172,7 @@ def _cache_inputs(
         "version": [VERSION, store.VERSION],
         "files": file_hashes(files),
         "data": data,
-        "held_out": None if files.valid_source else [HELD_OUT_VERSION, files.valid_fraction, files.seed],
+        "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
         "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
         **({"languages": languages} if documents else {}),

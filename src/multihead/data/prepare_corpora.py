@@ -147,7 +147,7 @@ def _cache_inputs(
         "files": [file_hashes(files) for files in read],
         "languages": [[corpus.source_language, corpus.target_language] for corpus in found],
         "data": first.model_dump(mode="json", exclude=excluded),
-        "held_out": [single.HELD_OUT_VERSION, first.valid_fraction, first.seed],
+        "held_out": [first.valid_fraction, first.seed],
         "tokenizer": None
         if given
         else settings.model_dump(exclude={"dropout", "symbol_rate", "noise_rate", "file", "target_file"}),
