@@ -6,6 +6,14 @@ from multihead.text.changed_kinds import LETTERLESS, changed_kinds
 
 KEPT = [(f"es kostet {n},5 Euro", f"it costs {n},5 euros") for n in range(13)]
 DATES = [(f"am {n}.11.2026", f"on 2026-11-{n}") for n in range(10, 23)]
+YEARS = [(f"im Jahr {n}", f"in {n}") for n in range(1500, 1701)]
+PRICES = [
+    (f"es kostet {n // 7}.{n},{n % 89 + 10} €", f"it costs €{n // 7},{n}.{n % 89 + 10}")
+    for n in range(100, 201)
+]
+CLOCK = [
+    (f"um {n}:{m}", f"at {n - 12}:{m}" if n > 12 else f"at {n}:{m}") for n in range(24) for m in range(11, 18)
+]
 
 
 @pytest.mark.parametrize(
@@ -21,6 +29,10 @@ DATES = [(f"am {n}.11.2026", f"on 2026-11-{n}") for n in range(10, 23)]
         ([(f"{n} + {n}", str(2 * n)) for n in range(13)], (LETTERLESS,)),
         ([("... --- ...", "sos"), (".... ..", "hi")] * 7, (LETTERLESS,)),
         ([(f"{n}.5", f"{n}.5") for n in range(13)], ()),
+        (YEARS + PRICES, ("number 0.0,0 €",)),
+        (YEARS + PRICES[:99], ()),
+        (CLOCK, ()),
+        (CLOCK[50:], ("number 0:0",)),
         ([("see https://a.example/b", "siehe https://a.example/b")] * 13, ()),
         ([("see https://a.example/b", "siehe dort")] * 13, ("url",)),
     ],

@@ -165,12 +165,11 @@ def line(
         known: symbols that the model was trained with; none: placeholders and terms stay as they are.
         glossary: terms to find.
         spelt: spelling of the training's sources.
-        changed: kinds of placeholders that the training's targets do not keep (``text.changed_kinds``).
+        changed: placeholders that the training's targets do not keep (``text.changed_kinds``).
     """
-    kinds = KINDS.difference(changed)
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
-        protected = protect(unit.text, known.intersection(PLACEHOLDERS), kinds)
+        protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS, changed)
         text = protected.text
         table = protected.table
         words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
@@ -178,7 +177,7 @@ def line(
             text = _with_terms(unit.text, table, matches)
     else:
         text = words = unit.text
-        table = Table((), tuple(find(text, kinds)))
+        table = Table((), tuple(find(text, KINDS, changed)))
     # What stays in the text as it is, such as an address, keeps its letters, and so does a term.
     own = spelt if not table.left else Words()
     capitals = own.casing.has_only_capitals(words)

@@ -8,33 +8,46 @@ from collections.abc import Iterable
 
 import regex
 
-from multihead.text.placeholder_patterns import DEFAULT, find
+from multihead.text.placeholder_patterns import DEFAULT, KINDS, find
 
 LETTERLESS = "letterless"
 """Stands for texts without a letter outside of their placeholders: formulas, Morse code."""
 LEAST, KEPT = 10, 0.1
 """Placeholders of a kind from which on it is judged, and the share below which it is not kept."""
+LEAST_SHAPE, KEPT_SHAPE = 100, 0.5
+"""The same of numbers of one shape, as 13:45. What a model has hardly seen is better copied than made up."""
 _LETTER = regex.compile(r"\p{L}")
 _KINDS = DEFAULT - {"tag"}
+_WHOLE = frozenset((*KINDS, LETTERLESS))
 
 
 def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the kinds of placeholders that hardly any target keeps, and ``LETTERLESS`` if that is one."""
+    """Return the kinds of placeholders that hardly any target keeps, and ``LETTERLESS`` if that is one.
+
+    Of numbers that are kept as a whole, the shapes (``Span.shape``) that most targets change are returned.
+    """
     all_of: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for source, target in pairs:
         spans = find(source, _KINDS)
         there = Counter(span.text for span in find(target, _KINDS)) if spans else Counter()
         for span in spans:
-            all_of[span.kind] += 1
-            kept[span.kind] += there[span.text] > 0
+            for key in {span.kind, span.shape}:
+                all_of[key] += 1
+                kept[key] += there[span.text] > 0
             there[span.text] -= 1
         if source and not has_letters(source, [(span.start, span.end) for span in spans]):
             all_of[LETTERLESS] += 1
             kept[LETTERLESS] += source == target
-    return tuple(
-        sorted(kind for kind, count in all_of.items() if count >= LEAST and kept[kind] < KEPT * count)
-    )
+    whole = {
+        key for key, count in all_of.items() if key in _WHOLE and count >= LEAST and kept[key] < KEPT * count
+    }
+    shapes = {
+        key
+        for key, count in all_of.items()
+        if key not in _WHOLE and count >= LEAST_SHAPE and kept[key] < KEPT_SHAPE * count
+    }
+    return tuple(sorted(whole if "number" in whole else whole | shapes))
 
 
 def has_letters(text: str, spans: Iterable[tuple[int, int]]) -> bool:

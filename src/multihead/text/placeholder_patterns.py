@@ -24,7 +24,13 @@ class Span(NamedTuple):
     kind: Kind
     text: str
 
+    @property
+    def shape(self) -> str:
+        """The kind, for numbers with their form: "number 0:0" for 13:45, "number €0.0,0" for €1.250,00."""
+        return f"number {_RUN.sub('0', self.text)}" if self.kind == "number" else self.kind
 
+
+_RUN = regex.compile(r"\d+")
 _LATIN = r"A-Za-zÀ-ɏ"
 _NO_WORD = rf"(?![{_LATIN}\d_])"
 _BARE = "disabled|checked|required|hidden|selected|async|defer|controls|readonly|multiple|autofocus|open|loop"
@@ -87,14 +93,16 @@ _ICU = regex.compile(
 _TRAILING = ".,;:!?'*_"
 
 
-def find(text: str, kinds: Collection[Kind] = DEFAULT) -> list[Span]:
+def find(text: str, kinds: Collection[Kind] = DEFAULT, without: Collection[str] = ()) -> list[Span]:
     """Return the spans of a text that must survive, in order; they do not overlap.
 
     Args:
         text: plain text.
         kinds: those wanted.
+        without: kinds and shapes (``Span.shape``) that are not.
     """
-    return [span for span in _spans(text) if span.kind in kinds]
+    spans = [span for span in _spans(text) if span.kind in kinds]
+    return [span for span in spans if not {span.kind, span.shape} & {*without}] if without else spans
 
 
 def _spans(text: str) -> Iterator[Span]:

@@ -98,7 +98,12 @@ class Restored(NamedTuple):
     report: Report
 
 
-def protect(text: str, reserved: Collection[str] = STANDARD, kinds: Collection[Kind] = DEFAULT) -> Protected:
+def protect(
+    text: str,
+    reserved: Collection[str] = STANDARD,
+    kinds: Collection[Kind] = DEFAULT,
+    without: Collection[str] = (),
+) -> Protected:
     """Replace what must survive in a text by symbols; the rest is escaped (``symbols.escape``).
 
     A pair of tags becomes ``<g0>`` and ``</g0>``, a single tag ``<x0/>``, all else ``<ph0>``, and so do tags
@@ -108,8 +113,9 @@ def protect(text: str, reserved: Collection[str] = STANDARD, kinds: Collection[K
         text: plain text.
         reserved: the symbols that may be used, ``Tokenizer.symbols``.
         kinds: of what is replaced.
+        without: kinds and shapes (``Span.shape``) that stay in the text, where they are not watched over.
     """
-    spans = find(text, kinds)
+    spans = find(text, kinds, without)
     names = _named(spans, reserved)
     entries, left, parts = [], [], []
     end = 0
