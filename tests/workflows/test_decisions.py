@@ -52,6 +52,7 @@ def test_a_corpus_gets_the_pieces_that_suit_it(
     assert recipe.tokenizer.kinds == kinds
     assert recipe.tokenizer.joint == joint
     assert recipe.validation.metric == metric
+    assert recipe.search.stop == ("exact" if kinds[1] in ("chars", "spaced") else "first")
     side = "target_kind" if kinds[0] != kinds[1] else "kind"
     assert reason in found.reasons[f"tokenizer.{side}"]
     assert (recipe.tokenizer.dropout > 0) == ("bpe" in kinds)

@@ -57,6 +57,7 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
         **_limits(corpus, both, asked.model),
         "search.beam_size": duration.beam_size(corpus.target, both[1]),
+        "search.stop": duration.stop(both[1]),
         "search.max_extra": duration.max_extra(corpus, both),
         **_training(corpus, both, row.value, asked),
     }
