@@ -107,7 +107,7 @@ def held(name: str, text: str) -> str:
         text = re.sub(r"</?(?:i|b|u|s|font)(?:\s[^<>\n]*)?>", lambda tag: f"‹{tag[0][1:-1]}›", text)
         text = text.replace("-->", "→")
     if kind == ".txt":
-        text = re.sub(r"[^\S\r\n]*[\r\n]\s*", " ", text)
+        text = re.sub(r"[^\S\r\n\v\f\x85\u2028\u2029]*[\r\n\v\f\x85\u2028\u2029]\s*", " ", text)
     if kind == ".docx":
         text = re.sub("[\t\n\r]", " ", text)
     if kind in (".md", ".docx", ".odt"):

@@ -7,7 +7,7 @@ from archive_samples import packed, parts
 
 FOLDER = Path(__file__).parents[1] / "documents" / "samples"
 
-TEXT = "\ufeffErste Zeile.\r\n\r\n\t  zweite \u2028 Zeile  \r\n안녕\nשלום"
+TEXT = "\ufeffErste Zeile.\r\n\r\n\t  zweite \u3000 Zeile  \r\n안녕\nשלום"
 
 
 def samples() -> dict[str, bytes]:

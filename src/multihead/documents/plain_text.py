@@ -10,24 +10,27 @@ from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span
 from multihead.documents.text_document import TextDocument
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_BREAK = re.compile(r"[^\S\n\r]*[\r\n]\s*")
+_LINE = re.compile(r"([^\r\n\v\f\x85\u2028\u2029]*)(\r\n|.|\Z)", re.DOTALL)
+"""A line of Unicode (Unicode Standard, sec. 5.8), and its end: a form feed and NEL are ends too."""
+_BREAK = re.compile(r"[^\S\r\n\v\f\x85\u2028\u2029]*[\r\n\v\f\x85\u2028\u2029]\s*")
 
 
 class PlainText(TextDocument):
-    """A text file. Line ends, and white space at the ends of lines, are kept."""
+    """A text file. Line and page ends, and white space beside them, are kept."""
 
     kind = "text"
 
     def __init__(self, path: Path, text: Text) -> None:
         super().__init__(path, text)
         self._spans: list[Span] = []
-        for number, line in enumerate(_LINE.finditer(text.text), start=1):
-            content = line[0].strip("\ufeff").strip()
+        number = 1
+        for line in _LINE.finditer(text.text):
+            content = line[1].strip("\ufeff").strip()
             if content:
-                start = line.start() + line[0].index(content)
+                start = line.start() + line[1].index(content)
                 self._spans.append(Span(start, start + len(content)))
                 self._add(Segment(len(self.segments), Markup.of(content), f"{path}:{number}"))
+            number += line[2] in ("\n", "\r\n", "\r")
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         for number, translation in translations.items():

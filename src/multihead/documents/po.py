@@ -7,7 +7,7 @@ from pathlib import Path
 
 from multihead.documents.markup import Markup
 from multihead.documents.po_syntax import COLUMNS, Entry, entries, plural_forms, quoted
-from multihead.documents.reading import Text, decoded
+from multihead.documents.reading import Text, decoded, newline
 from multihead.documents.segment import Plural, Segment, State, Translation
 from multihead.documents.splice import Edit, Span
 from multihead.documents.text_document import TextDocument
@@ -38,8 +38,8 @@ class Catalogue(TextDocument):
         language = re.search(r"^Language:[ \t]*([\w@.-]+)", header, re.MULTILINE)
         self.target_language = language[1] if language else None
         self._plurals = plural_forms(header)
-        self._newline = "\r\n" if "\r\n" in text.text[:1000] else "\n"
-        lines = text.text.split("\n")
+        self._newline = newline(text.text)
+        lines = text.text.split(self._newline[-1])
         self._wraps = max(map(len, lines)) <= COLUMNS + 1 and any(
             line.startswith('"') and not line.rstrip().endswith('\\n"') for line in lines
         )
@@ -132,7 +132,7 @@ class Catalogue(TextDocument):
                 flags = [flag.strip() for flag in line[2:].split(",")]
                 rest = ", ".join(flag for flag in flags if flag not in ("fuzzy", ""))
                 if line.startswith("#|") or (span in lines and not rest):
-                    yield Edit(Span(span.start, text.index("\n", span.end) + 1), [])
+                    yield Edit(Span(span.start, text.index(self._newline[-1], span.end) + 1), [])
                 elif span in lines:
                     yield Edit(span, [f"#, {rest}"])
 

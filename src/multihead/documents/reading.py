@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -62,12 +63,8 @@ class Text:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        place = self.text.find("\n")
-        while place >= 0:
-            starts.append(place + 1)
-            place = self.text.find("\n", place + 1)
-        return starts
+        last = newline(self.text)[-1]
+        return [0, *(found.end() for found in re.finditer(last, self.text))]
 
     def line(self, offset: int) -> int:
         """Return the line number of an offset, from 1."""
@@ -140,9 +137,17 @@ def undecodable(data: bytes, offset: int, encoding: str, place: str) -> UserErro
 
 
 def lines_of(text: str, start: int = 0) -> Iterator[Span]:
-    """Yield the spans of lines without their ends (LF or CR LF)."""
+    """Yield the spans of lines without their ends: LF or CR LF; CR in a text without LF."""
+    last = newline(text)[-1]
     while start < len(text):
-        end = text.find("\n", start)
+        end = text.find(last, start)
         end = len(text) if end < 0 else end
         yield Span(start, end - 1 if end > start and text[end - 1] == "\r" else end)
         start = end + 1
+
+
+def newline(text: str) -> str:
+    """Return the line end of a text, by its first lines: CR LF, LF, or CR as on old Macs."""
+    if "\r\n" in text[:1000]:
+        return "\r\n"
+    return "\r" if "\r" in text and "\n" not in text else "\n"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from multihead.documents.inline import Inline, Item, paired, trimmed
 from multihead.documents.line_wrapping import DASHES, separator, width, wrapped
 from multihead.documents.markup import Tag
-from multihead.documents.reading import Text, lines_of
+from multihead.documents.reading import Text, lines_of, newline
 from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span
 from multihead.documents.text_document import TextDocument
@@ -135,7 +135,7 @@ class Subtitles(TextDocument):
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         text = self._text.text
-        newline = "\r\n" if "\r\n" in text[:1000] else "\n"
+        end = newline(text)
         for number, translation in translations.items():
             inline = self._contents[number]
             spans = inline.tags
@@ -143,7 +143,7 @@ class Subtitles(TextDocument):
                 (self._safe(piece), True) if isinstance(piece, str) else (text[slice(*spans[piece])], False)
                 for piece in translation.target.pieces
             ]
-            yield Edit(inline.span, [wrapped(pieces, self.limit, newline, self._escaped)])
+            yield Edit(inline.span, [wrapped(pieces, self.limit, end, self._escaped)])
 
     def _safe(self, text: str) -> str:
         """Replace markup in a translation, for formats without escapes."""
