@@ -96,6 +96,40 @@ def test_ends_that_are_missing_are_found(body: str, expected: list[str], tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<p>Hallo <%= user.name %>, du.</p>", ["Hallo <%= user.name %>, du."]),
+        ("<p>a <% if x > 3 && y < 2 %>b<% end %></p>", ["a", "b"]),
+        ("<?php if ($a > 3): ?><p>a</p><?php endif; ?>", ["a"]),
+        ("<p>a <?php echo $b->c(); ?> d <?= $e ?></p><?php f('<p>g</p>')", ["a {1/} d <?= $e ?>"]),
+        ("{% if a < b %}a{% else %}b {{ c }}!{%- endif -%}", ["a", "b {{ c }}!"]),
+        ("<p>a: {{ b > c ? \"d\" : f('e') }}", ["a: {{ b > c ? \"d\" : f('e') }}"]),
+        ("a{# <b>b</b> #}c {{!-- d }} e --}} f {{! g }} h", ["a{1/}c {2/} f {3/} h"]),
+        ("{{#if x}}a{{else}}b{{/if}} {{{c}}} {{> d}}", ["a", "b"]),
+        ('<p class="{{ "a" if b > c }}" <%= d %>>e', ["e"]),
+        ("<td>{{ a }}</td><img alt='<%= b %>'><img alt=\"{{ b }} & c\">", ["{{ b }} & c"]),
+        ("<img alt='{% if a %}b{% endif %}'>c", ["c"]),
+        ("<script>if (a<b) {{ c() }}</script>d<style>a{b:c}}</style>", ["d"]),
+        ("a {{ b</p><p>c }}", ["a {{ b", "c }}"]),
+        ("{% trans %}a{% endtrans %}", ["a"]),
+    ],
+)
+def test_template_code_is_neither_translated_nor_changed(
+    body: str, expected: list[str], tmp_path: Path
+) -> None:
+    document = opened(tmp_path, body)
+    assert [str(segment.source) for segment in document.segments] == expected
+    same = document.rendered({segment.number: segment.source for segment in document.segments}).decode()
+    assert same == body.replace("& c", "&amp; c")
+
+
+def test_template_code_that_the_page_lacks_is_escaped(tmp_path: Path) -> None:
+    document = opened(tmp_path, '<p title="a {{ b > "c" }}">d {{ e & f }}</p>')
+    changed = document.rendered({0: '{{ b > "c" }} "<', 1: "{{ e & f }} {{ g & h }}"}).decode()
+    assert changed == '<p title="{{ b > "c" }} &quot;&lt;">{{ e & f }} {{ g &amp; h }}</p>'
+
+
+@pytest.mark.parametrize(
     ("declared", "encoding"),
     [
         ("<meta charset=euc-kr>", "cp949"),

@@ -29,7 +29,7 @@ FOUND = {
     ],
     "variable": items(
         "{name}¦{0}¦{}¦{user.name}¦{items[0]}¦{x!r:>10}¦{x:{width}.2f}¦{ name }¦{{var}}¦{{{raw}}}¦"
-        "{{ x | upper }}¦${x}¦%{count}¦#{x}¦{% if x %}¦$name¦"
+        "{{ x | upper }}¦<%= x.y %>¦<?= $x ?>¦${x}¦%{count}¦#{x}¦{% if x %}¦$name¦"
         "{#an-id .x}¦{.x}¦$NAME$¦$first_name$¦$t(a.b, {'x': 1})¦{이름}"
     ),
     "printf": items("%s¦%d¦%(count)d¦%1$s¦%-10.2f¦%5d¦%*d¦%lld¦%%¦%@¦%n¦%1¦%L2"),

@@ -17,6 +17,7 @@ from multihead.documents.html_elements import (
     VOID,
 )
 from multihead.documents.html_nesting import SkippedElement
+from multihead.documents.html_templates import Templates, words
 from multihead.documents.html_tokens import Attribute, Token, html_tokens
 from multihead.documents.inline import Inline, Item, paired, parts, trimmed
 from multihead.documents.markup import Kind, Markup, Tag
@@ -52,8 +53,8 @@ class _Value(NamedTuple):
 class Page(TextDocument):
     """An HTML page. Its segments are paragraphs and human-readable attributes.
 
-    Code, scripts, styles, preformatted text, pictures in SVG and whatever says ``translate="no"`` or
-    ``class="notranslate"`` stay as they are.
+    Code, also that of templates, scripts, styles, preformatted text, pictures in SVG and whatever says
+    ``translate="no"`` or ``class="notranslate"`` stay as they are.
     """
 
     kind = "html"
@@ -65,7 +66,8 @@ class Page(TextDocument):
         self._items: list[Item] = []
         self._skipped: SkippedElement | None = None
         """The untranslated element that is open."""
-        for token in html_tokens(text.text):
+        self._templates = Templates(text.text)
+        for token in html_tokens(self._templates.masked(text.text)):
             if self._skipped:
                 self._skip(token)
             else:
@@ -75,7 +77,7 @@ class Page(TextDocument):
     def _take(self, token: Token) -> None:
         """Take a token outside of untranslated elements."""
         if token.kind == "text":
-            self._items += _texts(self._text.text, token.span)
+            self._take_text(token.span)
             return
         if token.kind in ("start", "end"):
             if token.name in BLOCKS:
@@ -87,6 +89,19 @@ class Page(TextDocument):
                     return
         if token.name not in BLOCKS:
             self._take_tag(token)
+
+    def _take_text(self, span: Span) -> None:
+        place = span.start
+        for code in self._templates.within(span):
+            self._items += _texts(self._text.text, Span(place, code.span.start))
+            raw, place = self._text.text[slice(*code.span)], code.span.end
+            if code.kind == "statement":
+                self._flush()
+            else:
+                self._items.append(
+                    Item(raw if code.kind == "placeholder" else Tag("", "alone", "", raw), code.span)
+                )
+        self._items += _texts(self._text.text, Span(place, span.end))
 
     def _take_tag(self, token: Token) -> None:
         raw = self._text.text[slice(*token.span)]
@@ -122,8 +137,10 @@ class Page(TextDocument):
         for attribute in token.attributes:
             if not _is_shown(token, attribute, self._text.text):
                 continue
+            if any(code.kind != "placeholder" for code in self._templates.within(attribute.value)):
+                continue
             value = _attribute_text(self._text.text[slice(*attribute.value)])
-            if value.strip() and not _untranslated(token, self._text.text):
+            if words(value).strip() and not _untranslated(token, self._text.text):
                 self._contents.append(_Value(attribute.value, attribute.quote))
                 place = self._text.place(attribute.value.start)
                 source = Markup.of(value.strip())
@@ -138,7 +155,7 @@ class Page(TextDocument):
             return
         place = self._text.place(items[0].span.start)
         inline = trimmed(paired(items), place, loose=lambda tag: tag.name in _LOOSE)
-        if inline:
+        if inline and words(inline.markup.text).strip():
             self._contents.append(inline)
             first = next(item for item in inline.core if isinstance(item.piece, str))
             place = self._text.place(first.span.start)
@@ -150,16 +167,13 @@ class Page(TextDocument):
             if isinstance(content, Inline):
                 yield Edit(content.span, parts(translation.target.collapsed(), content.tags, self._escaped))
                 continue
-            quote = content.quote or '"'
-            text = self._escaped(translation.target.text).replace(
-                quote, "&quot;" if quote == '"' else "&#39;"
-            )
+            text = self._escaped(translation.target.text, content.quote or '"')
             yield Edit(content.span, [text if content.quote else f'"{text}"'])
 
-    def _escaped(self, text: str) -> str:
+    def _escaped(self, text: str, quote: str = "") -> str:
         if not self._text.encoding.lower().startswith("utf"):
             text = _UNNAMED.sub("\ufffd", text)
-        return html.escape(text, quote=False).replace("\r", "&#13;")
+        return self._templates.escaped(text, quote)
 
 
 def _texts(text: str, span: Span) -> Iterator[Item]:
