@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from command_line import Captured, fail, run
 
+from multihead.cli._translating_document import named_target
+
 
 def test_a_document_is_translated_into_a_file(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
     page = tmp_path / "a.html"
@@ -65,3 +67,11 @@ def test_a_broken_glossary_is_refused(
     )
     assert "terms.tsv" in error
     assert not (tmp_path / "b.txt").exists()
+
+
+def test_a_document_names_the_language_that_it_is_translated_to(tmp_path: Path) -> None:
+    header = 'msgid ""\nmsgstr "Language: {}\\n"\n'
+    for name, expected in (("fr_CA", "fr"), ("ko", None), ("", None)):
+        (tmp_path / "a.po").write_text(header.format(name))
+        assert named_target(tmp_path / "a.po", ["en", "fr"], None) == expected
+    assert named_target(tmp_path / "missing.po", ["en", "fr"], None) is None

@@ -283,3 +283,42 @@ def test_a_heading_gets_no_full_stop(tmp_path: Path) -> None:
         TextTranslator(made, "de", "en"), written(tmp_path, "a.md", "# Ein Hund\n\nEr läuft.\n")
     )
     assert text == "# EIN HUND\n\nER LÄUFT.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cautions"),
+    [
+        ("a.xlf", XLIFF.replace('"de"', '"it"'), [" the model translates from de"]),
+        ("a.po", PO.replace("Language: en", "Language: fr"), [" the model translates to en"]),
+        ("a.html", '<html lang="fr"><p>Hund', [" the model translates from de"]),
+        ("a.arb", '{"@@locale": "fr", "a": "Hund"}', [" the model translates from de"]),
+        ("a.html", '<html lang="de-AT"><p>Hund', []),
+        ("a.xlf", XLIFF, []),
+    ],
+)
+def test_a_document_in_another_language_is_named(
+    name: str, text: str, cautions: list[str], translator: TextTranslator, tmp_path: Path
+) -> None:
+    _, summary = translated(translator, written(tmp_path, name, text))
+    assert [caution.partition(",")[2] for caution in summary.cautions] == cautions
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        (
+            "a.html",
+            '<html lang=de-AT xml:lang="de"><p lang="fr">Hund',
+            '<html lang=en xml:lang="en"><p lang="fr">HUND',
+        ),
+        ("a.arb", '{"@@locale": "de", "a": "Hund"}', '{"@@locale": "en", "a": "HUND"}'),
+        ("a.po", PO.replace("Language: en", "Language: "), "Language: en\\n"),
+        ("a.xlf", XLIFF.replace(' target-language="en"', ""), 'target-language="en"'),
+    ],
+)
+def test_the_language_of_the_translation_is_written(
+    name: str, before: str, after: str, translator: TextTranslator, tmp_path: Path
+) -> None:
+    text, summary = translated(translator, written(tmp_path, name, before))
+    assert after in text
+    assert not summary.cautions

@@ -1,11 +1,13 @@
 """``multihead translate RUN FILE``: translation of a document, and its summary."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from multihead.cli import _console
 from multihead.cli._counting import counted
-from multihead.documents import KINDS
+from multihead.documents import KINDS, open_document
+from multihead.documents.document import best_language
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.workflows.translating_documents import Request, Summary, translate_document
@@ -25,6 +27,14 @@ def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], Path | None]
     return tuple(folders), Path(documents[0]) if documents else None
 
 
+def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> str | None:
+    """Return the one of these languages that a document asks to be translated to; None without one."""
+    with suppress(UserError):  # reported when the document is translated
+        named = open_document(path, encoding=encoding).target_language
+        return best_language(named, list(languages)) if named else None
+    return None
+
+
 def translate(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document and print the summary on standard error."""
     with counted(f"translating {request.path.name}") as progress:
@@ -42,6 +52,8 @@ def show(summary: Summary, output: Path) -> None:
         "to review": summary.review,
     }
     parts = [f"{count:,} {what}" for what, count in counts.items() if count or what == "translated"]
+    for caution in summary.cautions:
+        console.print(f"caution: {caution}", style="yellow")
     console.print(f"{output}: {summary.segments:,} segments: {', '.join(parts)}")
     if summary.resumed:
         console.print(f"{summary.resumed:,} of them were finished by an interrupted command")

@@ -37,7 +37,7 @@ from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
 from multihead.cli._ray import translate_on_ray
 from multihead.cli._searching import Precision, search_settings
-from multihead.cli._translating_document import split_arguments, translate
+from multihead.cli._translating_document import named_target, split_arguments, translate
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
 from multihead.documents import KINDS
@@ -138,9 +138,11 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     memory.keep_memory()
     translator = load_translator(*runs, device=options.device, precision=options.precision)
-    translator = _directions.directed(
-        translator, options.to, options.of, options.tags, zero_shot=options.zero_shot
-    )
+    to = options.to
+    if document and to is None and translator.directions is not None:
+        encoding = None if options.encoding == "utf-8" else options.encoding
+        to = named_target(document, translator.directions.targets, encoding)
+    translator = _directions.directed(translator, to, options.of, options.tags, zero_shot=options.zero_shot)
     texts = TextTranslator.of_runs(translator, *runs)
     if document:
         output = Path(options.output) if options.output else default_output(document, texts.target_language)

@@ -90,8 +90,9 @@ def open_document(
 
     Args:
         path: a file of one of the ``KINDS``; untrusted; files and addresses in it are never opened.
-        source_language: the language of a TMX file to translate from, if not the one it names.
-        target_language: what XLIFF and TMX say that the translations are in, where they do not say it yet.
+        source_language: the language to translate from; needed for a TMX file that names none.
+        target_language: the language of the translations, written where XLIFF, TMX and PO do not name it yet,
+            and into ``lang`` of HTML and ``@@locale`` of ARB.
         encoding: of a text without a byte-order mark or declaration; UTF-8 if not given.
 
     Raises:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from multihead.documents.document import languages_match
 from multihead.documents.html_elements import (
     ATTRIBUTES,
     BLOCKS,
@@ -60,8 +61,17 @@ class Page(TextDocument):
     kind = "html"
     unencodable = "xmlcharrefreplace"
 
-    def __init__(self, path: Path, text: Text) -> None:
+    def __init__(
+        self,
+        path: Path,
+        text: Text,
+        source_language: str | None = None,
+        target_language: str | None = None,
+    ) -> None:
         super().__init__(path, text)
+        self._languages = source_language, target_language
+        self._named: list[Attribute] = []
+        """Attributes that name the language which is translated."""
         self._contents: list[Inline | _Value] = []
         self._items: list[Item] = []
         self._skipped: SkippedElement | None = None
@@ -135,6 +145,8 @@ class Page(TextDocument):
 
     def _take_attributes(self, token: Token) -> None:
         for attribute in token.attributes:
+            if attribute.name in ("lang", "xml:lang"):
+                self._take_language(token, attribute)
             if not _is_shown(token, attribute, self._text.text):
                 continue
             if any(code.kind != "placeholder" for code in self._templates.within(attribute.value)):
@@ -147,6 +159,14 @@ class Page(TextDocument):
                 self._add(
                     Segment(len(self.segments), source, place, context=f"{token.name} {attribute.name}")
                 )
+
+    def _take_language(self, token: Token, attribute: Attribute) -> None:
+        named = self._text.text[slice(*attribute.value)].strip()
+        if token.name == "html" and self.source_language is None:
+            self.source_language = named or None
+        source = self._languages[0] or self.source_language
+        if named and source and languages_match(source, named):
+            self._named.append(attribute)
 
     def _flush(self) -> None:
         """End a paragraph."""
@@ -162,6 +182,9 @@ class Page(TextDocument):
             self._add(Segment(len(self.segments), inline.markup, place))
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
+        target = self._languages[1]
+        if translations and target:
+            yield from (Edit(attribute.value, [target]) for attribute in self._named)
         for number, translation in translations.items():
             content = self._contents[number]
             if isinstance(content, Inline):

@@ -26,8 +26,11 @@ class JsonMessages(TextDocument):
 
     kind = "json"
 
-    def __init__(self, path: Path, text: Text) -> None:
+    def __init__(self, path: Path, text: Text, target_language: str | None = None) -> None:
         super().__init__(path, text)
+        self._wanted = target_language
+        self._locale: Span | None = None
+        """The value of ARB's ``@@locale``."""
         self._spans: list[Span] = []
         # a file that escapes all non-ASCII characters continues to do so
         self._escapes = text.text.isascii() and "\\u" in text.text
@@ -38,6 +41,9 @@ class JsonMessages(TextDocument):
             if value.key == "description" and value.level.step.startswith("@")
         }
         for value in values:
+            if value.key == "@@locale" and not value.level.path:
+                self.source_language = value.text.strip() or None
+                self._locale = Span(value.span.start + 1, value.span.end - 1)
             if value.text.strip() and not _is_described(value):
                 self._add_value(value, notes.get((id(value.level), value.key), ""))
 
@@ -56,6 +62,8 @@ class JsonMessages(TextDocument):
         )
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
+        if translations and self._wanted and self._locale:
+            yield Edit(self._locale, [self._wanted.replace("-", "_")])
         for number, translation in translations.items():
             spelled = json.dumps(translation.target.text, ensure_ascii=self._escapes)
             yield Edit(self._spans[number], [spelled[1:-1]])

@@ -23,7 +23,6 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "srt": SubRip,
     "vtt": WebVtt,
     "markdown": Markdown,
-    "json": JsonMessages,
 }
 
 
@@ -42,13 +41,15 @@ def opened(
         return OpenDocument(path)
     data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
     if kind == "po":
-        return Catalogue(path, catalogue_text(data, path, encoding))
+        return Catalogue(path, catalogue_text(data, path, encoding), target_language)
     if kind == "properties":
         return Properties(path, properties_text(data, path, encoding))
     if kind == "html":
-        return Page(path, page_text(data, path, encoding))
+        return Page(path, page_text(data, path, encoding), source_language, target_language)
     if kind == "xliff":
         return Xliff(path, data, target_language)
     if kind == "tmx":
         return Tmx(path, data, source_language, target_language)
+    if kind == "json":
+        return JsonMessages(path, decoded(data, path, encoding), target_language)
     return _TEXTS[kind](path, decoded(data, path, encoding))

@@ -13,6 +13,7 @@ from multihead.documents.splice import Edit, Span
 from multihead.documents.text_document import TextDocument
 
 _CHARSET = re.compile(rb"Content-Type:[^\"\\\n]*charset=([\w.:+-]+)", re.IGNORECASE)
+_NO_LANGUAGE = re.compile(r"(?<![\w-])Language:[ \t]*\\n")
 _PLACEHOLDER = re.compile(r"%[^\s%]|\{")
 
 
@@ -28,7 +29,7 @@ class Catalogue(TextDocument):
 
     kind = "po"
 
-    def __init__(self, path: Path, text: Text) -> None:
+    def __init__(self, path: Path, text: Text, target_language: str | None = None) -> None:
         super().__init__(path, text)
         self._entries = list(entries(text))
         self._forms: list[tuple[int, int]] = []
@@ -36,7 +37,7 @@ class Catalogue(TextDocument):
             (entry.forms[0].text for entry in self._entries if _is_header(entry) and 0 in entry.forms), ""
         )
         language = re.search(r"^Language:[ \t]*([\w@.-]+)", header, re.MULTILINE)
-        self.target_language = language[1] if language else None
+        self.target_language = language[1] if language else target_language
         self._plurals = plural_forms(header)
         self._newline = newline(text.text)
         lines = text.text.split(self._newline[-1])
@@ -91,11 +92,21 @@ class Catalogue(TextDocument):
         for segment, translation in translations.items():
             number, index = self._forms[segment]
             changed[number][index] = translation
+        if changed and self.target_language:
+            yield from self._language_edit(self.target_language)
         for number, forms in changed.items():
             entry = self._entries[number]
             yield from self._form_edits(entry, forms)
             whole = len(forms) == (len(self._plurals or entry.forms) if entry.plural else 1)
             yield from self._flag_edits(entry, any(form.review for form in forms.values()), whole)
+
+    def _language_edit(self, language: str) -> Iterator[Edit[str]]:
+        """Fill the header's empty ``Language`` field."""
+        for entry in self._entries:
+            if _is_header(entry) and 0 in entry.forms:
+                span = entry.forms[0].span
+                if found := _NO_LANGUAGE.search(self._text.text, *span):
+                    yield Edit(Span(*found.span()), [f"Language: {language.replace('-', '_')}\\n"])
 
     def _form_edits(self, entry: Entry, forms: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         source = entry.text("msgid")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from multihead import disk
-from multihead.documents import Segment, Translation, kind_of, open_document
+from multihead.documents import Document, Segment, Translation, kind_of, open_document
+from multihead.documents.document import languages_match
 from multihead.documents.markup import faults
 from multihead.errors import UserError
 from multihead.generation.text_results import TextTranslation
@@ -63,6 +64,7 @@ class Summary:
         unplaced: (place, placeholder) whose place the model did not decide.
         missing: (place, source term) without its translation.
         warnings: (place, note).
+        cautions: languages that the document names and the translator does not have.
     """
 
     segments: int = 0
@@ -74,6 +76,7 @@ class Summary:
     unplaced: list[tuple[str, str]] = field(default_factory=list)
     missing: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
 
 
 def translate_document(
@@ -105,7 +108,7 @@ def translate_document(
     )
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = Memory(request.memory, source, target) if request.memory else None
-    summary = Summary(segments=len(document.segments))
+    summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))
     translations: dict[int, Translation] = {}
     pending = []
     for segment in document.segments:
@@ -141,6 +144,16 @@ def translate_document(
         document.write(translations, request.output)
         journal.remove()
     return summary
+
+
+def _cautions(document: Document, source: str | None, target: str | None) -> list[str]:
+    """Return what a document's languages and the translator's disagree in."""
+    sides = (("from", document.source_language, source), ("to", document.target_language, target))
+    return [
+        f"the document names {named} as the language to translate {side}, the model translates {side} {own}"
+        for side, named, own in sides
+        if named and own and not languages_match(own, named)
+    ]
 
 
 def _refuse_output(request: Request) -> None:
