@@ -191,7 +191,7 @@ def test_two_runs_form_an_ensemble(trained: Path, typed: StandardInput, capfdbin
         (["RUN", "--beam-size", "none"], "it must be an integer"),
         (["RUN", "--beam-size", "3", "--n-best", "5"], "n_best 5 is larger than the beam, 3"),
         (["RUN", "--device", "abacus"], 'device "abacus" is not available'),
-        (["RUN", __file__], "a file, but no document that is known. Give lines with -i FILE"),
+        (["RUN", __file__], "a file, but no document that is known. Documents end in .txt"),
         (["RUN", "-i", "nowhere.de"], "nowhere.de: no such file"),
         (["RUN", "-o", "/nowhere/x"], "/nowhere/x: cannot be written"),
     ],

@@ -115,11 +115,12 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("no run folder was given", remedy="Usage: multihead translate RUN < text")
     for folder in runs[1:]:
         if not Path(folder).is_dir():
-            raise UserError(
-                "a file, but no document that is known" if Path(folder).exists() else "no such run folder",
-                place=folder,
-                remedy=f"Give lines with -i FILE; documents end in {', '.join(KINDS)}.",
-            )
+            kinds = f"Documents end in {', '.join(KINDS)}"
+            if not Path(folder).exists():
+                remedy = f"Name a run folder or a document. {kinds}."
+                raise UserError("no such run folder", place=folder, remedy=remedy)
+            remedy = f"{kinds}: convert others first, as pandoc does. -i FILE reads lines, markup and all."
+            raise UserError("a file, but no document that is known", place=folder, remedy=remedy)
     for read in (options.input, options.prefixes):
         if read and options.output and same_file(read, options.output):
             remedy = "Name another output file."
