@@ -215,6 +215,11 @@ def option(*kinds: str) -> str:
     return "".join(f" --model.file {shlex.quote(file)}" for file in files)
 
 
+def path(kind: str) -> str:
+    """Return the path of the file that the user named for a model or a task; "" if it is no such file."""
+    return str(_known[kind].path) if kind in _known else ""
+
+
 def environment() -> dict[str, str]:
     """Return the environment for a child process that may execute the same files."""
     return {**os.environ, VARIABLE: os.pathsep.join(map(str, _named))} if _named else dict(os.environ)

@@ -10,6 +10,7 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+from multihead import plugins
 from multihead.cores import usable_cores
 from multihead.errors import UserError
 
@@ -35,6 +36,7 @@ def launch(processes: int, command: Sequence[str], log: Callable[[str], None]) -
     Raises:
         UserError: a process was killed, and again after each new start.
     """
+    os.environ.update(plugins.environment())
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // processes)))
     # The agent prints a table and a traceback of its own.
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from multihead import parallel
+from multihead import parallel, plugins
 from multihead.errors import UserError
 from multihead.recipe import Recipe, from_toml, to_toml
 from multihead.settings import OptimisationSettings, Settings
@@ -22,15 +22,28 @@ SAME_DATA = "Give all processes the same files: a shared disk, or equal copies."
 
 
 def recipe_of_first(make: Callable[[], Recipe[Settings]]) -> Recipe[Settings]:
-    """Make a recipe in the first process, and return it in all."""
+    """Make a recipe in the first process, and return it in all.
+
+    A Python file that the user named for the model is named in all processes.
+
+    Raises:
+        UserError: a process has no such file, or one with other content.
+    """
     made: list[Recipe[Settings]] = []
 
-    def text() -> str:
+    def shared() -> dict[str, str]:
         made.append(make())
-        return to_toml(made[0]) if parallel.world() > 1 else ""
+        if parallel.world() == 1:
+            return {}
+        return {"recipe": to_toml(made[0]), "file": plugins.path(made[0].kind)}
 
-    shared = parallel.from_first(text)
-    return made[0] if made else from_toml(shared)
+    found = parallel.from_first(shared)
+    if not made:
+        if found["file"]:
+            plugins.name_file(found["file"])
+        made.append(from_toml(found["recipe"]))
+    parallel.compare({"the model": made[0].kind, "the task": made[0].task}, SAME_CODE)
+    return made[0]
 
 
 def refuse_several(option: str) -> None:
