@@ -1,10 +1,54 @@
 """Changed layers and outside models in each of several processes that train together."""
 
 import os
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from multihead import recipe
+import torch
+from backwards import fit, small_transformer, training_in
+from torch import Tensor, nn
+
+from multihead import parallel, recipe
+from multihead.models.transformer import Transformer
 from multihead.workflows.same_start import recipe_of_first
+
+
+class Wrapped(nn.Module):
+    """A network beside which a changed part stands."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+
+class Lora(Wrapped):
+    """A low-rank update in bf16 (Hu et al. 2022)."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.down = nn.Parameter(torch.randn(24, 3, dtype=torch.bfloat16))
+        self.up = nn.Parameter(torch.zeros(3, 24, dtype=torch.bfloat16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        added: Tensor = self.inner(x) + x.bfloat16() @ self.down @ self.up
+        return added
+
+
+def changed(kind: type[Wrapped]) -> Transformer:
+    made = small_transformer()
+    (layer,) = made.encoder.layers
+    layer.feed_forward = kind(cast(nn.Module, layer.feed_forward))
+    return made
+
+
+def trained(kind: type[Wrapped], **settings: object) -> dict[str, str]:
+    """Train for a few updates and return the weights."""
+    torch.set_num_threads(1)
+    folder = Path(os.environ["TEST_FOLDER"], f"{kind.__name__}-{len(settings)}", str(parallel.rank()))
+    given = {"accumulate": 2, "steps": 3, "log_every": 2, **settings}
+    training = training_in(folder, changed(kind), settings=given, follows=not parallel.first())
+    fit(training)
+    return {n: w.view(torch.uint8).numpy().tobytes().hex() for n, w in training.model.state_dict().items()}
 
 
 def named() -> str:
@@ -14,4 +58,8 @@ def named() -> str:
 
 
 def all_of_them() -> dict[str, Any]:
-    return {"named": named()}
+    return {
+        "lora": trained(Lora),
+        "lora, sharded optimiser": trained(Lora, shard_optimizer=True),
+        "named": named(),
+    }

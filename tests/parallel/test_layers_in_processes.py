@@ -32,6 +32,15 @@ def found(tmp_path_factory: pytest.TempPathFactory, model_file: Path) -> list[An
     return results
 
 
+@pytest.mark.parametrize("sharded", [False, True])
+def test_parameters_of_two_formats_are_trained_as_by_one_process(
+    found: list[Any], sharded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
+    name = "lora, sharded optimiser" if sharded else "lora"
+    assert [result[name] for result in found] == [layers_in_ranks.trained(layers_in_ranks.Lora)] * WORLD
+
+
 def test_a_model_file_that_the_first_process_names_is_named_in_all(
     found: list[Any], model_file: Path
 ) -> None:

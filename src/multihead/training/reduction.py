@@ -5,7 +5,7 @@ accumulates. Here every process receives its slice of each shard's gradient (``a
 from left to right, as accumulation does, and the sums are gathered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,7 +22,7 @@ ALIGNED = 16
 
 @dataclass(frozen=True)
 class _Bucket:
-    """Parameters whose gradients travel together.
+    """Parameters of one dtype whose gradients travel together.
 
     Attributes:
         numbers: their numbers among all parameters.
@@ -52,26 +52,29 @@ class Reduction:
         self.world, self.rank = parallel.world(), parallel.rank()
         self._buckets = list(self._filled_buckets())
         self._seen = torch.zeros(len(self.parameters), dtype=torch.bool)
-        longest = max(len(bucket.flat) for bucket in self._buckets)
-        like = self._buckets[0].flat
-        self._received = torch.empty(longest if ordered else 0, dtype=like.dtype, device=like.device)
+        self._received: dict[torch.dtype, Tensor] = {}
+        for bucket in sorted(self._buckets if ordered else [], key=lambda bucket: len(bucket.flat)):
+            self._received[bucket.flat.dtype] = torch.empty_like(bucket.flat)
 
-    def _filled_buckets(self) -> "list[_Bucket]":
-        found: list[_Bucket] = []
+    def _filled_buckets(self) -> Iterator[_Bucket]:
+        for dtype in dict.fromkeys(parameter.dtype for parameter in self.parameters):
+            yield from self._of_one_dtype([n for n, p in enumerate(self.parameters) if p.dtype == dtype])
+
+    def _of_one_dtype(self, of: Sequence[int]) -> Iterator[_Bucket]:
         numbers: list[int] = []
         starts: list[int] = []
         length = 0
-        for number, parameter in enumerate(self.parameters):
+        for number in of:
+            parameter = self.parameters[number]
             numbers.append(number)
             starts.append(length)
             length += -(-parameter.numel() // ALIGNED) * ALIGNED
-            if length * parameter.element_size() >= BUCKET_BYTES or number + 1 == len(self.parameters):
+            if length * parameter.element_size() >= BUCKET_BYTES or number == of[-1]:
                 part = -(-length // (self.world * ALIGNED)) * ALIGNED
                 flat = torch.zeros(part * self.world, dtype=parameter.dtype, device=parameter.device)
                 members = [self.parameters[n] for n in numbers]
-                found.append(_Bucket(members, numbers, starts, flat, torch.zeros_like(flat[:part])))
+                yield _Bucket(members, numbers, starts, flat, torch.zeros_like(flat[:part]))
                 numbers, starts, length = [], [], 0
-        return found
 
     @property
     def rounds(self) -> int:
@@ -109,7 +112,7 @@ class Reduction:
         part = len(bucket.sum)
         sent = [part if self.rank < computed else 0] * self.world
         received = [part if shard < computed else 0 for shard in range(self.world)]
-        inbox = self._received[: computed * part]
+        inbox = self._received[bucket.flat.dtype][: computed * part]
         dist.all_to_all_single(inbox, bucket.flat[: sum(sent)], received, sent)
         seen = self._seen[bucket.numbers].clone()
         for shard, piece in enumerate(inbox.view(computed, part)):

@@ -27,7 +27,7 @@ class ShardedOptimizer:
         self.optimizer = optimizer
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.owners = owners([parameter.numel() for parameter in self.parameters], parallel.world())
-        self._flat: dict[int, Tensor] = {}
+        self._flat: dict[tuple[torch.dtype, int], Tensor] = {}
 
     def _of(self, rank: int) -> list[Tensor]:
         return [p for p, owner in zip(self.parameters, self.owners, strict=True) if owner == rank]
@@ -47,14 +47,15 @@ class ShardedOptimizer:
         self.optimizer.step()
         changed = {id(p) for p, has in zip(self.parameters, moved, strict=True) if has}
         for rank in range(parallel.world()):
-            if own := [p for p in self._of(rank) if id(p) in changed]:
-                self._send(rank, own)
+            own = [p for p in self._of(rank) if id(p) in changed]
+            for dtype in dict.fromkeys(p.dtype for p in own):
+                self._send(rank, [p for p in own if p.dtype == dtype])
 
     def _send(self, rank: int, own: list[Tensor]) -> None:
-        length = sum(p.numel() for p in own)
-        flat = self._flat.get(length)
+        key = own[0].dtype, sum(p.numel() for p in own)
+        flat = self._flat.get(key)
         if flat is None:
-            flat = self._flat[length] = torch.empty(length, dtype=own[0].dtype, device=own[0].device)
+            flat = self._flat[key] = torch.empty(key[1], dtype=own[0].dtype, device=own[0].device)
         pieces = torch.split(flat, [p.numel() for p in own])
         parts = [piece.view(p.shape) for p, piece in zip(own, pieces, strict=True)]
         with torch.no_grad():
