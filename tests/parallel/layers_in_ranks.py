@@ -9,6 +9,7 @@ from backwards import fit, small_transformer, training_in
 from torch import Tensor, nn
 
 from multihead import parallel, recipe
+from multihead.errors import UserError
 from multihead.models.transformer import Transformer
 from multihead.workflows.same_start import recipe_of_first
 
@@ -34,6 +35,34 @@ class Lora(Wrapped):
         return added
 
 
+class Centred(Wrapped):
+    """Subtracts a running mean, a buffer."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.mean: Tensor
+        self.register_buffer("mean", torch.zeros(24))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.inner(x)
+        if self.training:
+            with torch.no_grad():
+                self.mean.lerp_(out.mean((0, 1)), 0.1)
+        return out - self.mean
+
+
+class WiderByRank(Wrapped):
+    """Has another width in each process."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.gain = nn.Parameter(torch.ones(24 + parallel.rank()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.inner(x) * self.gain[:24]
+        return out
+
+
 def changed(kind: type[Wrapped]) -> Transformer:
     made = small_transformer()
     (layer,) = made.encoder.layers
@@ -51,6 +80,14 @@ def trained(kind: type[Wrapped], **settings: object) -> dict[str, str]:
     return {n: w.view(torch.uint8).numpy().tobytes().hex() for n, w in training.model.state_dict().items()}
 
 
+def refused(kind: type[Wrapped]) -> str:
+    try:
+        trained(kind)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 def named() -> str:
     """Return the name of the model of a recipe that the first process alone reads."""
     path = os.environ["TEST_MODEL"]
@@ -61,5 +98,7 @@ def all_of_them() -> dict[str, Any]:
     return {
         "lora": trained(Lora),
         "lora, sharded optimiser": trained(Lora, shard_optimizer=True),
+        "centred": refused(Centred),
+        "wider": refused(WiderByRank),
         "named": named(),
     }

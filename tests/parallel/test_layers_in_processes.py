@@ -41,6 +41,16 @@ def test_parameters_of_two_formats_are_trained_as_by_one_process(
     assert [result[name] for result in found] == [layers_in_ranks.trained(layers_in_ranks.Lora)] * WORLD
 
 
+def test_a_buffer_that_follows_the_batches_of_a_process_is_named(found: list[Any]) -> None:
+    for result in found:
+        assert "process 0 in the buffer encoder.layers.0.feed_forward.mean" in result["centred"]
+
+
+def test_a_weight_of_another_shape_is_named(found: list[Any]) -> None:
+    fact = "the shape of encoder.layers.0.feed_forward.gain ([25], in process 0 [24])"
+    assert all(fact in result["wider"] for result in found)
+
+
 def test_a_model_file_that_the_first_process_names_is_named_in_all(
     found: list[Any], model_file: Path
 ) -> None:

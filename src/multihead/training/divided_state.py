@@ -18,6 +18,7 @@ from multihead.training import optimizers
 from multihead.training.full_sharding import FullSharding, refuse_model
 from multihead.training.optimizer_state import PREFIX, OptimizerState
 from multihead.training.progress import Progress
+from multihead.training.same_weights import refuse_other_shapes
 from multihead.training.state import COMPUTATION, EMA, MODEL, OPTIMIZER, State, with_prefix
 
 
@@ -36,6 +37,7 @@ class DividedState(State):
 
     def share(self) -> None:
         """Give the first process's weights to all processes, divide them, and then the moments."""
+        refuse_other_shapes(self.model)
         tensors, meta = self._contents() if parallel.first() else ({}, {})
         meta = parallel.from_first(lambda: meta)
         weights = {name: tensor for name, tensor in tensors.items() if not name.startswith(PREFIX)}

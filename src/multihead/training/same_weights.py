@@ -1,17 +1,31 @@
 """Check that all processes of a training hold the same weights."""
 
 import hashlib
+from collections.abc import Mapping
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from multihead import parallel
 
+LIKE_ONE = "A layer that computes something else in each process is trained by one process."
 
-def weights_hash(model: nn.Module) -> str:
-    """Return the SHA-256 of a model's weights and buffers, in the order of their names."""
+
+def refuse_other_shapes(model: nn.Module) -> None:
+    """Compare the names and shapes of the weights between the processes, before the first sends its own.
+
+    Raises:
+        UserError: a layer has other weights than in the first process.
+    """
+    parallel.compare(
+        {f"the shape of {name}": [*weight.shape] for name, weight in model.state_dict().items()}, LIKE_ONE
+    )
+
+
+def weights_hash(weights: Mapping[str, Tensor]) -> str:
+    """Return the SHA-256 of weights, in the order of their names."""
     found = hashlib.sha256()
-    for name, weight in sorted(model.state_dict().items()):
+    for name, weight in sorted(weights.items()):
         found.update(name.encode())
         found.update(weight.detach().cpu().contiguous().flatten().view(dtype=torch.uint8).numpy().data)
     return found.hexdigest()
@@ -21,12 +35,23 @@ def refuse_other_weights(model: nn.Module, step: int) -> None:
     """Compare the weights between the processes before they are saved, unless each holds a part of them.
 
     Raises:
-        UserError: a process has other weights than the first.
+        UserError: a process has other weights than the first, or other buffers: a layer changes them in
+            ``forward`` by the batches of its process.
     """
     divided = any(hasattr(weight, "to_local") for weight in model.parameters())
     if parallel.world() > 1 and not divided:
+        weights = model.state_dict()
+        buffers = {
+            name: weights.pop(name)
+            for name, _ in model.named_buffers(remove_duplicate=False)
+            if name in weights
+        }
         parallel.compare(
-            {f"the weights after update {step}": weights_hash(model)[:16]},
+            {f"the buffer {name}": weights_hash({name: buffer})[:16] for name, buffer in buffers.items()},
+            LIKE_ONE,
+        )
+        parallel.compare(
+            {f"the weights after update {step}": weights_hash(weights)[:16]},
             "The same command resumes from the last saved state. If it happens again, compare the machines: "
             "processors, kernels (`multihead doctor`), memory.",
         )

@@ -19,6 +19,7 @@ from multihead.training.averaging import MovingAverage
 from multihead.training.computation import KERNELS, computation, differences
 from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
 from multihead.training.progress import Progress
+from multihead.training.same_weights import refuse_other_shapes
 from multihead.training.sharded_optimizer import ShardedOptimizer
 
 MODEL, EMA = "model.", "ema."
@@ -64,6 +65,7 @@ class State:
         """Give the first process's state to all processes."""
         if parallel.world() == 1:
             return
+        refuse_other_shapes(self.model)
         tensors, meta = self._contents() if parallel.first() else ({}, {})
         meta, tensors = parallel.from_first(lambda: meta), parallel.share_tensors(tensors)
         if not parallel.first():
