@@ -46,7 +46,14 @@ def make_optimizer(model: nn.Module, settings: OptimisationSettings) -> torch.op
         # CUDA graphs read the learning rate from GPU memory.
         for group in groups:
             group["lr"] = torch.zeros((), device=device)
-    adam: dict[str, Any] = {"betas": settings.betas, "eps": settings.eps, "fused": True, "capturable": on_gpu}
+    # The fused kernel pairs weights, gradients and moments by their places in memory, whatever the strides.
+    fused = all(p.is_contiguous() and p.is_floating_point() for p in parameters.values())
+    adam: dict[str, Any] = {
+        "betas": settings.betas,
+        "eps": settings.eps,
+        "fused": fused,
+        "capturable": on_gpu,
+    }
     if settings.optimizer == "muon":
         if not hidden:
             raise UserError(
