@@ -7,6 +7,7 @@ from backwards import Silent, fit, small_transformer, training_in
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from multihead.errors import UserError
 from multihead.models.transformer import Transformer
 from multihead.nn.modules import Linear
 
@@ -54,3 +55,8 @@ def test_weights_of_another_layout_are_trained_and_resumed_alike(optimizer: str,
     for name in expected:
         if not name.endswith("w_k.bias"):  # its gradient is 0, up to rounding
             assert_close(found[name], expected[name], rtol=1e-3, atol=1e-3)
+
+
+def test_a_model_without_a_trained_parameter_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no parameter of the model is trained"):
+        training_in(tmp_path, small_transformer().requires_grad_(False))

@@ -22,9 +22,15 @@ def make_optimizer(model: nn.Module, settings: OptimisationSettings) -> torch.op
     factor per layer, by the model's ``depths``.
 
     Raises:
-        UserError: Muon for a model without hidden matrices.
+        UserError: the model has no trained parameter; Muon for a model without hidden matrices.
     """
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    if not parameters:
+        raise UserError(
+            "no parameter of the model is trained: requires_grad is False for all",
+            place="model",
+            remedy="Set requires_grad of those to be trained.",
+        )
     hidden = hidden_matrices(model) if settings.optimizer == "muon" else set()
     layer_decay: float = getattr(settings, "layer_decay", 1.0)
     depths: dict[str, int] = model.depths() if layer_decay < 1 else {}  # type: ignore[operator]
